@@ -1,0 +1,2 @@
+//! Peer-comparison workloads.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Instance, database, session, catalog.

@@ -1,0 +1,103 @@
+//! The seam between the engine and whatever keeps its bytes.
+
+use crate::IoError;
+use std::fmt::Debug;
+use std::io::{IoSlice, IoSliceMut};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// An existing file, for reading and writing, locked against other processes.
+    Existing,
+    /// An existing file, for reading only, not locked.
+    ReadOnly,
+    /// A new, empty file; fails with `AlreadyExists` when the path is taken. Durable on return.
+    Create,
+}
+
+/// What a file is for; a volume may open the two kinds with different flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Pages, read and written at random, synced now and then. Direct I/O where the system has it.
+    Data,
+    /// A log: sequential small durable writes.
+    Log,
+}
+
+/// How the bytes of a file that grows come to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Space is allocated (`fallocate`) where the file system has it; contents read as zeros.
+    Allocate,
+    /// Zeros are really written, so that later overwrites need no change of the file's metadata.
+    Zero,
+}
+
+/// A contiguous run to be read: `bufs` are filled one after the other from `offset` on.
+#[derive(Debug)]
+pub struct ReadRun<'a, 'b> {
+    /// Byte offset in the file; a multiple of 512 for data files.
+    pub offset: u64,
+    /// Where the bytes go.
+    pub bufs: &'a mut [IoSliceMut<'b>],
+}
+
+/// A contiguous run to be written: `bufs` are written one after the other from `offset` on.
+#[derive(Debug)]
+pub struct WriteRun<'a, 'b> {
+    /// Byte offset in the file; a multiple of 512 for data files.
+    pub offset: u64,
+    /// Where the bytes come from.
+    pub bufs: &'a [IoSlice<'b>],
+}
+
+/// Space on the device behind a directory, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that a user's process may still allocate.
+    pub free_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+}
+
+/// A file: an array of bytes read and written in batches.
+///
+/// All methods may be called from many threads at once. A batch has no order inside; it is done when
+/// the call returns, or has failed as a whole (some of its runs may have been written).
+pub trait File: Send + Sync + Debug {
+    /// Reads every run wholly.
+    fn read(&self, runs: &mut [ReadRun<'_, '_>]) -> Result<(), IoError>;
+    /// Writes every run wholly; not durable until [`File::sync`].
+    fn write(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError>;
+    /// Writes every run and makes these bytes durable; may be called while others are under way.
+    fn write_durable(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
+        self.write(runs)?;
+        self.sync()
+    }
+    /// Makes all writes that returned before this call durable.
+    fn sync(&self) -> Result<(), IoError>;
+    /// Sets the length, durably; new bytes read as zeros.
+    fn resize(&self, bytes: u64, fill: Fill) -> Result<(), IoError>;
+    /// The length in bytes.
+    fn len_bytes(&self) -> Result<u64, IoError>;
+    /// The path it was opened by.
+    fn path(&self) -> &Path;
+}
+
+/// A namespace of files.
+pub trait Volume: Send + Sync + Debug {
+    /// Opens or creates a file.
+    fn open(&self, path: &Path, how: Open, access: Access) -> Result<Arc<dyn File>, IoError>;
+    /// Whether a file or directory exists at `path`.
+    fn exists(&self, path: &Path) -> Result<bool, IoError>;
+    /// The entries of a directory, full paths, sorted.
+    fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, IoError>;
+    /// Makes a directory and its parents, durably; no error when it exists.
+    fn create_dir(&self, dir: &Path) -> Result<(), IoError>;
+    /// Removes a file or an empty directory, durably.
+    fn remove(&self, path: &Path) -> Result<(), IoError>;
+    /// Space on the device behind `dir`.
+    fn space(&self, dir: &Path) -> Result<Space, IoError>;
+}

@@ -1,0 +1,1 @@
+//! Experiments, statistics, journal, report.

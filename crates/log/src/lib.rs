@@ -1,0 +1,1 @@
+//! Transaction log: blocks, group commit, virtual log files.

@@ -1,0 +1,1 @@
+//! Waits, latches, spinlocks.

@@ -1,0 +1,1 @@
+//! Buffer pool: frames, latches, replacement, write-back.

@@ -1,0 +1,1 @@
+//! Files, filegroups, proportional fill, allocation maps.

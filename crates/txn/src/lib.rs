@@ -1,0 +1,1 @@
+//! Transactions, locks, deadlocks, mini-transactions.
