@@ -1,1 +1,4 @@
 //! Experiments, statistics, journal, report.
+
+pub mod environment;
+pub mod results;

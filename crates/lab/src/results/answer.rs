@@ -1,0 +1,154 @@
+//! The answer, its reasons, and what it is held against.
+
+use serde::{Deserialize, Serialize};
+
+/// How the whole experiment is to be taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Badge {
+    /// The question is answered.
+    Conclusive,
+    /// The machine changed under the experiment, or the A/A control failed.
+    Noisy,
+    /// Too few runs for the noise.
+    #[default]
+    CannotTell,
+    /// A screening: three blocks or so, good for a look, no verdict.
+    Screening,
+    /// Stopped before enough was known.
+    Aborted,
+}
+
+impl Badge {
+    /// The words as printed.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Badge::Conclusive => "conclusive",
+            Badge::Noisy => "noisy",
+            Badge::CannotTell => "cannot tell",
+            Badge::Screening => "screening",
+            Badge::Aborted => "aborted",
+        }
+    }
+}
+
+/// The answer in words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// How to take it.
+    pub badge: Badge,
+    /// One sentence: "4 files: 5.1% faster than 1 (3.9 to 6.3); 8 is not better by more than 2%".
+    pub sentence: String,
+    /// A second sentence where one is needed: what it costs, how sure it is.
+    #[serde(default)]
+    pub detail: String,
+    /// The level to use; `None` when none can be named.
+    #[serde(default)]
+    pub recommended: Option<String>,
+    /// Text to copy and run that sets it.
+    #[serde(default)]
+    pub apply: String,
+    /// Text that undoes it.
+    #[serde(default)]
+    pub undo: String,
+    /// What to do next, one command, when it can't tell.
+    #[serde(default)]
+    pub next_step: Option<String>,
+}
+
+/// How sure a cause is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Most of the change lies in one category, and its ceiling is nearly used up.
+    Attributed,
+    /// Most of the change lies in one category.
+    Likely,
+    /// Nothing explains it.
+    #[default]
+    Unknown,
+}
+
+impl Confidence {
+    /// The word as printed.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Confidence::Attributed => "attributed",
+            Confidence::Likely => "likely",
+            Confidence::Unknown => "unknown",
+        }
+    }
+}
+
+/// What limits, and why it is thought so.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// Resource in words: `log device`, `page latch on the last page`; empty when unknown.
+    #[serde(default)]
+    pub resource: String,
+    /// How sure.
+    #[serde(default)]
+    pub confidence: Confidence,
+    /// Share of the time change that lies in the resource's category, a fraction.
+    #[serde(default)]
+    pub share: Option<f64>,
+    /// What speaks for it, one sentence each.
+    #[serde(default)]
+    pub evidence_for: Vec<String>,
+    /// What speaks against it.
+    #[serde(default)]
+    pub evidence_against: Vec<String>,
+}
+
+/// A measured upper bound and the use made of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Which: `raw sequential write`.
+    pub name: String,
+    /// Unit as printed: `MB/s`.
+    pub unit: String,
+    /// The bound; `None` when it was not measured.
+    #[serde(default)]
+    pub limit: Option<f64>,
+    /// What the runs reached, by level; `None` when it was not measured.
+    #[serde(default)]
+    pub used: Option<f64>,
+    /// The level `used` is about.
+    #[serde(default)]
+    pub level: String,
+    /// How it was measured, or why it was not.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// The published result of the same question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// Author and title, without an address.
+    pub source: String,
+    /// The setting in one sentence.
+    #[serde(default)]
+    pub setting: String,
+    /// Its figures.
+    pub points: Vec<PublishedPoint>,
+    /// Whether the points are read off a chart or told in words rather than given as numbers.
+    #[serde(default)]
+    pub approximate: bool,
+    /// Statements of the source held against ours: the statement, ours, and whether they go the same way.
+    #[serde(default)]
+    pub comparisons: Vec<(String, String, Option<bool>)>,
+}
+
+/// One published figure.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PublishedPoint {
+    /// Key of the level.
+    pub level: String,
+    /// Response over the baseline's.
+    pub ratio: f64,
+    /// Whether the source states the number; otherwise only the direction is known.
+    #[serde(default)]
+    pub stated: bool,
+}

@@ -1,0 +1,158 @@
+//! What the statistics say about each level.
+
+use serde::{Deserialize, Serialize};
+
+/// An interval and its confidence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Confidence, a fraction: 0.95.
+    pub confidence: f64,
+}
+
+impl Interval {
+    /// Whether `value` lies inside, ends included.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// The word for a level against the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The whole interval is on the good side, and the point is beyond the margin.
+    Better,
+    /// The whole interval is on the bad side, and the point is beyond the margin.
+    Worse,
+    /// A difference is shown, but it is smaller than the margin.
+    Tiny,
+    /// Equivalent within the margin.
+    Same,
+    /// None of these can be said with so many runs.
+    CannotTell,
+}
+
+impl Verdict {
+    /// The word as printed.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::Tiny => "tiny",
+            Verdict::Same => "same",
+            Verdict::CannotTell => "cannot tell",
+        }
+    }
+}
+
+/// The comparison with the baseline that a single bad run can't carry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RobustEffect {
+    /// Median of the ratios within blocks.
+    pub median_ratio: f64,
+    /// Hodges-Lehmann value of the ratios within blocks.
+    pub hodges_lehmann_ratio: f64,
+    /// Order-statistic interval of the median with its exact confidence; `None` below six blocks.
+    #[serde(default)]
+    pub interval: Option<Interval>,
+    /// Whether it leads to the same verdict.
+    pub agrees: bool,
+}
+
+/// What a level costs beside its response.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// What: `CPU`.
+    pub name: String,
+    /// Unit: `s/run`.
+    pub unit: String,
+    /// How much.
+    pub value: f64,
+}
+
+/// One level: its runs summed up and compared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LevelResult {
+    /// Key, as in [`super::Run::level`].
+    pub level: String,
+    /// The key as a number, where it is one; the chart's axis.
+    #[serde(default)]
+    pub value: Option<f64>,
+    /// Whether everything is compared with this level.
+    #[serde(default)]
+    pub is_baseline: bool,
+    /// Good runs.
+    pub n: u32,
+    /// Runs that failed or were interrupted.
+    #[serde(default)]
+    pub failed: u32,
+    /// Geometric mean of the response over the good runs, block effects removed.
+    #[serde(default)]
+    pub mean: Option<f64>,
+    /// Median of the response over the good runs.
+    #[serde(default)]
+    pub median: Option<f64>,
+    /// Interval of the mean, in the response's unit; drawn on the chart.
+    #[serde(default)]
+    pub mean_interval: Option<Interval>,
+    /// Coefficient of variation of the runs, a fraction.
+    #[serde(default)]
+    pub cv: Option<f64>,
+    /// Response over the baseline's; `None` for the baseline and where nothing was measured.
+    #[serde(default)]
+    pub ratio: Option<f64>,
+    /// Simultaneous (Dunnett) interval of the ratio.
+    #[serde(default)]
+    pub interval: Option<Interval>,
+    /// The robust twin.
+    #[serde(default)]
+    pub robust: Option<RobustEffect>,
+    /// The verdict; `None` for the baseline and where nothing was measured.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+    /// Rows a second, median of the runs.
+    #[serde(default)]
+    pub rows_per_s: Option<f64>,
+    /// Commits a second, median of the runs.
+    #[serde(default)]
+    pub commits_per_s: Option<f64>,
+    /// 99th percentile of the main operation's latency, median of the runs.
+    #[serde(default)]
+    pub p99_us: Option<f64>,
+    /// What it costs beside.
+    #[serde(default)]
+    pub cost: Vec<Cost>,
+}
+
+/// Where more stops to help: the smallest level that is as good as the best.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Knee {
+    /// Key of the level; `None` when no level can be named.
+    pub level: Option<String>,
+    /// How it was found, in words.
+    #[serde(default)]
+    pub rule: String,
+    /// Probability that each level is the knee.
+    pub shares: Vec<KneeShare>,
+    /// Fitted response at each level with one turn at most, in the response's unit, in the order of the levels.
+    #[serde(default)]
+    pub unimodal_fit: Vec<f64>,
+    /// Probability of a rise after the knee being chance; `None` when not tested.
+    #[serde(default)]
+    pub rise_after_p: Option<f64>,
+}
+
+/// How often a level came out as the knee.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct KneeShare {
+    /// Key of the level.
+    pub level: String,
+    /// Share of the bootstrap draws, a fraction.
+    pub probability: f64,
+}

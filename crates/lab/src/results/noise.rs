@@ -1,0 +1,104 @@
+//! How far the figures can be trusted.
+
+use super::Interval;
+use serde::{Deserialize, Serialize};
+
+/// The noise panel: everything a sceptic asks for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// The baseline against itself.
+    #[serde(default)]
+    pub aa: Option<AaCheck>,
+    /// Coefficient of variation of a run, a fraction, with its interval.
+    #[serde(default)]
+    pub cv: Option<Estimate>,
+    /// The smallest effect the plan could see, printed before the first run.
+    #[serde(default)]
+    pub mde_before: Option<Mde>,
+    /// The smallest effect the runs could see, with the noise that was found.
+    #[serde(default)]
+    pub mde_after: Option<Mde>,
+    /// Change of the machine over the session.
+    #[serde(default)]
+    pub drift: Option<Drift>,
+    /// Correlation of neighbouring residuals in run order.
+    #[serde(default)]
+    pub lag1: Option<f64>,
+    /// Durbin-Watson statistic of the residuals in run order.
+    #[serde(default)]
+    pub durbin_watson: Option<f64>,
+    /// Runs far from the model; labelled, never deleted.
+    #[serde(default)]
+    pub outliers: Vec<Outlier>,
+    /// Residual of each good run on the log scale, in order of start.
+    #[serde(default)]
+    pub residuals: Vec<Residual>,
+}
+
+/// The A/A control: the baseline under two labels.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AaCheck {
+    /// Response of A' over response of A.
+    pub ratio: f64,
+    /// Interval of the ratio.
+    pub interval: Interval,
+    /// Whether the interval holds 1.
+    pub passed: bool,
+}
+
+/// A value with its interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+}
+
+/// A minimum detectable effect.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mde {
+    /// Smallest effect seen with the given power, a fraction.
+    pub effect: f64,
+    /// Coefficient of variation it was reckoned with, a fraction.
+    pub cv: f64,
+    /// Blocks it was reckoned with.
+    pub blocks: u32,
+    /// Power, a fraction: 0.8.
+    pub power: f64,
+}
+
+/// Block effects against clock time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Change of the response per hour, a fraction.
+    pub per_hour: f64,
+    /// Its interval.
+    pub interval: Interval,
+}
+
+/// A run far from the model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outlier {
+    /// Id of the run.
+    pub run: u32,
+    /// Residual over the scaled median absolute deviation.
+    pub score: f64,
+    /// What happened at the time, one sentence each; empty when nothing is known.
+    #[serde(default)]
+    pub causes: Vec<String>,
+    /// The level's ratio to the baseline without this run.
+    #[serde(default)]
+    pub ratio_without: Option<f64>,
+}
+
+/// Residual of one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Residual {
+    /// Id of the run.
+    pub run: u32,
+    /// Residual of the additive model on the log scale; for small values the relative deviation.
+    pub value: f64,
+    /// Residual with the block's effect left in: what drift is seen in.
+    pub with_block: f64,
+}

@@ -1,0 +1,295 @@
+//! One run as it was measured.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Which label of the A/A control a run carries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Control {
+    /// Not a baseline run, or there is no A/A control.
+    #[default]
+    None,
+    /// The baseline's first label.
+    A,
+    /// The baseline's second label, A'.
+    APrime,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+pub enum RunStatus {
+    /// Measured.
+    #[default]
+    Done,
+    /// Measured at the second attempt; why the first one failed.
+    Retried(String),
+    /// Not measured; why.
+    Failed(String),
+    /// Not measured; cut off by Ctrl-C, a deadline or a kill.
+    Interrupted(String),
+}
+
+impl RunStatus {
+    /// Whether the run's figures count.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        matches!(self, RunStatus::Done | RunStatus::Retried(_))
+    }
+
+    /// One word for tables.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            RunStatus::Done => "done",
+            RunStatus::Retried(_) => "retried",
+            RunStatus::Failed(_) => "failed",
+            RunStatus::Interrupted(_) => "interrupted",
+        }
+    }
+
+    /// The reason, where there is one.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            RunStatus::Done => None,
+            RunStatus::Retried(why) | RunStatus::Failed(why) | RunStatus::Interrupted(why) => {
+                Some(why)
+            }
+        }
+    }
+}
+
+/// One run: a level once, from a fresh set-up to its tear-down.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Place in the order of start, from 1; unique.
+    pub id: u32,
+    /// Block, from 1.
+    pub block: u32,
+    /// Place in the block, from 1.
+    pub position: u32,
+    /// Key of the level.
+    pub level: String,
+    /// The other factors of the cell, name and value.
+    #[serde(default)]
+    pub cell: BTreeMap<String, String>,
+    /// Which of the baseline's two labels.
+    #[serde(default)]
+    pub control: Control,
+    /// How it ended.
+    pub status: RunStatus,
+    /// Start on the wall clock, UTC.
+    #[serde(default)]
+    pub started: String,
+    /// Start in seconds since the experiment's start.
+    pub started_s: f64,
+    /// The response the verdict is about, in the response's unit; `None` when the run failed.
+    pub response: Option<f64>,
+    /// Seconds of the measured part.
+    #[serde(default)]
+    pub seconds: Option<f64>,
+    /// Seconds of set-up and tear-down.
+    #[serde(default)]
+    pub overhead_s: Option<f64>,
+    /// Sessions that worked at the same time.
+    #[serde(default)]
+    pub workers: u32,
+    /// Rows written or read.
+    #[serde(default)]
+    pub rows: Option<u64>,
+    /// Rows a second.
+    #[serde(default)]
+    pub rows_per_s: Option<f64>,
+    /// Commits a second.
+    #[serde(default)]
+    pub commits_per_s: Option<f64>,
+    /// Latency of each kind of operation.
+    #[serde(default)]
+    pub latency: Vec<Latency>,
+    /// Waits of the working sessions, of this run alone.
+    #[serde(default)]
+    pub waits: Vec<WaitTotal>,
+    /// Waits of background work (checkpoint, lazy writer, log), of this run alone.
+    #[serde(default)]
+    pub background_waits: Vec<WaitTotal>,
+    /// Latch classes, of this run alone.
+    #[serde(default)]
+    pub latches: Vec<LatchTotal>,
+    /// Spinlock classes, of this run alone.
+    #[serde(default)]
+    pub spinlocks: Vec<SpinTotal>,
+    /// Traffic of each file, of this run alone.
+    #[serde(default)]
+    pub files: Vec<FileIo>,
+    /// CPU seconds of the process under test, user and system together.
+    #[serde(default)]
+    pub cpu_s: Option<f64>,
+    /// CPU seconds that others took from the machine meanwhile.
+    #[serde(default)]
+    pub cpu_other_s: Option<f64>,
+    /// One-second series.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// What happened at a moment: checkpoints, growth.
+    #[serde(default)]
+    pub events: Vec<Event>,
+    /// Anything else worth a sentence.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// Latencies of one kind of operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Kind: `commit`.
+    pub operation: String,
+    /// Operations counted.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean_us: f64,
+    /// Median.
+    pub p50_us: u64,
+    /// 90th percentile.
+    pub p90_us: u64,
+    /// 95th percentile.
+    pub p95_us: u64,
+    /// 99th percentile.
+    pub p99_us: u64,
+    /// 99.9th percentile.
+    pub p999_us: u64,
+    /// 99.99th percentile.
+    #[serde(default)]
+    pub p9999_us: u64,
+    /// Slowest.
+    pub max_us: u64,
+    /// Closed loop: a stalled session starts nothing, so that waiting time is missing from the figures.
+    #[serde(default)]
+    pub coordinated_omission_possible: bool,
+    /// The whole histogram, HdrHistogram V2, base64.
+    #[serde(default)]
+    pub histogram: Option<String>,
+}
+
+/// One wait type.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitTotal {
+    /// Name as in `sys.dm_os_wait_stats`.
+    #[serde(rename = "type")]
+    pub wait_type: String,
+    /// Category as readers know it: `Buffer Latch`, `Tran Log IO`.
+    #[serde(default)]
+    pub category: String,
+    /// Idle waits that say nothing about the load.
+    #[serde(default)]
+    pub benign: bool,
+    /// Waits.
+    pub count: u64,
+    /// Time waited, signal time included.
+    pub total_us: u64,
+    /// Longest single wait.
+    pub max_us: u64,
+    /// Part between the signal and running again.
+    pub signal_us: u64,
+}
+
+/// One latch class, or one page type of buffer latches.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatchTotal {
+    /// Class as in `sys.dm_os_latch_stats`.
+    pub class: String,
+    /// Requests that had to wait.
+    pub waits: u64,
+    /// Time waited.
+    pub total_us: u64,
+    /// Longest single wait.
+    pub max_us: u64,
+}
+
+/// One spinlock class.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpinTotal {
+    /// Class as in `sys.dm_os_spinlock_stats`.
+    pub class: String,
+    /// Times it was found held.
+    pub collisions: u64,
+    /// Loop iterations.
+    pub spins: u64,
+    /// Times the scheduler was given up.
+    pub backoffs: u64,
+    /// Time asleep in back-offs.
+    #[serde(default)]
+    pub sleep_us: u64,
+}
+
+/// What a file is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileRole {
+    /// Pages.
+    #[default]
+    Data,
+    /// The transaction log.
+    Log,
+    /// Anything else: double-write, backup stripe.
+    Other,
+}
+
+/// Traffic of one file during the measured part of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIo {
+    /// Where it lies.
+    pub path: String,
+    /// File id in the database.
+    pub file_id: u32,
+    /// What it is for.
+    #[serde(default)]
+    pub role: FileRole,
+    /// Volume it lies on, as given by the user.
+    #[serde(default)]
+    pub volume: String,
+    /// Read requests.
+    pub reads: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Time readers waited for this file.
+    pub read_stall_us: u64,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Time writers waited for this file.
+    pub write_stall_us: u64,
+    /// Bytes of these that checkpoints wrote.
+    #[serde(default)]
+    pub checkpoint_bytes: u64,
+    /// Size at the end of the run.
+    #[serde(default)]
+    pub size_bytes: u64,
+}
+
+/// One series at a fixed interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// What: `commits`.
+    pub name: String,
+    /// Unit as printed: `commits/s`.
+    pub unit: String,
+    /// Seconds between two values; the first value covers the first interval.
+    pub interval_s: f64,
+    /// The values.
+    pub values: Vec<f64>,
+}
+
+/// Something that happened during a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Seconds since the run's measured part began.
+    pub at_s: f64,
+    /// Kind, one word or two: `checkpoint`, `growth`.
+    pub kind: String,
+    /// Detail.
+    #[serde(default)]
+    pub text: String,
+}
