@@ -1,10 +1,12 @@
 //! The error of every I/O operation.
 
+use rustix::io::Errno;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// The operation that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum IoOp {
     Open,
@@ -35,15 +37,48 @@ pub enum IoErrorKind {
     NoSpace,
     /// Fewer bytes than asked for lie at that place.
     PastEnd,
-    /// An earlier write or sync of this file failed; nothing can be promised until it is opened anew.
+    /// An earlier sync or durable write of this file failed; nothing can be promised until it is opened anew.
     Poisoned,
+    /// The simulated machine lost its power after this handle was opened.
+    Crashed,
     /// Any other error of the system: number and text.
     Os(i32, String),
 }
 
+impl IoErrorKind {
+    /// The system's error number, also for the kinds that have a name; 0 for our own kinds.
+    pub fn os_number(&self) -> i32 {
+        match self {
+            IoErrorKind::NotFound => Errno::NOENT.raw_os_error(),
+            IoErrorKind::AlreadyExists => Errno::EXIST.raw_os_error(),
+            IoErrorKind::Denied => Errno::ACCESS.raw_os_error(),
+            IoErrorKind::InUse => Errno::BUSY.raw_os_error(),
+            IoErrorKind::NoSpace => Errno::NOSPC.raw_os_error(),
+            IoErrorKind::Os(number, _) => *number,
+            IoErrorKind::PastEnd | IoErrorKind::Poisoned | IoErrorKind::Crashed => 0,
+        }
+    }
+}
+
+impl fmt::Display for IoErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            IoErrorKind::NotFound => "no such file or directory",
+            IoErrorKind::AlreadyExists => "the file exists already",
+            IoErrorKind::Denied => "access is denied",
+            IoErrorKind::InUse => "the file is in use by another process or handle",
+            IoErrorKind::NoSpace => "there is no space left on the device",
+            IoErrorKind::PastEnd => "the file ends before that place",
+            IoErrorKind::Poisoned => "an earlier sync of this file failed; it must be opened anew",
+            IoErrorKind::Crashed => "the simulated machine has lost its power",
+            IoErrorKind::Os(_, text) => text,
+        })
+    }
+}
+
 /// An I/O operation that failed: what, where, why.
-#[derive(Debug, Clone, Error)]
-#[error("{op:?} of '{}' failed at byte {offset}: {kind:?}", path.display())]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{op:?} of '{}' failed at byte {offset}: {kind}", path.display())]
 pub struct IoError {
     /// The operation.
     pub op: IoOp,
@@ -58,6 +93,24 @@ pub struct IoError {
 impl IoError {
     /// An error of `op` on `path`.
     pub fn new(op: IoOp, path: &Path, offset: u64, kind: IoErrorKind) -> IoError {
-        IoError { op, path: path.to_path_buf(), offset, kind }
+        IoError {
+            op,
+            path: path.to_path_buf(),
+            offset,
+            kind,
+        }
+    }
+
+    /// An error that the system reported.
+    pub(crate) fn of_errno(op: IoOp, path: &Path, offset: u64, errno: Errno) -> IoError {
+        let kind = match errno {
+            Errno::NOENT => IoErrorKind::NotFound,
+            Errno::EXIST => IoErrorKind::AlreadyExists,
+            Errno::ACCESS | Errno::PERM | Errno::ROFS => IoErrorKind::Denied,
+            Errno::BUSY | Errno::TXTBSY => IoErrorKind::InUse,
+            Errno::NOSPC | Errno::DQUOT => IoErrorKind::NoSpace,
+            other => IoErrorKind::Os(other.raw_os_error(), other.to_string()),
+        };
+        IoError::new(op, path, offset, kind)
     }
 }

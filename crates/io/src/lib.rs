@@ -17,9 +17,15 @@
 
 mod align;
 mod error;
+mod image;
+pub mod memory;
+mod namespace;
+pub mod random;
 mod seam;
+pub mod thread;
 pub mod time;
 
 pub use align::{AlignedBuf, DIRECT_ALIGN};
 pub use error::{IoError, IoErrorKind, IoOp};
+pub use memory::MemoryVolume;
 pub use seam::{Access, File, Fill, Open, ReadRun, Space, Volume, WriteRun};

@@ -44,6 +44,18 @@ pub struct ReadRun<'a, 'b> {
     pub bufs: &'a mut [IoSliceMut<'b>],
 }
 
+impl ReadRun<'_, '_> {
+    /// How many bytes it asks for.
+    pub fn len_bytes(&self) -> u64 {
+        self.bufs.iter().map(|buf| buf.len() as u64).sum()
+    }
+
+    /// The first byte after it.
+    pub fn end_bytes(&self) -> u64 {
+        self.offset.saturating_add(self.len_bytes())
+    }
+}
+
 /// A contiguous run to be written: `bufs` are written one after the other from `offset` on.
 #[derive(Debug)]
 pub struct WriteRun<'a, 'b> {
@@ -51,6 +63,18 @@ pub struct WriteRun<'a, 'b> {
     pub offset: u64,
     /// Where the bytes come from.
     pub bufs: &'a [IoSlice<'b>],
+}
+
+impl WriteRun<'_, '_> {
+    /// How many bytes it brings.
+    pub fn len_bytes(&self) -> u64 {
+        self.bufs.iter().map(|buf| buf.len() as u64).sum()
+    }
+
+    /// The first byte after it.
+    pub fn end_bytes(&self) -> u64 {
+        self.offset.saturating_add(self.len_bytes())
+    }
 }
 
 /// Space on the device behind a directory, in bytes.
@@ -69,9 +93,11 @@ pub struct Space {
 pub trait File: Send + Sync + Debug {
     /// Reads every run wholly.
     fn read(&self, runs: &mut [ReadRun<'_, '_>]) -> Result<(), IoError>;
-    /// Writes every run wholly; not durable until [`File::sync`].
+    /// Writes every run wholly; not durable until [`File::sync`]. A run that ends past the end of the
+    /// file makes it longer, and that length is no more durable than the bytes.
     fn write(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError>;
     /// Writes every run and makes these bytes durable; may be called while others are under way.
+    /// Earlier writes are not thereby durable: only [`File::sync`] promises that.
     fn write_durable(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
         self.write(runs)?;
         self.sync()
@@ -84,6 +110,30 @@ pub trait File: Send + Sync + Debug {
     fn len_bytes(&self) -> Result<u64, IoError>;
     /// The path it was opened by.
     fn path(&self) -> &Path;
+
+    /// Reads `buf.len()` bytes from `offset`: a batch of one run of one buffer.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), IoError> {
+        self.read(&mut [ReadRun {
+            offset,
+            bufs: &mut [IoSliceMut::new(buf)],
+        }])
+    }
+
+    /// Writes `bytes` at `offset`: a batch of one run of one buffer.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+        self.write(&[WriteRun {
+            offset,
+            bufs: &[IoSlice::new(bytes)],
+        }])
+    }
+
+    /// Writes `bytes` at `offset` and makes them durable.
+    fn write_durable_at(&self, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
+        self.write_durable(&[WriteRun {
+            offset,
+            bufs: &[IoSlice::new(bytes)],
+        }])
+    }
 }
 
 /// A namespace of files.
