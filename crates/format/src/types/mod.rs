@@ -1,0 +1,42 @@
+//! SQL Server's data types: what a column may hold, and how it lies on disk.
+//!
+//! Purpose: one place that knows, for each type, its id, its declared form, its bytes on disk, its text and its
+//! order. Rows, keys, the catalog and the readers of real files all go through here.
+//!
+//! Invariants
+//! - `decode(t, encode(t, v))` is `v` converted to `t` (text loses what code page 1252 doesn't have).
+//! - [`compare`] is a total preorder on all byte strings, and on values of the type it is the order of `=`,
+//!   `<` and `>`; it never allocates.
+//! - Bytes from a file never panic: they decode or give [`TypeError::Malformed`].
+//!
+//! What can fail: a value outside its type, with SQL Server's message number in [`TypeError`].
+
+mod calendar;
+mod code_page;
+mod codec;
+mod collation;
+mod compare;
+mod convert;
+mod data_type;
+mod error;
+mod parse;
+mod type_id;
+mod value;
+mod variant;
+
+pub use calendar::{
+    DATETIME_TICKS_PER_DAY, DAYS_TO_1900, Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime,
+    TICKS_PER_DAY, Time,
+};
+pub use code_page::{decode_1252, decode_utf16, encode_1252, encode_utf16};
+pub use codec::{decode, encode, encode_into};
+pub use collation::{Collation, compare_1252, compare_utf16};
+pub use compare::compare;
+pub use convert::{cast, parse_value};
+pub use data_type::{DataType, MAX_LENGTH};
+pub use error::TypeError;
+pub use type_id::{Family, TypeId};
+pub use value::{Decimal, Guid, Value};
+
+#[cfg(test)]
+mod tests;
