@@ -1,0 +1,41 @@
+//! All instruments of one instance.
+
+use crate::latches::{LatchClass, LatchStats};
+use crate::spinlocks::SpinStats;
+use crate::task::Registry;
+use crate::traceflags::TraceFlags;
+use crate::waits::WaitTable;
+use std::sync::{Arc, LazyLock};
+
+/// All instruments of one instance: what its tasks charge, and what its views read.
+#[derive(Debug, Default)]
+pub struct Instruments {
+    /// Wait statistics.
+    pub waits: WaitTable,
+    /// Latch statistics.
+    pub latches: LatchStats,
+    /// Spinlock statistics.
+    pub spinlocks: SpinStats,
+    /// Trace flags.
+    pub trace_flags: TraceFlags,
+    /// Live tasks.
+    pub tasks: Registry,
+}
+
+impl Instruments {
+    /// New ones, all zero. Whoever makes an instance makes its instruments; tests make their own.
+    pub fn new() -> Arc<Instruments> {
+        Arc::new(Instruments::default())
+    }
+
+    /// Those of the process: charged by threads that entered no task.
+    pub fn process() -> &'static Arc<Instruments> {
+        static PROCESS: LazyLock<Arc<Instruments>> = LazyLock::new(Instruments::new);
+        &PROCESS
+    }
+
+    /// Adds a latch wait that ended to its class.
+    pub fn charge_latch(&self, class: LatchClass, wait_us: u64) {
+        self.latches.charge(class, wait_us);
+    }
+}

@@ -1,0 +1,13 @@
+//! Latches that are not of pages: locks with a class, timed only when they are found held.
+//!
+//! A [`ClassLatch`] is a readers-writer lock. Taking it tries the lock first; only where that fails the
+//! thread waits, as LATCH_SH or LATCH_EX on its task, and the class gets the time as well.
+//! The pool charges its page latches to [`LatchClass::Buffer`] by [`LatchStats::charge`].
+
+mod kinds;
+mod latch;
+mod stats;
+
+pub use kinds::{LatchClass, render_markdown};
+pub use latch::{ClassLatch, ExclusiveGuard, SharedGuard};
+pub use stats::{LatchRow, LatchStats};

@@ -1,0 +1,5 @@
+//! Messages of database.
+
+use super::MessageInfo;
+
+pub(super) const ROWS: &[MessageInfo] = &[];

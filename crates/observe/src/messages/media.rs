@@ -1,0 +1,5 @@
+//! Messages of media.
+
+use super::MessageInfo;
+
+pub(super) const ROWS: &[MessageInfo] = &[];

@@ -1,0 +1,183 @@
+//! Error messages: number, level, state and text, as the product publishes them.
+//!
+//! Each row of the tables holds a number, a level (severity), a usual state and a text with markers. A
+//! [`Message`] is a row with its markers filled in. Its `Display` is what a client prints:
+//! `Msg 208, Level 16, State 1, Line 3` and the text on the next line; informational messages (level
+//! 10 and below) print their text alone.
+//!
+//! Levels: 0-10 information, 11-16 errors the user can correct, 17 resources, 18 internal, 19 limits of
+//! the instance, 20-25 fatal: the connection is closed. An unknown number gives an empty text, never a
+//! panic.
+
+mod database;
+mod dbcc;
+mod format;
+mod media;
+mod statements;
+mod storage;
+
+pub use format::Arg;
+
+use crate::table::markdown;
+use std::fmt;
+
+/// A row of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageInfo {
+    /// The number.
+    pub number: u32,
+    /// The severity.
+    pub level: u8,
+    /// The usual state.
+    pub state: u8,
+    /// The text, with markers.
+    pub text: &'static str,
+}
+
+/// Makes a table of messages from rows `number level state "text";`.
+macro_rules! messages {
+    ($( $number:literal $level:literal $state:literal $text:literal; )+) => {
+        &[ $( super::MessageInfo { number: $number, level: $level, state: $state, text: $text }, )+ ]
+    };
+}
+
+use messages;
+
+/// The tables; each is sorted by number, and no number is in two.
+const TABLES: [&[MessageInfo]; 5] = [
+    statements::ROWS,
+    database::ROWS,
+    storage::ROWS,
+    media::ROWS,
+    dbcc::ROWS,
+];
+
+/// The row of a number.
+pub fn info(number: u32) -> Option<&'static MessageInfo> {
+    TABLES.iter().find_map(|table| {
+        let at = table.binary_search_by_key(&number, |row| row.number).ok()?;
+        table.get(at)
+    })
+}
+
+/// All rows, by number.
+pub fn all() -> Vec<&'static MessageInfo> {
+    let mut rows: Vec<&MessageInfo> = TABLES.iter().flat_map(|table| table.iter()).collect();
+    rows.sort_by_key(|row| row.number);
+    rows
+}
+
+/// A message for a client or for the error log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The number.
+    pub number: u32,
+    /// The severity.
+    pub level: u8,
+    /// The state: tells apart the places that raise the same number.
+    pub state: u8,
+    /// The text, markers filled in.
+    pub text: String,
+    /// The line of the batch; 0 where there is none.
+    pub line: u32,
+}
+
+impl Message {
+    /// The message of that number, with its usual level and state. `args` fill the markers in order;
+    /// a marker without an argument prints `(null)`.
+    pub fn new(number: u32, args: &[Arg]) -> Message {
+        let (level, state, text) = match info(number) {
+            Some(row) => {
+                debug_assert_eq!(
+                    format::arity(row.text),
+                    Some(args.len()),
+                    "arguments of {number}"
+                );
+                (row.level, row.state, format::fill(row.text, args))
+            }
+            None => {
+                debug_assert!(false, "message {number} is in no table");
+                (16, 1, String::new())
+            }
+        };
+        Message {
+            number,
+            level,
+            state,
+            text,
+            line: 0,
+        }
+    }
+
+    /// With another state.
+    #[must_use]
+    pub fn with_state(mut self, state: u8) -> Message {
+        self.state = state;
+        self
+    }
+
+    /// With another level.
+    #[must_use]
+    pub fn with_level(mut self, level: u8) -> Message {
+        self.level = level;
+        self
+    }
+
+    /// At a line of the batch.
+    #[must_use]
+    pub fn at_line(mut self, line: u32) -> Message {
+        self.line = line;
+        self
+    }
+
+    /// Whether it is an error, not mere information.
+    pub fn is_error(&self) -> bool {
+        self.level > 10
+    }
+
+    /// Whether it ends the connection.
+    pub fn is_fatal(&self) -> bool {
+        self.level >= 20
+    }
+
+    /// The two lines of the error log: numbers first, then the text.
+    pub fn log_lines(&self) -> [String; 2] {
+        let head = format!(
+            "Error: {}, Severity: {}, State: {}.",
+            self.number, self.level, self.state
+        );
+        [head, self.text.clone()]
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_error() {
+            write!(
+                f,
+                "Msg {}, Level {}, State {}",
+                self.number, self.level, self.state
+            )?;
+            if self.line > 0 {
+                write!(f, ", Line {}", self.line)?;
+            }
+            writeln!(f)?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Message {}
+
+/// The reference page of all messages.
+pub fn render_markdown() -> String {
+    let rows = all().into_iter().map(|row| {
+        vec![
+            row.number.to_string(),
+            row.level.to_string(),
+            row.state.to_string(),
+            row.text.to_owned(),
+        ]
+    });
+    markdown("Messages", &["number", "level", "state", "text"], rows)
+}

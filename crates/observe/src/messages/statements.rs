@@ -1,0 +1,5 @@
+//! Messages of statements.
+
+use super::MessageInfo;
+
+pub(super) const ROWS: &[MessageInfo] = &[];

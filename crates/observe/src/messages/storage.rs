@@ -1,0 +1,5 @@
+//! Messages of storage.
+
+use super::MessageInfo;
+
+pub(super) const ROWS: &[MessageInfo] = &[];

@@ -1,0 +1,98 @@
+//! One wait, from its start to its end.
+
+use super::{Resource, Task};
+use crate::waits::WaitType;
+use furrow_io::time::Moment;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A wait under way, as the task's list holds it.
+#[derive(Debug, Clone)]
+pub(super) struct UnderWay {
+    pub(super) id: u64,
+    pub(super) kind: WaitType,
+    pub(super) since: Moment,
+    pub(super) resource: Resource,
+    pub(super) blocking_session_id: Option<i32>,
+}
+
+/// A wait under way. It ends when it is finished or dropped, whichever comes first.
+#[must_use = "a wait ends when it is dropped"]
+#[derive(Debug)]
+pub struct Wait {
+    task: Arc<Task>,
+    id: u64,
+    kind: WaitType,
+    since: Moment,
+}
+
+impl Wait {
+    pub(super) fn begin(task: Arc<Task>, kind: WaitType, resource: Resource) -> Wait {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let wait = Wait {
+            id: NEXT.fetch_add(1, Relaxed),
+            kind,
+            since: Moment::now(),
+            task,
+        };
+        wait.task.waits.begin(kind);
+        wait.task.instruments.waits.begin(kind);
+        wait.task.last_wait.store(kind as u16, Relaxed);
+        wait.task.under_way.lock().push(UnderWay {
+            id: wait.id,
+            kind,
+            since: wait.since,
+            resource,
+            blocking_session_id: None,
+        });
+        wait
+    }
+
+    /// Tells who holds what is waited for; may be told again when the holder changes.
+    pub fn blocked_by(&self, session_id: i32) {
+        let mut list = self.task.under_way.lock();
+        if let Some(this) = list.iter_mut().find(|wait| wait.id == self.id) {
+            this.blocking_session_id = Some(session_id);
+        }
+    }
+
+    /// When it began.
+    pub fn since(&self) -> Moment {
+        self.since
+    }
+
+    /// Ends the wait; returns its length in microseconds.
+    pub fn finish(mut self) -> u64 {
+        self.end(None)
+    }
+
+    /// Ends the wait, the thing waited for having been there since `signalled_at`: the time after
+    /// that is signal time. Returns the length of the whole wait in microseconds.
+    pub fn finish_signalled(mut self, signalled_at: Moment) -> u64 {
+        self.end(Some(signalled_at))
+    }
+
+    fn end(&mut self, signalled_at: Option<Moment>) -> u64 {
+        let id = std::mem::take(&mut self.id);
+        if id == 0 {
+            return 0;
+        }
+        let now = Moment::now();
+        self.task.under_way.lock().retain(|wait| wait.id != id);
+        let total_us = now.since_us(self.since);
+        // A signal that came before the wait began counts from the beginning.
+        let signal_us = signalled_at.map_or(0, |at| now.since_us(at.max(self.since)));
+        self.task.waits.end(self.kind, total_us, signal_us);
+        self.task
+            .instruments
+            .waits
+            .end(self.kind, total_us, signal_us);
+        total_us
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        self.end(None);
+    }
+}
