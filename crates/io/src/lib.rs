@@ -17,11 +17,15 @@
 
 mod align;
 mod error;
+pub mod host;
 mod image;
 pub mod memory;
 mod namespace;
+mod poison;
+pub mod process;
 pub mod random;
 mod seam;
+pub mod system;
 pub mod thread;
 pub mod time;
 
@@ -29,3 +33,4 @@ pub use align::{AlignedBuf, DIRECT_ALIGN};
 pub use error::{IoError, IoErrorKind, IoOp};
 pub use memory::MemoryVolume;
 pub use seam::{Access, File, Fill, Open, ReadRun, Space, Volume, WriteRun};
+pub use system::{SystemOptions, SystemVolume};
