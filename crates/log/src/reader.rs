@@ -1,0 +1,303 @@
+//! Reading the log: forward from a checkpoint at restart, single records for rollback.
+//!
+//! The end of the log is the first place where no valid block follows: one with a right checksum, our log's
+//! identity, the expected LSN, the LSN of the block before it, and an incarnation not below the last one's. The last two
+//! keep apart blocks that were in flight behind a lost one at a crash: the next start writes with a higher
+//! incarnation, so such blocks can never join a later log.
+
+use crate::LogError;
+use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, Directory, SECTOR};
+use crate::log::{LOG_BUFFERS, Log, read_directory};
+use crate::record::{OwnedRecord, Record};
+use furrow_format::Lsn;
+use furrow_io::{AlignedBuf, File, ReadRun};
+use std::io::IoSliceMut;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Where the log ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogEnd {
+    /// The last valid block.
+    pub(crate) base: Lsn,
+    /// Offset in its VLF where the next block goes.
+    pub(crate) offset: u64,
+    /// Highest incarnation seen.
+    pub(crate) incarnation: u32,
+}
+
+/// A valid block, copied out of the log.
+#[derive(Debug, Clone)]
+struct ReadBlock {
+    header: BlockHeader,
+    bytes: Vec<u8>,
+}
+
+impl ReadBlock {
+    /// Offset and record of each slot.
+    fn records(&self) -> impl Iterator<Item = (usize, Record<'_>, Lsn)> {
+        let used = self
+            .bytes
+            .get(..self.header.used as usize)
+            .unwrap_or_default();
+        let mut at = BLOCK_HEADER_BYTES;
+        (1..=u64::from(self.header.records)).map_while(move |slot| {
+            let (record, len) = Record::read(used.get(at..)?)?;
+            let start = at;
+            at += len;
+            Some((start, record, Lsn(self.header.lsn.0 + slot)))
+        })
+    }
+}
+
+/// Reads the log of a database that is not open, from a checkpoint to its end.
+#[derive(Debug)]
+pub struct LogScan {
+    file: Arc<dyn File>,
+    directory: Directory,
+    seqs: Vec<u32>,
+    next: (u32, u64),
+    last: Option<BlockHeader>,
+    end_offset: u64,
+    block: Option<ReadBlock>,
+    at: usize,
+    slot: u16,
+}
+
+impl LogScan {
+    /// Starts at the block of `from`; `binding` must be the one in the file's header.
+    pub fn open(file: Arc<dyn File>, binding: [u8; 16], from: Lsn) -> Result<LogScan, LogError> {
+        let directory = read_directory(&*file)?;
+        if directory.binding != binding {
+            return Err(LogError::WrongDatabase(file.path().display().to_string()));
+        }
+        let mut scan = LogScan {
+            file,
+            directory,
+            seqs: Vec::new(),
+            next: (from.vlf(), u64::from(from.block()) * SECTOR as u64),
+            last: None,
+            end_offset: 0,
+            block: None,
+            at: 0,
+            slot: 0,
+        };
+        scan.seqs = scan.find_seqs()?;
+        if !scan.load_next_block()? {
+            return Err(LogError::Missing(from));
+        }
+        Ok(scan)
+    }
+
+    /// Sequence number of each VLF, as its first block says; of two that claim the same, the later incarnation has it.
+    fn find_seqs(&self) -> Result<Vec<u32>, LogError> {
+        let mut seen: Vec<Option<BlockHeader>> = Vec::new();
+        for (start, size) in self.directory.vlfs() {
+            seen.push(
+                read_block(&*self.file, start, size, self.directory.log_id())?.map(|b| b.header),
+            );
+        }
+        for i in 0..seen.len() {
+            let Some(Some(mine)) = seen.get(i).copied() else {
+                continue;
+            };
+            let outdone = seen.iter().flatten().any(|other| {
+                other.lsn.vlf() == mine.lsn.vlf() && other.incarnation > mine.incarnation
+            });
+            if let (true, Some(place)) = (outdone, seen.get_mut(i)) {
+                *place = None;
+            }
+        }
+        Ok(seen
+            .into_iter()
+            .map(|h| h.map_or(0, |h| h.lsn.vlf()))
+            .collect())
+    }
+
+    fn place(&self, seq: u32) -> Option<(u64, u64)> {
+        let at = self.seqs.iter().position(|&s| s == seq && seq != 0)?;
+        self.directory.vlfs().get(at).copied()
+    }
+
+    /// Loads the next valid block; `false` at the end of the log.
+    fn load_next_block(&mut self) -> Result<bool, LogError> {
+        let (seq, offset) = self.next;
+        let here = self.valid_block(seq, offset)?;
+        let found = match (here, self.last) {
+            (Some(block), _) => Some(block),
+            // The rest of this VLF is empty: the log goes on at the start of the next one.
+            (None, Some(_)) => self.valid_block(seq + 1, 0)?,
+            (None, None) => None,
+        };
+        let Some(block) = found else { return Ok(false) };
+        let padded =
+            BlockHeader::padded(block.header.used as usize, self.directory.sector as usize);
+        let at = u64::from(block.header.lsn.block()) * SECTOR as u64;
+        self.end_offset = at + padded as u64;
+        self.next = (block.header.lsn.vlf(), self.end_offset);
+        self.last = Some(block.header);
+        self.block = Some(block);
+        (self.at, self.slot) = (BLOCK_HEADER_BYTES, 0);
+        Ok(true)
+    }
+
+    fn valid_block(&self, seq: u32, offset: u64) -> Result<Option<ReadBlock>, LogError> {
+        let Some((start, size)) = self.place(seq) else {
+            return Ok(None);
+        };
+        let Some(room) = size.checked_sub(offset).filter(|&r| r >= SECTOR as u64) else {
+            return Ok(None);
+        };
+        let block = read_block(&*self.file, start + offset, room, self.directory.log_id())?;
+        let expected = Lsn::new(seq, (offset / SECTOR as u64) as u32, 0);
+        Ok(block.filter(|b| {
+            Some(b.header.lsn) == expected
+                && self.last.is_none_or(|last| {
+                    b.header.prev == last.lsn && b.header.incarnation >= last.incarnation
+                })
+        }))
+    }
+
+    /// The next record, or `None` at the end of the log.
+    pub fn next_record(&mut self) -> Result<Option<OwnedRecord>, LogError> {
+        loop {
+            let Some(block) = &self.block else {
+                return Ok(None);
+            };
+            if self.slot < block.header.records {
+                let rest = block
+                    .bytes
+                    .get(self.at..block.header.used as usize)
+                    .unwrap_or_default();
+                let lsn = Lsn(block.header.lsn.0 + u64::from(self.slot) + 1);
+                let record = OwnedRecord::copy(rest, lsn).ok_or(LogError::Missing(lsn))?;
+                self.at += record.get().len_bytes();
+                self.slot += 1;
+                return Ok(Some(record));
+            }
+            if !self.load_next_block()? {
+                self.block = None;
+            }
+        }
+    }
+
+    /// Reads one record anywhere in the log that is still there.
+    pub fn read(&self, lsn: Lsn) -> Result<OwnedRecord, LogError> {
+        let missing = || LogError::Missing(lsn);
+        let (start, size) = self.place(lsn.vlf()).ok_or_else(missing)?;
+        let offset = u64::from(lsn.block()) * SECTOR as u64;
+        let room = size.checked_sub(offset).ok_or_else(missing)?;
+        let block = read_block(&*self.file, start + offset, room, self.directory.log_id())?;
+        find_record(&block.ok_or_else(missing)?, lsn).ok_or_else(missing)
+    }
+
+    pub(crate) fn into_parts(self) -> (Arc<dyn File>, Directory, Vec<u32>, LogEnd) {
+        let end = LogEnd {
+            base: self.last.map_or(Lsn::ZERO, |h| h.lsn),
+            offset: self.end_offset,
+            incarnation: self.last.map_or(0, |h| h.incarnation),
+        };
+        (self.file, self.directory, self.seqs, end)
+    }
+}
+
+fn find_record(block: &ReadBlock, lsn: Lsn) -> Option<OwnedRecord> {
+    let (at, _, _) = block.records().find(|(_, _, here)| *here == lsn)?;
+    OwnedRecord::copy(block.bytes.get(at..)?, lsn)
+}
+
+/// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF.
+fn read_block(
+    file: &dyn File,
+    offset: u64,
+    room: u64,
+    log_id: u64,
+) -> Result<Option<ReadBlock>, LogError> {
+    let room = (room as usize).min(BLOCK_MAX_BYTES) / SECTOR * SECTOR;
+    let mut bytes = AlignedBuf::new(room);
+    read_at(file, offset, &mut bytes)?;
+    let Some(header) = BlockHeader::read(&bytes, log_id) else {
+        return Ok(None);
+    };
+    if !header.checksum_fits(&bytes) {
+        return Ok(None);
+    }
+    let used = bytes
+        .get(..header.used as usize)
+        .unwrap_or_default()
+        .to_vec();
+    let block = ReadBlock {
+        header,
+        bytes: used,
+    };
+    // A right checksum over records that do not parse cannot come from this engine.
+    let whole = block.records().count() == usize::from(header.records);
+    Ok(whole.then_some(block))
+}
+
+fn read_at(file: &dyn File, offset: u64, bytes: &mut [u8]) -> Result<(), LogError> {
+    let mut bufs = [IoSliceMut::new(bytes)];
+    Ok(file.read(&mut [ReadRun {
+        offset,
+        bufs: &mut bufs,
+    }])?)
+}
+
+/// Reads single records of an open log, newest first as rollback does; keeps the last block it saw.
+#[derive(Debug, Default)]
+pub struct RecordReader {
+    cached: Option<ReadBlock>,
+}
+
+impl RecordReader {
+    /// A reader with nothing cached.
+    pub fn new() -> RecordReader {
+        RecordReader::default()
+    }
+
+    /// The record at `lsn`. Makes the log durable up to it first.
+    pub fn read(&mut self, log: &Log, lsn: Lsn) -> Result<OwnedRecord, LogError> {
+        let base = Lsn(lsn.0 & !u64::from(Lsn::MAX_SLOT));
+        if self.cached.as_ref().is_none_or(|b| b.header.lsn != base) {
+            log.flush_to(lsn)?;
+            self.cached = Some(log.load_block(base)?);
+        }
+        let found = self
+            .cached
+            .as_ref()
+            .and_then(|block| find_record(block, lsn));
+        found.ok_or(LogError::Missing(lsn))
+    }
+}
+
+impl Log {
+    /// A durable block: from its buffer while that still holds it, else from the file.
+    fn load_block(&self, base: Lsn) -> Result<ReadBlock, LogError> {
+        let (place, in_memory) = {
+            let roll = self.roll.lock();
+            let newest = self.current.load(Ordering::Acquire);
+            let oldest = newest.saturating_sub(LOG_BUFFERS as u64 - 1);
+            let number = (oldest..=newest)
+                .find(|&n| self.block(n).base() == base && self.block(n).state().is_of(n));
+            let bytes = number.map(|n| {
+                let used = self.block(n).state().used();
+                #[expect(unsafe_code, reason = "the protocol of `Block`")]
+                // SAFETY: the block is durable, so filled; it is reopened only under the lock held here.
+                unsafe {
+                    self.block(n).copy_out(0, used)
+                }
+            });
+            (roll.vlfs.by_seq(base.vlf()), bytes)
+        };
+        let missing = || LogError::Missing(base);
+        if let Some(bytes) = in_memory {
+            let header = BlockHeader::read(&bytes, self.log_id).ok_or_else(missing)?;
+            return Ok(ReadBlock { header, bytes });
+        }
+        let vlf = place.ok_or_else(missing)?;
+        let offset = u64::from(base.block()) * SECTOR as u64;
+        let room = vlf.size.checked_sub(offset).ok_or_else(missing)?;
+        let block = read_block(&*self.file, vlf.start + offset, room, self.log_id)?;
+        block.filter(|b| b.header.lsn == base).ok_or_else(missing)
+    }
+}

@@ -1,0 +1,121 @@
+//! Space in the log file: promises to transactions, truncation, growth.
+//!
+//! A transaction asks for a *promise* before it takes a latch: room for the records of its next step and
+//! for the compensation records that a rollback of it would write. While promises are kept,
+//! `append` cannot run out of space, and a rollback never does.
+
+use crate::layout::{BLOCK_MAX_BYTES, SECTOR};
+use crate::log::{Log, write_directory};
+use crate::{LogError, ReuseWait};
+use furrow_format::Lsn;
+use furrow_io::Fill;
+use furrow_io::time::Duration;
+use furrow_observe::task::{self, Resource};
+use furrow_observe::waits::WaitType;
+use std::sync::atomic::Ordering;
+
+/// Never promised away: unused ends of VLFs, the padding of blocks, the engine's own records.
+const MARGIN_BYTES: i64 = 3 * BLOCK_MAX_BYTES as i64;
+
+/// Sizes and use of a log, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogUsage {
+    /// All VLFs together.
+    pub total_bytes: u64,
+    /// The part that cannot be reused now.
+    pub used_bytes: u64,
+    /// Promised to transactions under way.
+    pub promised_bytes: u64,
+}
+
+impl LogUsage {
+    /// Used share in percent.
+    pub fn used_percent(&self) -> f64 {
+        self.used_bytes as f64 / self.total_bytes.max(1) as f64 * 100.0
+    }
+}
+
+impl Log {
+    /// Promises `bytes` of log space, to be given back with [`Log::give_back`].
+    pub fn promise(&self, bytes: u64) -> Result<(), LogError> {
+        let bytes = bytes as i64;
+        let promised = self.promised_bytes.fetch_add(bytes, Ordering::AcqRel) + bytes;
+        if promised + MARGIN_BYTES > self.free_bytes.load(Ordering::Acquire) {
+            self.promised_bytes.fetch_sub(bytes, Ordering::AcqRel);
+            self.check()?;
+            return Err(LogError::Full(ReuseWait::Nothing));
+        }
+        Ok(())
+    }
+
+    /// Gives back what [`Log::promise`] promised.
+    pub fn give_back(&self, bytes: u64) {
+        self.promised_bytes
+            .fetch_sub(bytes as i64, Ordering::AcqRel);
+    }
+
+    /// Sizes and use.
+    pub fn usage(&self) -> LogUsage {
+        let total_bytes = self.roll.lock().vlfs.total_bytes();
+        let free = self.free_bytes.load(Ordering::Acquire).max(0) as u64;
+        LogUsage {
+            total_bytes,
+            used_bytes: total_bytes.saturating_sub(free),
+            promised_bytes: self.promised_bytes.load(Ordering::Acquire).max(0) as u64,
+        }
+    }
+
+    /// Lets the VLFs be reused whose records all lie before `lsn`.
+    pub fn truncate_before(&self, lsn: Lsn) {
+        let freed = {
+            let mut roll = self.roll.lock();
+            let freed = roll.vlfs.truncate_before(lsn.vlf());
+            self.count_free(&roll);
+            freed
+        };
+        if freed {
+            let _guard = self.space_lock.lock();
+            self.space_freed.notify_all();
+        }
+    }
+
+    /// Waits until space has come free or `limit` has passed (LOGMGR_RESERVE_APPEND).
+    pub fn wait_for_space(&self, limit: Duration) {
+        let wait = task::wait(WaitType::LogMgrReserveAppend, Resource::None);
+        let mut guard = self.space_lock.lock();
+        self.space_freed.wait_for(&mut guard, limit);
+        drop(guard);
+        wait.finish();
+    }
+
+    /// Makes the file longer by `bytes`, zeroed, and splits them into VLFs.
+    pub fn grow(&self, bytes: u64) -> Result<(), LogError> {
+        let bytes = bytes.next_multiple_of(SECTOR as u64);
+        let (mut directory, current_bytes) = {
+            let roll = self.roll.lock();
+            (roll.directory.clone(), roll.vlfs.total_bytes())
+        };
+        let sizes = self.config.vlf_rule.sizes(current_bytes, bytes);
+        for &size in &sizes {
+            directory.push(size, 1)?;
+        }
+        directory.version += 1;
+        let old_len = self.file.len_bytes()?;
+        if let Err(error) = self.file.resize(directory.file_bytes(), Fill::Zero) {
+            // A half-made growth is of no use; the directory does not know of it.
+            let _ = self.file.resize(old_len, Fill::Allocate);
+            return Err(error.into());
+        }
+        write_directory(&*self.file, &directory).inspect_err(|e| self.fail(e))?;
+        self.counters.growths.fetch_add(1, Ordering::Relaxed);
+        {
+            let mut roll = self.roll.lock();
+            roll.vlfs.append(&sizes);
+            roll.directory = directory;
+            self.count_free(&roll);
+        }
+        let _guard = self.space_lock.lock();
+        self.space_freed.notify_all();
+        Ok(())
+    }
+}
