@@ -1,1 +1,3 @@
 //! Transactions, locks, deadlocks, mini-transactions.
+
+pub mod lock;

@@ -1,0 +1,243 @@
+//! Deadlocks: found by those who wait, resolved by a victim.
+//!
+//! There is no monitor thread. A waiter whose probe is due searches the whole waits-for graph, with all shards
+//! latched, so that what it sees is true at one moment and a cycle is never a false one:
+//!
+//! 1. Nodes are owners that wait. Edges go to all whom a wait needs to go away first ([`Shard::blockers`]). All
+//!    of them must go (an AND graph), hence a cycle is a deadlock and nothing else is.
+//! 2. A depth-first search from each waiter finds a cycle, if there is one.
+//! 3. The victim is the member with the lowest priority, then the least log to undo, then the youngest; one
+//!    that is rolling back already comes last. Its request leaves the queue while the latches are held.
+//! 4. Steps 2 and 3 repeat until no cycle is left; then the latches go, and the report is published.
+//!
+//! A cycle is always closed by somebody who begins to wait, so a search that began after that finds it. A
+//! waiter skips its search when another did it meanwhile, and searches together take at most one part in
+//! twenty of the time: many waiters don't turn into many searches.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use furrow_format::TxnId;
+use furrow_io::time::Moment;
+use parking_lot::MutexGuard;
+
+use super::manager::{Table, wake};
+use super::mode::LockMode;
+use super::owner::{Isolation, Outcome, OwnerCore, Place};
+use super::resource::Resource;
+use super::shard::{SeenKind, Shard, Wakes};
+
+/// After a deadlock so many waiters look for the next one at once.
+const EAGER_WAITERS: u32 = 2;
+/// Searching may take one part in so many of the time.
+const SEARCH_SHARE: u64 = 20;
+
+/// When the last search was, and what it cost.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    began: Moment,
+    took_ns: u64,
+}
+
+/// A deadlock that was resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadlockReport {
+    /// Position of the victim in `processes`.
+    pub victim: usize,
+    /// Who took part: each waits for the next, the last for the first.
+    pub processes: Vec<DeadlockProcess>,
+    /// What they wait for, without repetition.
+    pub resources: Vec<DeadlockResource>,
+}
+
+/// A member of a deadlock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadlockProcess {
+    /// Number of the lock owner.
+    pub owner_id: u32,
+    /// Its session.
+    pub session_id: i32,
+    /// Its transaction.
+    pub txn: TxnId,
+    /// Its deadlock priority.
+    pub priority: i32,
+    /// Bytes of log it has used.
+    pub log_used: u64,
+    /// Its isolation level.
+    pub isolation: Isolation,
+    /// What it waits for.
+    pub resource: Resource,
+    /// In which mode it wants it.
+    pub mode: LockMode,
+    /// For how long it has waited.
+    pub wait_ms: u64,
+}
+
+/// A resource of a deadlock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadlockResource {
+    /// The resource.
+    pub resource: Resource,
+    /// The members that hold it: position in `processes`, and mode.
+    pub owners: Vec<(usize, LockMode)>,
+    /// The members that wait for it: position, mode, and whether they convert a lock they hold.
+    pub waiters: Vec<(usize, LockMode, bool)>,
+}
+
+impl DeadlockReport {
+    /// The member that was chosen.
+    pub fn victim(&self) -> Option<&DeadlockProcess> {
+        self.processes.get(self.victim)
+    }
+}
+
+impl fmt::Display for DeadlockReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, process) in self.processes.iter().enumerate() {
+            let mark = if at == self.victim { ", victim" } else { "" };
+            let DeadlockProcess { session_id, mode, resource, .. } = process;
+            writeln!(f, "session {session_id} waits for {mode} on {resource}{mark}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The graph: all shards, latched.
+struct Graph<'a> {
+    table: &'a Table,
+    shards: Vec<MutexGuard<'a, Shard>>,
+}
+
+/// An owner on the path of the search, and whom of its blockers the search hasn't followed yet.
+struct Step {
+    core: Arc<OwnerCore>,
+    blockers: Vec<u32>,
+}
+
+impl Graph<'_> {
+    fn step(&self, core: Arc<OwnerCore>) -> Step {
+        let blockers = core.place().map_or_else(Vec::new, |Place { shard, head }| {
+            let shard = &self.shards[shard as usize];
+            let Some(waiter) = shard.waiter(head, core.id) else { return Vec::new() };
+            let seen = shard.blockers(head, core.id, waiter.target);
+            seen.into_iter().map(|seen| seen.owner).collect()
+        });
+        Step { core, blockers }
+    }
+
+    /// The members of some cycle, each waiting for the next.
+    fn find_cycle(&self, waiting: &[Arc<OwnerCore>]) -> Option<Vec<Arc<OwnerCore>>> {
+        let mut visited = HashSet::new();
+        for start in waiting {
+            if !visited.insert(start.id) {
+                continue;
+            }
+            let mut path = vec![self.step(Arc::clone(start))];
+            while let Some(last) = path.last_mut() {
+                let Some(next) = last.blockers.pop() else {
+                    path.pop();
+                    continue;
+                };
+                if let Some(at) = path.iter().position(|step| step.core.id == next) {
+                    return Some(path.drain(at..).map(|step| step.core).collect());
+                }
+                if !visited.insert(next) {
+                    continue;
+                }
+                let waits = self.table.owner(next).filter(|core| core.place().is_some());
+                path.extend(waits.map(|core| self.step(core)));
+            }
+        }
+        None
+    }
+
+    fn report(&self, cycle: &[Arc<OwnerCore>]) -> DeadlockReport {
+        let processes: Vec<_> = cycle.iter().filter_map(|core| self.process(core)).collect();
+        let rank = |core: &Arc<OwnerCore>| {
+            let youngest_first = std::cmp::Reverse(core.begun());
+            (core.rolling_back(), core.priority(), core.log_used(), youngest_first)
+        };
+        let victim = (0..cycle.len()).min_by_key(|&at| rank(&cycle[at])).unwrap_or(0);
+        let mut resources: Vec<DeadlockResource> = Vec::new();
+        for Place { shard, head } in cycle.iter().filter_map(|core| core.place()) {
+            let shard = &self.shards[shard as usize];
+            let resource = shard.resource(head);
+            if resources.iter().any(|known| known.resource == resource) {
+                continue;
+            }
+            let mut found = DeadlockResource { resource, owners: Vec::new(), waiters: Vec::new() };
+            for seen in shard.seen(head) {
+                let Some(at) = cycle.iter().position(|core| core.id == seen.owner) else { continue };
+                match seen.kind {
+                    SeenKind::Granted => found.owners.push((at, seen.mode)),
+                    SeenKind::Converting => found.waiters.push((at, seen.mode, true)),
+                    SeenKind::Arriving => found.waiters.push((at, seen.mode, false)),
+                }
+            }
+            resources.push(found);
+        }
+        DeadlockReport { victim, processes, resources }
+    }
+
+    fn process(&self, core: &OwnerCore) -> Option<DeadlockProcess> {
+        let Place { shard, head } = core.place()?;
+        let shard = &self.shards[shard as usize];
+        let waiter = shard.waiter(head, core.id)?;
+        Some(DeadlockProcess {
+            owner_id: core.id,
+            session_id: core.session_id,
+            txn: core.txn(),
+            priority: core.priority(),
+            log_used: core.log_used(),
+            isolation: core.isolation(),
+            resource: shard.resource(head),
+            mode: waiter.target,
+            wait_ms: waiter.since.elapsed_us() / 1000,
+        })
+    }
+
+    /// Ends the victim's wait.
+    fn end_wait(&mut self, victim: &Arc<OwnerCore>, report: Arc<DeadlockReport>, wakes: &mut Wakes) {
+        let Some(Place { shard, head }) = victim.place() else { return };
+        self.shards[shard as usize].withdraw(head, victim.id, wakes);
+        victim.end_wait(Outcome::Victim(report));
+        wakes.push(Arc::clone(victim));
+    }
+}
+
+impl Table {
+    /// Looks for deadlocks on behalf of a waiter that has waited since `since`, and resolves all there are.
+    pub(super) fn resolve_deadlocks(&self, since: Moment) {
+        // Whoever holds the pace searches for all.
+        let Some(mut pace) = self.pace.try_lock() else { return };
+        let began = Moment::now();
+        let ago_ns = began.since_ns(pace.began);
+        let done_for_us = pace.began > since && ago_ns < self.config.first_probe.as_nanos() as u64;
+        if done_for_us || ago_ns < pace.took_ns.saturating_mul(SEARCH_SHARE) {
+            return;
+        }
+        let mut wakes = Wakes::new();
+        let mut reports = Vec::new();
+        let mut graph = Graph { table: self, shards: self.all_shards() };
+        let mut waiting = self.waiting_owners();
+        while let Some(cycle) = graph.find_cycle(&waiting) {
+            let report = Arc::new(graph.report(&cycle));
+            graph.end_wait(&cycle[report.victim], Arc::clone(&report), &mut wakes);
+            reports.push(report);
+            waiting.retain(|core| core.place().is_some());
+        }
+        drop(graph);
+        wake(wakes);
+        *pace = Pace { began, took_ns: began.elapsed_ns() };
+        drop(pace);
+        if !reports.is_empty() {
+            self.eager.store(EAGER_WAITERS, Ordering::Relaxed);
+            self.deadlocks.fetch_add(reports.len() as u64, Ordering::Relaxed);
+        }
+        for report in reports {
+            (self.on_deadlock)(&report);
+        }
+    }
+}

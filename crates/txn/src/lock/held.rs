@@ -1,0 +1,211 @@
+//! What one owner holds: a list in order of acquisition, an index over it once it is long, and the
+//! number of fine locks for each object.
+
+use furrow_format::ObjectId;
+
+use super::mode::LockMode;
+use super::resource::Resource;
+
+/// Lists up to this length are searched without an index.
+const SHORT: usize = 8;
+/// An empty list gives memory back when it has grown past this capacity.
+const KEEP_CAPACITY: usize = 4096;
+/// Mark of a free place in the index; the others are positions plus one.
+const FREE: u32 = 0;
+
+/// A lock that is held.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    pub(super) resource: Resource,
+    pub(super) hash: u64,
+    /// Number of the request within the shard.
+    pub(super) request: u32,
+    pub(super) mode: LockMode,
+    /// Outlives the transaction.
+    pub(super) session: bool,
+    /// The object whose fine locks count it; 0 when it isn't counted.
+    pub(super) object: ObjectId,
+    /// Grows with each acquisition.
+    pub(super) sequence: u64,
+}
+
+/// Fine locks of one object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tally {
+    pub(super) object: ObjectId,
+    pub(super) count: u32,
+    /// Escalation is tried when `count` gets here.
+    pub(super) attempt_at: u32,
+}
+
+/// The locks of one owner.
+#[derive(Debug, Default)]
+pub(super) struct HeldTable {
+    entries: Vec<Held>,
+    /// Open addressing with linear probing; empty while the list is short, else a power of two.
+    index: Vec<u32>,
+    tallies: Vec<Tally>,
+    next_sequence: u64,
+}
+
+impl HeldTable {
+    pub(super) fn entries(&self) -> &[Held] {
+        &self.entries
+    }
+
+    pub(super) fn get_mut(&mut self, at: usize) -> &mut Held {
+        &mut self.entries[at]
+    }
+
+    /// The acquisition that comes next.
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    pub(super) fn find(&self, hash: u64, resource: &Resource) -> Option<usize> {
+        if self.index.is_empty() {
+            return self.entries.iter().position(|e| e.hash == hash && e.resource == *resource);
+        }
+        let mask = self.index.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            match self.index[slot] {
+                FREE => return None,
+                found => {
+                    let at = found as usize - 1;
+                    if self.entries[at].hash == hash && self.entries[at].resource == *resource {
+                        return Some(at);
+                    }
+                }
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// Adds a lock that isn't in the table; its sequence is set here.
+    pub(super) fn push(&mut self, mut held: Held) {
+        held.sequence = self.next_sequence;
+        self.next_sequence += 1;
+        if held.object.0 != 0 {
+            self.tally(held.object).count += 1;
+        }
+        self.entries.push(held);
+        if self.entries.len() > SHORT || !self.index.is_empty() {
+            if self.entries.len() * 2 > self.index.len() {
+                self.rebuild_index();
+            } else {
+                self.insert_index(self.entries.len() - 1);
+            }
+        }
+    }
+
+    /// Takes out the entry at `at`; the last one takes its place.
+    pub(super) fn remove(&mut self, at: usize) -> Held {
+        let last = self.entries.len() - 1;
+        if !self.index.is_empty() {
+            let hole = self.slot_of(at);
+            self.close_hole(hole);
+            if at != last {
+                let moved = self.slot_of(last);
+                self.index[moved] = at as u32 + 1;
+            }
+        }
+        let held = self.entries.swap_remove(at);
+        self.uncount(held.object);
+        if self.entries.is_empty() {
+            self.reset();
+        }
+        held
+    }
+
+    /// Takes out every entry that `which` accepts, in no promised order, giving each to `each`.
+    pub(super) fn remove_where(&mut self, which: impl Fn(&Held) -> bool, mut each: impl FnMut(Held)) {
+        let mut at = self.entries.len();
+        while at > 0 {
+            at -= 1;
+            if which(&self.entries[at]) {
+                each(self.remove(at));
+            }
+        }
+    }
+
+    /// Takes out everything, giving each to `each`. Much cheaper than one by one.
+    pub(super) fn clear(&mut self, each: impl FnMut(Held)) {
+        self.entries.drain(..).for_each(each);
+        self.tallies.clear();
+        self.reset();
+    }
+
+    pub(super) fn tally(&mut self, object: ObjectId) -> &mut Tally {
+        let found = self.tallies.iter().position(|tally| tally.object == object);
+        let at = found.unwrap_or_else(|| {
+            let attempt_at = super::escalation::THRESHOLD;
+            self.tallies.push(Tally { object, count: 0, attempt_at });
+            self.tallies.len() - 1
+        });
+        &mut self.tallies[at]
+    }
+
+    fn uncount(&mut self, object: ObjectId) {
+        if object.0 != 0 {
+            let tally = self.tally(object);
+            tally.count = tally.count.saturating_sub(1);
+        }
+    }
+
+    fn reset(&mut self) {
+        if self.index.len() > KEEP_CAPACITY {
+            self.index = Vec::new();
+            self.entries = Vec::new();
+        } else {
+            self.index.clear();
+        }
+    }
+
+    fn rebuild_index(&mut self) {
+        let size = (self.entries.len() * 4).next_power_of_two();
+        self.index.clear();
+        self.index.resize(size, FREE);
+        for at in 0..self.entries.len() {
+            self.insert_index(at);
+        }
+    }
+
+    fn insert_index(&mut self, at: usize) {
+        let mask = self.index.len() - 1;
+        let mut slot = self.entries[at].hash as usize & mask;
+        while self.index[slot] != FREE {
+            slot = (slot + 1) & mask;
+        }
+        self.index[slot] = at as u32 + 1;
+    }
+
+    fn slot_of(&self, at: usize) -> usize {
+        let mask = self.index.len() - 1;
+        let mut slot = self.entries[at].hash as usize & mask;
+        while self.index[slot] != at as u32 + 1 {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    /// Frees a place of the index and moves back what was pushed past it.
+    fn close_hole(&mut self, mut hole: usize) {
+        let mask = self.index.len() - 1;
+        let mut slot = hole;
+        loop {
+            slot = (slot + 1) & mask;
+            let found = self.index[slot];
+            if found == FREE {
+                break;
+            }
+            let home = self.entries[found as usize - 1].hash as usize & mask;
+            // It may move back when its home doesn't lie between the hole and itself.
+            if (slot.wrapping_sub(home) & mask) >= (slot.wrapping_sub(hole) & mask) {
+                self.index[hole] = found;
+                hole = slot;
+            }
+        }
+        self.index[hole] = FREE;
+    }
+}

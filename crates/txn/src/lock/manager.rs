@@ -1,0 +1,404 @@
+//! The lock manager: requests, releases, and the table they work on.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use furrow_format::ObjectId;
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+use super::deadlock::{DeadlockReport, Pace};
+use super::error::{Granted, LockError, Timeout};
+use super::held::{Held, HeldTable};
+use super::mode::LockMode;
+use super::owner::{LockOwner, OwnerCore};
+use super::resource::Resource;
+use super::shard::{Asked, Shard, Wakes};
+use super::wait::Request;
+
+/// How the lock manager is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct LockConfig {
+    /// Parts of the lock table with a latch each; rounded up to a power of two.
+    pub shards: usize,
+    /// Locks of all owners together; more are refused with error 1204. Kept within about one part in
+    /// `shards`, because each shard has its share.
+    pub max_locks: usize,
+    /// A waiter looks for a deadlock after this time, then after twice as long, and so on.
+    pub first_probe: Duration,
+    /// The longest time between two looks.
+    pub longest_probe: Duration,
+}
+
+impl Default for LockConfig {
+    fn default() -> LockConfig {
+        LockConfig {
+            shards: 64,
+            max_locks: 20_000_000,
+            first_probe: Duration::from_millis(20),
+            longest_probe: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Counters since start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LockStats {
+    /// Requests that had to wait.
+    pub waits: u64,
+    /// Requests that ended with error 1222.
+    pub timeouts: u64,
+    /// Deadlocks resolved.
+    pub deadlocks: u64,
+    /// Locks granted at present.
+    pub locks: u64,
+    /// Resources locked or waited for at present.
+    pub resources: u64,
+}
+
+pub(super) type DeadlockHook = Box<dyn Fn(&DeadlockReport) + Send + Sync>;
+
+/// Keeps the latches of neighbouring shards off each other's cache lines.
+#[repr(align(128))]
+struct Padded(Mutex<Shard>);
+
+#[derive(Default)]
+struct Owners {
+    slots: Vec<Option<Arc<OwnerCore>>>,
+    free: Vec<u32>,
+}
+
+/// What the manager and its owners share.
+pub(super) struct Table {
+    shards: Box<[Padded]>,
+    shift: u32,
+    owners: RwLock<Owners>,
+    begins: AtomicU64,
+    pub(super) config: LockConfig,
+    pub(super) on_deadlock: DeadlockHook,
+    /// How many of the next waiters look for a deadlock at once, because there was one just now.
+    pub(super) eager: AtomicU32,
+    pub(super) pace: Mutex<Pace>,
+    pub(super) waits: AtomicU64,
+    pub(super) timeouts: AtomicU64,
+    pub(super) deadlocks: AtomicU64,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// The lock manager of an instance. Clones are handles to the same one.
+#[derive(Debug, Clone)]
+pub struct LockManager {
+    pub(super) table: Arc<Table>,
+}
+
+impl Table {
+    pub(super) fn shard_of(&self, hash: u64) -> usize {
+        (hash >> self.shift) as usize & (self.shards.len() - 1)
+    }
+
+    pub(super) fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
+        self.shards[number].0.lock()
+    }
+
+    /// Latches all shards, in order.
+    pub(super) fn all_shards(&self) -> Vec<MutexGuard<'_, Shard>> {
+        self.shards.iter().map(|padded| padded.0.lock()).collect()
+    }
+
+    pub(super) fn shard_count(&self) -> usize {
+        self.shards.len()
+    }
+
+    pub(super) fn next_begin(&self) -> u64 {
+        self.begins.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The owner with this number, while it lives.
+    pub(super) fn owner(&self, id: u32) -> Option<Arc<OwnerCore>> {
+        self.owners.read().slots.get(id as usize).cloned().flatten()
+    }
+
+    /// The owners that wait now; exact while all shards are latched.
+    pub(super) fn waiting_owners(&self) -> Vec<Arc<OwnerCore>> {
+        let owners = self.owners.read();
+        let live = owners.slots.iter().flatten();
+        live.filter(|core| core.place().is_some()).cloned().collect()
+    }
+
+    fn add_owner(&self, session_id: i32) -> Arc<OwnerCore> {
+        let mut owners = self.owners.write();
+        let id = owners.free.pop().unwrap_or(owners.slots.len() as u32);
+        let core = Arc::new(OwnerCore::new(id, session_id));
+        if id as usize == owners.slots.len() {
+            owners.slots.push(None);
+        }
+        owners.slots[id as usize] = Some(Arc::clone(&core));
+        core
+    }
+
+    pub(super) fn forget_owner(&self, id: u32) {
+        let mut owners = self.owners.write();
+        owners.slots[id as usize] = None;
+        owners.free.push(id);
+    }
+
+    fn release_one(&self, held: &Held) {
+        let mut wakes = Wakes::new();
+        self.shard(self.shard_of(held.hash)).release(held.request, &mut wakes);
+        wake(wakes);
+    }
+
+    pub(super) fn release_where(&self, owner: &LockOwner, which: impl Fn(&Held) -> bool) {
+        owner.locks.lock().remove_where(which, |held| self.release_one(&held));
+    }
+
+    pub(super) fn release_everything(&self, owner: &LockOwner) {
+        owner.locks.lock().clear(|held| self.release_one(&held));
+    }
+
+    /// Asks for a lock on a resource that the owner doesn't hold.
+    #[inline]
+    fn acquire(&self, owner: &LockOwner, wanted: &Request, timeout: Timeout) -> Result<u32, LockError> {
+        let mut shard = self.shard(self.shard_of(wanted.hash));
+        match shard.acquire(wanted.hash, &wanted.resource, owner.core.id, wanted.mode) {
+            Asked::Granted(request) => Ok(request),
+            Asked::Full => Err(LockError::OutOfLocks),
+            Asked::Blocked(head) => {
+                let granted = self.block(owner, shard, head, wanted, timeout)?;
+                // A wait that isn't instant always ends with a request.
+                granted.ok_or(LockError::Cancelled)
+            }
+        }
+    }
+
+    /// Strengthens a lock that the owner holds.
+    fn convert(
+        &self,
+        owner: &LockOwner,
+        locks: &mut HeldTable,
+        at: usize,
+        mode: LockMode,
+        timeout: Timeout,
+    ) -> Result<Granted, LockError> {
+        let held = locks.entries()[at];
+        let target = held.mode.supremum(mode);
+        if target == held.mode {
+            return Ok(Granted::Held);
+        }
+        let mut shard = self.shard(self.shard_of(held.hash));
+        if let Err(head) = shard.convert(held.request, target) {
+            let wanted = Request {
+                hash: held.hash,
+                resource: held.resource,
+                mode: target,
+                converts: Some(held.request),
+                instant: false,
+            };
+            self.block(owner, shard, head, &wanted, timeout)?;
+        }
+        locks.get_mut(at).mode = target;
+        Ok(Granted::Converted)
+    }
+}
+
+pub(super) fn wake(wakes: Wakes) {
+    for core in wakes {
+        core.wake();
+    }
+}
+
+impl Default for LockManager {
+    fn default() -> LockManager {
+        LockManager::new(LockConfig::default(), |_| {})
+    }
+}
+
+impl LockManager {
+    /// A lock manager; `on_deadlock` is told of each deadlock once it is resolved, with no latch held.
+    pub fn new(
+        config: LockConfig,
+        on_deadlock: impl Fn(&DeadlockReport) + Send + Sync + 'static,
+    ) -> LockManager {
+        let count = config.shards.clamp(1, 1 << 16).next_power_of_two();
+        let limit = config.max_locks.div_ceil(count);
+        let shards = (0..count as u32).map(|n| Padded(Mutex::new(Shard::new(n, limit)))).collect();
+        let table = Table {
+            shards,
+            shift: (64 - count.trailing_zeros()) % 64,
+            owners: RwLock::new(Owners::default()),
+            begins: AtomicU64::new(0),
+            config,
+            on_deadlock: Box::new(on_deadlock),
+            eager: AtomicU32::new(0),
+            pace: Mutex::default(),
+            waits: AtomicU64::new(0),
+            timeouts: AtomicU64::new(0),
+            deadlocks: AtomicU64::new(0),
+        };
+        LockManager { table: Arc::new(table) }
+    }
+
+    /// A new owner for a session; see [`LockOwner::begin`].
+    pub fn owner(&self, session_id: i32) -> LockOwner {
+        let core = self.table.add_owner(session_id);
+        LockOwner { core, table: Arc::clone(&self.table), locks: Mutex::default() }
+    }
+
+    /// Locks `resource` for `owner` in at least `mode`.
+    #[inline]
+    pub fn lock(
+        &self,
+        owner: &LockOwner,
+        resource: Resource,
+        mode: LockMode,
+        timeout: Timeout,
+    ) -> Result<Granted, LockError> {
+        self.lock_within(owner, ObjectId(0), resource, mode, timeout)
+    }
+
+    /// The same for a row, key or page of `object`: counted, so that escalation can come due.
+    pub fn lock_within(
+        &self,
+        owner: &LockOwner,
+        object: ObjectId,
+        resource: Resource,
+        mode: LockMode,
+        timeout: Timeout,
+    ) -> Result<Granted, LockError> {
+        debug_assert!(resource.accepts(mode), "{mode} on {resource}");
+        debug_assert!(Arc::ptr_eq(&self.table, &owner.table), "an owner of another lock manager");
+        let hash = resource.hash();
+        let mut locks = owner.locks.lock();
+        if let Some(at) = locks.find(hash, &resource) {
+            return self.table.convert(owner, &mut locks, at, mode, timeout);
+        }
+        let wanted = Request { hash, resource, mode, converts: None, instant: false };
+        let request = self.table.acquire(owner, &wanted, timeout)?;
+        locks.push(Held { resource, hash, request, mode, session: false, object, sequence: 0 });
+        Ok(Granted::New)
+    }
+
+    /// Whether a request would be granted right now. Never waits and leaves no trace: for readers that hold
+    /// a page latch. When it says no, release the latch and use [`LockManager::lock_instant`].
+    pub fn try_instant(&self, owner: &LockOwner, resource: Resource, mode: LockMode) -> bool {
+        let hash = resource.hash();
+        let own = self.own_mode(owner, hash, &resource);
+        own.is_some_and(|own| own.covers(mode))
+            || self.table.shard(self.table.shard_of(hash)).probe(hash, &resource, own, mode).is_ok()
+    }
+
+    /// Waits until a request could be granted; the owner doesn't hold it then.
+    pub fn lock_instant(
+        &self,
+        owner: &LockOwner,
+        resource: Resource,
+        mode: LockMode,
+        timeout: Timeout,
+    ) -> Result<(), LockError> {
+        let hash = resource.hash();
+        let locks = owner.locks.lock();
+        let own = locks.find(hash, &resource).map(|at| locks.entries()[at]);
+        if own.is_some_and(|own| own.mode.covers(mode)) {
+            return Ok(());
+        }
+        let shard = self.table.shard(self.table.shard_of(hash));
+        let Err(head) = shard.probe(hash, &resource, own.map(|own| own.mode), mode) else {
+            return Ok(());
+        };
+        let converts = own.map(|own| own.request);
+        let wanted = Request { hash, resource, mode, converts, instant: true };
+        self.table.block(owner, shard, head, &wanted, timeout).map(|_| ())
+    }
+
+    fn own_mode(&self, owner: &LockOwner, hash: u64, resource: &Resource) -> Option<LockMode> {
+        let locks = owner.locks.lock();
+        locks.find(hash, resource).map(|at| locks.entries()[at].mode)
+    }
+
+    /// Gives a lock back; `false` when the owner didn't hold it.
+    pub fn unlock(&self, owner: &LockOwner, resource: &Resource) -> bool {
+        let hash = resource.hash();
+        let mut locks = owner.locks.lock();
+        let Some(at) = locks.find(hash, resource) else { return false };
+        let held = locks.remove(at);
+        self.table.release_one(&held);
+        true
+    }
+
+    /// Weakens a lock to `mode`; `false` when it isn't held in a mode that covers `mode`.
+    pub fn downgrade(&self, owner: &LockOwner, resource: &Resource, mode: LockMode) -> bool {
+        let hash = resource.hash();
+        let mut locks = owner.locks.lock();
+        let Some(at) = locks.find(hash, resource) else { return false };
+        let held = locks.get_mut(at);
+        if !held.mode.covers(mode) {
+            return false;
+        }
+        held.mode = mode;
+        let mut wakes = Wakes::new();
+        self.table.shard(self.table.shard_of(hash)).downgrade(held.request, mode, &mut wakes);
+        wake(wakes);
+        true
+    }
+
+    /// Lets a lock outlive its transaction, until it is unlocked, [`LockManager::release_session`] or the
+    /// owner's end. `false` when it isn't held.
+    pub fn keep_for_session(&self, owner: &LockOwner, resource: &Resource) -> bool {
+        let mut locks = owner.locks.lock();
+        let Some(at) = locks.find(resource.hash(), resource) else { return false };
+        locks.get_mut(at).session = true;
+        true
+    }
+
+    /// Ends a transaction: releases all locks but those kept for the session.
+    pub fn release_all(&self, owner: &LockOwner) {
+        let mut locks = owner.locks.lock();
+        if locks.entries().iter().any(|held| held.session) {
+            locks.remove_where(|held| !held.session, |held| self.table.release_one(&held));
+        } else {
+            locks.clear(|held| self.table.release_one(&held));
+        }
+    }
+
+    /// Ends a session: releases what was kept for it.
+    pub fn release_session(&self, owner: &LockOwner) {
+        self.table.release_where(owner, |held| held.session);
+    }
+
+    /// A mark for [`LockManager::release_to`].
+    pub fn mark(&self, owner: &LockOwner) -> u64 {
+        owner.locks.lock().next_sequence()
+    }
+
+    /// Rolls back to a savepoint: releases the transaction's locks acquired since `mark`. Conversions stay.
+    pub fn release_to(&self, owner: &LockOwner, mark: u64) {
+        self.table.release_where(owner, |held| held.sequence >= mark && !held.session);
+    }
+
+    /// What `owner` holds, in no promised order.
+    pub fn held_by(&self, owner: &LockOwner) -> Vec<(Resource, LockMode)> {
+        owner.locks.lock().entries().iter().map(|held| (held.resource, held.mode)).collect()
+    }
+
+    /// Counters since start, and present sizes.
+    pub fn stats(&self) -> LockStats {
+        let mut stats = LockStats {
+            waits: self.table.waits.load(Ordering::Relaxed),
+            timeouts: self.table.timeouts.load(Ordering::Relaxed),
+            deadlocks: self.table.deadlocks.load(Ordering::Relaxed),
+            ..LockStats::default()
+        };
+        for number in 0..self.table.shard_count() {
+            let shard = self.table.shard(number);
+            stats.locks += shard.live_requests() as u64;
+            stats.resources += shard.live_heads() as u64;
+        }
+        stats
+    }
+}

@@ -1,0 +1,528 @@
+//! One shard of the lock table: lock heads by resource, granted requests, waiting queues.
+//!
+//! Everything here runs under the shard's latch and never blocks. Heads and requests live in slabs with free
+//! lists, so that a warm shard allocates nothing unless somebody has to wait.
+//!
+//! # Invariants
+//! 1. A head exists exactly while it has a granted request or a waiter.
+//! 2. `mask` has the bit of each granted mode; `waiting` that of each mode that somebody waits for.
+//! 3. All granted modes of one head are compatible with each other.
+//! 4. Nobody waits who could be granted: `pump` runs after each removal and each downgrade.
+
+use std::sync::Arc;
+
+use furrow_io::time::Moment;
+
+use super::mode::{LockMode, MODE_COUNT};
+use super::owner::{Outcome, OwnerCore, Place};
+use super::resource::Resource;
+
+/// No head, no request.
+const NIL: u32 = u32::MAX;
+/// Buckets of an empty shard; also the slab size up to which an idle shard keeps its memory.
+const FIRST_BUCKETS: usize = 64;
+const KEEP_SLAB: usize = 8192;
+
+/// The owners to wake once the shard's latch is released.
+pub(super) type Wakes = Vec<Arc<OwnerCore>>;
+
+/// A lock head: one locked resource.
+#[derive(Debug)]
+struct Head {
+    resource: Resource,
+    hash: u64,
+    /// Next head of the bucket, or of the free list.
+    next: u32,
+    /// First granted request.
+    first: u32,
+    mask: u32,
+    waiting: u32,
+    queue: Option<Box<Queue>>,
+    counts: [u32; MODE_COUNT],
+}
+
+/// A granted request.
+#[derive(Debug, Clone, Copy)]
+struct Request {
+    owner: u32,
+    head: u32,
+    prev: u32,
+    /// Next request of the head, or of the free list.
+    next: u32,
+    mode: LockMode,
+}
+
+/// Who waits for a head: those who already hold a mode of it go first.
+#[derive(Debug, Default)]
+struct Queue {
+    converting: Vec<Waiter>,
+    arriving: Vec<Waiter>,
+}
+
+/// A request that waits.
+#[derive(Debug, Clone)]
+pub(super) struct Waiter {
+    pub(super) core: Arc<OwnerCore>,
+    /// The mode it will hold.
+    pub(super) target: LockMode,
+    /// Its granted request, when it converts.
+    pub(super) request: Option<u32>,
+    /// Wants to know when it could be granted, not to hold it.
+    pub(super) instant: bool,
+    pub(super) since: Moment,
+}
+
+/// What came of asking for a lock.
+pub(super) enum Asked {
+    Granted(u32),
+    Blocked(u32),
+    Full,
+}
+
+/// A granted request or a waiter, as views and the deadlock search see it.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) owner: u32,
+    pub(super) mode: LockMode,
+    pub(super) kind: SeenKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SeenKind {
+    Granted,
+    Converting,
+    Arriving,
+}
+
+/// A shard of the lock table.
+#[derive(Debug)]
+pub(super) struct Shard {
+    number: u32,
+    buckets: Vec<u32>,
+    heads: Vec<Head>,
+    free_head: u32,
+    live_heads: usize,
+    requests: Vec<Request>,
+    free_request: u32,
+    live_requests: usize,
+    limit: usize,
+}
+
+impl Shard {
+    pub(super) fn new(number: u32, limit: usize) -> Shard {
+        Shard {
+            number,
+            buckets: vec![NIL; FIRST_BUCKETS],
+            heads: Vec::new(),
+            free_head: NIL,
+            live_heads: 0,
+            requests: Vec::new(),
+            free_request: NIL,
+            live_requests: 0,
+            limit,
+        }
+    }
+
+    /// Granted requests.
+    pub(super) fn live_requests(&self) -> usize {
+        self.live_requests
+    }
+
+    /// Resources locked or waited for.
+    pub(super) fn live_heads(&self) -> usize {
+        self.live_heads
+    }
+
+    fn head_mut(&mut self, head: u32) -> &mut Head {
+        &mut self.heads[head as usize]
+    }
+
+    /// Asks for a lock that the owner doesn't hold in any mode.
+    #[inline]
+    pub(super) fn acquire(&mut self, hash: u64, resource: &Resource, owner: u32, mode: LockMode) -> Asked {
+        if self.live_requests >= self.limit {
+            return Asked::Full;
+        }
+        let head = match self.find(hash, resource) {
+            NIL => self.new_head(hash, resource),
+            found => {
+                let held = &self.heads[found as usize];
+                if (held.mask | held.waiting) & mode.conflict_mask() != 0 {
+                    return Asked::Blocked(found);
+                }
+                found
+            }
+        };
+        Asked::Granted(self.grant_new(head, owner, mode))
+    }
+
+    /// Changes a granted request to the stronger `target` when nobody is in the way; otherwise tells the head.
+    pub(super) fn convert(&mut self, request: u32, target: LockMode) -> Result<(), u32> {
+        let Request { head, mode, .. } = self.requests[request as usize];
+        if self.mask_of_others(head, Some(mode)) & target.conflict_mask() != 0 {
+            return Err(head);
+        }
+        self.set_mode(request, target);
+        Ok(())
+    }
+
+    /// Whether a request for `mode` by an owner that holds `own` would be granted now; else the head in the way.
+    #[inline]
+    pub(super) fn probe(
+        &self,
+        hash: u64,
+        resource: &Resource,
+        own: Option<LockMode>,
+        mode: LockMode,
+    ) -> Result<(), u32> {
+        let head = self.find(hash, resource);
+        if head == NIL {
+            return Ok(());
+        }
+        let queue_counts = if own.is_none() { self.heads[head as usize].waiting } else { 0 };
+        let others = self.mask_of_others(head, own) | queue_counts;
+        if others & mode.conflict_mask() == 0 { Ok(()) } else { Err(head) }
+    }
+
+    /// Puts a request that was refused into the queue.
+    pub(super) fn enqueue(&mut self, head: u32, waiter: Waiter) {
+        waiter.core.set_place(Some(Place { shard: self.number, head }));
+        let head = self.head_mut(head);
+        head.waiting |= waiter.target.bit();
+        let queue = head.queue.get_or_insert_default();
+        if waiter.request.is_some() {
+            queue.converting.push(waiter);
+        } else {
+            queue.arriving.push(waiter);
+        }
+    }
+
+    /// Takes a waiting request out of its queue and grants what it held up.
+    pub(super) fn withdraw(&mut self, head: u32, owner: u32, wakes: &mut Wakes) -> Option<Waiter> {
+        let queue = self.head_mut(head).queue.as_mut()?;
+        let Queue { converting, arriving } = &mut **queue;
+        let taken = [converting, arriving].into_iter().find_map(|list| {
+            let at = list.iter().position(|waiter| waiter.core.id == owner)?;
+            Some(list.remove(at))
+        })?;
+        taken.core.set_place(None);
+        self.pump(head, wakes);
+        Some(taken)
+    }
+
+    /// Gives a granted request back.
+    #[inline]
+    pub(super) fn release(&mut self, request: u32, wakes: &mut Wakes) {
+        let Request { head, prev, next, mode, .. } = self.requests[request as usize];
+        match prev {
+            NIL => self.head_mut(head).first = next,
+            before => self.requests[before as usize].next = next,
+        }
+        if next != NIL {
+            self.requests[next as usize].prev = prev;
+        }
+        self.requests[request as usize].next = self.free_request;
+        self.free_request = request;
+        self.live_requests -= 1;
+        self.head_mut(head).forget_mode(mode);
+        if self.heads[head as usize].queue.is_some() {
+            self.pump(head, wakes);
+        } else if next == NIL && prev == NIL {
+            self.drop_head(head);
+        }
+    }
+
+    /// Changes a granted request to a weaker mode.
+    pub(super) fn downgrade(&mut self, request: u32, mode: LockMode, wakes: &mut Wakes) {
+        self.set_mode(request, mode);
+        let head = self.requests[request as usize].head;
+        if self.heads[head as usize].queue.is_some() {
+            self.pump(head, wakes);
+        }
+    }
+
+    fn set_mode(&mut self, request: u32, mode: LockMode) {
+        let Request { head, mode: before, .. } = self.requests[request as usize];
+        self.head_mut(head).forget_mode(before);
+        self.head_mut(head).note_mode(mode);
+        self.requests[request as usize].mode = mode;
+    }
+
+    /// The modes granted to others than the one who holds `own`.
+    fn mask_of_others(&self, head: u32, own: Option<LockMode>) -> u32 {
+        let head = &self.heads[head as usize];
+        match own {
+            Some(own) if head.counts[own as usize] == 1 => head.mask & !own.bit(),
+            _ => head.mask,
+        }
+    }
+
+    /// Grants whom it can: first those who convert, by what others hold alone; then arrivals in order,
+    /// none of them past somebody it conflicts with.
+    fn pump(&mut self, head: u32, wakes: &mut Wakes) {
+        let Some(mut queue) = self.head_mut(head).queue.take() else { return };
+        let mut ahead = 0;
+        let mut at = 0;
+        while at < queue.converting.len() {
+            let waiter = &queue.converting[at];
+            let own = waiter.request.map(|request| self.requests[request as usize].mode);
+            if self.mask_of_others(head, own) & waiter.target.conflict_mask() == 0 {
+                let waiter = queue.converting.remove(at);
+                self.grant_waiter(head, &waiter, wakes);
+            } else {
+                ahead |= waiter.target.bit();
+                at += 1;
+            }
+        }
+        let arriving = std::mem::take(&mut queue.arriving);
+        for waiter in arriving {
+            let in_the_way = self.heads[head as usize].mask | ahead;
+            if in_the_way & waiter.target.conflict_mask() == 0 {
+                self.grant_waiter(head, &waiter, wakes);
+            } else {
+                ahead |= waiter.target.bit();
+                queue.arriving.push(waiter);
+            }
+        }
+        self.head_mut(head).waiting = ahead;
+        if ahead != 0 {
+            self.head_mut(head).queue = Some(queue);
+        } else if self.heads[head as usize].first == NIL {
+            self.drop_head(head);
+        }
+    }
+
+    fn grant_waiter(&mut self, head: u32, waiter: &Waiter, wakes: &mut Wakes) {
+        let granted = match (waiter.instant, waiter.request) {
+            (true, _) => None,
+            (false, Some(request)) => {
+                self.set_mode(request, waiter.target);
+                Some(request)
+            }
+            (false, None) => Some(self.grant_new(head, waiter.core.id, waiter.target)),
+        };
+        waiter.core.end_wait(Outcome::Granted(granted, Moment::now()));
+        wakes.push(Arc::clone(&waiter.core));
+    }
+
+    #[inline]
+    fn grant_new(&mut self, head: u32, owner: u32, mode: LockMode) -> u32 {
+        let next = self.heads[head as usize].first;
+        let request = Request { owner, head, prev: NIL, next, mode };
+        let number = match self.free_request {
+            NIL => {
+                self.requests.push(request);
+                self.requests.len() as u32 - 1
+            }
+            free => {
+                self.free_request = self.requests[free as usize].next;
+                self.requests[free as usize] = request;
+                free
+            }
+        };
+        if next != NIL {
+            self.requests[next as usize].prev = number;
+        }
+        self.live_requests += 1;
+        let head = self.head_mut(head);
+        head.first = number;
+        head.note_mode(mode);
+        number
+    }
+
+    #[inline]
+    fn find(&self, hash: u64, resource: &Resource) -> u32 {
+        let mut at = self.buckets[hash as usize & (self.buckets.len() - 1)];
+        while at != NIL {
+            let head = &self.heads[at as usize];
+            if head.hash == hash && head.resource == *resource {
+                return at;
+            }
+            at = head.next;
+        }
+        NIL
+    }
+
+    fn new_head(&mut self, hash: u64, resource: &Resource) -> u32 {
+        if self.live_heads >= self.buckets.len() {
+            self.grow_buckets();
+        }
+        let bucket = hash as usize & (self.buckets.len() - 1);
+        let next = self.buckets[bucket];
+        let number = match self.free_head {
+            NIL => {
+                self.heads.push(Head::new(*resource, hash, next));
+                self.heads.len() as u32 - 1
+            }
+            free => {
+                // A freed head has no modes and no queue: only its name is set anew.
+                let head = &mut self.heads[free as usize];
+                self.free_head = head.next;
+                (head.resource, head.hash, head.next) = (*resource, hash, next);
+                free
+            }
+        };
+        self.buckets[bucket] = number;
+        self.live_heads += 1;
+        number
+    }
+
+    fn drop_head(&mut self, head: u32) {
+        let Head { hash, next, .. } = self.heads[head as usize];
+        let bucket = hash as usize & (self.buckets.len() - 1);
+        let mut at = self.buckets[bucket];
+        if at == head {
+            self.buckets[bucket] = next;
+        } else {
+            while self.heads[at as usize].next != head {
+                at = self.heads[at as usize].next;
+            }
+            self.heads[at as usize].next = next;
+        }
+        self.heads[head as usize].next = self.free_head;
+        self.free_head = head;
+        self.live_heads -= 1;
+        if self.live_heads == 0 && self.heads.len() > KEEP_SLAB {
+            *self = Shard::new(self.number, self.limit);
+        }
+    }
+
+    fn grow_buckets(&mut self) {
+        let size = self.buckets.len() * 2;
+        let old = std::mem::replace(&mut self.buckets, vec![NIL; size]);
+        for mut at in old {
+            while at != NIL {
+                let head = &mut self.heads[at as usize];
+                let next = head.next;
+                let bucket = head.hash as usize & (size - 1);
+                head.next = std::mem::replace(&mut self.buckets[bucket], at);
+                at = next;
+            }
+        }
+    }
+}
+
+/// What views and the deadlock search read.
+impl Shard {
+    pub(super) fn resource(&self, head: u32) -> Resource {
+        self.heads[head as usize].resource
+    }
+
+    /// Visits each locked resource.
+    pub(super) fn for_each_head(&self, mut visit: impl FnMut(u32)) {
+        for &bucket in &self.buckets {
+            let mut at = bucket;
+            while at != NIL {
+                visit(at);
+                at = self.heads[at as usize].next;
+            }
+        }
+    }
+
+    /// The granted requests of a head, and then its queue in order.
+    pub(super) fn seen(&self, head: u32) -> Vec<Seen> {
+        let mut out = Vec::new();
+        let mut at = self.heads[head as usize].first;
+        while at != NIL {
+            let Request { owner, mode, next, .. } = self.requests[at as usize];
+            out.push(Seen { owner, mode, kind: SeenKind::Granted });
+            at = next;
+        }
+        if let Some(queue) = &self.heads[head as usize].queue {
+            let lists =
+                [(&queue.converting, SeenKind::Converting), (&queue.arriving, SeenKind::Arriving)];
+            for (list, kind) in lists {
+                out.extend(list.iter().map(|w| Seen { owner: w.core.id, mode: w.target, kind }));
+            }
+        }
+        out
+    }
+
+    /// The waiting request of `owner` at a head.
+    pub(super) fn waiter(&self, head: u32, owner: u32) -> Option<&Waiter> {
+        let queue = self.heads[head as usize].queue.as_ref()?;
+        queue.converting.iter().chain(&queue.arriving).find(|waiter| waiter.core.id == owner)
+    }
+
+    /// Whom a request of `owner` for `target` waits for: the others that hold a mode in its way and, if it
+    /// holds nothing here itself, those ahead of it that wait for one. For an owner that isn't queued the
+    /// whole queue is ahead.
+    pub(super) fn blockers(&self, head: u32, owner: u32, target: LockMode) -> Vec<Seen> {
+        let seen = self.seen(head);
+        let holds = |s: &Seen| s.owner == owner && s.kind == SeenKind::Granted;
+        let is_holder = seen.iter().any(holds);
+        let place = seen.iter().position(|s| s.owner == owner && s.kind != SeenKind::Granted);
+        let end = place.unwrap_or(seen.len());
+        let in_the_way = |s: &Seen| {
+            s.owner != owner
+                && !target.compatible(s.mode)
+                && (s.kind == SeenKind::Granted || !is_holder)
+        };
+        seen.into_iter().take(end).filter(in_the_way).collect()
+    }
+}
+
+impl Head {
+    fn new(resource: Resource, hash: u64, next: u32) -> Head {
+        Head {
+            resource,
+            hash,
+            next,
+            first: NIL,
+            mask: 0,
+            waiting: 0,
+            queue: None,
+            counts: [0; MODE_COUNT],
+        }
+    }
+
+    #[inline]
+    fn note_mode(&mut self, mode: LockMode) {
+        self.counts[mode as usize] += 1;
+        self.mask |= mode.bit();
+    }
+
+    #[inline]
+    fn forget_mode(&mut self, mode: LockMode) {
+        let count = &mut self.counts[mode as usize];
+        *count -= 1;
+        if *count == 0 {
+            self.mask &= !mode.bit();
+        }
+    }
+}
+
+/// Checks the invariants; for tests.
+#[cfg(test)]
+impl Shard {
+    pub(super) fn check(&self) {
+        let mut heads = 0;
+        let mut requests = 0;
+        self.for_each_head(|number| {
+            heads += 1;
+            let head = &self.heads[number as usize];
+            let seen = self.seen(number);
+            assert!(!seen.is_empty(), "a head of nobody: {}", head.resource);
+            let granted: Vec<_> = seen.iter().filter(|s| s.kind == SeenKind::Granted).collect();
+            requests += granted.len();
+            let mut mask = 0;
+            for (at, a) in granted.iter().enumerate() {
+                mask |= a.mode.bit();
+                for b in &granted[..at] {
+                    assert!(a.owner != b.owner, "granted twice to one owner");
+                    assert!(a.mode.compatible(b.mode), "{} beside {}", a.mode, b.mode);
+                }
+            }
+            assert_eq!(mask, head.mask);
+            let waiting = seen.iter().filter(|s| s.kind != SeenKind::Granted);
+            let waiting_mask = waiting.clone().fold(0, |all, s| all | s.mode.bit());
+            assert_eq!(waiting_mask, head.waiting);
+            for waiter in waiting {
+                let blockers = self.blockers(number, waiter.owner, waiter.mode);
+                assert!(!blockers.is_empty(), "waits for nobody: {} on {}", waiter.mode, head.resource);
+            }
+        });
+        assert_eq!(heads, self.live_heads);
+        assert_eq!(requests, self.live_requests);
+    }
+}

@@ -1,0 +1,171 @@
+//! Waiting for a lock: the slow path.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use furrow_io::time::Moment;
+use furrow_observe::task;
+use furrow_observe::waits::WaitType;
+use parking_lot::MutexGuard;
+
+use super::error::{LockError, Timeout};
+use super::manager::{Table, wake};
+use super::mode::{LockMode, MODE_COUNT};
+use super::owner::{LockOwner, Outcome, Place, Woken};
+use super::resource::Resource;
+use super::shard::{Shard, Waiter, Wakes};
+
+/// The wait type of each mode, in the modes' order.
+const WAIT_TYPES: [WaitType; MODE_COUNT] = [
+    WaitType::LckMSchS,
+    WaitType::LckMSchM,
+    WaitType::LckMS,
+    WaitType::LckMU,
+    WaitType::LckMX,
+    WaitType::LckMIs,
+    WaitType::LckMIu,
+    WaitType::LckMIx,
+    WaitType::LckMSiu,
+    WaitType::LckMSix,
+    WaitType::LckMUix,
+    WaitType::LckMBu,
+    WaitType::LckMRsS,
+    WaitType::LckMRsU,
+    WaitType::LckMRinNl,
+    WaitType::LckMRinS,
+    WaitType::LckMRinU,
+    WaitType::LckMRinX,
+    WaitType::LckMRxS,
+    WaitType::LckMRxU,
+    WaitType::LckMRxX,
+];
+
+/// The wait that a blocked request for `mode` is charged to.
+pub(super) fn wait_type(mode: LockMode) -> WaitType {
+    WAIT_TYPES[mode as usize]
+}
+
+/// A request on its way through the slow path.
+pub(super) struct Request {
+    pub(super) hash: u64,
+    pub(super) resource: Resource,
+    /// The mode to be held in the end.
+    pub(super) mode: LockMode,
+    /// The granted request that it strengthens.
+    pub(super) converts: Option<u32>,
+    pub(super) instant: bool,
+}
+
+impl Table {
+    /// Queues a request that was refused at `head` and waits for its end. Gives the number of the granted
+    /// request, none for an instant one.
+    pub(super) fn block(
+        &self,
+        owner: &LockOwner,
+        mut shard: MutexGuard<'_, Shard>,
+        head: u32,
+        wanted: &Request,
+        timeout: Timeout,
+    ) -> Result<Option<u32>, LockError> {
+        let core = &owner.core;
+        let blockers = shard.blockers(head, core.id, wanted.mode);
+        let blocking_session =
+            blockers.first().and_then(|seen| self.owner(seen.owner)).map(|core| core.session_id);
+        if timeout == Timeout::NoWait {
+            drop(shard);
+            return Err(self.timed_out(wanted, blocking_session));
+        }
+        if core.must_stop() {
+            return Err(LockError::Cancelled);
+        }
+        let waiter = Waiter {
+            core: core.clone(),
+            target: wanted.mode,
+            request: wanted.converts,
+            instant: wanted.instant,
+            since: Moment::now(),
+        };
+        let place = Place { shard: self.shard_of(wanted.hash) as u32, head };
+        shard.enqueue(head, waiter);
+        drop(shard);
+        self.waits.fetch_add(1, Ordering::Relaxed);
+
+        let charge = task::wait(wait_type(wanted.mode), task::Resource::lock(wanted.resource));
+        if let Some(session_id) = blocking_session {
+            charge.blocked_by(session_id);
+        }
+        match self.wait_for_end(owner, place, timeout) {
+            Ended::By(Outcome::Granted(request, at)) => {
+                charge.finish_signalled(at);
+                Ok(request)
+            }
+            Ended::By(Outcome::Victim(report)) => {
+                Err(LockError::Deadlock { session_id: core.session_id, report })
+            }
+            Ended::Cancelled => Err(LockError::Cancelled),
+            Ended::TimedOut => Err(self.timed_out(wanted, blocking_session)),
+        }
+    }
+
+    fn timed_out(&self, wanted: &Request, blocking_session: Option<i32>) -> LockError {
+        self.timeouts.fetch_add(1, Ordering::Relaxed);
+        LockError::Timeout { resource: wanted.resource, mode: wanted.mode, blocking_session }
+    }
+
+    fn wait_for_end(&self, owner: &LockOwner, place: Place, timeout: Timeout) -> Ended {
+        let core = &owner.core;
+        let since = Moment::now();
+        let deadline = match timeout {
+            Timeout::Millis(millis) => {
+                Some(since.after(Duration::from_millis(u64::from(millis))))
+            }
+            Timeout::Forever | Timeout::NoWait => None,
+        };
+        let mut probe = self.config.first_probe;
+        let mut next_probe = since.after(self.first_slice());
+        loop {
+            let until = deadline.map_or(next_probe, |deadline| deadline.min(next_probe));
+            let ending = match core.sleep(until.since(Moment::now())) {
+                Woken::Ended(outcome) => return Ended::By(outcome),
+                Woken::Cancelled => Some(Ended::Cancelled),
+                Woken::SliceOver if deadline.is_some_and(|d| d <= Moment::now()) => {
+                    Some(Ended::TimedOut)
+                }
+                Woken::SliceOver => None,
+            };
+            if let Some(ending) = ending {
+                return self.withdraw(owner, place).map_or(ending, Ended::By);
+            }
+            self.resolve_deadlocks(since);
+            next_probe = Moment::now().after(probe);
+            probe = (probe * 2).min(self.config.longest_probe);
+        }
+    }
+
+    /// The time until the first look for a deadlock: none at all while deadlocks are about.
+    fn first_slice(&self) -> Duration {
+        let eager = &self.eager;
+        let took = eager.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+        if took.is_ok() { Duration::ZERO } else { self.config.first_probe }
+    }
+
+    /// Leaves the queue. When the wait ended in the meantime, its outcome counts.
+    fn withdraw(&self, owner: &LockOwner, place: Place) -> Option<Outcome> {
+        let mut wakes = Wakes::new();
+        let mut shard = self.shard(place.shard as usize);
+        let ended = owner.core.take_outcome();
+        if ended.is_none() {
+            shard.withdraw(place.head, owner.core.id, &mut wakes);
+        }
+        drop(shard);
+        wake(wakes);
+        ended
+    }
+}
+
+/// How a wait came to its end.
+enum Ended {
+    By(Outcome),
+    Cancelled,
+    TimedOut,
+}
