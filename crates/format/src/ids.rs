@@ -59,11 +59,17 @@ pub struct RowsetId(pub u64);
 
 impl PageId {
     /// No page.
-    pub const NONE: PageId = PageId { file: FileId(0), page: PageNo(0) };
+    pub const NONE: PageId = PageId {
+        file: FileId(0),
+        page: PageNo(0),
+    };
 
     /// Page `page` of file `file`.
     pub const fn new(file: u16, page: u32) -> PageId {
-        PageId { file: FileId(file), page: PageNo(page) }
+        PageId {
+            file: FileId(file),
+            page: PageNo(page),
+        }
     }
 
     /// Whether this names no page.
@@ -74,6 +80,42 @@ impl PageId {
     /// The extent the page lies in.
     pub fn extent(self) -> ExtentNo {
         ExtentNo(self.page.0 / EXTENT_PAGES)
+    }
+
+    /// The six bytes of a pointer on a page: page number u32, file u16.
+    #[inline]
+    pub const fn to_bytes(self) -> [u8; 6] {
+        let [a, b, c, d] = self.page.0.to_le_bytes();
+        let [e, f] = self.file.0.to_le_bytes();
+        [a, b, c, d, e, f]
+    }
+
+    /// From the six bytes of a pointer on a page.
+    #[inline]
+    pub const fn from_bytes(bytes: [u8; 6]) -> PageId {
+        let [a, b, c, d, e, f] = bytes;
+        PageId::new(u16::from_le_bytes([e, f]), u32::from_le_bytes([a, b, c, d]))
+    }
+}
+
+impl RowId {
+    /// The eight bytes of a row locator: page number u32, file u16, slot u16.
+    #[inline]
+    pub const fn to_bytes(self) -> [u8; 8] {
+        let [a, b, c, d, e, f] = self.page.to_bytes();
+        let [g, h] = self.slot.to_le_bytes();
+        [a, b, c, d, e, f, g, h]
+    }
+
+    /// From the eight bytes of a row locator.
+    #[inline]
+    pub const fn from_bytes(bytes: [u8; 8]) -> RowId {
+        let [a, b, c, d, e, f, g, h] = bytes;
+        let page = PageId::from_bytes([a, b, c, d, e, f]);
+        RowId {
+            page,
+            slot: u16::from_le_bytes([g, h]),
+        }
     }
 }
 

@@ -1,10 +1,38 @@
 //! SQL Server's page format as bytes.
 
+#![deny(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    clippy::unreachable
+)]
+
+mod bytes;
+mod change;
 mod ids;
 mod lsn;
+mod maps;
+mod page;
+mod protect;
+mod record;
 
+pub use bytes::Field;
+pub use change::{Change, ChangeError, ChangeReader, ChangeWriter, RowList, RowListBuilder, apply};
 pub use ids::{
     AllocUnitId, DatabaseId, EXTENT_PAGES, ExtentNo, FileId, ObjectId, PAGE_SIZE, PageId, PageNo,
     RowId, RowsetId, TxnId,
 };
 pub use lsn::Lsn;
+pub use maps::*;
+pub use page::{
+    BODY_SIZE, HEADER_SIZE, MAX_SLOTS, Page, PageBuf, PageError, PageFlags, PageInit, PageMut,
+    PageType, Records, SLOT_SIZE,
+};
+pub use protect::{
+    PageFault, Protection, admit, page_checksum, stamp_checksum, stamp_nothing, stamp_torn_bits,
+    untear, verify,
+};
+pub use record::{
+    DATA_HEADER_SIZE, FORWARDING_STUB_SIZE, INDEX_HEADER_SIZE, MAX_ROW_SIZE, Record, RecordBuilder,
+    RecordKind, Status, VERSION_TAG_SIZE, VarColumn, forwarding_stub, record_len,
+};

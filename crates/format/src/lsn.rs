@@ -87,7 +87,13 @@ impl fmt::Display for Lsn {
 
 impl fmt::LowerHex for Lsn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}:{:08x}:{:04x}", self.vlf(), self.block(), self.slot())
+        write!(
+            f,
+            "{:08x}:{:08x}:{:04x}",
+            self.vlf(),
+            self.block(),
+            self.slot()
+        )
     }
 }
 
@@ -98,9 +104,27 @@ mod tests {
     #[test]
     fn an_lsn_prints_in_its_three_published_forms() {
         for (vlf, block, slot, hex, numeric) in [
-            (53, 29972, 1, "00000035:00007514:0001", 53_000_002_997_200_001),
-            (53, 3000, 32, "00000035:00000bb8:0020", 53_000_000_300_000_032),
-            (1, 8, 1, "00000001:00000008:0001", 1_000_000_000_800_001_u128),
+            (
+                53,
+                29972,
+                1,
+                "00000035:00007514:0001",
+                53_000_002_997_200_001,
+            ),
+            (
+                53,
+                3000,
+                32,
+                "00000035:00000bb8:0020",
+                53_000_000_300_000_032,
+            ),
+            (
+                1,
+                8,
+                1,
+                "00000001:00000008:0001",
+                1_000_000_000_800_001_u128,
+            ),
         ] {
             let lsn = Lsn::new(vlf, block, slot).unwrap();
             assert_eq!(lsn.to_string(), format!("({vlf}:{block}:{slot})"));
