@@ -1,4 +1,6 @@
 //! Experiments, statistics, journal, report.
 
 pub mod environment;
+pub mod report;
 pub mod results;
+pub mod stats;

@@ -1,0 +1,66 @@
+//! The statistics of an experiment, as pure functions.
+//!
+//! # Purpose
+//! An experiment runs every level once a block, the baseline twice, and asks which level is better, by
+//! how much, and where more of it stops to help. This room answers with intervals that keep their
+//! promise at five or six blocks, and says "cannot tell" where the runs do not carry an answer.
+//!
+//! # Invariants
+//! 1. Ratios are differences of natural logarithms; a percentage is `100 (exp(d) - 1)` and is made
+//!    only at the very end.
+//! 2. The number of replicates is the number of runs, never of connections, statements or seconds.
+//! 3. No value is left out. A missing run is met by least squares on the additive model; an outlier is
+//!    labelled, and the robust twin shows whether it matters.
+//! 4. Whatever is drawn at random is drawn from a [`Stream`] with a seed: the same runs give the same
+//!    report to the last digit.
+//!
+//! # From runs to a verdict
+//! 1. [`TwoWay::fit`]: `y = arm + block + noise` on the log scale.
+//! 2. [`versus_baseline`]: each level against the baseline with Dunnett's simultaneous interval, and
+//!    the 90% interval of the two one-sided tests of equivalence.
+//! 3. [`RobustTwin`]: the same question asked of medians of the ratios inside the blocks.
+//! 4. [`judge`]: one word from interval, equivalence margin and direction.
+//! 5. [`knee`]: the smallest level that is as good as the best one, and how sure that is.
+//! 6. [`noise`]: is the test bed fit (A against A'), did it drift, which runs stick out.
+//! 7. [`power`]: what this many blocks could have seen, and how many more would see it.
+//!
+//! # What can fail
+//! [`StatsError`]: too few runs, a response that has no logarithm, a design in which two levels share
+//! no chain of blocks. A fit that makes no sense (a scalability law with negative contention) is
+//! refused with its reason rather than printed.
+
+mod bootstrap;
+mod compare;
+mod dunnett;
+mod error;
+pub mod knee;
+mod linear;
+mod model;
+mod multiple;
+pub mod noise;
+pub mod power;
+mod ratio;
+mod robust;
+mod sample;
+pub mod special;
+mod steady;
+mod stream;
+mod usl;
+mod verdict;
+
+pub use bootstrap::{Bootstrap, RuleInterval, RuleMethod, interval_by_rule};
+pub use compare::{Comparison, versus_baseline};
+pub use dunnett::{Dunnett, dunnett_critical, dunnett_p};
+pub use error::StatsError;
+pub use model::{Estimate, Table, TwoWay};
+pub use multiple::{holm, westfall_young};
+pub use ratio::{ReplicationPlan, fieller, kalibera_jones};
+pub use robust::{
+    MedianInterval, RobustTwin, hodges_lehmann, median_interval, order_statistic_coverage,
+    sign_flip_floor, sign_flip_p,
+};
+pub use sample::{cv_interval, mad_scaled, mean, median, quantile, std_dev};
+pub use steady::mser5;
+pub use stream::Stream;
+pub use usl::{Usl, UslRefusal, fit_usl};
+pub use verdict::{as_loss, judge};
