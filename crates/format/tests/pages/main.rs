@@ -1,0 +1,8 @@
+//! Pages and page changes under random and hostile input.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod changes;
+mod hostile;
+mod maps;
+mod support;
