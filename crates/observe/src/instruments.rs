@@ -1,5 +1,7 @@
 //! All instruments of one instance.
 
+use crate::counters::{Counter, Counters};
+use crate::files::FileTable;
 use crate::latches::{LatchClass, LatchStats};
 use crate::spinlocks::SpinStats;
 use crate::task::Registry;
@@ -16,6 +18,10 @@ pub struct Instruments {
     pub latches: LatchStats,
     /// Spinlock statistics.
     pub spinlocks: SpinStats,
+    /// Statistics of open files.
+    pub files: FileTable,
+    /// Performance counters.
+    pub counters: Counters,
     /// Trace flags.
     pub trace_flags: TraceFlags,
     /// Live tasks.
@@ -34,8 +40,13 @@ impl Instruments {
         &PROCESS
     }
 
-    /// Adds a latch wait that ended to its class.
+    /// Adds a latch wait that ended to its class and to the counters; page latches charge
+    /// [`LatchClass::Buffer`].
     pub fn charge_latch(&self, class: LatchClass, wait_us: u64) {
         self.latches.charge(class, wait_us);
+        self.counters.add(Counter::LatchWaits, 1);
+        self.counters.add(Counter::AverageLatchWaitTime, wait_us);
+        self.counters.add(Counter::AverageLatchWaitTimeBase, 1);
+        self.counters.add(Counter::TotalLatchWaitTime, wait_us);
     }
 }

@@ -3,6 +3,8 @@
 mod instruments;
 mod table;
 
+pub mod counters;
+pub mod files;
 pub mod latches;
 pub mod messages;
 pub mod spinlocks;

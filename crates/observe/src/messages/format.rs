@@ -1,8 +1,8 @@
 //! The markers of message texts, and their filling in.
 //!
 //! A marker is `%`, flags (`#`, `0`, `-`), a width, a precision (`.*` or `.n`), a size (`l`, `h`, `I64`)
-//! and a letter, or one of the names `S_PGID`, `S_MSG`, `S_LSN`. `%.*ls` takes one argument: its length
-//! belongs to the string. `%%` is a percent sign.
+//! and a letter, or one of the names `S_PGID`, `S_MSG`, `S_LSN`, `S_XID`. `%.*ls` takes one argument:
+//! its length belongs to the string. `%%` is a percent sign.
 
 /// A value for a marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,7 +155,7 @@ fn parse_marker(text: &str) -> Option<(Marker, &str)> {
         wide: false,
         letter: 's',
     };
-    for name in ["S_PGID", "S_MSG", "S_LSN"] {
+    for name in ["S_PGID", "S_MSG", "S_LSN", "S_XID"] {
         if let Some(rest) = text.strip_prefix(name) {
             return Some((marker, rest));
         }

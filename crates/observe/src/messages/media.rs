@@ -1,5 +1,96 @@
-//! Messages of media.
+//! Messages of BACKUP and RESTORE.
 
-use super::MessageInfo;
+use super::{MessageInfo, messages};
 
-pub(super) const ROWS: &[MessageInfo] = &[];
+pub(super) const ROWS: &[MessageInfo] = messages! {
+    3002 16 1 "Cannot BACKUP or RESTORE a database snapshot.";
+    3010 16 1 "Invalid backup mirror specification. All mirrors must have the same number of members.";
+    3011 16 1 "All backup devices must be of the same general class (for example, DISK and TAPE).";
+    3013 16 1 "%hs is terminating abnormally.";
+    3014 10 1 "%hs successfully processed %I64d pages in %d.%03d seconds (%d.%03d MB/sec).";
+    3027 16 1 "The filegroup \"%.*ls\" is not part of database \"%.*ls\".";
+    3031 16 1 "Option '%ls' conflicts with option(s) '%ls'. Remove the conflicting option and reissue the \
+        statement.";
+    3032 16 1 "One or more of the options (%ls) are not supported for this statement. Review the \
+        documentation for supported options.";
+    3035 16 1 "Cannot perform a differential backup for database \"%ls\", because a current database \
+        backup does not exist. Perform a full database backup by reissuing BACKUP DATABASE, omitting the \
+        WITH DIFFERENTIAL option.";
+    3041 16 1 "BACKUP failed to complete the command %.*ls. Check the backup application log for detailed \
+        messages.";
+    3042 10 1 "BACKUP WITH CONTINUE_AFTER_ERROR successfully generated a backup of the damaged database. \
+        Refer to the SQL Server error log for information about the errors that were encountered.";
+    3043 16 1 "BACKUP '%ls' detected an error on page (%d:%d) in file '%ls'.";
+    3101 16 1 "Exclusive access could not be obtained because the database is in use.";
+    3102 16 1 "%ls cannot process database '%ls' because it is in use by this session. It is recommended \
+        that the master database be used when performing this operation.";
+    3111 16 1 "Page %S_PGID is a control page which cannot be restored in isolation. To repair this page, \
+        the entire file must be restored.";
+    3117 16 1 "The log or differential backup cannot be restored because no files are ready to \
+        rollforward.";
+    3118 16 1 "The database \"%ls\" does not exist. RESTORE can only create a database when restoring \
+        either a full backup or a file backup of the primary file.";
+    3119 16 1 "Problems were identified while planning for the RESTORE statement. Previous messages \
+        provide details.";
+    3132 16 1 "The media set has %d media families but only %d are provided. All members must be \
+        provided.";
+    3133 16 1 "The volume on device \"%ls\" is sequence number %d of media family %d, but sequence number \
+        %d of media family %d is expected. Check that the device specifications and loaded media are \
+        correct.";
+    3136 16 1 "This differential backup cannot be restored because the database has not been restored to \
+        the correct earlier state.";
+    3141 16 1 "The database to be restored was named '%ls'. Reissue the statement using the WITH REPLACE \
+        option to overwrite the '%ls' database.";
+    3142 16 1 "File \"%ls\" cannot be restored over the existing \"%ls\". Reissue the RESTORE statement \
+        using WITH REPLACE to overwrite pre-existing files, or WITH MOVE to identify an alternate \
+        location.";
+    3143 16 1 "The data set on device '%ls' is not a SQL Server backup set.";
+    3145 16 1 "The STOPAT option is not supported for databases that use the SIMPLE recovery model.";
+    3147 16 1 "Backup and restore operations are not allowed on database tempdb.";
+    3154 16 4 "The backup set holds a backup of a database other than the existing '%ls' database.";
+    3156 16 3 "File '%ls' cannot be restored to '%ls'. Use WITH MOVE to identify a valid location for the \
+        file.";
+    3159 16 1 "The tail of the log for the database \"%ls\" has not been backed up. Use BACKUP LOG WITH \
+        NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or \
+        WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log.";
+    3176 16 1 "File '%ls' is claimed by '%ls'(%d) and '%ls'(%d). The WITH MOVE clause can be used to \
+        relocate one or more files.";
+    3183 16 1 "RESTORE detected an error on page (%d:%d) in database \"%ls\" as read from the backup set.";
+    3187 16 1 "RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum \
+        information.";
+    3189 16 1 "Damage to the backup set was detected.";
+    3201 16 1 "Cannot open backup device '%ls'. Operating system error %ls.";
+    3202 16 1 "Write on \"%ls\" failed: %ls";
+    3203 16 1 "Read on \"%ls\" failed: %ls";
+    3205 16 1 "Too many backup devices specified for backup or restore; only %d are allowed.";
+    3211 10 1 "%d percent processed.";
+    3214 16 1 "Too many backup mirrors are specified. Only %d are allowed.";
+    3217 16 1 "Invalid value specified for %ls parameter.";
+    3231 16 1 "The media loaded on \"%ls\" is formatted to support %d media families, but %d media \
+        families are expected according to the backup device specification.";
+    3234 16 1 "Logical file '%.*ls' is not part of database '%ls'. Use RESTORE FILELISTONLY to list the \
+        logical file names.";
+    3241 16 1 "The media family on device '%ls' is incorrectly formed. SQL Server cannot process this \
+        media family.";
+    3242 16 1 "The file on device '%ls' is not a valid Microsoft Tape Format backup set.";
+    3250 16 1 "The value '%d' is not within range for the %ls parameter.";
+    3253 16 1 "The block size parameter must supply a value that is a power of 2.";
+    3254 16 1 "The volume on device '%ls' is empty.";
+    3256 16 1 "The backup set on device '%ls' was terminated while it was being created and is \
+        incomplete. RESTORE sequence is terminated abnormally.";
+    3257 16 1 "There is insufficient free space on disk volume '%ls' to create the database. The database \
+        requires %I64u additional free bytes, while only %I64u bytes are available.";
+    3258 16 1 "The volume on the device \"%ls\" is not part of the media set that is currently being \
+        processed. Ensure that the backup devices are loaded with the correct media.";
+    3262 10 1 "The backup set on file %d is valid.";
+    3271 16 1 "A nonrecoverable I/O error occurred on file \"%ls:\" %ls.";
+    4035 10 1 "Processed %I64d pages for database '%ls', file '%ls' on file %d.";
+    4208 16 1 "The statement %hs is not allowed while the recovery model is SIMPLE. Use BACKUP DATABASE \
+        or change the recovery model using ALTER DATABASE.";
+    4214 16 1 "BACKUP LOG cannot be performed because there is no current database backup.";
+    4305 16 1 "The log in this backup set begins at LSN %.*ls, which is too recent to apply to the \
+        database. An earlier log backup that includes LSN %.*ls can be restored.";
+    18264 10 1 "Database backed up. Database: %s, creation date(time): %s(%s), pages dumped: %I64d, first \
+        LSN: %s, last LSN: %s, number of dump devices: %d, device information: (%s). This is an \
+        informational message only. No user action is required.";
+};

@@ -181,3 +181,120 @@ pub fn render_markdown() -> String {
     });
     markdown("Messages", &["number", "level", "state", "text"], rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_unique_and_found_and_every_marker_is_known() {
+        let rows = all();
+        assert!(
+            rows.windows(2).all(|pair| pair[0].number < pair[1].number),
+            "a number is in two tables"
+        );
+        for table in TABLES {
+            assert!(
+                table.windows(2).all(|pair| pair[0].number < pair[1].number),
+                "unsorted table"
+            );
+        }
+        for row in rows {
+            assert_eq!(info(row.number), Some(row));
+            assert!(
+                format::arity(row.text).is_some(),
+                "marker of {}",
+                row.number
+            );
+            assert!(
+                row.level <= 25 && row.text.is_ascii() && !row.text.contains("..."),
+                "{}",
+                row.number
+            );
+            assert!(
+                !row.text.trim_start().contains("  "),
+                "a broken line in {}",
+                row.number
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_prints_its_header_and_information_only_its_text() {
+        let error = Message::new(208, &[Arg::from("T")]).at_line(3);
+        assert_eq!(
+            error.to_string(),
+            "Msg 208, Level 16, State 1, Line 3\nInvalid object name 'T'."
+        );
+        assert!(error.is_error() && !error.is_fatal());
+        let done = Message::new(2528, &[]);
+        assert_eq!(
+            done.to_string(),
+            "DBCC execution completed. If DBCC printed error messages, contact your system administrator."
+        );
+        assert_eq!(
+            error.with_state(7).log_lines()[0],
+            "Error: 208, Severity: 16, State: 7."
+        );
+    }
+
+    #[test]
+    fn message_824_reads_as_published() {
+        let args = [
+            Arg::from("incorrect checksum (expected: 0x0102; actual: 0x0304)"),
+            Arg::from("read"),
+            Arg::page(1, 153),
+            Arg::from(9),
+            Arg::from(153u64 * 8192),
+            Arg::from("/data/Company.mdf"),
+        ];
+        let message = Message::new(824, &args);
+        assert!(message.is_fatal());
+        assert!(
+            message.text.starts_with(
+                "SQL Server detected a logical consistency-based I/O error: incorrect checksum \
+                 (expected: 0x0102; actual: 0x0304). It occurred during a read of page (1:153) in \
+                 database ID 9 at offset 0x00000000132000 in file '/data/Company.mdf'. Additional"
+            ),
+            "{}",
+            message.text
+        );
+    }
+
+    #[test]
+    fn backup_and_checkdb_summaries_read_as_published() {
+        let args = [
+            "BACKUP DATABASE".into(),
+            Arg::from(378u64),
+            0.into(),
+            29.into(),
+            101.into(),
+            832.into(),
+        ];
+        assert_eq!(
+            Message::new(3014, &args).text,
+            "BACKUP DATABASE successfully processed 378 pages in 0.029 seconds (101.832 MB/sec)."
+        );
+        let args = ["CHECKDB".into(), 0.into(), 0.into(), Arg::from("Company")];
+        assert_eq!(
+            Message::new(8989, &args).text,
+            "CHECKDB found 0 allocation errors and 0 consistency errors in database 'Company'."
+        );
+        let args = ["repair_allow_data_loss", "CHECKDB", "Company", "", ""].map(Arg::from);
+        assert_eq!(
+            Message::new(8958, &args).text,
+            "repair_allow_data_loss is the minimum repair level for the errors found by DBCC CHECKDB \
+             (Company)."
+        );
+    }
+
+    #[test]
+    fn the_reference_page_has_a_line_for_every_message() {
+        let page = render_markdown();
+        assert_eq!(
+            page.lines().filter(|line| line.starts_with("| ")).count(),
+            all().len() + 1
+        );
+        assert!(page.contains("| 208 | 16 | 1 | Invalid object name '%.*ls'. |"));
+    }
+}
