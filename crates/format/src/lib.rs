@@ -8,6 +8,7 @@
 )]
 
 mod bytes;
+pub mod catalog;
 mod change;
 mod ids;
 mod lsn;
@@ -15,6 +16,7 @@ mod maps;
 mod page;
 mod protect;
 mod record;
+pub mod types;
 
 pub use bytes::Field;
 pub use change::{Change, ChangeError, ChangeReader, ChangeWriter, RowList, RowListBuilder, apply};

@@ -216,6 +216,8 @@ pub struct DateTime {
 }
 
 impl DateTime {
+    /// 1900-01-01.
+    pub const EPOCH: DateTime = DateTime { days: 0, ticks: 0 };
     /// 1753-01-01, the first day the type has.
     pub const MIN_DAYS: i32 = -53_690;
 

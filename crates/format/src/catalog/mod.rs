@@ -1,0 +1,71 @@
+//! The base tables of version 706: what a database knows about itself.
+//!
+//! Purpose: one declaration per base table gives its columns, its key, its ids and a Rust struct for its rows.
+//! The engine's catalog writes these tables, the reader of real files ([`mdf`](crate::mdf)) reads them.
+//!
+//! Invariants
+//! - A table described here is described the same way by the rows that [`bootstrap_rows`] makes, so that a new
+//!   database is self-describing: `sysrscols` says where the columns of `sysrscols` lie.
+//! - Column ids are places from 1, and physical order is column order, in base tables.
+//! - Each base table has one rowset and no nonclustered index: names are found through the catalog in memory.
+//!   Real databases keep such indexes; nothing here needs them.
+//!
+//! The way in, for a new database:
+//! 1. place each table of [`BASE_TABLES`] on pages (sysfiles1 at (1:32), the others anywhere);
+//! 2. [`bootstrap_rows`] gives every table's rows, in key order;
+//! 3. encode each value with [`types::encode`](crate::types::encode), lay rows out by [`base_layout`].
+//!
+//! What can fail: nothing here; rows from files that are of another shape give `None`.
+
+mod bootstrap;
+mod codes;
+mod identity;
+mod layout;
+mod objects;
+mod schema;
+mod space;
+
+pub use bootstrap::{
+    Bootstrap, BootstrapFile, TablePlace, UnitPlace, base_layout, bootstrap_rows, column_row,
+};
+pub use codes::{
+    class, column_status, index_column_status, index_kind, index_status, layout_status,
+    object_status, object_type, rowset_status, schema_id, unit_kind, value_class,
+};
+pub use identity::Identity;
+pub use layout::{ColumnSpec, NullBits, RowsetKind, RowsetLayout, lay_out, physical_order};
+pub use objects::{
+    ClassObject, Column, IndexColumn, IndexStat, MultiReference, ObjectValue, Owner, RowsetValue,
+    SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSOWNERS,
+    SYSSCALARTYPES, SYSSCHOBJS, SYSSEOBJVALUES, SYSSINGLEOBJREFS, ScalarType, SchemaObject,
+    SingleReference,
+};
+pub use schema::{BaseColumn, BaseRow, BaseTable, Code};
+pub use space::{
+    AllocUnit, DatabaseFile, File1, PhysicalFilegroup, Rowset, RowsetColumn, SYSALLOCUNITS,
+    SYSFILES1, SYSPHFG, SYSPRUFILES, SYSROWSETS, SYSRSCOLS,
+};
+
+/// The base tables that a database of ours has, by object id.
+pub static BASE_TABLES: [&BaseTable; 17] = [
+    &SYSRSCOLS,
+    &SYSROWSETS,
+    &SYSALLOCUNITS,
+    &SYSFILES1,
+    &SYSSEOBJVALUES,
+    &SYSPHFG,
+    &SYSPRUFILES,
+    &SYSOWNERS,
+    &SYSSCHOBJS,
+    &SYSCOLPARS,
+    &SYSSCALARTYPES,
+    &SYSIDXSTATS,
+    &SYSISCOLS,
+    &SYSOBJVALUES,
+    &SYSCLSOBJS,
+    &SYSSINGLEOBJREFS,
+    &SYSMULTIOBJREFS,
+];
+
+/// The version whose base tables these are.
+pub const CATALOG_VERSION: u16 = 706;
