@@ -23,6 +23,7 @@
 //! Reading: text that isn't JSON, or a `schema_version` above ours ([`ResultsError`]).
 
 mod answer;
+mod csv;
 mod level;
 mod noise;
 mod plan;

@@ -1,0 +1,187 @@
+//! How evenly the data files shared the writes: one cell a file, one row a level.
+
+use crate::report::derive::{Balance, FileShare};
+use crate::report::svg::{Anchor, Figure, Size, Svg};
+use crate::report::words::{bytes, change, figure, latency, level_name, round_u64, to_f64};
+use crate::results::Results;
+use maud::{Markup, Render, html};
+
+/// Files may differ by this much and still be called even.
+const EVEN: f64 = 1.01;
+
+/// The heat map, or a sentence when files were not counted.
+pub(in crate::report) fn section(results: &Results) -> Markup {
+    let balances = Balance::of(results);
+    if balances.is_empty() {
+        return html! { p class="absent" { "Traffic of single files was not measured." } };
+    }
+    let finding = finding(results, &balances);
+    let draw = |size: Size| draw(&balances, size);
+    Figure {
+        id: "balance",
+        finding: &finding,
+        description: "One row a level, one cell a data file in the order of file ids: megabytes a second \
+            written. Neutral cells hold an even share; blue ones less, orange ones more.",
+        draw: &draw,
+        legend: html! { p class="legend" {
+            span class="key h0" { "20% less than an even share, or lower" }
+            span class="key h3" { "even" }
+            span class="key h6" { "20% more, or higher" }
+            span { "numbers: MB/s written" }
+        } },
+        table: table(results, &balances),
+    }
+    .render()
+}
+
+fn finding(results: &Results, balances: &[Balance]) -> String {
+    let worst = balances
+        .iter()
+        .filter_map(|balance| Some((balance, balance.spread?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    match worst {
+        None => "No level has more than one data file to balance".to_owned(),
+        Some((_, spread)) if spread <= EVEN => {
+            let within = figure((spread - 1.0).max(0.0) * 100.0);
+            format!(
+                "Proportional fill kept the files even: most and least written differ by {within}%"
+            )
+        }
+        Some((balance, spread)) => format!(
+            "At {} the most written file got {} times the least written one's bytes",
+            level_name(&results.experiment, &balance.level),
+            figure(spread)
+        ),
+    }
+}
+
+/// The class of a cell by its share: 0 is 20% below even, 3 is even, 6 is 20% above.
+fn shade(of_even: f64) -> u64 {
+    round_u64(((of_even - 1.0) / 0.2).clamp(-1.0, 1.0) * 3.0 + 3.0)
+}
+
+fn draw(balances: &[Balance], size: Size) -> Svg {
+    let row = if size.narrow { 26.0 } else { 34.0 };
+    let left = if size.narrow { 30.0 } else { 60.0 };
+    let log_width = if size.narrow { 44.0 } else { 74.0 };
+    let gap = 14.0;
+    let right = size.width - log_width - gap;
+    let most = balances
+        .iter()
+        .map(|balance| balance.files.len())
+        .max()
+        .unwrap_or(1)
+        .max(1);
+    let cell = ((right - left) / to_f64(most as u64)).min(if size.narrow { 60.0 } else { 96.0 });
+    let log_left = left + cell * to_f64(most as u64) + gap;
+    let top = 22.0;
+    let bottom = top + row * to_f64(balances.len() as u64);
+    let mut svg = Svg::new(size.width, bottom + 24.0);
+    let log_middle = log_left + log_width / 2.0;
+    svg.text("tick", Anchor::Middle, log_middle, 14.0, "log");
+    for (index, balance) in balances.iter().enumerate() {
+        let y = top + row * to_f64(index as u64);
+        svg.text(
+            "level",
+            Anchor::End,
+            left - 8.0,
+            y + row / 2.0 + 4.0,
+            &balance.level,
+        );
+        for (place, file) in balance.files.iter().enumerate() {
+            let x = left + cell * to_f64(place as u64);
+            let class = format!("cell h{}", shade(file.of_even));
+            svg.rect(
+                &class,
+                (x + 1.0, y + 1.0),
+                (x + cell - 1.0, y + row - 1.0),
+                &tip(file),
+            );
+            let text = figure_short(file.mb_per_s);
+            if cell > 8.0 * to_f64(text.len() as u64) {
+                let (x, y) = (x + cell / 2.0, y + row / 2.0 + 4.0);
+                svg.text("cell-text", Anchor::Middle, x, y, &text);
+            }
+        }
+        if let Some(log) = &balance.log {
+            let to = (log_left + log_width, y + row - 1.0);
+            svg.rect("cell log", (log_left, y + 1.0), to, &tip(log));
+            let text = figure_short(log.mb_per_s);
+            svg.text(
+                "cell-text",
+                Anchor::Middle,
+                log_middle,
+                y + row / 2.0 + 4.0,
+                &text,
+            );
+        }
+    }
+    svg.text(
+        "axis-title",
+        Anchor::Start,
+        left,
+        bottom + 18.0,
+        "data files by file id",
+    );
+    svg
+}
+
+fn figure_short(value: f64) -> String {
+    if value >= 9.95 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+fn tip(file: &FileShare) -> String {
+    format!(
+        "file {} {} on {}: {} MB/s, {} against an even share, mean write {}",
+        file.file_id,
+        file.name,
+        if file.volume.is_empty() {
+            "its volume"
+        } else {
+            &file.volume
+        },
+        figure(file.mb_per_s),
+        change(file.of_even),
+        file.write_us.map_or("not timed".to_owned(), latency)
+    )
+}
+
+fn table(results: &Results, balances: &[Balance]) -> Markup {
+    html! {
+        table {
+            caption { "An average run's traffic, file by file" }
+            thead { tr {
+                th scope="col" { (results.experiment.factor.plural) }
+                th scope="col" { "file id" } th scope="col" { "name" } th scope="col" { "volume" }
+                th scope="col" { "written" } th scope="col" { "by checkpoints" }
+                th scope="col" { "MB/s" } th scope="col" { "vs even share" }
+                th scope="col" { "mean write" } th scope="col" { "mean read" }
+            } }
+            @for balance in balances {
+                tbody {
+                    @for file in &balance.files { (row(balance, file, true)) }
+                    @if let Some(log) = &balance.log { (row(balance, log, false)) }
+                }
+            }
+        }
+    }
+}
+
+fn row(balance: &Balance, file: &FileShare, is_data: bool) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (balance.level) }
+            td { (file.file_id) } td class="code" { (file.name) } td class="code" { (file.volume) }
+            td { (bytes(round_u64(file.bytes_written))) }
+            td { (bytes(round_u64(file.checkpoint_bytes))) }
+            td { (figure(file.mb_per_s)) }
+            td { @if is_data { (change(file.of_even)) } @else { "log" } }
+            td { (file.write_us.map_or("-".to_owned(), latency)) }
+            td { (file.read_us.map_or("-".to_owned(), latency)) }
+        }
+    }
+}

@@ -1,0 +1,513 @@
+//! The main chart: every run as a dot, each level's mean with its interval, baseline, margin and knee.
+
+use super::{Plot, axis_title, level_positions, percent_tick, plain_tick, slot};
+use crate::report::derive::mean;
+use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range};
+use crate::report::words::{figure, level_name, round_percent, to_f64};
+use crate::results::{Better, Interval, LevelResult, Results, Run, Verdict};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+/// What the vertical axis shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum View {
+    /// The response as measured.
+    Absolute,
+    /// Each run over the baseline of its own block.
+    Ratio,
+}
+
+/// One dot.
+struct Dot<'a> {
+    run: &'a Run,
+    y: f64,
+}
+
+/// The chart with its switch between both views; it works without a script.
+pub(in crate::report) fn section(results: &Results) -> Markup {
+    let finding = finding(results);
+    let response = &results.experiment.response;
+    let draw_absolute = |size: Size| draw(results, size, View::Absolute);
+    let draw_ratio = |size: Size| draw(results, size, View::Ratio);
+    let about = "Each dot is one run, its shape and colour tell the block. Thick line: mean of the level with \
+        its interval. Dashed line: mean of the baseline; the shaded band is the margin inside which a \
+        difference doesn't matter. The vertical axis doesn't start at zero.";
+    html! {
+        figure id="knee" {
+            figcaption { (finding) }
+            input type="radio" name="knee-view" id="view-absolute" checked;
+            label for="view-absolute" { "As measured (" (response.unit) ")" }
+            input type="radio" name="knee-view" id="view-ratio";
+            label for="view-ratio" { "Against the baseline of the same block" }
+            div class="view absolute" { (drawings("knee-abs", &finding, about, &draw_absolute)) }
+            div class="view ratio" { (drawings("knee-ratio", &finding, about, &draw_ratio)) }
+            (legend(results))
+            details class="behind" {
+                summary { "Figures behind this chart" }
+                div class="scroll" { (runs_table(results)) }
+            }
+        }
+    }
+}
+
+fn legend(results: &Results) -> Markup {
+    let blocks = results
+        .runs
+        .iter()
+        .map(|run| run.block)
+        .max()
+        .unwrap_or(0)
+        .min(8);
+    html! {
+        p class="legend" {
+            @for block in 1..=blocks {
+                span { (swatch(block)) " block " (block) }
+            }
+            span { (line_swatch("mean")) " mean and interval" }
+            span { (line_swatch("baseline")) " baseline" }
+            span class="swatch-band" { "\u{00b1}" (round_percent(results.plan.delta)) " margin" }
+            @if results.knee.as_ref().is_some_and(|knee| !knee.unimodal_fit.is_empty()) {
+                span { (line_swatch("fit")) " fit with one turn" }
+            }
+        }
+    }
+}
+
+/// A small picture of a block's mark. Hidden from readers of text: the word is beside it.
+fn swatch(block: u32) -> Markup {
+    let mut svg = Svg::new(14.0, 14.0);
+    svg.mark(block_index(block), (7.0, 7.0), 4.5, "", "");
+    svg.decoration("swatch")
+}
+
+fn line_swatch(class: &str) -> Markup {
+    let mut svg = Svg::new(24.0, 14.0);
+    svg.line(class, (1.0, 7.0), (23.0, 7.0));
+    svg.decoration("swatch long")
+}
+
+fn block_index(block: u32) -> usize {
+    usize::try_from(block.saturating_sub(1)).unwrap_or(0)
+}
+
+/// The title: what the chart shows.
+pub(in crate::report) fn finding(results: &Results) -> String {
+    let name = |level: &str| level_name(&results.experiment, level);
+    let Some(baseline) = results.baseline().filter(|level| level.n > 0) else {
+        return "The baseline has no good run, so nothing can be compared".to_owned();
+    };
+    let delta = round_percent(results.plan.delta);
+    let words: Vec<(&LevelResult, Verdict)> = results
+        .levels
+        .iter()
+        .filter_map(|l| l.verdict.map(|verdict| (l, verdict)))
+        .collect();
+    let has = |wanted: Verdict| words.iter().any(|(_, verdict)| *verdict == wanted);
+    let after = rise_after_knee(results).map_or(String::new(), |level| {
+        format!("; {} is {} than that", name(&level.level), slower(results))
+    });
+    match results.knee.as_ref().and_then(|knee| knee.level.as_deref()) {
+        Some(knee) if knee == baseline.level && !has(Verdict::Better) => {
+            format!(
+                "More than {} shows no gain beyond {delta}{after}",
+                name(knee)
+            )
+        }
+        Some(knee) if has(Verdict::Better) => {
+            format!(
+                "{} is the fewest that is as good as the best, within {delta}{after}",
+                name(knee)
+            )
+        }
+        _ if words
+            .iter()
+            .all(|(_, v)| matches!(v, Verdict::Same | Verdict::Tiny))
+            && !words.is_empty() =>
+        {
+            format!(
+                "No level differs from {} by more than {delta}",
+                name(&baseline.level)
+            )
+        }
+        _ if has(Verdict::Better) || has(Verdict::Worse) => {
+            "Some levels differ from the baseline, but no knee can be named".to_owned()
+        }
+        _ => "The runs scatter too widely to tell the levels apart".to_owned(),
+    }
+}
+
+fn slower(results: &Results) -> &'static str {
+    match (
+        results.experiment.response.better,
+        results.experiment.response.unit.as_str(),
+    ) {
+        (Better::Lower, "s") => "slower",
+        _ => "worse",
+    }
+}
+
+/// The last level, when it is shown to be worse than the knee: the intervals of both means don't touch.
+fn rise_after_knee(results: &Results) -> Option<&LevelResult> {
+    let knee = results.level(results.knee.as_ref()?.level.as_deref()?)?;
+    let last = results.levels.last()?;
+    let (a, b) = (knee.mean_interval?, last.mean_interval?);
+    let apart = match results.experiment.response.better {
+        Better::Lower => b.low > a.high,
+        Better::Higher => b.high < a.low,
+    };
+    (apart && last.level != knee.level).then_some(last)
+}
+
+/// The baseline's mean within each block.
+fn block_baselines(results: &Results) -> BTreeMap<u32, f64> {
+    let Some(baseline) = results.baseline() else {
+        return BTreeMap::new();
+    };
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for run in results.good_runs(&baseline.level) {
+        if let Some(response) = run.response.filter(|value| *value > 0.0) {
+            blocks.entry(run.block).or_default().push(response.ln());
+        }
+    }
+    blocks
+        .into_iter()
+        .filter_map(|(block, logs)| Some((block, mean(&logs)?.exp())))
+        .collect()
+}
+
+fn dots<'a>(results: &'a Results, level: &'a LevelResult, view: View) -> Vec<Dot<'a>> {
+    let baselines = block_baselines(results);
+    let place = |run: &Run| match view {
+        View::Absolute => run.response,
+        View::Ratio => Some(run.response? / baselines.get(&run.block)? - 1.0),
+    };
+    results
+        .good_runs(&level.level)
+        .filter_map(|run| {
+            Some(Dot {
+                run,
+                y: place(run)?,
+            })
+        })
+        .collect()
+}
+
+/// The mean and its interval in the view's scale. The ratio view has the simultaneous intervals.
+fn summary(level: &LevelResult, view: View) -> Option<(f64, Option<Interval>)> {
+    let shift = |interval: Interval| Interval {
+        low: interval.low - 1.0,
+        high: interval.high - 1.0,
+        ..interval
+    };
+    match view {
+        View::Absolute => Some((level.mean?, level.mean_interval)),
+        View::Ratio if level.is_baseline => Some((0.0, None)),
+        View::Ratio => Some((level.ratio? - 1.0, level.interval.map(shift))),
+    }
+}
+
+fn reference(results: &Results, view: View) -> Option<f64> {
+    match view {
+        View::Absolute => results.baseline()?.mean,
+        View::Ratio => Some(0.0),
+    }
+}
+
+fn draw(results: &Results, size: Size, view: View) -> Svg {
+    let height = if size.narrow { 330.0 } else { 430.0 };
+    let mut svg = Svg::new(size.width, height);
+    let absolute = view == View::Absolute;
+    let plot = Plot {
+        left: if size.narrow { 46.0 } else { 62.0 },
+        right: size.width
+            - if absolute {
+                if size.narrow { 44.0 } else { 60.0 }
+            } else {
+                14.0
+            },
+        top: 44.0,
+        bottom: height - 74.0,
+    };
+    let margin = margin_band(results, view);
+    let mut values: Vec<f64> = Vec::new();
+    for level in &results.levels {
+        values.extend(dots(results, level, view).iter().map(|dot| dot.y));
+        if let Some((_, Some(interval))) = summary(level, view) {
+            values.extend([interval.low, interval.high]);
+        }
+    }
+    values.extend(margin.iter().flat_map(|(low, high)| [*low, *high]));
+    let y = Scale::new(range(values, 0.06), (plot.bottom, plot.top));
+    let inset = if size.narrow { 28.0 } else { 66.0 };
+    let xs = level_positions(results, plot.left + inset, plot.right - inset);
+    if absolute {
+        plot.value_axis(&mut svg, &y, plain_tick);
+        ratio_axis(&mut svg, results, plot, &y);
+    } else {
+        plot.value_axis(&mut svg, &y, percent_tick);
+    }
+    plot.floor(&mut svg);
+    draw_reference(&mut svg, plot, &y, margin, reference(results, view));
+    draw_knee(&mut svg, results, size, plot, &xs);
+    let width = slot(&xs, 110.0);
+    if absolute {
+        draw_fit(&mut svg, results, &y, &xs);
+    }
+    for (level, x) in results.levels.iter().zip(&xs) {
+        draw_level(&mut svg, results, level, view, (*x, width), &y, plot);
+    }
+    draw_foot(&mut svg, results, size, plot, &xs);
+    draw_head(&mut svg, results, size, view);
+    svg
+}
+
+fn margin_band(results: &Results, view: View) -> Option<(f64, f64)> {
+    let delta = results.plan.delta;
+    let center = reference(results, view)?;
+    Some(match view {
+        View::Absolute => (center / (1.0 + delta), center * (1.0 + delta)),
+        View::Ratio => (1.0 / (1.0 + delta) - 1.0, delta),
+    })
+}
+
+/// The same axis in percent of the baseline, at the right.
+fn ratio_axis(svg: &mut Svg, results: &Results, plot: Plot, y: &Scale) {
+    let Some(base) = results
+        .baseline()
+        .and_then(|level| level.mean)
+        .filter(|mean| *mean > 0.0)
+    else {
+        return;
+    };
+    let visible = |px: f64| px >= plot.top - 1.0 && px <= plot.bottom + 1.0;
+    let shares: Vec<f64> = (-40..=40).map(|n| f64::from(n) * 0.05).collect();
+    let count = shares
+        .iter()
+        .filter(|s| visible(y.px(base * (1.0 + **s))))
+        .count();
+    let step = match count {
+        0..=2 => 0.01,
+        3..=8 => 0.05,
+        9..=16 => 0.1,
+        _ => 0.25,
+    };
+    for n in -100..=100 {
+        let share = f64::from(n) * step;
+        let px = y.px(base * (1.0 + share));
+        if visible(px) && share > -1.0 {
+            svg.line("axis", (plot.right, px), (plot.right + 4.0, px));
+            let ticks = [0.0, step];
+            svg.text(
+                "tick",
+                Anchor::Start,
+                plot.right + 8.0,
+                px + 4.0,
+                &percent_tick(share, &ticks),
+            );
+        }
+    }
+}
+
+fn draw_reference(
+    svg: &mut Svg,
+    plot: Plot,
+    y: &Scale,
+    margin: Option<(f64, f64)>,
+    reference: Option<f64>,
+) {
+    if let Some((low, high)) = margin {
+        svg.rect(
+            "margin",
+            (plot.left, y.px(low)),
+            (plot.right, y.px(high)),
+            "",
+        );
+    }
+    if let Some(value) = reference {
+        svg.line(
+            "baseline",
+            (plot.left, y.px(value)),
+            (plot.right, y.px(value)),
+        );
+    }
+}
+
+fn draw_knee(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64]) {
+    let Some(knee) = &results.knee else { return };
+    let Some(at) = results
+        .levels
+        .iter()
+        .position(|l| Some(&l.level) == knee.level.as_ref())
+    else {
+        return;
+    };
+    let Some(x) = xs.get(at).copied() else { return };
+    svg.line("knee", (x, plot.top - 6.0), (x, plot.bottom));
+    let share = knee
+        .shares
+        .iter()
+        .find(|share| Some(&share.level) == knee.level.as_ref());
+    let sure = share.map_or(String::new(), |s| {
+        format!(" ({})", percent_whole(s.probability))
+    });
+    let half = if size.narrow { 46.0 } else { 60.0 };
+    let x = x.clamp(plot.left + half, plot.right - half);
+    let text = format!("knee: {}{sure}", knee.level.as_deref().unwrap_or(""));
+    svg.text("knee-label", Anchor::Middle, x, plot.top - 12.0, &text);
+}
+
+fn draw_fit(svg: &mut Svg, results: &Results, y: &Scale, xs: &[f64]) {
+    let Some(knee) = &results.knee else { return };
+    if knee.unimodal_fit.len() == xs.len() && xs.len() > 2 {
+        let points: Vec<(f64, f64)> = xs
+            .iter()
+            .zip(&knee.unimodal_fit)
+            .map(|(x, value)| (*x, y.px(*value)))
+            .collect();
+        svg.polyline("fit", &points);
+    }
+}
+
+fn draw_level(
+    svg: &mut Svg,
+    results: &Results,
+    level: &LevelResult,
+    view: View,
+    (x, width): (f64, f64),
+    y: &Scale,
+    plot: Plot,
+) {
+    let dots = dots(results, level, view);
+    if dots.is_empty() {
+        let middle = f64::midpoint(plot.top, plot.bottom);
+        svg.text("missing", Anchor::Middle, x, middle - 8.0, "no good");
+        svg.text("missing", Anchor::Middle, x, middle + 8.0, "run");
+        return;
+    }
+    let outliers = &results.noise.outliers;
+    let last = to_f64(dots.len().saturating_sub(1).max(1) as u64);
+    for (index, dot) in dots.iter().enumerate() {
+        // Dots stand side by side in the order of the runs, so that a trend inside a level can be seen.
+        let shift = (to_f64(index as u64) / last - 0.5) * width * 0.5;
+        let shift = if dots.len() == 1 { 0.0 } else { shift };
+        let center = (x + shift, y.px(dot.y));
+        let strange = outliers.iter().any(|outlier| outlier.run == dot.run.id);
+        svg.mark(
+            block_index(dot.run.block),
+            center,
+            4.6,
+            "",
+            &dot_tip(results, dot.run),
+        );
+        if strange {
+            svg.ring(center, 9.0);
+        }
+    }
+    if let Some((mean, interval)) = summary(level, view) {
+        let reach = (width * 0.34).clamp(8.0, 26.0);
+        if let Some(interval) = interval {
+            let (low, high) = (y.px(interval.low), y.px(interval.high));
+            svg.rect("interval", (x - reach, low), (x + reach, high), "");
+            svg.line("whisker", (x, low), (x, high));
+        }
+        svg.line("mean", (x - reach, y.px(mean)), (x + reach, y.px(mean)));
+    }
+}
+
+fn dot_tip(results: &Results, run: &Run) -> String {
+    let response = &results.experiment.response;
+    format!(
+        "run {}, block {}: {} {} at {}",
+        run.id,
+        run.block,
+        run.response.map_or("-".to_owned(), figure),
+        response.unit,
+        level_name(&results.experiment, &run.level)
+    )
+}
+
+/// Level names, and how often each came out as the knee.
+fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64]) {
+    let shares = results
+        .knee
+        .as_ref()
+        .map(|knee| knee.shares.as_slice())
+        .unwrap_or_default();
+    for (level, x) in results.levels.iter().zip(xs) {
+        svg.text(
+            "level",
+            Anchor::Middle,
+            *x,
+            plot.bottom + 20.0,
+            &level.level,
+        );
+        if let Some(share) = shares.iter().find(|share| share.level == level.level) {
+            let text = percent_whole(share.probability);
+            svg.text("share", Anchor::Middle, *x, plot.bottom + 38.0, &text);
+        }
+    }
+    let factor = &results.experiment.factor.plural;
+    let title = match (shares.is_empty(), size.narrow) {
+        (true, _) => factor.clone(),
+        (false, true) => format!("{factor}; below: chance to be the knee"),
+        (false, false) => format!("{factor}; below each: chance that it is the knee"),
+    };
+    axis_title(svg, plot, plot.bottom + 62.0, &title);
+}
+
+fn draw_head(svg: &mut Svg, results: &Results, size: Size, view: View) {
+    let response = &results.experiment.response;
+    let left = match view {
+        View::Absolute => format!("{} ({})", response.name, response.unit),
+        View::Ratio => format!("{}, change", response.name),
+    };
+    svg.text("axis-title", Anchor::Start, 0.0, 12.0, &left);
+    if view == View::Absolute {
+        svg.text("axis-title", Anchor::End, size.width, 12.0, "vs baseline");
+    }
+}
+
+fn percent_whole(fraction: f64) -> String {
+    match fraction * 100.0 {
+        p if p > 0.0 && p < 1.0 => "<1%".to_owned(),
+        p if p > 99.0 && p < 100.0 => ">99%".to_owned(),
+        p => format!("{p:.0}%"),
+    }
+}
+
+fn runs_table(results: &Results) -> Markup {
+    let unit = &results.experiment.response.unit;
+    let baselines = block_baselines(results);
+    html! {
+        table {
+            caption { "Every run, in order of start" }
+            thead { tr {
+                th scope="col" { "run" } th scope="col" { "block" } th scope="col" { "place" }
+                th scope="col" { (results.experiment.factor.plural) }
+                th scope="col" { (results.experiment.response.name) " (" (unit) ")" }
+                th scope="col" { "over its block's baseline" }
+                th scope="col" { "rows/s" } th scope="col" { "status" }
+            } }
+            tbody { @for run in &results.runs {
+                tr {
+                    td { (run.id) } td { (run.block) } td { (run.position) }
+                    td { (run.level) @if run.control == crate::results::Control::APrime { "\u{2032}" } }
+                    td { (run.response.map_or("-".to_owned(), figure)) }
+                    td { (over(run, &baselines)) }
+                    td { (run.rows_per_s.map_or("-".to_owned(), figure)) }
+                    td class="words" {
+                        (run.status.word())
+                        @if let Some(why) = run.status.reason() { ": " (why) }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn over(run: &Run, baselines: &BTreeMap<u32, f64>) -> String {
+    match (run.response, baselines.get(&run.block)) {
+        (Some(value), Some(base)) => format!("{:.3}", value / base),
+        _ => "-".to_owned(),
+    }
+}

@@ -1,0 +1,101 @@
+//! The drawings. Each file is one chart: its finding in words, its marks, the table behind it.
+
+pub(super) mod balance;
+pub(super) mod ceilings;
+pub(super) mod knee;
+pub(super) mod noise;
+pub(super) mod published;
+pub(super) mod waits;
+
+use super::svg::{Anchor, Scale, Svg, tick_text};
+use crate::results::Results;
+
+/// The plotting area inside a drawing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plot {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+}
+
+impl Plot {
+    /// Horizontal grid lines with their values at the left.
+    pub(super) fn value_axis(
+        &self,
+        svg: &mut Svg,
+        y: &Scale,
+        text: impl Fn(f64, &[f64]) -> String,
+    ) {
+        let ticks = y.ticks(5);
+        for tick in &ticks {
+            let at = y.px(*tick);
+            svg.line("grid", (self.left, at), (self.right, at));
+            svg.text(
+                "tick",
+                Anchor::End,
+                self.left - 8.0,
+                at + 4.0,
+                &text(*tick, &ticks),
+            );
+        }
+    }
+
+    /// The line at the bottom.
+    pub(super) fn floor(&self, svg: &mut Svg) {
+        svg.line("axis", (self.left, self.bottom), (self.right, self.bottom));
+    }
+}
+
+/// A tick as a plain number.
+pub(super) fn plain_tick(value: f64, ticks: &[f64]) -> String {
+    tick_text(value, ticks)
+}
+
+/// A tick of fractions as signed percent.
+pub(super) fn percent_tick(value: f64, ticks: &[f64]) -> String {
+    let scaled: Vec<f64> = ticks.iter().map(|tick| tick * 100.0).collect();
+    let text = tick_text(value * 100.0, &scaled);
+    let sign = if value > 1e-12 { "+" } else { "" };
+    format!("{sign}{}%", text.replace('-', "\u{2212}"))
+}
+
+/// Where each level stands from left to right: by its logarithm where all levels are numbers above 0, evenly
+/// otherwise.
+pub(super) fn level_positions(results: &Results, from: f64, to: f64) -> Vec<f64> {
+    let logs: Option<Vec<f64>> = results
+        .levels
+        .iter()
+        .map(|level| level.value.filter(|value| *value > 0.0).map(f64::log2))
+        .collect();
+    let places = logs.unwrap_or_else(|| {
+        (0..results.levels.len())
+            .map(|at| super::words::to_f64(at as u64))
+            .collect()
+    });
+    let (low, high) = super::svg::range(places.iter().copied(), 0.0);
+    let scale = Scale::new((low, high), (from, to));
+    places.iter().map(|place| scale.px(*place)).collect()
+}
+
+/// The distance to the nearest neighbour, for widths of slots.
+pub(super) fn slot(positions: &[f64], widest: f64) -> f64 {
+    positions
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [a, b] => Some((b - a).abs()),
+            _ => None,
+        })
+        .fold(widest, f64::min)
+}
+
+/// The word under the horizontal axis.
+pub(super) fn axis_title(svg: &mut Svg, plot: Plot, y: f64, text: &str) {
+    svg.text(
+        "axis-title",
+        Anchor::Middle,
+        f64::midpoint(plot.left, plot.right),
+        y,
+        text,
+    );
+}

@@ -1,0 +1,375 @@
+//! The noise panel's drawings: baseline against itself, runs in order, residuals against a normal law.
+
+use super::{Plot, percent_tick};
+use crate::report::derive::normal_quantile;
+use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
+use crate::report::words::{change, change_range, figure, level_name, percent, to_f64};
+use crate::results::{Control, Residual, Results, Run};
+use maud::{Markup, Render, html};
+use std::collections::BTreeMap;
+
+/// Baseline under its two labels, block by block.
+pub(in crate::report) fn control(results: &Results) -> Markup {
+    let mut pairs: BTreeMap<u32, (Option<f64>, Option<f64>)> = BTreeMap::new();
+    for run in results.runs.iter().filter(|run| run.status.is_good()) {
+        match run.control {
+            Control::A => pairs.entry(run.block).or_default().0 = run.response,
+            Control::APrime => pairs.entry(run.block).or_default().1 = run.response,
+            Control::None => {}
+        }
+    }
+    let pairs: Vec<(u32, f64, f64)> = pairs
+        .into_iter()
+        .filter_map(|(block, (a, b))| Some((block, a?, b?)))
+        .collect();
+    let Some(aa) = results.noise.aa.as_ref().filter(|_| !pairs.is_empty()) else {
+        return html! { p class="absent" { "The baseline did not run twice in a block: no A/A control." } };
+    };
+    let finding = format!(
+        "The baseline against itself: {} ({}), {}",
+        change(aa.ratio),
+        change_range(aa.interval.low, aa.interval.high),
+        if aa.passed {
+            "as it should be"
+        } else {
+            "so something other than the factor acts here"
+        }
+    );
+    let draw = |size: Size| draw_control(results, &pairs, size);
+    Figure {
+        id: "control",
+        finding: &finding,
+        description: "The baseline ran twice in each block under two labels. Both ends of a line are the \
+            same thing measured twice; lines that all lean one way would be a warning.",
+        draw: &draw,
+        legend: html! {},
+        table: html! { table {
+            caption { "Baseline twice a block (" (results.experiment.response.unit) ")" }
+            thead { tr {
+                th scope="col" { "block" } th scope="col" { "A" } th scope="col" { "A\u{2032}" }
+                th scope="col" { "A\u{2032} against A" }
+            } }
+            tbody { @for (block, a, b) in &pairs { tr {
+                th scope="row" { (block) } td { (figure(*a)) } td { (figure(*b)) } td { (change(b / a)) }
+            } } }
+        } },
+    }
+    .render()
+}
+
+fn draw_control(results: &Results, pairs: &[(u32, f64, f64)], size: Size) -> Svg {
+    let height = 250.0;
+    let mut svg = Svg::new(size.width, height);
+    let plot = Plot {
+        left: if size.narrow { 46.0 } else { 62.0 },
+        right: size.width - 14.0,
+        top: 26.0,
+        bottom: height - 46.0,
+    };
+    let y = Scale::new(
+        range(pairs.iter().flat_map(|(_, a, b)| [*a, *b]), 0.1),
+        (plot.bottom, plot.top),
+    );
+    plot.value_axis(&mut svg, &y, super::plain_tick);
+    plot.floor(&mut svg);
+    let step = (plot.right - plot.left) / to_f64(pairs.len() as u64);
+    let reach = (step * 0.22).min(26.0);
+    for (index, (block, a, b)) in pairs.iter().enumerate() {
+        let x = plot.left + step * (to_f64(index as u64) + 0.5);
+        svg.line("pair", (x - reach, y.px(*a)), (x + reach, y.px(*b)));
+        let shape = usize::try_from(block.saturating_sub(1)).unwrap_or(0);
+        svg.mark(
+            shape,
+            (x - reach, y.px(*a)),
+            4.6,
+            "",
+            &format!("block {block}, A: {}", figure(*a)),
+        );
+        let tip = format!("block {block}, A': {}", figure(*b));
+        svg.mark(shape, (x + reach, y.px(*b)), 4.6, "hollow", &tip);
+        svg.text(
+            "tick",
+            Anchor::Middle,
+            x,
+            plot.bottom + 17.0,
+            &format!("{block}"),
+        );
+    }
+    let middle = f64::midpoint(plot.left, plot.right);
+    let title = "block; filled: A, hollow: A\u{2032}";
+    svg.text(
+        "axis-title",
+        Anchor::Middle,
+        middle,
+        plot.bottom + 38.0,
+        title,
+    );
+    let response = &results.experiment.response;
+    let unit = format!("{} ({})", response.name, response.unit);
+    svg.text("axis-title", Anchor::Start, 0.0, 12.0, &unit);
+    svg
+}
+
+/// One residual with its run.
+struct Placed<'a> {
+    run: &'a Run,
+    residual: &'a Residual,
+}
+
+fn placed(results: &Results) -> Vec<Placed<'_>> {
+    let run_of = |id: u32| results.runs.iter().find(|run| run.id == id);
+    let residuals = results.noise.residuals.iter();
+    residuals
+        .filter_map(|residual| {
+            Some(Placed {
+                run: run_of(residual.run)?,
+                residual,
+            })
+        })
+        .collect()
+}
+
+/// Deviations of the runs in the order in which they ran, with the drift.
+pub(in crate::report) fn run_order(results: &Results) -> Markup {
+    let points = placed(results);
+    if points.is_empty() {
+        return html! { p class="absent" { "Too few runs for a picture of their order." } };
+    }
+    let finding = match results.noise.drift {
+        None => "Runs in the order in which they ran".to_owned(),
+        Some(drift) if drift.interval.contains(0.0) => format!(
+            "No drift shown: {} an hour ({})",
+            signed(drift.per_hour),
+            change_range(1.0 + drift.interval.low, 1.0 + drift.interval.high)
+        ),
+        Some(drift) => format!(
+            "The machine drifted by {} an hour ({}); blocks take that out of the comparison",
+            signed(drift.per_hour),
+            change_range(1.0 + drift.interval.low, 1.0 + drift.interval.high)
+        ),
+    };
+    let draw = |size: Size| draw_order(results, &points, size);
+    Figure {
+        id: "order",
+        finding: &finding,
+        description: "Each run's deviation from the mean of its level, over the time it started at. The line \
+            is the drift.",
+        draw: &draw,
+        legend: html! {},
+        table: html! { table {
+            caption { "Deviation of each run from its level's mean" }
+            thead { tr {
+                th scope="col" { "run" } th scope="col" { "minute" } th scope="col" { "block" }
+                th scope="col" { "level" } th scope="col" { "deviation" }
+                th scope="col" { "without its block's part" }
+            } }
+            tbody { @for point in &points { tr {
+                th scope="row" { (point.run.id) }
+                td { (format!("{:.1}", point.run.started_s / 60.0)) }
+                td { (point.run.block) }
+                td class="words" { (level_name(&results.experiment, &point.run.level)) }
+                td { (signed(point.residual.with_block)) }
+                td { (signed(point.residual.value)) }
+            } } }
+        } },
+    }
+    .render()
+}
+
+fn signed(fraction: f64) -> String {
+    change(1.0 + fraction)
+}
+
+fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
+    let height = 250.0;
+    let mut svg = Svg::new(size.width, height);
+    let plot = Plot {
+        left: if size.narrow { 46.0 } else { 62.0 },
+        right: size.width - 14.0,
+        top: 26.0,
+        bottom: height - 46.0,
+    };
+    let minutes = |point: &Placed<'_>| point.run.started_s / 60.0;
+    let x = Scale::new(
+        range(points.iter().map(minutes), 0.02),
+        (plot.left, plot.right),
+    );
+    let values = points
+        .iter()
+        .map(|point| point.residual.with_block)
+        .chain([0.0]);
+    let y = Scale::new(range(values, 0.12), (plot.bottom, plot.top));
+    plot.value_axis(&mut svg, &y, percent_tick);
+    plot.floor(&mut svg);
+    svg.line("axis", (plot.left, y.px(0.0)), (plot.right, y.px(0.0)));
+    if let Some(drift) = results.noise.drift {
+        let n = to_f64(points.len() as u64);
+        let center_x = points.iter().map(minutes).sum::<f64>() / n;
+        let center_y = points
+            .iter()
+            .map(|point| point.residual.with_block)
+            .sum::<f64>()
+            / n;
+        let line = |at: f64| center_y + drift.per_hour / 60.0 * (at - center_x);
+        let (from, to) = range(points.iter().map(minutes), 0.0);
+        svg.line(
+            "fit",
+            (x.px(from), y.px(line(from))),
+            (x.px(to), y.px(line(to))),
+        );
+    }
+    for point in points {
+        let shape = usize::try_from(point.run.block.saturating_sub(1)).unwrap_or(0);
+        let center = (x.px(minutes(point)), y.px(point.residual.with_block));
+        let tip = format!(
+            "run {}: {}",
+            point.run.id,
+            signed(point.residual.with_block)
+        );
+        svg.mark(shape, center, 4.2, "", &tip);
+        if results
+            .noise
+            .outliers
+            .iter()
+            .any(|outlier| outlier.run == point.run.id)
+        {
+            svg.ring(center, 8.5);
+        }
+    }
+    let ticks = x.ticks(if size.narrow { 4 } else { 8 });
+    for tick in &ticks {
+        let text = super::plain_tick(*tick, &ticks);
+        svg.text(
+            "tick",
+            Anchor::Middle,
+            x.px(*tick),
+            plot.bottom + 17.0,
+            &text,
+        );
+    }
+    let middle = f64::midpoint(plot.left, plot.right);
+    let title = "minutes since the experiment began";
+    svg.text(
+        "axis-title",
+        Anchor::Middle,
+        middle,
+        plot.bottom + 38.0,
+        title,
+    );
+    svg.text(
+        "axis-title",
+        Anchor::Start,
+        0.0,
+        12.0,
+        "deviation from the level's mean",
+    );
+    svg
+}
+
+/// Residuals against what a normal law would give.
+pub(in crate::report) fn quantiles(results: &Results) -> Markup {
+    let mut values: Vec<f64> = results
+        .noise
+        .residuals
+        .iter()
+        .map(|residual| residual.value)
+        .collect();
+    if values.len() < 5 {
+        return html! {};
+    }
+    values.sort_by(f64::total_cmp);
+    let n = to_f64(values.len() as u64);
+    let points: Vec<(f64, f64)> = values
+        .iter()
+        .enumerate()
+        .map(|(rank, value)| {
+            (
+                normal_quantile((to_f64(rank as u64) + 0.625) / (n + 0.25)),
+                *value,
+            )
+        })
+        .collect();
+    let spread = (values.iter().map(|value| value * value).sum::<f64>() / (n - 1.0)).sqrt();
+    let furthest = points
+        .iter()
+        .map(|(normal, value)| (value - normal * spread).abs())
+        .fold(0.0, f64::max);
+    let finding = if furthest > 1.5 * spread {
+        "Some runs lie further out than a normal law would let them".to_owned()
+    } else {
+        format!(
+            "Residuals look normal; a run scatters by {}",
+            percent(spread)
+        )
+    };
+    let draw = |size: Size| draw_quantiles(&points, spread, size);
+    Figure {
+        id: "quantiles",
+        finding: &finding,
+        description: "Residuals sorted, over the values a normal law would give. Points on the line: the \
+            intervals can be taken at their word.",
+        draw: &draw,
+        legend: html! {},
+        table: html! { table {
+            caption { "Residuals and normal quantiles" }
+            thead { tr { th scope="col" { "normal" } th scope="col" { "residual" } } }
+            tbody { @for (normal, value) in &points {
+                tr { td { (format!("{normal:.2}")) } td { (signed(*value)) } }
+            } }
+        } },
+    }
+    .render()
+}
+
+fn draw_quantiles(points: &[(f64, f64)], spread: f64, size: Size) -> Svg {
+    let height = 250.0;
+    let mut svg = Svg::new(size.width, height);
+    let plot = Plot {
+        left: if size.narrow { 46.0 } else { 62.0 },
+        right: size.width - 14.0,
+        top: 26.0,
+        bottom: height - 46.0,
+    };
+    let x = Scale::new(
+        range(points.iter().map(|point| point.0), 0.06),
+        (plot.left, plot.right),
+    );
+    let ends = range(points.iter().map(|point| point.0), 0.0);
+    let values = points
+        .iter()
+        .map(|point| point.1)
+        .chain([ends.0 * spread, ends.1 * spread]);
+    let y = Scale::new(range(values, 0.08), (plot.bottom, plot.top));
+    plot.value_axis(&mut svg, &y, percent_tick);
+    plot.floor(&mut svg);
+    svg.line(
+        "fit",
+        (x.px(ends.0), y.px(ends.0 * spread)),
+        (x.px(ends.1), y.px(ends.1 * spread)),
+    );
+    for (normal, value) in points {
+        svg.mark(0, (x.px(*normal), y.px(*value)), 3.6, "", &signed(*value));
+    }
+    let ticks = x.ticks(5);
+    for tick in &ticks {
+        let text = super::plain_tick(*tick, &ticks).replace('-', "\u{2212}");
+        svg.text(
+            "tick",
+            Anchor::Middle,
+            x.px(*tick),
+            plot.bottom + 17.0,
+            &text,
+        );
+    }
+    let middle = f64::midpoint(plot.left, plot.right);
+    let title = "normal law (standard deviations)";
+    svg.text(
+        "axis-title",
+        Anchor::Middle,
+        middle,
+        plot.bottom + 38.0,
+        title,
+    );
+    svg.text("axis-title", Anchor::Start, 0.0, 12.0, "residual");
+    svg
+}

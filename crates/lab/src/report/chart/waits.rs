@@ -1,0 +1,384 @@
+//! Where the sessions' time went: stacked bars by level, and the change against the baseline.
+
+use super::{Plot, plain_tick};
+use crate::report::derive::{LevelTime, TimeSpent};
+use crate::report::svg::{Anchor, Figure, Scale, Size, Svg};
+use crate::report::words::{figure, latency, level_name, percent, to_f64};
+use crate::results::Results;
+use maud::{Markup, Render, html};
+
+/// Both charts, or a sentence when no run counted its waits.
+pub(in crate::report) fn section(results: &Results) -> Markup {
+    let time = TimeSpent::of(results);
+    if time.levels.is_empty() {
+        return html! { p class="absent" { "Waits were not measured." } };
+    }
+    html! {
+        (stack(results, &time))
+        (changes(results, &time))
+        (types_table(results, &time))
+    }
+}
+
+/// The stacked bars' title: the heaviest category of the baseline or the first level.
+fn stack_finding(results: &Results, time: &TimeSpent) -> String {
+    let level = results
+        .baseline()
+        .and_then(|level| time.at(&level.level))
+        .or_else(|| time.levels.first());
+    let Some(level) = level.filter(|level| level.elapsed_s > 0.0) else {
+        return "Where a session's time went".to_owned();
+    };
+    let Some((category, seconds)) = heaviest(time, level) else {
+        return "Sessions hardly waited at all".to_owned();
+    };
+    let name = level_name(&results.experiment, &level.level);
+    if level.running_s > *seconds {
+        let share = percent(level.running_s / level.elapsed_s);
+        return format!("At {name} a session spends {share} of its time running, not waiting");
+    }
+    let share = percent(seconds / level.elapsed_s);
+    format!("At {name} a session spends {share} of its time waiting in {category}")
+}
+
+fn heaviest<'a>(time: &'a TimeSpent, level: &'a LevelTime) -> Option<(&'a String, &'a f64)> {
+    time.categories
+        .iter()
+        .zip(&level.waited_s)
+        .filter(|(_, seconds)| **seconds > 0.0)
+        .max_by(|a, b| a.1.total_cmp(b.1))
+}
+
+fn stack(results: &Results, time: &TimeSpent) -> Markup {
+    let finding = stack_finding(results, time);
+    let draw = |size: Size| draw_stack(time, size);
+    Figure {
+        id: "time",
+        finding: &finding,
+        description: "One bar for each level: seconds of the measured part, split into wait categories per \
+            session, the rest running. Mean of the good runs.",
+        draw: &draw,
+        legend: legend(time),
+        table: stack_table(results, time),
+    }
+    .render()
+}
+
+fn legend(time: &TimeSpent) -> Markup {
+    html! {
+        p class="legend" {
+            @for (index, category) in time.categories.iter().enumerate() {
+                span class={ "key k" (index) } { (category) }
+            }
+            span class="key running" { "running or not accounted for" }
+        }
+    }
+}
+
+fn draw_stack(time: &TimeSpent, size: Size) -> Svg {
+    let row = if size.narrow { 34.0 } else { 40.0 };
+    let plot = Plot {
+        left: if size.narrow { 40.0 } else { 60.0 },
+        right: size.width - if size.narrow { 12.0 } else { 64.0 },
+        top: 8.0,
+        bottom: 8.0 + row * to_f64(time.levels.len() as u64),
+    };
+    let mut svg = Svg::new(size.width, plot.bottom + 42.0);
+    let total = |level: &LevelTime| level.waited_s.iter().sum::<f64>() + level.running_s;
+    let longest = time.levels.iter().map(total).fold(0.0, f64::max);
+    let x = Scale::new((0.0, longest * 1.02), (plot.left, plot.right));
+    let ticks = x.ticks(if size.narrow { 4 } else { 8 });
+    for tick in &ticks {
+        svg.line("grid", (x.px(*tick), plot.top), (x.px(*tick), plot.bottom));
+        let text = plain_tick(*tick, &ticks);
+        svg.text(
+            "tick",
+            Anchor::Middle,
+            x.px(*tick),
+            plot.bottom + 16.0,
+            &text,
+        );
+    }
+    for (index, level) in time.levels.iter().enumerate() {
+        let top = plot.top + row * to_f64(index as u64) + 5.0;
+        let bottom = top + row - 10.0;
+        let middle = f64::midpoint(top, bottom) + 4.0;
+        svg.text("level", Anchor::End, plot.left - 10.0, middle, &level.level);
+        let mut from = 0.0;
+        let parts = level.waited_s.iter().zip(&time.categories).enumerate();
+        for (kind, (seconds, category)) in parts.filter(|(_, (seconds, _))| **seconds > 0.0) {
+            let tip = format!(
+                "{category} at {}: {} s per session",
+                level.level,
+                figure(*seconds)
+            );
+            let class = format!("bar k{kind}");
+            svg.rect(
+                &class,
+                (x.px(from), top),
+                (x.px(from + seconds), bottom),
+                &tip,
+            );
+            from += seconds;
+        }
+        let tip = format!(
+            "running or not accounted for: {} s",
+            figure(level.running_s)
+        );
+        svg.rect(
+            "bar running",
+            (x.px(from), top),
+            (x.px(from + level.running_s), bottom),
+            &tip,
+        );
+        if !size.narrow {
+            let end = x.px(total(level)) + 8.0;
+            svg.text(
+                "value",
+                Anchor::Start,
+                end,
+                middle,
+                &format!("{} s", figure(level.elapsed_s)),
+            );
+        }
+    }
+    let middle = f64::midpoint(plot.left, plot.right);
+    svg.text(
+        "axis-title",
+        Anchor::Middle,
+        middle,
+        plot.bottom + 36.0,
+        "seconds per session",
+    );
+    svg
+}
+
+fn stack_table(results: &Results, time: &TimeSpent) -> Markup {
+    html! {
+        table {
+            caption { "Seconds per session, mean of the good runs" }
+            thead { tr {
+                th scope="col" { (results.experiment.factor.plural) }
+                th scope="col" { "elapsed" }
+                @for category in &time.categories { th scope="col" { (category) } }
+                th scope="col" { "running" }
+            } }
+            tbody { @for level in &time.levels { tr {
+                th scope="row" { (level.level) }
+                td { (figure(level.elapsed_s)) }
+                @for seconds in &level.waited_s { td { (figure(*seconds)) } }
+                td { (figure(level.running_s)) }
+            } } }
+        }
+    }
+}
+
+/// Change of each part against the baseline.
+struct Change<'a> {
+    level: &'a str,
+    /// Categories, then running, then all.
+    by_row: Vec<f64>,
+}
+
+fn change_list<'a>(results: &Results, time: &'a TimeSpent) -> Vec<Change<'a>> {
+    let Some(base) = results.baseline().and_then(|level| time.at(&level.level)) else {
+        return Vec::new();
+    };
+    let others = time.levels.iter().filter(|level| level.level != base.level);
+    others
+        .map(|level| {
+            let waits = level
+                .waited_s
+                .iter()
+                .zip(&base.waited_s)
+                .map(|(now, then)| now - then);
+            let mut by_row: Vec<f64> = waits.collect();
+            by_row.push(level.running_s - base.running_s);
+            by_row.push(level.elapsed_s - base.elapsed_s);
+            Change {
+                level: &level.level,
+                by_row,
+            }
+        })
+        .collect()
+}
+
+fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) -> String {
+    let recommended = results.answer.recommended.as_deref();
+    let largest = |a: &&Change<'_>, b: &&Change<'_>| {
+        let size = |c: &Change<'_>| c.by_row.last().map_or(0.0, |s| s.abs());
+        size(a).total_cmp(&size(b))
+    };
+    let chosen = changes
+        .iter()
+        .find(|change| Some(change.level) == recommended)
+        .or_else(|| changes.iter().max_by(largest));
+    let Some(change) = chosen else {
+        return "Change against the baseline".to_owned();
+    };
+    let waits = time.categories.iter().zip(&change.by_row);
+    let Some((category, seconds)) = waits.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) else {
+        return "Change against the baseline".to_owned();
+    };
+    let name = level_name(&results.experiment, change.level);
+    let elapsed = results
+        .baseline()
+        .and_then(|l| time.at(&l.level))
+        .map_or(0.0, |t| t.elapsed_s);
+    if seconds.abs() < 0.01 * elapsed {
+        return format!(
+            "Waits barely change between the baseline and {name}: they explain no difference"
+        );
+    }
+    let way = if *seconds < 0.0 { "less" } else { "more" };
+    let amount = figure(seconds.abs());
+    format!("At {name} a session waits {amount} s {way} in {category} than at the baseline")
+}
+
+fn changes(results: &Results, time: &TimeSpent) -> Markup {
+    let list = change_list(results, time);
+    if list.is_empty() {
+        return html! {};
+    }
+    let finding = changes_finding(results, time, &list);
+    let rows: Vec<&str> = time
+        .categories
+        .iter()
+        .map(String::as_str)
+        .chain(["running", "elapsed time"])
+        .collect();
+    let draw = |size: Size| draw_changes(&list, &rows, size);
+    Figure {
+        id: "time-change",
+        finding: &finding,
+        description: "For each category one thin bar a level: seconds per session more (right) or less \
+            (left) than at the baseline. Descriptive: no interval is claimed for a wait.",
+        draw: &draw,
+        legend: html! { p class="legend" {
+            @for (index, change) in list.iter().enumerate() {
+                span class={ "key s" (index.min(7)) } { (level_name(&results.experiment, change.level)) }
+            }
+        } },
+        table: html! { table {
+            caption { "Seconds per session against the baseline" }
+            thead { tr {
+                th scope="col" { "part" }
+                @for change in &list { th scope="col" { (change.level) } }
+            } }
+            tbody { @for (index, row) in rows.iter().enumerate() { tr {
+                th scope="row" { (row) }
+                @for change in &list {
+                    td { (signed(change.by_row.get(index).copied().unwrap_or(0.0))) }
+                }
+            } } }
+        } },
+    }
+    .render()
+}
+
+fn signed(seconds: f64) -> String {
+    let sign = if seconds > 0.0 { "+" } else { "" };
+    format!("{sign}{}", figure(seconds).replace('-', "\u{2212}"))
+}
+
+fn draw_changes(list: &[Change<'_>], rows: &[&str], size: Size) -> Svg {
+    let bar = if size.narrow { 5.0 } else { 6.0 };
+    let head = if size.narrow { 18.0 } else { 0.0 };
+    let pitch = head + (bar + 1.0) * to_f64(list.len() as u64) + 12.0;
+    let plot = Plot {
+        left: if size.narrow { 10.0 } else { 150.0 },
+        right: size.width - 14.0,
+        top: 6.0,
+        bottom: 6.0 + pitch * to_f64(rows.len() as u64),
+    };
+    let mut svg = Svg::new(size.width, plot.bottom + 42.0);
+    let values = list
+        .iter()
+        .flat_map(|change| change.by_row.iter().copied())
+        .chain([0.0]);
+    let x = Scale::new(
+        crate::report::svg::range(values, 0.05),
+        (plot.left, plot.right),
+    );
+    let ticks = x.ticks(if size.narrow { 4 } else { 8 });
+    for tick in &ticks {
+        let class = if tick.abs() < 1e-12 { "axis" } else { "grid" };
+        svg.line(class, (x.px(*tick), plot.top), (x.px(*tick), plot.bottom));
+        let text = plain_tick(*tick, &ticks).replace('-', "\u{2212}");
+        svg.text(
+            "tick",
+            Anchor::Middle,
+            x.px(*tick),
+            plot.bottom + 16.0,
+            &text,
+        );
+    }
+    for (index, row) in rows.iter().enumerate() {
+        let top = plot.top + pitch * to_f64(index as u64);
+        if index > 0 {
+            svg.line(
+                "grid",
+                (if size.narrow { plot.left } else { 0.0 }, top),
+                (plot.right, top),
+            );
+        }
+        if size.narrow {
+            svg.text("row", Anchor::Start, plot.left, top + 15.0, row);
+        } else {
+            svg.text(
+                "row",
+                Anchor::End,
+                plot.left - 12.0,
+                top + pitch / 2.0 + 4.0,
+                row,
+            );
+        }
+        for (place, change) in list.iter().enumerate() {
+            let seconds = change.by_row.get(index).copied().unwrap_or(0.0);
+            let y = top + head + 6.0 + (bar + 1.0) * to_f64(place as u64);
+            let class = format!("bar s{}", place.min(7));
+            let tip = format!("{row} at {}: {} s", change.level, signed(seconds));
+            svg.rect(&class, (x.px(0.0), y), (x.px(seconds), y + bar), &tip);
+        }
+    }
+    let middle = f64::midpoint(plot.left, plot.right);
+    let title = "seconds per session against the baseline";
+    svg.text(
+        "axis-title",
+        Anchor::Middle,
+        middle,
+        plot.bottom + 36.0,
+        title,
+    );
+    svg
+}
+
+/// The list every DBA asks for first.
+fn types_table(results: &Results, time: &TimeSpent) -> Markup {
+    let levels: Vec<&str> = time
+        .levels
+        .iter()
+        .map(|level| level.level.as_str())
+        .collect();
+    html! {
+        h3 { "Top waits" }
+        div class="scroll" { table {
+            caption {
+                "Share of all waiting by " (results.experiment.factor.plural)
+                "; idle waits and background work left out"
+            }
+            thead { tr {
+                th scope="col" { "wait type" } th scope="col" { "category" }
+                @for level in &levels { th scope="col" { (level) } }
+                th scope="col" { "mean wait" } th scope="col" { "of it signal" }
+            } }
+            tbody { @for row in time.types.iter().take(12) { tr {
+                th scope="row" class="code" { (row.wait_type) }
+                td class="words" { (row.category) }
+                @for share in &row.share { td { (percent(*share)) } }
+                td { (latency(row.mean_us)) }
+                td { (percent(row.signal_share)) }
+            } } }
+        } }
+    }
+}

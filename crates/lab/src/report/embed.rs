@@ -1,0 +1,143 @@
+//! The raw figures inside the page: JSON in a data block, CSV behind a link. No address leaves the file.
+
+use crate::results::Results;
+use std::fmt::Write as _;
+
+/// The page stays under 1.5 MB: the data block may take this much of it.
+const BLOCK_LIMIT_BYTES: usize = 900_000;
+
+/// The JSON for the page's data block, and what was left out to keep the page small.
+pub(super) fn json_block(results: &Results) -> (String, Option<&'static str>) {
+    let plain = compact(results);
+    if plain.len() <= BLOCK_LIMIT_BYTES {
+        return (plain, None);
+    }
+    let mut thin = results.clone();
+    for run in &mut thin.runs {
+        run.latency
+            .iter_mut()
+            .for_each(|latency| latency.histogram = None);
+    }
+    let text = compact(&thin);
+    if text.len() <= BLOCK_LIMIT_BYTES {
+        return (text, Some("latency histograms"));
+    }
+    for run in &mut thin.runs {
+        run.series.clear();
+        run.events.clear();
+    }
+    let text = compact(&thin);
+    if text.len() <= BLOCK_LIMIT_BYTES {
+        return (
+            text,
+            Some("latency histograms, one-second series and events"),
+        );
+    }
+    for run in &mut thin.runs {
+        run.waits.clear();
+        run.background_waits.clear();
+        run.latches.clear();
+        run.spinlocks.clear();
+        run.files.clear();
+    }
+    let text = compact(&thin);
+    if text.len() <= BLOCK_LIMIT_BYTES {
+        return (text, Some("everything of a run but its main figures"));
+    }
+    (
+        "{}".to_owned(),
+        Some("all of it: it is too large for a page"),
+    )
+}
+
+/// JSON on one line that can't end the element it stands in.
+fn compact(results: &Results) -> String {
+    let text = serde_json::to_string(results).unwrap_or_else(|_| "{}".to_owned());
+    // Inside a string of JSON these may be written as escapes; outside of strings they don't occur.
+    text.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
+/// A link target that holds the text itself.
+pub(super) fn data_link(media_type: &str, text: &str) -> String {
+    let mut link = format!("data:{media_type};charset=utf-8,");
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z'
+            | b'a'..=b'z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'~'
+            | b','
+            | b':'
+            | b'/' => {
+                link.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(link, "%{byte:02X}");
+            }
+        }
+    }
+    link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Latency, Run, Series};
+
+    #[test]
+    fn text_in_the_data_block_cannot_end_it() {
+        let results = Results {
+            reproduce: "</script><b>&".into(),
+            schema_version: 1,
+            ..Results::default()
+        };
+        let (block, left_out) = json_block(&results);
+        assert!(left_out.is_none());
+        assert!(!block.contains(['<', '>', '&']));
+        assert_eq!(
+            Results::from_json(&block).unwrap().reproduce,
+            "</script><b>&"
+        );
+    }
+
+    #[test]
+    fn a_large_result_is_thinned_and_says_so() {
+        let latency = Latency {
+            histogram: Some("x".repeat(40_000)),
+            ..Latency::default()
+        };
+        let series = Series {
+            values: vec![1.25; 8_000],
+            ..Series::default()
+        };
+        let run = Run {
+            latency: vec![latency],
+            series: vec![series],
+            ..Run::default()
+        };
+        let mut results = Results {
+            runs: vec![run; 24],
+            ..Results::default()
+        };
+        let (block, left_out) = json_block(&results);
+        assert!(block.len() <= BLOCK_LIMIT_BYTES);
+        assert_eq!(left_out, Some("latency histograms"));
+        results.runs = results.runs.iter().cycle().take(120).cloned().collect();
+        let (block, left_out) = json_block(&results);
+        assert!(block.len() <= BLOCK_LIMIT_BYTES);
+        assert!(left_out.unwrap().contains("series"));
+    }
+
+    #[test]
+    fn links_hold_any_text() {
+        assert_eq!(
+            data_link("text/csv", "a,\"b\"\n#"),
+            "data:text/csv;charset=utf-8,a,%22b%22%0A%23"
+        );
+    }
+}

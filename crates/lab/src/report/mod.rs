@@ -1,0 +1,140 @@
+//! `report.html`: one page, one file.
+//!
+//! The page answers first and proves after: the sentence and what to set, why, the chart with every run as a
+//! dot, the table, where the time went, ceilings, noise, plan, machine, limits, the published shape, raw
+//! figures. It is made from a [`Results`] and nothing else, so that it can be made anew from `results.json`.
+//!
+//! # Invariants
+//! 1. One file: no address is fetched. A content security policy in the page forbids it; style, script and
+//!    figures are inline.
+//! 2. Nothing needs the script. It adds copy buttons and a link that saves the JSON, no more.
+//! 3. Every text that comes from outside (questions, names, reasons) is escaped; it can't become markup.
+//! 4. Every chart has a title that states what it shows, a description, and its figures as a table. Colour
+//!    never says anything that a shape or a word doesn't say too.
+//! 5. Green and red are used for a difference only where its interval excludes "no difference".
+//! 6. The page has less than 1.5 MB: large series are left out of its data block, and the page says so.
+//!
+//! # How a page is made
+//! `derive` sums up what the results don't spell out (waits by category, balance of files); `chart` draws, each
+//! chart twice, for desks and for phones; `section` writes the words; `embed` adds the raw figures; this file
+//! puts them in order.
+//!
+//! # What can fail
+//! Nothing: what was not measured is said to be so in its place.
+
+mod chart;
+pub(crate) mod derive;
+mod embed;
+mod section;
+mod svg;
+pub(crate) mod words;
+
+use crate::results::Results;
+use chart::{balance, ceilings, knee, published, waits};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use section::{answer, facts, levels, noise, plan, section, strips};
+
+const STYLE: &str = include_str!("../../templates/report.css");
+const SCRIPT: &str = include_str!("../../templates/report.js");
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+    img-src data:; base-uri 'none'; form-action 'none'";
+
+/// The page's sections: id and heading, in order.
+const SECTIONS: &[(&str, &str)] = &[
+    ("answer", "Answer"),
+    ("why", "Why"),
+    ("curve", "Every run"),
+    ("levels", "Against the baseline"),
+    ("where", "Where the time went"),
+    ("files", "File by file"),
+    ("limits-used", "Ceilings"),
+    ("strips", "Second by second"),
+    ("trust", "Noise"),
+    ("plan", "Plan and deviations"),
+    ("environment", "Environment"),
+    ("limits", "What this does not tell you"),
+    ("seed", "Published result"),
+    ("raw", "Raw figures"),
+];
+
+/// The whole page.
+#[must_use]
+pub fn render(results: &Results) -> String {
+    let (block, left_out) = embed::json_block(results);
+    let title = format!("{} - Furrow lab", results.experiment.question);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "furrow-lab " (env!("CARGO_PKG_VERSION")) };
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a class="skip" href="#answer" { "To the answer" }
+                main {
+                    (answer::header(results))
+                    (body(results, left_out))
+                }
+                script type="application/json" id="results" { (PreEscaped(block)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    // Control characters in names are no markup, but no page may hold them either.
+    let printable = |c: char| {
+        if c.is_control() && c != '\n' && c != '\t' {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
+    page.into_string().chars().map(printable).collect()
+}
+
+fn body(results: &Results, left_out: Option<&str>) -> Markup {
+    html! {
+        (answer::answer(results))
+        nav aria-label="Sections" {
+            @for (id, heading) in SECTIONS.iter().skip(1) { a href={ "#" (id) } { (heading) } }
+        }
+        @for (id, heading) in SECTIONS.iter().skip(1) {
+            (section(id, heading, &content(id, results, left_out)))
+        }
+    }
+}
+
+fn content(id: &str, results: &Results, left_out: Option<&str>) -> Markup {
+    match id {
+        "why" => answer::why(results),
+        "curve" => knee::section(results),
+        "levels" => levels::table(results),
+        "where" => waits::section(results),
+        "files" => balance::section(results),
+        "limits-used" => ceilings::section(results),
+        "strips" => strips::strips(results),
+        "trust" => noise::panel(results),
+        "plan" => plan::plan(results),
+        "environment" => facts::environment(results),
+        "limits" => facts::limits(results),
+        "seed" => published::section(results),
+        _ => facts::raw(results, left_out),
+    }
+}
+
+/// A text as part of an element's id: letters, digits, and the code of anything else.
+pub(crate) fn slug(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_string()
+            } else {
+                format!("_{:x}", u32::from(c))
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,163 @@
+//! Question, answer, and why: what most readers will ever read.
+
+use crate::report::words::{bytes, duration, level_name, percent};
+use crate::results::{Badge, Confidence, Results};
+use maud::{Markup, html};
+
+/// The class that colours a badge; the word itself says the same.
+fn badge_class(badge: Badge) -> &'static str {
+    match badge {
+        Badge::Conclusive => "badge sure",
+        Badge::Noisy | Badge::CannotTell | Badge::Screening => "badge unsure",
+        Badge::Aborted => "badge broken",
+    }
+}
+
+/// What the badge means, for those who don't know the word yet.
+fn badge_meaning(badge: Badge) -> &'static str {
+    match badge {
+        Badge::Conclusive => "the runs answer the question",
+        Badge::Noisy => "the machine changed under the experiment",
+        Badge::CannotTell => "too few runs for so much noise",
+        Badge::Screening => "a first look, too few blocks for a verdict",
+        Badge::Aborted => "stopped before enough was known",
+    }
+}
+
+/// The head of the page.
+pub(in crate::report) fn header(results: &Results) -> Markup {
+    let experiment = &results.experiment;
+    let badge = results.answer.badge;
+    let good = results
+        .runs
+        .iter()
+        .filter(|run| run.status.is_good())
+        .count();
+    let hash: String = results.plan.hash.chars().take(12).collect();
+    html! {
+        header {
+            p class="brand" { "Furrow lab / " (experiment.name) }
+            h1 { (experiment.question) }
+            p class="status" {
+                span class=(badge_class(badge)) { (badge.word()) }
+                " " (badge_meaning(badge))
+            }
+            dl class="strip" {
+                div { dt { "Target" } dd { (experiment.target) } }
+                @if !experiment.database.is_empty() {
+                    div { dt { "Database" } dd { (experiment.database) } }
+                }
+                div { dt { "Begun" } dd { (results.started) } }
+                div { dt { "Took" } dd { (duration(results.duration_s)) } }
+                div { dt { "Runs" } dd {
+                    (good) " of " (results.plan.order.len().max(results.runs.len()))
+                    " in " (results.plan.blocks) " blocks"
+                } }
+                div { dt { "Plan" } dd { code { (hash) } } }
+            }
+            @if !experiment.workload.is_empty() { p class="small" { (experiment.workload) } }
+        }
+    }
+}
+
+/// The answer box.
+pub(in crate::report) fn answer(results: &Results) -> Markup {
+    let answer = &results.answer;
+    html! {
+        section id="answer" class="answer" aria-labelledby="answer-h" {
+            h2 id="answer-h" { "Answer" }
+            p class="sentence" { (answer.sentence) }
+            @if !answer.detail.is_empty() { p { (answer.detail) } }
+            (knee_shares(results))
+            @if let Some(next) = &answer.next_step {
+                p class="label" { "Next step" }
+                pre class="copy" { code { (next) } }
+            }
+            @if !answer.apply.is_empty() {
+                p class="label" { "Set it" }
+                pre class="copy" { code { (answer.apply) } }
+            }
+            @if !answer.undo.is_empty() {
+                p class="label" { "Undo it" }
+                pre class="copy" { code { (answer.undo) } }
+            }
+        }
+    }
+}
+
+fn knee_shares(results: &Results) -> Markup {
+    let Some(knee) = results.knee.as_ref().filter(|knee| !knee.shares.is_empty()) else {
+        return html! {};
+    };
+    let mut shares: Vec<_> = knee
+        .shares
+        .iter()
+        .filter(|share| share.probability >= 0.005)
+        .collect();
+    shares.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    html! {
+        p class="small" {
+            "Chance to be the fewest that is as good as the best: "
+            @for (index, share) in shares.iter().enumerate() {
+                @if index > 0 { ", " }
+                (level_name(&results.experiment, &share.level)) " "
+                (format!("{:.0}%", share.probability * 100.0))
+            }
+            "."
+        }
+    }
+}
+
+/// The why box: what limits, how sure that is, and what speaks for and against.
+pub(in crate::report) fn why(results: &Results) -> Markup {
+    let why = &results.attribution;
+    let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty();
+    html! {
+        p class="sentence" {
+            @if unknown { "What makes the difference is not known." } @else {
+                (why.resource) " "
+                span class="badge plain" { (why.confidence.word()) }
+            }
+        }
+        @if let Some(share) = why.share.filter(|_| !unknown) {
+            p { (percent(share)) " of the change in time lies there." }
+        }
+        div class="evidence" {
+            div {
+                h3 { "For" }
+                (sentences(&why.evidence_for))
+            }
+            div {
+                h3 { "Against" }
+                (sentences(&why.evidence_against))
+            }
+        }
+    }
+}
+
+fn sentences(list: &[String]) -> Markup {
+    html! {
+        @if list.is_empty() { p class="small" { "Nothing was found." } } @else {
+            ul { @for sentence in list { li { (sentence) } } }
+        }
+    }
+}
+
+/// One line for the machine under the header of the environment.
+pub(in crate::report) fn machine(results: &Results) -> String {
+    let environment = &results.environment;
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(environment.cpu_model.clone());
+    parts.extend(
+        environment
+            .cpu_count
+            .map(|count| format!("{count} processors")),
+    );
+    parts.extend(environment.memory_bytes.map(bytes));
+    parts.extend(environment.os.clone());
+    if parts.is_empty() {
+        "unknown machine".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}

@@ -1,0 +1,143 @@
+//! The table of levels against the baseline.
+
+use crate::report::words::{change, change_range, figure, is_gain, latency, percent};
+use crate::results::{LevelResult, Results, Verdict};
+use maud::{Markup, html};
+
+/// The class of a verdict. Colour only where the interval excludes "no difference".
+pub(in crate::report) fn verdict_class(results: &Results, level: &LevelResult) -> &'static str {
+    let shown = level
+        .interval
+        .is_some_and(|interval| !interval.contains(1.0));
+    let gain = level
+        .ratio
+        .map(|ratio| is_gain(results.experiment.response.better, ratio));
+    match (level.verdict, shown, gain) {
+        (Some(Verdict::Better), true, Some(true)) => "chip good",
+        (Some(Verdict::Worse), true, Some(false)) => "chip bad",
+        _ => "chip",
+    }
+}
+
+/// The ratio, or `~` where no difference is shown.
+fn ratio_text(level: &LevelResult) -> String {
+    match (level.ratio, level.interval) {
+        (Some(ratio), Some(interval)) if interval.contains(1.0) => format!("~ {ratio:.3}"),
+        (Some(ratio), _) => format!("{ratio:.3}"),
+        _ => "-".to_owned(),
+    }
+}
+
+fn or_dash(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), text)
+}
+
+/// Names of the cost columns, each once, in the order in which they come.
+fn cost_names(results: &Results) -> Vec<(&str, &str)> {
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    for cost in results.levels.iter().flat_map(|level| &level.cost) {
+        if !names.iter().any(|(name, _)| *name == cost.name) {
+            names.push((&cost.name, &cost.unit));
+        }
+    }
+    names
+}
+
+/// The table, with its words explained below.
+pub(in crate::report) fn table(results: &Results) -> Markup {
+    let experiment = &results.experiment;
+    let costs = cost_names(results);
+    let has =
+        |part: fn(&LevelResult) -> Option<f64>| results.levels.iter().any(|l| part(l).is_some());
+    let (rows, commits, p99) = (
+        has(|l| l.rows_per_s),
+        has(|l| l.commits_per_s),
+        has(|l| l.p99_us),
+    );
+    let confidence = percent(results.plan.confidence).replace(".0", "");
+    html! {
+        div class="scroll" { table class="levels" {
+            caption {
+                (experiment.response.name) " (" (experiment.response.unit) "); intervals hold together with "
+                (confidence) " confidence (Dunnett)"
+            }
+            thead { tr {
+                th scope="col" { (experiment.factor.plural) } th scope="col" { "runs" }
+                th scope="col" { "median" } th scope="col" { "mean" } th scope="col" { "ratio" }
+                th scope="col" { "change" } th scope="col" { "interval" }
+                th scope="col" { "robust twin" } th scope="col" { "verdict" } th scope="col" { "CV" }
+                @if rows { th scope="col" { "rows/s" } }
+                @if commits { th scope="col" { "commits/s" } }
+                @if p99 { th scope="col" { "p99" } }
+                @for (name, unit) in &costs { th scope="col" { (name) " (" (unit) ")" } }
+            } }
+            tbody { @for level in &results.levels {
+                tr class=[level.is_baseline.then_some("base")] {
+                    th scope="row" { (level.level) }
+                    td { (level.n) @if level.failed > 0 { " (" (level.failed) " failed)" } }
+                    td { (or_dash(level.median, figure)) }
+                    td { (or_dash(level.mean, figure)) }
+                    @if level.is_baseline {
+                        td { "1" } td { "baseline" } td {} td {} td {}
+                    } @else {
+                        td { (ratio_text(level)) }
+                        td { (or_dash(level.ratio, change)) }
+                        td { (level.interval.map_or("-".to_owned(), |i| change_range(i.low, i.high))) }
+                        td { (robust(level)) }
+                        td class="words" { (verdict(results, level)) }
+                    }
+                    td { (or_dash(level.cv, percent)) }
+                    @if rows { td { (or_dash(level.rows_per_s, figure)) } }
+                    @if commits { td { (or_dash(level.commits_per_s, figure)) } }
+                    @if p99 { td { (or_dash(level.p99_us, latency)) } }
+                    @for (name, _) in &costs {
+                        td { (or_dash(level.cost.iter().find(|c| c.name == *name).map(|c| c.value), figure)) }
+                    }
+                }
+            } }
+        } }
+        (words(results))
+    }
+}
+
+fn robust(level: &LevelResult) -> Markup {
+    html! {
+        @match level.robust {
+            None => { "-" }
+            Some(twin) => {
+                (change(twin.median_ratio))
+                @if !twin.agrees { " (disagrees)" }
+            }
+        }
+    }
+}
+
+fn verdict(results: &Results, level: &LevelResult) -> Markup {
+    html! {
+        @match level.verdict {
+            None => { "not measured" }
+            Some(verdict) => { span class=(verdict_class(results, level)) { (verdict.word()) } }
+        }
+    }
+}
+
+fn words(results: &Results) -> Markup {
+    let delta = crate::report::words::round_percent(results.plan.delta);
+    html! {
+        details class="behind" {
+            summary { "What the words mean" }
+            dl class="words-list" {
+                dt { "better, worse" } dd { "the whole interval lies on one side of no difference, and the \
+                    difference is larger than " (delta) "." }
+                dt { "tiny" } dd { "a difference is shown, but it is smaller than " (delta) "." }
+                dt { "same" } dd { "shown to be within " (delta) " of the baseline." }
+                dt { "cannot tell" } dd { "none of these can be said with so many runs." }
+                dt { "~" } dd { "the interval holds \"no difference\"." }
+                dt { "mean" } dd { "geometric, block effects removed; n is the number of runs, not of \
+                    sessions or statements." }
+                dt { "robust twin" } dd { "median of the ratios within blocks: one bad run can't move it." }
+                dt { "CV" } dd { "scatter of single runs, as a share of their mean." }
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Numbers as people write them. One place, so that page and terminal never disagree.
+
+use crate::results::{Better, Experiment};
+
+/// Three significant digits at least, thousands separated, no exponent: `12.3`, `1,234`, `0.0123`.
+pub(crate) fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let size = value.abs();
+    let places = match size {
+        s if s == 0.0 || s >= 100.0 => 0,
+        s if s >= 10.0 => 1,
+        s if s >= 1.0 => 2,
+        s if s >= 0.1 => 3,
+        _ => 4,
+    };
+    let text = format!("{size:.places$}");
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let sign = if value < 0.0 && text.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
+        "-"
+    } else {
+        ""
+    };
+    format!("{sign}{}{rest}", thousands(whole))
+}
+
+/// A count, thousands separated.
+pub(crate) fn count(value: u64) -> String {
+    thousands(&value.to_string())
+}
+
+fn thousands(digits: &str) -> String {
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A fraction as percent: `5.1%`.
+pub(crate) fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    if percent.abs() >= 99.95 {
+        format!("{percent:.0}%")
+    } else {
+        format!("{percent:.1}%")
+    }
+}
+
+/// A fraction as percent without needless decimals, for margins and probabilities: `2%`, `2.5%`.
+pub(crate) fn round_percent(fraction: f64) -> String {
+    let text = format!("{:.1}", fraction * 100.0);
+    format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// A ratio as a signed change: `-5.1%`, `+3.0%`, `0.0%`. ASCII minus.
+pub(crate) fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let text = if percent.abs() >= 99.95 {
+        format!("{:.0}", percent.abs())
+    } else {
+        format!("{:.1}", percent.abs())
+    };
+    let sign = match percent {
+        _ if text == "0.0" => "",
+        p if p < 0.0 => "-",
+        _ => "+",
+    };
+    format!("{sign}{text}%")
+}
+
+/// An interval of ratios as signed changes: `-6.3 to -3.9%`.
+pub(crate) fn change_range(low: f64, high: f64) -> String {
+    format!("{} to {}", change(low).trim_end_matches('%'), change(high))
+}
+
+/// Bytes, in units of 1,024 as SQL Server counts them.
+pub(crate) fn bytes(value: u64) -> String {
+    const UNITS: [&str; 6] = ["bytes", "KB", "MB", "GB", "TB", "PB"];
+    let mut size = to_f64(value);
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    let number = if unit == 0 {
+        count(value)
+    } else {
+        figure(size)
+    };
+    format!("{number} {}", UNITS.get(unit).copied().unwrap_or("bytes"))
+}
+
+/// A span of time: `0.42 s`, `42 s`, `9 min 12 s`, `3 h 05 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return "unknown".to_owned();
+    }
+    if seconds < 9.95 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = round_u64(seconds);
+    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{rest} s"),
+        (0, _) => format!("{minutes} min {rest:02} s"),
+        _ => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+/// A latency: `340 us`, `1.20 ms`, `3.40 s`.
+pub(crate) fn latency(microseconds: f64) -> String {
+    match microseconds {
+        us if us < 999.5 => format!("{} us", figure(us)),
+        us if us < 999_500.0 => format!("{} ms", figure(us / 1e3)),
+        us => format!("{} s", figure(us / 1e6)),
+    }
+}
+
+/// "1 data file", "4 data files".
+pub(crate) fn level_name(experiment: &Experiment, level: &str) -> String {
+    let factor = &experiment.factor;
+    let noun = if level == "1" {
+        &factor.singular
+    } else {
+        &factor.plural
+    };
+    if noun.is_empty() {
+        level.to_owned()
+    } else {
+        format!("{level} {noun}")
+    }
+}
+
+/// Whether a ratio lies on the good side of 1.
+pub(crate) fn is_gain(better: Better, ratio: f64) -> bool {
+    match better {
+        Better::Lower => ratio < 1.0,
+        Better::Higher => ratio > 1.0,
+    }
+}
+
+/// The nearest integer of a float that is not negative.
+pub(crate) fn round_u64(value: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped; as saturates"
+    )]
+    let whole = value.max(0.0).round() as u64;
+    whole
+}
+
+/// A count as a float, for arithmetic that ends on a chart.
+pub(crate) fn to_f64(value: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "charts need 53 bits at most")]
+    let float = value as f64;
+    float
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well_at_every_size() {
+        let cases = [
+            (0.0, "0"),
+            (0.012_34, "0.0123"),
+            (0.5, "0.500"),
+            (1.234, "1.23"),
+            (12.34, "12.3"),
+            (1234.5, "1,234"),
+            (1_234_567.0, "1,234,567"),
+            (-5.25, "-5.25"),
+            (-0.00001, "0.0000"),
+            (f64::NAN, "-"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(figure(value), text, "{value}");
+        }
+        assert_eq!(change(0.949), "-5.1%");
+        assert_eq!(change(1.0001), "0.0%");
+        assert_eq!(change(2.5), "+150%");
+        assert_eq!(change_range(0.937, 0.961), "-6.3 to -3.9%");
+        assert_eq!(round_percent(0.02), "2%");
+        assert_eq!(round_percent(0.025), "2.5%");
+        assert_eq!(bytes(1 << 30), "1.00 GB");
+        assert_eq!(bytes(512), "512 bytes");
+        assert_eq!(duration(0.42), "0.4 s");
+        assert_eq!(duration(552.0), "9 min 12 s");
+        assert_eq!(duration(11_100.0), "3 h 05 min");
+        assert_eq!(latency(340.0), "340 us");
+        assert_eq!(latency(1200.0), "1.20 ms");
+        assert_eq!(latency(3_400_000.0), "3.40 s");
+    }
+}

@@ -1,0 +1,226 @@
+//! What must hold for every page.
+
+use crate::{every, samples};
+use furrow_lab::report::render;
+use furrow_lab::results::Results;
+use html5ever::tendril::TendrilSink;
+use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use std::collections::BTreeSet;
+
+fn parse(page: &str) -> RcDom {
+    let options = html5ever::ParseOpts {
+        tree_builder: html5ever::tree_builder::TreeBuilderOpts {
+            exact_errors: true,
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    html5ever::parse_document(RcDom::default(), options).one(page)
+}
+
+/// Calls `see` with the name and attributes of every element.
+fn walk(node: &Handle, see: &mut dyn FnMut(&str, &[(String, String)])) {
+    if let NodeData::Element { name, attrs, .. } = &node.data {
+        let attrs: Vec<(String, String)> = attrs
+            .borrow()
+            .iter()
+            .map(|attr| (attr.name.local.to_string(), attr.value.to_string()))
+            .collect();
+        see(&name.local, &attrs);
+    }
+    for child in node.children.borrow().iter() {
+        walk(child, see);
+    }
+}
+
+#[test]
+fn every_page_is_well_formed() {
+    for (name, results) in every() {
+        let page = render(&results);
+        let dom = parse(&page);
+        let errors = dom.errors.borrow();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+    // The parser would notice.
+    assert!(
+        !parse("<!DOCTYPE html><title>x</title><p></div>")
+            .errors
+            .borrow()
+            .is_empty()
+    );
+}
+
+#[test]
+fn every_drawing_is_xml_with_title_and_description() {
+    let mut drawings = 0;
+    for (name, results) in every() {
+        for part in render(&results).split("<svg ").skip(1) {
+            let text = format!("<svg {}</svg>", part.split("</svg>").next().unwrap());
+            let svg =
+                roxmltree::Document::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}: {text}"));
+            let root = svg.root_element();
+            assert!(!text.contains("NaN") && !text.contains("inf\""), "{name}");
+            if root.attribute("aria-hidden").is_none() {
+                drawings += 1;
+                assert_eq!(root.attribute("role"), Some("img"));
+                let label = root.attribute("aria-labelledby").unwrap();
+                for id in label.split(' ') {
+                    let named = svg
+                        .descendants()
+                        .find(|n| n.attribute("id") == Some(id))
+                        .unwrap();
+                    assert!(
+                        !named.text().unwrap_or_default().is_empty(),
+                        "{name}: {id} is empty"
+                    );
+                }
+            }
+        }
+    }
+    assert!(drawings > 60, "{drawings} drawings seen");
+}
+
+#[test]
+fn every_section_is_there_in_order_and_links_find_their_target() {
+    let wanted = [
+        "answer",
+        "why",
+        "curve",
+        "levels",
+        "where",
+        "files",
+        "limits-used",
+        "strips",
+        "trust",
+        "plan",
+        "environment",
+        "limits",
+        "seed",
+        "raw",
+    ];
+    for (name, results) in every() {
+        let dom = parse(&render(&results));
+        let (mut sections, mut ids, mut targets) = (Vec::new(), BTreeSet::new(), Vec::new());
+        walk(&dom.document, &mut |element, attrs| {
+            for (key, value) in attrs {
+                match key.as_str() {
+                    "id" => {
+                        assert!(ids.insert(value.clone()), "{name}: id {value} occurs twice");
+                        if element == "section" {
+                            sections.push(value.clone());
+                        }
+                    }
+                    "href" if value.starts_with('#') => targets.push(value[1..].to_owned()),
+                    "for" => targets.push(value.clone()),
+                    "aria-labelledby" => targets.extend(value.split(' ').map(str::to_owned)),
+                    _ => {}
+                }
+            }
+        });
+        assert_eq!(sections, wanted, "{name}");
+        for target in targets {
+            assert!(ids.contains(&target), "{name}: nothing has the id {target}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_fetched_and_the_page_stays_small() {
+    for (name, results) in every() {
+        let page = render(&results);
+        assert!(page.len() < 1_500_000, "{name}: {} bytes", page.len());
+        walk(&parse(&page).document, &mut |element, attrs| {
+            assert!(
+                !["link", "img", "iframe", "object", "embed", "base"].contains(&element),
+                "{element}"
+            );
+            for (key, value) in attrs {
+                let local = value.starts_with('#') || value.starts_with("data:text/csv");
+                assert!(!key.starts_with("on"), "{name}: handler {key}");
+                assert!(
+                    key != "src" && key != "srcset",
+                    "{name}: {element} {key}={value}"
+                );
+                assert!(key != "href" || local, "{name}: {element} links to {value}");
+            }
+        });
+        let outside = page
+            .replace("http://www.w3.org/2000/svg", "")
+            .replace("http-equiv", "");
+        assert!(
+            !outside.contains("http:") && !outside.contains("https:"),
+            "{name}"
+        );
+        assert!(
+            !outside.contains("url(") && !outside.contains("@import"),
+            "{name}"
+        );
+        assert!(page.contains("default-src &#39;none&#39;") || page.contains("default-src 'none'"));
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let page = render(&samples::hostile());
+    let mut scripts = 0;
+    walk(&parse(&page).document, &mut |element, _| {
+        scripts += usize::from(element == "script");
+        assert_ne!(element, "img");
+    });
+    assert_eq!(scripts, 2, "the data block and our own script");
+    assert!(!page.contains("<img") && !page.contains("<!--"));
+}
+
+#[test]
+fn the_data_block_is_the_result() {
+    let results = samples::conclusive();
+    let page = render(&results);
+    let block = page
+        .split("<script type=\"application/json\" id=\"results\">")
+        .nth(1)
+        .unwrap();
+    let block = block.split("</script>").next().unwrap();
+    assert_eq!(Results::from_json(block).unwrap(), results);
+    assert!(results.problems().is_empty(), "{:?}", results.problems());
+}
+
+#[test]
+fn titles_state_the_finding() {
+    let page = render(&samples::conclusive());
+    for sentence in [
+        "4 files: 5.1% faster than 1 (3.9 to 6.3); 8 is not better by more than 2%",
+        "4 data files is the fewest that is as good as the best, within 2%",
+        "Proportional fill kept the files even",
+        "log device, synced writes is nearly used up",
+        "The same direction as published in 2 of 3 statements",
+    ] {
+        assert!(page.contains(sentence), "{sentence}");
+    }
+    let uneven = render(&samples::sixteen_uneven_files());
+    assert!(uneven.contains("the most written file got 1.67 times the least written one"));
+    let noisy = render(&samples::noisy());
+    assert!(noisy.contains("The runs scatter too widely to tell the levels apart"));
+    let failed = render(&samples::one_level_failed());
+    assert!(failed.contains("6 failed") && failed.contains("no good"));
+    assert!(failed.contains("No ceiling was measured in this experiment"));
+}
+
+#[test]
+fn colour_needs_an_interval_that_excludes_no_difference() {
+    let chips = |page: &str| {
+        (
+            page.matches("class=\"chip good\"").count(),
+            page.matches("class=\"chip bad\"").count(),
+        )
+    };
+    let mut results = samples::conclusive();
+    let (good, _) = chips(&render(&results));
+    assert!(good >= 2, "{good}");
+    for level in &mut results.levels {
+        // A verdict that its own interval doesn't bear out gets no colour.
+        if let Some(interval) = &mut level.interval {
+            (interval.low, interval.high) = (0.9, 1.1);
+        }
+    }
+    assert_eq!(chips(&render(&results)), (0, 0));
+}

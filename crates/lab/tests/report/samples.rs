@@ -1,0 +1,642 @@
+//! Made-up experiments, seeded: what a page looks like when all goes well, and when it doesn't.
+
+use crate::fit;
+use furrow_lab::environment::{Environment, VolumeFacts};
+use furrow_lab::results::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+
+/// What is varied between the samples.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    pub(crate) seed: u64,
+    pub(crate) blocks: u32,
+    /// Response of each level over the baseline's.
+    pub(crate) shape: Vec<(&'static str, f64)>,
+    /// Standard deviation of a run on the log scale.
+    pub(crate) scatter: f64,
+    /// Change over the whole session.
+    pub(crate) drift: f64,
+    /// A run that something else slowed down.
+    pub(crate) disturbed: Option<(u32, f64)>,
+    /// A level whose runs all fail.
+    pub(crate) failing: Option<&'static str>,
+    /// Data files on every second volume write this much of their even share.
+    pub(crate) uneven: f64,
+}
+
+pub(crate) fn conclusive() -> Results {
+    let shape = vec![
+        ("1", 1.0),
+        ("2", 0.984),
+        ("4", 0.949),
+        ("8", 0.944),
+        ("16", 0.968),
+    ];
+    let recipe = Recipe {
+        seed: 20_261_121,
+        blocks: 6,
+        shape,
+        scatter: 0.008,
+        drift: 0.02,
+        disturbed: None,
+        failing: None,
+        uneven: 1.0,
+    };
+    let mut results = build(&recipe);
+    results.answer = Answer {
+        badge: Badge::Conclusive,
+        sentence: "4 files: 5.1% faster than 1 (3.9 to 6.3); 8 is not better by more than 2%".into(),
+        detail: "Sixteen files cost three times as many checkpoint writes as four and give nothing back.".into(),
+        recommended: Some("4".into()),
+        apply: "ALTER DATABASE Sales ADD FILE (NAME = sales_2, FILENAME = 'D:\\sales_2.ndf', SIZE = 256MB);\n\
+            ALTER DATABASE Sales ADD FILE (NAME = sales_3, FILENAME = 'D:\\sales_3.ndf', SIZE = 256MB);\n\
+            ALTER DATABASE Sales ADD FILE (NAME = sales_4, FILENAME = 'D:\\sales_4.ndf', SIZE = 256MB);"
+            .into(),
+        undo: "DBCC SHRINKFILE (sales_4, EMPTYFILE); ALTER DATABASE Sales REMOVE FILE sales_4;".into(),
+        next_step: None,
+    };
+    results.attribution = Attribution {
+        resource: "Checkpoint writes, now spread over several files".into(),
+        confidence: Confidence::Likely,
+        share: Some(0.71),
+        evidence_for: vec![
+            "Sessions wait 0.38 s less in Tran Log IO at 4 files than at 1.".into(),
+            "Checkpoints end 22% sooner at 4 files.".into(),
+        ],
+        evidence_against: vec![
+            "PAGELATCH_EX keeps its share (38% to 39%): page latches are not the cause.".into(),
+        ],
+    };
+    results.ceilings = vec![
+        ceiling(
+            "log device, synced writes",
+            "writes/s",
+            Some((1480.0, 1391.0)),
+            "same writes, nothing else running",
+        ),
+        ceiling(
+            "data device, writes",
+            "MB/s",
+            Some((310.0, 141.0)),
+            "raw sequential writes",
+        ),
+        ceiling(
+            "processors",
+            "cores",
+            Some((2.0, 1.21)),
+            "processors of the machine",
+        ),
+        ceiling("network", "MB/s", None, "embedded engine, no network"),
+    ];
+    results
+}
+
+pub(crate) fn noisy() -> Results {
+    let recipe = Recipe {
+        seed: 7,
+        blocks: 6,
+        shape: vec![
+            ("1", 1.0),
+            ("2", 0.99),
+            ("4", 0.97),
+            ("8", 0.965),
+            ("16", 0.98),
+        ],
+        scatter: 0.055,
+        drift: 0.09,
+        disturbed: Some((17, 0.34)),
+        failing: None,
+        uneven: 1.0,
+    };
+    let mut results = build(&recipe);
+    results.answer = Answer {
+        badge: Badge::CannotTell,
+        sentence: "cannot tell: 21 more blocks (48 minutes) would see 3%".into(),
+        detail: "A run scatters by about 6%; with six blocks only effects beyond 12% can be seen."
+            .into(),
+        next_step: Some(
+            "furrow lab run datafiles --resume furrow-lab/datafiles-20261121 --blocks 27".into(),
+        ),
+        ..Answer::default()
+    };
+    if let Some(outlier) = results.noise.outliers.first_mut() {
+        outlier.causes = vec![
+            "the hypervisor gave 14% of the processors to others".into(),
+            "a checkpoint took 3.1 s".into(),
+        ];
+    }
+    results.deviations = vec![Deviation {
+        kind: "resumed".into(),
+        run: Some(12),
+        text: "stopped by Ctrl-C, resumed 4 min 10 s later".into(),
+    }];
+    results
+}
+
+pub(crate) fn one_level_failed() -> Results {
+    let recipe = Recipe {
+        seed: 99,
+        blocks: 6,
+        shape: vec![
+            ("1", 1.0),
+            ("2", 0.97),
+            ("4", 0.94),
+            ("8", 0.938),
+            ("16", 0.97),
+        ],
+        scatter: 0.009,
+        drift: 0.0,
+        disturbed: None,
+        failing: Some("16"),
+        uneven: 1.0,
+    };
+    let mut results = build(&recipe);
+    results.answer.badge = Badge::Aborted;
+    results.answer.sentence =
+        "4 files: 6.0% faster than 1 (4.8 to 7.1); 16 could not be measured".into();
+    results.answer.recommended = Some("4".into());
+    results.plan.stopped_because = "three failures in a row".into();
+    let failed: Vec<u32> = results
+        .runs
+        .iter()
+        .filter(|r| !r.status.is_good())
+        .map(|r| r.id)
+        .collect();
+    results.deviations = failed
+        .into_iter()
+        .map(|run| Deviation {
+            kind: "failed".into(),
+            run: Some(run),
+            text: "file 16: error 1105, the volume /mnt/b is full".into(),
+        })
+        .collect();
+    results
+}
+
+pub(crate) fn sixteen_uneven_files() -> Results {
+    let recipe = Recipe {
+        seed: 1105,
+        blocks: 10,
+        shape: vec![
+            ("1", 1.0),
+            ("2", 0.93),
+            ("4", 0.88),
+            ("8", 0.84),
+            ("12", 0.835),
+            ("16", 0.83),
+        ],
+        scatter: 0.012,
+        drift: -0.01,
+        disturbed: Some((5, 0.08)),
+        failing: None,
+        uneven: 0.6,
+    };
+    let mut results = build(&recipe);
+    results.answer.badge = Badge::Conclusive;
+    results.answer.sentence =
+        "8 files: 16.0% faster than 1 (15.1 to 16.9); 16 is not better by more than 2%".into();
+    results.answer.recommended = Some("8".into());
+    results
+}
+
+/// Every text hostile: markup, quotes, controls, a line separator, very long words.
+pub(crate) fn hostile() -> Results {
+    let evil = "<img src=x onerror=alert(1)>\"'&</script><!--\u{0}\u{2028}";
+    let mut results = conclusive();
+    results.experiment.question = format!("{evil}?");
+    results.experiment.target = evil.into();
+    results.experiment.factor.plural = evil.into();
+    results.answer.sentence = format!("{evil} {}", "W".repeat(300));
+    results.answer.apply = format!("</code></pre>{evil}");
+    results.reproduce = format!("furrow lab run '{evil}'");
+    results.limits.push(evil.into());
+    for level in &mut results.levels {
+        level.level = format!("{}{evil}", level.level);
+    }
+    for run in &mut results.runs {
+        run.level = format!("{}{evil}", run.level);
+        run.status = RunStatus::Retried(evil.into());
+        for wait in &mut run.waits {
+            wait.wait_type.push_str(evil);
+            wait.category.push_str(evil);
+        }
+        for file in &mut run.files {
+            file.path = format!("/mnt/{evil}/f{}.ndf", file.file_id);
+        }
+    }
+    results.environment.volumes[0].path = evil.into();
+    results
+}
+
+fn ceiling(name: &str, unit: &str, figures: Option<(f64, f64)>, note: &str) -> Ceiling {
+    Ceiling {
+        name: name.into(),
+        unit: unit.into(),
+        limit: figures.map(|(limit, _)| limit),
+        used: figures.map(|(_, used)| used),
+        level: "4".into(),
+        note: note.into(),
+    }
+}
+
+/// A value of the standard normal law, near enough.
+fn normal(rng: &mut ChaCha8Rng) -> f64 {
+    (0..12)
+        .map(|_| f64::from(rng.next_u32()) / f64::from(u32::MAX))
+        .sum::<f64>()
+        - 6.0
+}
+
+fn order(recipe: &Recipe, rng: &mut ChaCha8Rng) -> Vec<PlannedRun> {
+    let mut order = Vec::new();
+    for block in 1..=recipe.blocks {
+        let mut cells: Vec<(&str, Control)> = vec![(recipe.shape[0].0, Control::APrime)];
+        cells.extend(
+            recipe
+                .shape
+                .iter()
+                .enumerate()
+                .map(|(at, (level, _))| (*level, if at == 0 { Control::A } else { Control::None })),
+        );
+        for at in (1..cells.len()).rev() {
+            cells.swap(at, rng.next_u32() as usize % (at + 1));
+        }
+        for (position, (level, control)) in cells.into_iter().enumerate() {
+            order.push(PlannedRun {
+                id: order.len() as u32 + 1,
+                block,
+                position: position as u32 + 1,
+                level: level.into(),
+                control,
+            });
+        }
+    }
+    order
+}
+
+fn build(recipe: &Recipe) -> Results {
+    let mut rng = ChaCha8Rng::seed_from_u64(recipe.seed);
+    let order = order(recipe, &mut rng);
+    let all = order.len() as f64;
+    let mut clock = 4.0;
+    let mut runs = Vec::new();
+    for planned in &order {
+        let factor = recipe
+            .shape
+            .iter()
+            .find(|(level, _)| *level == planned.level)
+            .unwrap()
+            .1;
+        let drift = recipe.drift * f64::from(planned.id) / all;
+        let hit = recipe
+            .disturbed
+            .filter(|(id, _)| *id == planned.id)
+            .map_or(0.0, |(_, by)| by);
+        let seconds = 8.4 * (factor.ln() + drift + hit + recipe.scatter * normal(&mut rng)).exp();
+        let mut run = measured(recipe, planned, seconds, clock, &mut rng);
+        if recipe.failing == Some(planned.level.as_str()) {
+            run = Run {
+                status: RunStatus::Failed("error 1105: the volume /mnt/b is full".into()),
+                response: None,
+                ..header(planned, clock)
+            };
+        }
+        clock += seconds + 2.6;
+        runs.push(run);
+    }
+    let mut results = Results {
+        schema_version: SCHEMA_VERSION,
+        experiment: experiment(),
+        started: "2026-11-21T20:45:00Z".into(),
+        finished: "2026-11-21T20:52:00Z".into(),
+        duration_s: clock,
+        plan: plan(recipe, order),
+        environment: environment(),
+        runs,
+        limits: limits(),
+        published: Some(published()),
+        reproduce:
+            "furrow lab run datafiles --files 1,2,4,8,16 --blocks 6 --seed 20261121 --total 1GB"
+                .into(),
+        ..Results::default()
+    };
+    fit::fit(&mut results);
+    results
+}
+
+fn header(planned: &PlannedRun, clock: f64) -> Run {
+    Run {
+        id: planned.id,
+        block: planned.block,
+        position: planned.position,
+        level: planned.level.clone(),
+        control: planned.control,
+        started_s: clock,
+        workers: 16,
+        ..Run::default()
+    }
+}
+
+fn measured(
+    recipe: &Recipe,
+    planned: &PlannedRun,
+    seconds: f64,
+    clock: f64,
+    rng: &mut ChaCha8Rng,
+) -> Run {
+    let rows = 262_144u64;
+    let rate = rows as f64 / seconds;
+    let files: u32 = planned.level.parse().unwrap();
+    Run {
+        status: RunStatus::Done,
+        response: Some(seconds),
+        seconds: Some(seconds),
+        overhead_s: Some(2.6),
+        rows: Some(rows),
+        rows_per_s: Some(rate),
+        commits_per_s: Some(rate),
+        latency: vec![latency(rows, seconds)],
+        waits: waits(seconds, rng),
+        latches: vec![LatchTotal {
+            class: "LOG_MANAGER".into(),
+            waits: 31,
+            total_us: 9000,
+            max_us: 800,
+        }],
+        spinlocks: vec![SpinTotal {
+            class: "FGCB_PRP_FILL".into(),
+            collisions: 3,
+            spins: 90,
+            ..SpinTotal::default()
+        }],
+        files: file_io(recipe, files, rows),
+        cpu_s: Some(seconds * 1.2),
+        cpu_other_s: Some(0.05),
+        series: vec![Series {
+            name: "commits".into(),
+            unit: "commits/s".into(),
+            interval_s: 0.25,
+            values: (0..(seconds * 4.0) as usize)
+                .map(|at| rate * (1.0 + 0.06 * normal(rng) - if at % 9 == 8 { 0.3 } else { 0.0 }))
+                .collect(),
+        }],
+        events: (1..=3)
+            .map(|n| Event {
+                at_s: f64::from(n) * 2.2,
+                kind: "checkpoint".into(),
+                text: String::new(),
+            })
+            .collect(),
+        ..header(planned, clock)
+    }
+}
+
+fn latency(rows: u64, seconds: f64) -> Latency {
+    let mean_us = seconds * 16e6 / rows as f64;
+    let at = |times: f64| (mean_us * times) as u64;
+    Latency {
+        operation: "commit".into(),
+        count: rows,
+        mean_us,
+        p50_us: at(0.9),
+        p90_us: at(1.5),
+        p95_us: at(1.8),
+        p99_us: at(3.4),
+        p999_us: at(9.0),
+        p9999_us: at(31.0),
+        max_us: at(77.0),
+        coordinated_omission_possible: true,
+        histogram: None,
+    }
+}
+
+fn waits(seconds: f64, rng: &mut ChaCha8Rng) -> Vec<WaitTotal> {
+    let types = [
+        ("PAGELATCH_EX", "Buffer Latch", 0.24),
+        ("PAGELATCH_SH", "Buffer Latch", 0.12),
+        ("WRITELOG", "Tran Log IO", 0.0),
+        ("PAGEIOLATCH_EX", "Buffer IO", 0.03),
+        ("LOGBUFFER", "Tran Log IO", 0.02),
+        ("SOS_SCHEDULER_YIELD", "CPU", 0.018),
+        ("LCK_M_IX", "Lock", 0.004),
+        ("LATCH_EX", "Latch", 0.006),
+        ("IO_COMPLETION", "Other Disk IO", 0.004),
+        ("SLEEP_BPOOL_FLUSH", "Checkpoint", 0.003),
+        ("PREEMPTIVE_OS_WRITEFILE", "Preemptive", 0.002),
+        ("CMEMTHREAD", "Memory", 0.001),
+        ("ASYNC_NETWORK_IO", "Network", 0.0005),
+    ];
+    let one = |(name, category, share): (&str, &str, f64), jitter: f64| {
+        // The log is where the difference lies: what is above a constant goes there.
+        let of_session = if name == "WRITELOG" {
+            (seconds - 6.6).max(0.3)
+        } else {
+            8.4 * share
+        };
+        let total_us = (of_session * jitter * 16e6) as u64;
+        WaitTotal {
+            wait_type: name.into(),
+            category: category.into(),
+            benign: false,
+            count: total_us / 700,
+            total_us,
+            max_us: 41_000,
+            signal_us: total_us / 12,
+        }
+    };
+    let mut list: Vec<WaitTotal> = types
+        .into_iter()
+        .map(|row| one(row, 1.0 + 0.04 * normal(rng)))
+        .collect();
+    list.push(WaitTotal {
+        wait_type: "CHECKPOINT_QUEUE".into(),
+        category: "Idle".into(),
+        benign: true,
+        count: 3,
+        total_us: 900_000_000,
+        ..WaitTotal::default()
+    });
+    list
+}
+
+fn file_io(recipe: &Recipe, files: u32, rows: u64) -> Vec<FileIo> {
+    let weight = |n: u32| if n % 2 == 1 { recipe.uneven } else { 1.0 };
+    let sum: f64 = (0..files).map(weight).sum();
+    let mut list: Vec<FileIo> = (0..files)
+        .map(|n| {
+            let volume = if n % 2 == 0 { "/mnt/a" } else { "/mnt/b" };
+            let bytes = (rows as f64 * 8192.0 * weight(n) / sum) as u64;
+            FileIo {
+                path: format!(
+                    "{volume}/lab_{}.{}",
+                    n + 1,
+                    if n == 0 { "mdf" } else { "ndf" }
+                ),
+                file_id: if n == 0 { 1 } else { n + 2 },
+                role: FileRole::Data,
+                volume: volume.into(),
+                reads: 12,
+                bytes_read: 98_304,
+                read_stall_us: 6000,
+                writes: bytes / 131_072,
+                bytes_written: bytes,
+                write_stall_us: bytes / 131_072 * 2400,
+                checkpoint_bytes: bytes / 10 * 7,
+                size_bytes: bytes * 5 / 4,
+            }
+        })
+        .collect();
+    list.push(FileIo {
+        path: "/mnt/a/lab_log.ldf".into(),
+        file_id: 2,
+        role: FileRole::Log,
+        volume: "/mnt/a".into(),
+        writes: 21_000,
+        bytes_written: rows * 4300,
+        write_stall_us: 21_000 * 390,
+        ..FileIo::default()
+    });
+    list
+}
+
+fn experiment() -> Experiment {
+    Experiment {
+        name: "datafiles".into(),
+        question: "How many data files for this insert load?".into(),
+        target: "embedded engine".into(),
+        database: "fresh one each run, 1 GB".into(),
+        workload:
+            "16 connections insert 262,144 rows of CHAR(4100), one row a page, each row its own \
+            durable commit."
+                .into(),
+        factor: Factor {
+            singular: "data file".into(),
+            plural: "data files".into(),
+            option: "--files".into(),
+        },
+        response: Response {
+            name: "elapsed time".into(),
+            unit: "s".into(),
+            better: Better::Lower,
+        },
+    }
+}
+
+fn plan(recipe: &Recipe, order: Vec<PlannedRun>) -> PlanInfo {
+    PlanInfo {
+        hash: "5f1d0c9a44be7731aa9002d1f6c3b8e0".into(),
+        seed: recipe.seed,
+        design: "randomised complete blocks".into(),
+        blocks: recipe.blocks,
+        blocks_done: recipe.blocks,
+        levels: recipe
+            .shape
+            .iter()
+            .map(|(level, _)| (*level).to_owned())
+            .collect(),
+        baseline: recipe.shape[0].0.into(),
+        aa_control: true,
+        delta: 0.02,
+        confidence: 0.95,
+        order,
+        reset_policy: "fresh database each run".into(),
+        settings: vec![
+            ("connections".into(), "16".into()),
+            ("total".into(), "1 GB".into()),
+            ("pool".into(), "256 MB".into()),
+            ("rows-per-commit".into(), "1".into()),
+        ],
+        checks: vec![
+            "1.38 GB needed on /mnt/a, 41.2 GB free".into(),
+            "no other database was open".into(),
+        ],
+        stopped_because: "all blocks done".into(),
+    }
+}
+
+fn environment() -> Environment {
+    let volume = |path: &str, device: &str| VolumeFacts {
+        path: path.into(),
+        file_system: Some("ext4".into()),
+        mount_options: Some("rw,relatime,discard,errors=remount-ro".into()),
+        device: Some(device.into()),
+        rotational: Some(false),
+        scheduler: Some("none".into()),
+        total_bytes: Some(512 << 30),
+        free_bytes: Some(41 << 30),
+        io_mode: Some("direct".into()),
+    };
+    Environment {
+        host: Some("bench-01".into()),
+        cpu_model: Some("AMD EPYC 7763 64-Core Processor".into()),
+        cpu_count: Some(8),
+        memory_bytes: Some(32 << 30),
+        os: Some("Linux 6.1.0".into()),
+        hypervisor: None,
+        governor: Some("performance".into()),
+        steal_percent: Some(0.2),
+        volumes: vec![
+            volume("/mnt/a", "nvme0n1 (Samsung PM9A3)"),
+            volume("/mnt/b", "nvme1n1"),
+        ],
+        engine_version: Some("furrow 0.1.0".into()),
+        engine_commit: Some("6994cbd".into()),
+        build_profile: Some("release".into()),
+        settings: Vec::new(),
+    }
+}
+
+fn limits() -> Vec<String> {
+    [
+        "One machine was measured, and one size of database: 1 GB.",
+        "All sessions ran inside the process: a client over a network adds waits of its own.",
+        "The load inserts on an ascending key; random keys spread their writes by themselves.",
+        "Both volumes may share one device underneath; the lab can't see that.",
+    ]
+    .map(String::from)
+    .to_vec()
+}
+
+fn published() -> Published {
+    let point = |level: &str, ratio: f64, stated: bool| PublishedPoint {
+        level: level.into(),
+        ratio,
+        stated,
+    };
+    Published {
+        source: "Paul Randal, benchmarking multiple data files (2009)".into(),
+        setting: "160 GB on two RAID-10 arrays of 15k disks, 16 connections, mean of five runs."
+            .into(),
+        points: vec![
+            point("1", 1.0, true),
+            point("2", 0.98, false),
+            point("4", 0.96, false),
+            point("8", 0.94, true),
+            point("16", 0.97, false),
+        ],
+        approximate: true,
+        comparisons: vec![
+            (
+                "Time falls from 1 to 8 files".into(),
+                "falls from 1 to 8".into(),
+                Some(true),
+            ),
+            (
+                "16 files are slower than 8".into(),
+                "slower".into(),
+                Some(true),
+            ),
+            (
+                "Waits hardly change from 1 to 8 files".into(),
+                "Tran Log IO falls".into(),
+                Some(false),
+            ),
+            (
+                "2 files on one array: 3% slower".into(),
+                "not run".into(),
+                None,
+            ),
+        ],
+    }
+}
