@@ -42,6 +42,9 @@ impl Image {
 
     /// Copies bytes in; a write past the end makes the file longer.
     pub(crate) fn write(&mut self, mut offset: u64, mut from: &[u8]) {
+        if from.is_empty() {
+            return;
+        }
         self.len = self.len.max(offset + from.len() as u64);
         while !from.is_empty() {
             let (chunk, start) = place(offset);

@@ -2,6 +2,7 @@
 
 mod suite;
 
+use furrow_io::sim::{SimOptions, SimVolume};
 use furrow_io::system::{Engine, SystemOptions};
 use furrow_io::{MemoryVolume, SystemVolume, Volume};
 use std::path::Path;
@@ -18,6 +19,18 @@ fn each_promise(volume: &dyn Volume, root: &Path) {
 #[test]
 fn memory_keeps_every_promise() {
     each_promise(&MemoryVolume::new(), Path::new("/data"));
+}
+
+#[test]
+fn a_simulated_machine_keeps_every_promise_also_a_weak_one() {
+    for weak in [false, true] {
+        let options = SimOptions {
+            weak_lengths: weak,
+            weak_names: weak,
+            ..SimOptions::default()
+        };
+        each_promise(&SimVolume::new(options), Path::new("/data"));
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::path::Path;
 type Promise = fn(&dyn Volume, &Path);
 
 /// Names and promises; each gets an empty directory of its own.
-pub const PROMISES: &[(&str, Promise)] = &[
+pub(crate) const PROMISES: &[(&str, Promise)] = &[
     ("bytes_come_back", bytes_come_back),
     ("batches_equal_single_calls", batches_equal_single_calls),
     ("unaligned_access_works", unaligned_access_works),

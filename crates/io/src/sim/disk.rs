@@ -1,0 +1,436 @@
+//! The state behind a simulated volume: what the running system sees, what the disk holds, and what lies
+//! between the two.
+
+use super::crash::{self, Crash};
+use super::fault::{Effect, Fault, OpCounts, OpKind, SyncLoss};
+use super::{Hook, SimOptions};
+use crate::image::Image;
+use crate::namespace::Namespace;
+use crate::random::{RngCore, SeededRng, seeded};
+use crate::{IoError, IoErrorKind, IoOp};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of an unsynced write: a range of a shared buffer, so that it can be cut without copying.
+#[derive(Debug, Clone)]
+pub(super) struct Bytes {
+    whole: Arc<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Bytes {
+    pub(super) fn new(bytes: &[u8]) -> Bytes {
+        Bytes {
+            whole: Arc::from(bytes),
+            start: 0,
+            end: bytes.len(),
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.whole[self.start..self.end]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    fn part(&self, from: usize, to: usize) -> Bytes {
+        Bytes {
+            whole: Arc::clone(&self.whole),
+            start: self.start + from,
+            end: self.start + to,
+        }
+    }
+}
+
+/// What an unsynced operation does to a file.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    /// `extends`: the write made the file longer, and that length may be lost by itself.
+    Write {
+        offset: u64,
+        bytes: Bytes,
+        extends: bool,
+    },
+    SetLen(u64),
+}
+
+/// An unsynced operation and its number, which grows over the whole volume.
+#[derive(Debug, Clone)]
+pub(super) struct Pending {
+    pub(super) number: u64,
+    pub(super) change: Change,
+}
+
+/// A file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Node {
+    /// As the running system sees it.
+    pub(super) current: Image,
+    /// As the disk holds it for certain.
+    pub(super) durable: Image,
+    /// What was done since, oldest first.
+    pub(super) pending: Vec<Pending>,
+    /// Whether a handle for writing is open.
+    pub(super) locked: bool,
+    /// A sync failed: the disk may never get what the system still shows.
+    diverged: bool,
+}
+
+impl Node {
+    /// Everything pending is on the disk.
+    fn settle(&mut self) {
+        for op in self.pending.drain(..) {
+            match op.change {
+                Change::Write { offset, bytes, .. } => self.durable.write(offset, bytes.as_slice()),
+                Change::SetLen(len) => self.durable.set_len(len),
+            }
+        }
+    }
+
+    /// Takes the bytes from `from` to `to` out of all pending writes: something newer is durable there.
+    fn punch(&mut self, from: u64, to: u64) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let mut kept = Vec::with_capacity(self.pending.len());
+        for op in self.pending.drain(..) {
+            let Change::Write {
+                offset,
+                bytes,
+                extends,
+            } = &op.change
+            else {
+                kept.push(op);
+                continue;
+            };
+            let end = offset + bytes.len() as u64;
+            if end <= from || *offset >= to {
+                kept.push(op);
+                continue;
+            }
+            let mut keep = |start: u64, stop: u64| {
+                if start < stop {
+                    let bytes = bytes.part((start - offset) as usize, (stop - offset) as usize);
+                    let extends = *extends && stop == end;
+                    let change = Change::Write {
+                        offset: start,
+                        bytes,
+                        extends,
+                    };
+                    kept.push(Pending {
+                        number: op.number,
+                        change,
+                    });
+                }
+            };
+            keep(*offset, from.min(end));
+            keep(to.max(*offset), end);
+        }
+        self.pending = kept;
+    }
+
+    fn shrinks_pending(&self) -> bool {
+        self.pending
+            .iter()
+            .any(|op| matches!(op.change, Change::SetLen(_)))
+    }
+}
+
+/// A change of a name that is not durable yet.
+#[derive(Debug, Clone)]
+enum NameChange {
+    File(PathBuf, usize),
+    Dir(PathBuf),
+    Gone(PathBuf),
+}
+
+impl NameChange {
+    fn path(&self) -> &Path {
+        match self {
+            NameChange::File(path, _) | NameChange::Dir(path) | NameChange::Gone(path) => path,
+        }
+    }
+}
+
+/// The whole machine: power, disks, and what is about to go wrong.
+#[derive(Clone)]
+pub(super) struct Disk {
+    options: SimOptions,
+    rng: SeededRng,
+    pub(super) names: Namespace<usize>,
+    durable_names: Namespace<usize>,
+    pending_names: Vec<(u64, NameChange)>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) capacity_bytes: u64,
+    /// Grows when handles die: by a power loss, or by the death of the process.
+    pub(super) generation: u64,
+    pub(super) powered: bool,
+    pub(super) counts: OpCounts,
+    pub(super) faults: Vec<Fault>,
+    next_number: u64,
+    pub(super) hook: Option<Hook>,
+}
+
+impl Disk {
+    pub(super) fn new(options: SimOptions) -> Disk {
+        Disk {
+            options,
+            rng: seeded(options.seed),
+            names: Namespace::new(),
+            durable_names: Namespace::new(),
+            pending_names: Vec::new(),
+            nodes: Vec::new(),
+            capacity_bytes: options.capacity_bytes,
+            generation: 0,
+            powered: true,
+            counts: OpCounts::default(),
+            faults: Vec::new(),
+            next_number: 1,
+            hook: None,
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
+    }
+
+    /// Counts an operation and says what befalls it; all faults that meet it count, the first one acts.
+    pub(super) fn begin(&mut self, kind: OpKind, path: &Path) -> Option<Effect> {
+        self.counts.count(kind);
+        let mut effect = None;
+        for fault in &mut self.faults {
+            let met = fault.meet(kind, path);
+            effect = effect.or(met);
+        }
+        effect
+    }
+
+    pub(super) fn used_bytes(&self) -> u64 {
+        self.names
+            .files()
+            .values()
+            .filter_map(|&node| self.nodes.get(node))
+            .map(|node| node.current.len())
+            .sum()
+    }
+
+    /// Whether `grow` more bytes fit on the disk.
+    pub(super) fn check_space(&self, op: IoOp, path: &Path, grow: u64) -> Result<(), IoError> {
+        if grow == 0 || self.capacity_bytes == u64::MAX {
+            return Ok(());
+        }
+        if self.used_bytes().saturating_add(grow) <= self.capacity_bytes {
+            return Ok(());
+        }
+        Err(IoError::new(op, path, 0, IoErrorKind::NoSpace))
+    }
+
+    pub(super) fn create_file(&mut self, path: &Path) -> usize {
+        let node = self.nodes.len();
+        self.nodes.push(Node::default());
+        self.names.insert(path, node);
+        self.change_name(NameChange::File(path.to_path_buf(), node));
+        node
+    }
+
+    pub(super) fn create_dir(&mut self, path: &Path) {
+        self.names.insert_dir(path);
+        self.change_name(NameChange::Dir(path.to_path_buf()));
+    }
+
+    pub(super) fn remove(&mut self, path: &Path) {
+        self.names.remove(path);
+        self.change_name(NameChange::Gone(path.to_path_buf()));
+    }
+
+    fn change_name(&mut self, change: NameChange) {
+        let number = self.number();
+        self.pending_names.push((number, change));
+    }
+
+    /// The names are on the disk, unless the volume promises less and will sync them with the next file.
+    pub(super) fn finish_names(&mut self) {
+        if !self.options.weak_names {
+            self.settle_names();
+        }
+    }
+
+    fn settle_names(&mut self) {
+        for (_, change) in std::mem::take(&mut self.pending_names) {
+            apply_name(&mut self.durable_names, &change);
+        }
+    }
+
+    /// Adds an unsynced write.
+    pub(super) fn write(&mut self, node: usize, offset: u64, bytes: &[u8]) {
+        let number = self.number();
+        if let Some(node) = self.nodes.get_mut(node) {
+            let extends = offset + bytes.len() as u64 > node.current.len();
+            node.current.write(offset, bytes);
+            let bytes = Bytes::new(bytes);
+            node.pending.push(Pending {
+                number,
+                change: Change::Write {
+                    offset,
+                    bytes,
+                    extends,
+                },
+            });
+        }
+    }
+
+    /// Makes the bytes of one range durable, and of all else pending nothing.
+    pub(super) fn finish_write(&mut self, node: usize, offset: u64, bytes: &[u8]) {
+        if let Some(node) = self.nodes.get_mut(node) {
+            if node.shrinks_pending() {
+                // A length that is still under way can't be passed over; the system commits it as well.
+                node.settle();
+            }
+            node.punch(offset, offset + bytes.len() as u64);
+            node.durable.write(offset, bytes);
+        }
+    }
+
+    /// Sets the length for the running system, unsynced.
+    pub(super) fn resize(&mut self, node: usize, len: u64) {
+        let number = self.number();
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.current.set_len(len);
+            node.pending.push(Pending {
+                number,
+                change: Change::SetLen(len),
+            });
+        }
+    }
+
+    /// Makes the length durable, unless the volume promises less.
+    pub(super) fn finish_resize(&mut self, node: usize, len: u64) {
+        let weak = self.options.weak_lengths;
+        if let Some(node) = self.nodes.get_mut(node).filter(|_| !weak) {
+            node.pending.pop();
+            node.punch(len, u64::MAX);
+            for op in &mut node.pending {
+                if let Change::Write { extends, .. } = &mut op.change {
+                    *extends = false;
+                }
+            }
+            node.durable.set_len(len);
+        }
+    }
+
+    /// A sync that worked.
+    pub(super) fn sync(&mut self, node: usize) {
+        self.settle_names();
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.settle();
+        }
+    }
+
+    /// A sync that failed: what it was to write is clean for the system, and on the disk by chance.
+    pub(super) fn fail_sync(&mut self, number: usize, path: &Path, loss: SyncLoss) {
+        let outcome = match loss {
+            SyncLoss::Nothing => Crash::KeepAll,
+            SyncLoss::Everything => Crash::DropAll,
+            SyncLoss::Random => Crash::Torn {
+                seed: self.rng.next_u64(),
+            },
+        };
+        if let Some(node) = self.nodes.get_mut(number) {
+            node.durable = crash::survivor(&outcome, path, number, node);
+            node.pending.clear();
+            node.diverged = true;
+        }
+    }
+
+    /// Empties the system's cache, as a new opener does after its sync: what a failed sync lost is no longer
+    /// seen by anybody.
+    pub(super) fn drop_cache(&mut self, node: usize) {
+        if let Some(node) = self.nodes.get_mut(node).filter(|node| node.diverged) {
+            node.current = node.durable.clone();
+            for op in &node.pending {
+                match &op.change {
+                    Change::Write { offset, bytes, .. } => {
+                        node.current.write(*offset, bytes.as_slice())
+                    }
+                    Change::SetLen(len) => node.current.set_len(*len),
+                }
+            }
+            node.diverged = false;
+        }
+    }
+
+    /// The numbers and paths of the unsynced operations, in order of issue.
+    pub(super) fn unsynced(&self) -> Vec<(u64, PathBuf)> {
+        let mut all: Vec<(u64, PathBuf)> = self
+            .pending_names
+            .iter()
+            .map(|(number, change)| (*number, change.path().to_path_buf()))
+            .collect();
+        for (path, &node) in self.names.files() {
+            let pending = self.nodes.get(node).map_or(&[][..], |node| &node.pending);
+            all.extend(pending.iter().map(|op| (op.number, path.clone())));
+        }
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The power was lost and is back: the disk holds what `crash` lets survive, and all handles are dead.
+    pub(super) fn restart(&mut self, crash: &Crash) {
+        for (number, change) in std::mem::take(&mut self.pending_names) {
+            if crash::name_survives(crash, change.path(), number) {
+                apply_name(&mut self.durable_names, &change);
+            }
+        }
+        self.names = self.durable_names.clone();
+        let mut alive = vec![false; self.nodes.len()];
+        for (path, &number) in self.names.files() {
+            if let Some(node) = self.nodes.get_mut(number) {
+                node.durable = crash::survivor(crash, path, number, node);
+                node.current = node.durable.clone();
+                alive[number] = true;
+            }
+        }
+        for (node, alive) in self.nodes.iter_mut().zip(alive) {
+            if !alive {
+                *node = Node::default();
+            }
+            node.pending.clear();
+            node.diverged = false;
+        }
+        self.end_process();
+        self.powered = true;
+    }
+
+    /// All handles are dead and their locks gone; the disk and the system's cache stay.
+    pub(super) fn end_process(&mut self) {
+        self.generation += 1;
+        for node in &mut self.nodes {
+            node.locked = false;
+        }
+    }
+}
+
+fn apply_name(names: &mut Namespace<usize>, change: &NameChange) {
+    match change {
+        // A name whose directory was lost is lost with it.
+        NameChange::File(path, node) if names.check_create(path).is_ok() => {
+            names.insert(path, *node)
+        }
+        NameChange::Dir(path) if path.parent().is_none_or(|above| names.is_dir(above)) => {
+            names.insert_dir(path)
+        }
+        NameChange::Gone(path) if names.check_remove(path).is_ok() => names.remove(path),
+        NameChange::File(..) | NameChange::Dir(_) | NameChange::Gone(_) => {}
+    }
+}
+
+/// The error of a device that failed.
+pub(super) fn device_error(op: IoOp, path: &Path, offset: u64) -> IoError {
+    IoError::of_errno(op, path, offset, Errno::IO)
+}
