@@ -1,0 +1,29 @@
+//! The few bytes of a page that the pool itself reads and writes.
+
+use furrow_format::{
+    Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageMut, admit, stamp_checksum,
+};
+
+/// Proves a page just read and makes it fit for use: torn bits are taken out.
+pub(crate) fn check_read(page: &mut PageBuf, expected: PageId) -> Result<(), PageFault> {
+    admit(page, expected).map(|_| ())
+}
+
+/// `m_lsn`: the record of the last change.
+pub(crate) fn page_lsn(page: &PageBuf) -> Lsn {
+    Page::new(page).lsn()
+}
+
+#[inline]
+pub(crate) fn set_lsn(page: &mut PageBuf, lsn: Lsn) {
+    PageMut::new(page).set_lsn(lsn);
+}
+
+/// Protects the copy of a page that is about to be written.
+pub(crate) fn stamp(copy: &mut [u8]) {
+    let page = copy.first_chunk_mut::<PAGE_SIZE>();
+    debug_assert!(page.is_some(), "copies are whole pages");
+    if let Some(page) = page {
+        stamp_checksum(page);
+    }
+}

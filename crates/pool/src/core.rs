@@ -1,0 +1,188 @@
+//! The state that the pool's callers and its own threads share.
+
+use crate::error::PoolError;
+use crate::files::{Database, FileState, Registry};
+use crate::frame::Frame;
+use crate::free::FreeList;
+use crate::key::PageKey;
+use crate::latch::Sleeps;
+use crate::lazy::LazyState;
+use crate::memory::Region;
+use crate::mode::LatchMode;
+use crate::pool::PoolConfig;
+use crate::prefetch::ReadQueue;
+use crate::table::PageTable;
+use furrow_format::Lsn;
+use furrow_io::AlignedBuf;
+use furrow_io::time::Moment;
+use furrow_observe::counters::CounterSet;
+use furrow_observe::latches::LatchClass;
+use furrow_observe::task::{self, Resource, Wait};
+use furrow_observe::waits::WaitType;
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The pool without its threads.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) config: PoolConfig,
+    pub(crate) counters: Arc<CounterSet>,
+    pub(crate) memory: Region,
+    pub(crate) frames: Box<[Frame]>,
+    pub(crate) table: PageTable,
+    pub(crate) free: FreeList,
+    pub(crate) registry: RwLock<Registry>,
+    /// The clock hand: next frame to look at for replacement.
+    pub(crate) hand: AtomicUsize,
+    pub(crate) lazy: LazyState,
+    pub(crate) reads: ReadQueue,
+    /// Notified whenever pages have been written.
+    pub(crate) written: (Mutex<()>, Condvar),
+    /// Buffers that pages are copied to on their way out, for use again.
+    pub(crate) staging: Mutex<Vec<AlignedBuf>>,
+}
+
+/// The wait for one page latch, from the first sleep on.
+pub(crate) struct PageWait {
+    key: PageKey,
+    mode: LatchMode,
+    wait: Option<Wait>,
+    signalled: Moment,
+}
+
+impl PageWait {
+    pub(crate) fn new(key: PageKey, mode: LatchMode) -> PageWait {
+        PageWait {
+            key,
+            mode,
+            wait: None,
+            signalled: Moment::default(),
+        }
+    }
+
+    /// A wait for the disk.
+    pub(crate) fn for_io(key: PageKey, mode: LatchMode) -> Wait {
+        task::wait(io_wait(mode), resource(key))
+    }
+}
+
+impl Sleeps for PageWait {
+    fn begin(&mut self, loading: bool) {
+        if self.wait.is_none() {
+            let kind = if loading {
+                io_wait(self.mode)
+            } else {
+                memory_wait(self.mode)
+            };
+            self.wait = Some(task::wait(kind, resource(self.key)));
+        }
+    }
+
+    fn end(&mut self, signalled_ns: u64) {
+        self.signalled = Moment::from_ns(signalled_ns);
+    }
+}
+
+impl Drop for PageWait {
+    fn drop(&mut self) {
+        let Some(wait) = self.wait.take() else { return };
+        let us = if self.signalled > Moment::default() {
+            wait.finish_signalled(self.signalled)
+        } else {
+            wait.finish()
+        };
+        task::current()
+            .instruments()
+            .charge_latch(LatchClass::Buffer, us);
+    }
+}
+
+fn resource(key: PageKey) -> Resource {
+    Resource::Page {
+        db: key.db.0,
+        file: key.page.file.0,
+        page: key.page.page.0,
+    }
+}
+
+fn memory_wait(mode: LatchMode) -> WaitType {
+    match mode {
+        LatchMode::Sh => WaitType::PageLatchSh,
+        LatchMode::Up => WaitType::PageLatchUp,
+        LatchMode::Ex => WaitType::PageLatchEx,
+    }
+}
+
+fn io_wait(mode: LatchMode) -> WaitType {
+    match mode {
+        LatchMode::Sh => WaitType::PageIoLatchSh,
+        LatchMode::Up => WaitType::PageIoLatchUp,
+        LatchMode::Ex => WaitType::PageIoLatchEx,
+    }
+}
+
+impl Core {
+    #[inline]
+    pub(crate) fn frame(&self, index: u32) -> &Frame {
+        &self.frames[index as usize]
+    }
+
+    pub(crate) fn file_of(&self, key: PageKey) -> Result<Arc<FileState>, PoolError> {
+        self.registry.read().file_of(key)
+    }
+
+    fn database_of(&self, index: u32) -> Option<Arc<Database>> {
+        let key = self.frame(index).key()?;
+        self.registry.read().database(key.db).ok()
+    }
+
+    /// Sleeps until `index` is latched in `mode`.
+    pub(crate) fn latch(&self, index: u32, key: PageKey, mode: LatchMode) {
+        self.frame(index)
+            .latch
+            .acquire(mode, &mut PageWait::new(key, mode));
+    }
+
+    pub(crate) fn upgrade(&self, index: u32) {
+        let frame = self.frame(index);
+        let key = PageKey::unpack(frame.key_word());
+        frame.latch.upgrade(&mut PageWait::new(key, LatchMode::Ex));
+    }
+
+    #[inline]
+    pub(crate) fn begin_change(&self, index: u32) {
+        if !self.frame(index).is_dirty() {
+            self.begin_first_change(index);
+        }
+    }
+
+    #[cold]
+    fn begin_first_change(&self, index: u32) {
+        let database = self.database_of(index);
+        // A page whose database is gone is never written; zero would hold nothing back.
+        let tail = || database.as_ref().map_or(Lsn::ZERO, |db| db.log.tail());
+        if self.frame(index).make_dirty(tail)
+            && let Some(database) = &database
+        {
+            database.dirty.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn begin_change_at(&self, index: u32, rec_lsn: Lsn) {
+        if self.frame(index).make_dirty(|| rec_lsn)
+            && let Some(database) = self.database_of(index)
+        {
+            database.dirty.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Every frame that now holds a page of which `wanted` is true, by number. A hint: no latch is held.
+    pub(crate) fn frames_where(&self, wanted: impl Fn(PageKey, &Frame) -> bool) -> Vec<u32> {
+        let held = |(index, frame): (usize, &Frame)| {
+            let key = frame.key()?;
+            wanted(key, frame).then_some(index as u32)
+        };
+        self.frames.iter().enumerate().filter_map(held).collect()
+    }
+}

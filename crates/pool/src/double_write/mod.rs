@@ -1,0 +1,154 @@
+//! Torn pages, made whole: images are written aside before they are written in place.
+//!
+//! A page is 8,192 bytes, a device may promise 512 or 4,096 at once. A page half written at a power loss is no
+//! start for redo, so every page whose place on the disk holds something recovery needs is first written to the
+//! file's double-write file, durably; then in place. After a crash [`repair`] puts images back over torn pages.
+//!
+//! # Layout
+//! The file has two halves, used in turn. A half is filled by batches, each a header page and the images after
+//! it. A header names the half's *generation* (grows with every turn), the batch's number in it, and the page
+//! number and CRC-32C of each image. What follows the last batch of the generation is left over from earlier
+//! turns and fails these checks.
+//!
+//! # Invariants
+//! 1. A batch is durable before its first page is written in place, and before the next batch is written.
+//! 2. A half is begun anew only when all in-place writes of its last turn have returned and the data file has
+//!    been synced after that. Thus an image is there as long as its page may be torn.
+//! 3. Of several images of a page the newest counts: by generation, then batch.
+//!
+//! A torn double-write file is no harm: the batch it was torn in had no page in place yet.
+
+mod header;
+mod repair;
+
+pub use repair::{RepairStats, repair};
+
+use crate::error::PoolError;
+use crate::files::FileState;
+use furrow_format::{FileId, PAGE_SIZE, PageNo};
+use furrow_io::{AlignedBuf, File, Fill, IoError, WriteRun};
+use header::{BatchHeader, MAX_IMAGES};
+use parking_lot::{Condvar, Mutex};
+use std::io::IoSlice;
+use std::sync::Arc;
+
+/// Largest number of images in one batch.
+pub(crate) const MAX_BATCH_PAGES: u32 = MAX_IMAGES as u32;
+/// Most buffers in one write; systems refuse more than 1,024.
+const MAX_SLICES: usize = 512;
+
+/// The double-write file of one data file.
+#[derive(Debug)]
+pub(crate) struct DoubleWrite {
+    file: Arc<dyn File>,
+    owner: FileId,
+    half_pages: u32,
+    area: Mutex<Area>,
+    drained: Condvar,
+}
+
+/// Where the next batch goes.
+#[derive(Debug)]
+struct Area {
+    half: usize,
+    generation: u64,
+    batch: u32,
+    /// First free page of the half.
+    next: u32,
+    /// Batches of each half whose in-place writes are under way.
+    under_way: [u32; 2],
+    header: AlignedBuf,
+}
+
+impl DoubleWrite {
+    /// Takes the file over, sized for two halves of `half_pages`.
+    pub(crate) fn open(
+        file: Arc<dyn File>,
+        owner: FileId,
+        half_pages: u32,
+    ) -> Result<DoubleWrite, IoError> {
+        let bytes = 2 * u64::from(half_pages) * PAGE_SIZE as u64;
+        let newest = repair::newest_generation(file.as_ref())?;
+        if file.len_bytes()? < bytes {
+            file.resize(bytes, Fill::Allocate)?;
+        }
+        // The first batch finds its half full and turns to the other one: the first.
+        let area = Area {
+            half: 1,
+            generation: newest,
+            batch: 0,
+            next: half_pages,
+            under_way: [0; 2],
+            header: AlignedBuf::new(PAGE_SIZE),
+        };
+        Ok(DoubleWrite {
+            file,
+            owner,
+            half_pages,
+            area: Mutex::new(area),
+            drained: Condvar::new(),
+        })
+    }
+
+    /// Writes the images durably. The in-place writes may begin when this returns; [`DoubleWrite::done`] must
+    /// be told of their end, with the half given here.
+    pub(crate) fn protect(
+        &self,
+        data: &FileState,
+        images: &[(PageNo, &[u8])],
+    ) -> Result<usize, PoolError> {
+        debug_assert!(images.len() < self.half_pages as usize && images.len() <= MAX_IMAGES);
+        let mut area = self.area.lock();
+        while area.next + 1 + images.len() as u32 > self.half_pages {
+            let other = 1 - area.half;
+            if area.under_way[other] > 0 {
+                self.drained.wait(&mut area);
+                continue;
+            }
+            data.sync()?;
+            area.half = other;
+            area.generation += 1;
+            area.batch = 0;
+            area.next = 0;
+        }
+        let (generation, batch) = (area.generation, area.batch);
+        let header = BatchHeader::of(self.owner, self.half_pages, generation, batch, images);
+        header.encode(&mut area.header);
+        let first = area.half as u64 * u64::from(self.half_pages) + u64::from(area.next);
+        let written = self.write(&area.header, images, first * PAGE_SIZE as u64);
+        // A failed write poisons the data file: its pages can no longer be protected.
+        written.map_err(|source| data.fail(source))?;
+        area.batch += 1;
+        area.next += 1 + images.len() as u32;
+        let half = area.half;
+        area.under_way[half] += 1;
+        Ok(half)
+    }
+
+    fn write(
+        &self,
+        header: &[u8],
+        images: &[(PageNo, &[u8])],
+        mut offset: u64,
+    ) -> Result<(), IoError> {
+        let pages: Vec<&[u8]> = std::iter::once(header)
+            .chain(images.iter().map(|image| image.1))
+            .collect();
+        let slices: Vec<IoSlice<'_>> = pages.into_iter().map(IoSlice::new).collect();
+        let run = |bufs| {
+            let run = WriteRun { offset, bufs };
+            offset += (bufs.len() * PAGE_SIZE) as u64;
+            run
+        };
+        let runs: Vec<WriteRun<'_, '_>> = slices.chunks(MAX_SLICES).map(run).collect();
+        self.file.write_durable(&runs)
+    }
+
+    /// The in-place writes of a batch of `half` have returned.
+    pub(crate) fn done(&self, half: usize) {
+        let mut area = self.area.lock();
+        area.under_way[half] -= 1;
+        drop(area);
+        self.drained.notify_all();
+    }
+}

@@ -1,0 +1,164 @@
+//! After a crash: images put back over torn pages.
+
+use super::header::BatchHeader;
+use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId, PageNo, Protection, verify};
+use furrow_io::{AlignedBuf, File, IoError, ReadRun, WriteRun};
+use std::collections::BTreeMap;
+use std::io::{IoSlice, IoSliceMut};
+
+/// What a repair found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepairStats {
+    /// Batches of images found whole.
+    pub batches: u64,
+    /// Pages with a usable image.
+    pub images: u64,
+    /// Images that are damaged themselves: their batch was torn, so that no page of it was in place yet.
+    pub damaged_images: u64,
+    /// Pages that were whole in place.
+    pub intact: u64,
+    /// Pages that were torn and are whole again.
+    pub restored: Vec<PageId>,
+}
+
+/// The newest image of a page: where it lies.
+#[derive(Debug, Clone, Copy)]
+struct Image {
+    offset: u64,
+    age: (u64, u32),
+}
+
+/// Puts back, and makes durable, the image of every page of `file` (file `file_id` of its database) that has
+/// one in `double_write` and is not whole in place. To be called before anything else reads the file.
+///
+/// Safe to repeat, and to be interrupted: the images stay.
+pub fn repair(
+    file: &dyn File,
+    double_write: &dyn File,
+    file_id: FileId,
+) -> Result<RepairStats, IoError> {
+    let mut stats = RepairStats::default();
+    let mut newest: BTreeMap<PageNo, Image> = BTreeMap::new();
+    for (start, header) in batches(double_write)? {
+        if header.owner != file_id {
+            continue;
+        }
+        stats.batches += 1;
+        collect(double_write, start, &header, &mut newest, &mut stats)?;
+    }
+    stats.images = newest.len() as u64;
+    let file_pages = file.len_bytes()? / PAGE_SIZE as u64;
+    let (mut image, mut page) = (AlignedBuf::new(PAGE_SIZE), AlignedBuf::new(PAGE_SIZE));
+    for (page_no, place) in newest {
+        if u64::from(page_no.0) >= file_pages {
+            continue;
+        }
+        let id = PageId {
+            file: file_id,
+            page: page_no,
+        };
+        read_page(double_write, place.offset, &mut image)?;
+        let in_place = u64::from(page_no.0) * PAGE_SIZE as u64;
+        read_page(file, in_place, &mut page)?;
+        if is_whole(as_page(&page), id) || verify(as_page(&image), id).is_err() {
+            stats.intact += u64::from(is_whole(as_page(&page), id));
+            continue;
+        }
+        file.write(&[WriteRun {
+            offset: in_place,
+            bufs: &[IoSlice::new(&image)],
+        }])?;
+        stats.restored.push(id);
+    }
+    if !stats.restored.is_empty() {
+        file.sync()?;
+    }
+    Ok(stats)
+}
+
+/// Whether the page needs no image. One that carries no proof was never written by us to the end: an image
+/// exists only if we began to write it, and every page we write carries a checksum.
+fn is_whole(page: &PageBuf, id: PageId) -> bool {
+    matches!(
+        verify(page, id),
+        Ok(Protection::Checksum | Protection::TornBits)
+    )
+}
+
+/// Enters the images of one batch that are undamaged.
+fn collect(
+    double_write: &dyn File,
+    start: u64,
+    header: &BatchHeader,
+    newest: &mut BTreeMap<PageNo, Image>,
+    stats: &mut RepairStats,
+) -> Result<(), IoError> {
+    let mut page = AlignedBuf::new(PAGE_SIZE);
+    let age = (header.generation, header.batch);
+    for (at, &(page_no, crc)) in header.images.iter().enumerate() {
+        let offset = start + (at as u64 + 1) * PAGE_SIZE as u64;
+        read_page(double_write, offset, &mut page)?;
+        if crc32c::crc32c(&page) != crc {
+            stats.damaged_images += 1;
+            continue;
+        }
+        let known = newest.entry(page_no).or_insert(Image { offset, age });
+        if known.age < age {
+            *known = Image { offset, age };
+        }
+    }
+    Ok(())
+}
+
+/// The batches of both halves, with the byte offset of each header.
+fn batches(double_write: &dyn File) -> Result<Vec<(u64, BatchHeader)>, IoError> {
+    let pages = double_write.len_bytes()? / PAGE_SIZE as u64;
+    let mut found = Vec::new();
+    for start in [0, pages / 2] {
+        let (mut at, mut batch, mut generation) = (start, 0, None);
+        while at < start + pages / 2 {
+            let Some(header) = read_header(double_write, at)? else {
+                break;
+            };
+            let same = generation.is_none_or(|generation| generation == header.generation);
+            let end = at + 1 + header.images.len() as u64;
+            let fits = u64::from(header.half_pages) * 2 == pages && end <= start + pages / 2;
+            if !same || header.batch != batch || !fits {
+                break;
+            }
+            generation = Some(header.generation);
+            batch += 1;
+            found.push((at * PAGE_SIZE as u64, header));
+            at = end;
+        }
+    }
+    Ok(found)
+}
+
+/// The largest generation that any half bears; 0 for a new file.
+pub(super) fn newest_generation(double_write: &dyn File) -> Result<u64, IoError> {
+    let found = batches(double_write)?;
+    Ok(found
+        .iter()
+        .map(|(_, header)| header.generation)
+        .max()
+        .unwrap_or(0))
+}
+
+fn read_header(file: &dyn File, page: u64) -> Result<Option<BatchHeader>, IoError> {
+    let mut buf = AlignedBuf::new(PAGE_SIZE);
+    read_page(file, page * PAGE_SIZE as u64, &mut buf)?;
+    Ok(BatchHeader::decode(as_page(&buf)))
+}
+
+fn read_page(file: &dyn File, offset: u64, buf: &mut AlignedBuf) -> Result<(), IoError> {
+    file.read(&mut [ReadRun {
+        offset,
+        bufs: &mut [IoSliceMut::new(buf)],
+    }])
+}
+
+fn as_page(buf: &AlignedBuf) -> &PageBuf {
+    const NOTHING: &PageBuf = &[0; PAGE_SIZE];
+    buf.first_chunk().unwrap_or(NOTHING)
+}

@@ -1,0 +1,244 @@
+//! From a page's key to a latched page in memory.
+
+#![expect(unsafe_code, reason = "whoever reads a page in holds its frame EX")]
+
+use crate::bytes::check_read;
+use crate::core::{Core, PageWait};
+use crate::error::PoolError;
+use crate::files::FileState;
+use crate::guard::{PageGuard, PageWrite};
+use crate::key::PageKey;
+use crate::mode::{Ex, LatchMode, Mode};
+use crate::rank::{self, LatchRank};
+use furrow_format::PAGE_SIZE;
+use furrow_io::ReadRun;
+use furrow_observe::counters::Counter;
+use furrow_observe::files::IoKind;
+use std::io::IoSliceMut;
+
+/// Whether to sleep for a latch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    Wait,
+    Never,
+}
+
+/// What became of an attempt to latch a frame that seemed right.
+enum Attempt {
+    Latched,
+    /// The frame no longer holds the page.
+    Moved,
+    /// Somebody holds it.
+    Held,
+}
+
+impl Core {
+    #[inline]
+    pub(crate) fn fetch<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        order: LatchRank,
+    ) -> Result<PageGuard<'_, M>, PoolError> {
+        rank::before_block(order);
+        self.counters.add(Counter::PageLookups, 1);
+        if let Some(index) = self.latch_resident(key, mode.latch_mode()) {
+            return Ok(PageGuard::new(self, index, mode, order));
+        }
+        let found = self.fetch_slow(key, mode.latch_mode(), Patience::Wait)?;
+        // With patience there is always a page or an error.
+        let index = found.ok_or(PoolError::UnknownFile {
+            db: key.db,
+            file: key.page.file,
+        })?;
+        Ok(PageGuard::new(self, index, mode, order))
+    }
+
+    #[inline]
+    pub(crate) fn try_fetch<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        order: LatchRank,
+    ) -> Result<Option<PageGuard<'_, M>>, PoolError> {
+        self.counters.add(Counter::PageLookups, 1);
+        let found = match self.latch_resident(key, mode.latch_mode()) {
+            Some(index) => Some(index),
+            None => self.fetch_slow(key, mode.latch_mode(), Patience::Never)?,
+        };
+        Ok(found.map(|index| PageGuard::new(self, index, mode, order)))
+    }
+
+    /// The fast path: the page is there and its latch is free. Two loads, one compare-and-swap, one load.
+    #[inline]
+    fn latch_resident(&self, key: PageKey, mode: LatchMode) -> Option<u32> {
+        let index = self.table.find(key, &self.frames)?;
+        let frame = self.frame(index);
+        if !frame.latch.try_acquire(mode) {
+            return None;
+        }
+        if frame.holds(key) {
+            return Some(index);
+        }
+        frame.latch.release(mode);
+        None
+    }
+
+    #[cold]
+    fn fetch_slow(
+        &self,
+        key: PageKey,
+        mode: LatchMode,
+        patience: Patience,
+    ) -> Result<Option<u32>, PoolError> {
+        let mut file = None;
+        loop {
+            if let Some(index) = self.table.find_surely(key, &self.frames) {
+                match self.latch_found(index, key, mode, patience)? {
+                    Attempt::Latched => return Ok(Some(index)),
+                    Attempt::Held => return Ok(None),
+                    Attempt::Moved => continue,
+                }
+            }
+            let file = match &file {
+                Some(file) => file,
+                None => file.insert(self.file_of(key)?),
+            };
+            let index = self.take_frame()?;
+            if self.enter(index, key).is_ok() {
+                self.read_in(index, key, mode, file)?;
+                return Ok(Some(index));
+            }
+        }
+    }
+
+    fn latch_found(
+        &self,
+        index: u32,
+        key: PageKey,
+        mode: LatchMode,
+        patience: Patience,
+    ) -> Result<Attempt, PoolError> {
+        let frame = self.frame(index);
+        if patience == Patience::Never {
+            return Ok(if !frame.latch.try_acquire(mode) {
+                Attempt::Held
+            } else if frame.holds(key) {
+                Attempt::Latched
+            } else {
+                frame.latch.release(mode);
+                Attempt::Moved
+            });
+        }
+        // The pin keeps the frame from a second life, so that the reason of a failed read stays readable.
+        frame.latch.pin();
+        let mut outcome = Ok(Attempt::Moved);
+        if frame.holds(key) {
+            self.latch(index, key, mode);
+            if frame.holds(key) {
+                outcome = Ok(Attempt::Latched);
+            } else {
+                if let Some(error) = frame.failure_of(key) {
+                    outcome = Err(error);
+                }
+                frame.latch.release(mode);
+            }
+        }
+        frame.latch.unpin();
+        outcome
+    }
+
+    /// Names a frame taken from the free ones (its latch held EX) and enters it into the page table; gives it
+    /// back when the page has come in meanwhile.
+    pub(crate) fn enter(&self, index: u32, key: PageKey) -> Result<(), ()> {
+        let frame = self.frame(index);
+        frame.latch.set_loading();
+        frame.set_key(Some(key));
+        self.table.insert(key, index, &self.frames).map_err(|_| {
+            frame.set_key(None);
+            frame.latch.release_loaded(true);
+            self.free.push(index);
+        })
+    }
+
+    /// Reads the page into its frame and leaves it latched in `mode`.
+    fn read_in(
+        &self,
+        index: u32,
+        key: PageKey,
+        mode: LatchMode,
+        file: &FileState,
+    ) -> Result<(), PoolError> {
+        let _wait = PageWait::for_io(key, mode);
+        // SAFETY: the frame's latch is held EX since it was taken; nobody else reaches the bytes.
+        let page = unsafe { self.memory.page_mut(index as usize) };
+        let offset = u64::from(key.page.page.0) * PAGE_SIZE as u64;
+        let timer = file.stats.begin(IoKind::Read, offset);
+        let result = file.file.read(&mut [ReadRun {
+            offset,
+            bufs: &mut [IoSliceMut::new(page)],
+        }]);
+        if result.is_ok() {
+            timer.finish(PAGE_SIZE as u64);
+            self.counters.add(Counter::PageReads, 1);
+        }
+        let checked = result
+            .map_err(|source| file.io_error(source))
+            .and_then(|()| {
+                let bad = |fault| PoolError::BadPage {
+                    key,
+                    path: file.file.path().into(),
+                    fault,
+                };
+                check_read(page, key.page).map_err(bad)
+            });
+        match checked {
+            Ok(()) => {
+                self.frame(index).latch.downgrade(mode);
+                Ok(())
+            }
+            Err(error) => {
+                self.frame(index).set_failure(key, error.clone());
+                self.give_up(index);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives back a frame whose page came to nothing; the caller holds its latch EX, and leaves it here.
+    pub(crate) fn give_up(&self, index: u32) {
+        let frame = self.frame(index);
+        if let Some(key) = frame.key() {
+            self.table.remove(key, index, &self.frames);
+        }
+        frame.set_key(None);
+        frame.latch.release_loaded(true);
+        self.free.push(index);
+    }
+
+    pub(crate) fn create(
+        &self,
+        key: PageKey,
+        order: LatchRank,
+    ) -> Result<PageWrite<'_>, PoolError> {
+        rank::before_block(order);
+        self.file_of(key)?;
+        loop {
+            if let Some(index) = self.table.find_surely(key, &self.frames) {
+                match self.latch_found(index, key, LatchMode::Ex, Patience::Wait) {
+                    Ok(Attempt::Latched) => return Ok(PageGuard::new(self, index, Ex, order)),
+                    // That its old bytes cannot be read does not matter to who replaces them.
+                    Ok(_) | Err(_) => continue,
+                }
+            }
+            let index = self.take_frame()?;
+            if self.enter(index, key).is_ok() {
+                // SAFETY: the frame's latch is held EX since it was taken.
+                unsafe { self.memory.page_mut(index as usize) }.fill(0);
+                self.frame(index).set_fresh();
+                self.frame(index).latch.downgrade(LatchMode::Ex);
+                return Ok(PageGuard::new(self, index, Ex, order));
+            }
+        }
+    }
+}

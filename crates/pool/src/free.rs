@@ -1,0 +1,172 @@
+//! Free frames, and how to come by one.
+
+use crate::core::Core;
+use crate::error::PoolError;
+use furrow_io::time::Moment;
+use furrow_observe::counters::Counter;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How long a thread without a frame sleeps before it looks for itself again.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// Frames a thread looks at by itself before it leaves the search to the lazy writer.
+const OWN_STEPS: usize = 512;
+
+/// Frames that hold no page.
+#[derive(Debug)]
+pub(crate) struct FreeList {
+    frames: Mutex<VecDeque<u32>>,
+    len: AtomicUsize,
+    available: Condvar,
+}
+
+impl FreeList {
+    /// All `frames` frames of a new pool.
+    pub(crate) fn new(frames: usize) -> FreeList {
+        FreeList {
+            frames: Mutex::new((0..frames as u32).collect()),
+            len: AtomicUsize::new(frames),
+            available: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Adds a frame that has no key; its latch is not held by the caller any more.
+    pub(crate) fn push(&self, index: u32) {
+        let mut frames = self.frames.lock();
+        frames.push_back(index);
+        self.len.store(frames.len(), Ordering::Relaxed);
+        drop(frames);
+        self.available.notify_one();
+    }
+
+    fn pop(&self) -> Option<u32> {
+        let mut frames = self.frames.lock();
+        let index = frames.pop_front();
+        self.len.store(frames.len(), Ordering::Relaxed);
+        index
+    }
+
+    fn sleep(&self, at_most: Duration) {
+        let mut frames = self.frames.lock();
+        if frames.is_empty() {
+            self.available.wait_for(&mut frames, at_most);
+        }
+    }
+}
+
+/// What the clock hand found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// The frame is now the caller's: no page, latch held EX.
+    Taken,
+    /// Changed pages must be written first.
+    Dirty,
+    /// In use, used lately, free already or being written.
+    Passed,
+}
+
+impl Core {
+    /// A frame without a page, its latch held EX.
+    pub(crate) fn take_frame(&self) -> Result<u32, PoolError> {
+        if let Some(index) = self.pop_free() {
+            if self.free.len() < self.config.low_water() {
+                self.lazy.kick();
+            }
+            return Ok(index);
+        }
+        self.lazy.kick();
+        match self.sweep_one(OWN_STEPS) {
+            Some(index) => Ok(index),
+            None => self.stall(),
+        }
+    }
+
+    /// A free frame without waiting; for read-ahead, which is not worth a stall.
+    pub(crate) fn take_spare_frame(&self) -> Option<u32> {
+        self.pop_free().or_else(|| self.sweep_one(OWN_STEPS))
+    }
+
+    fn pop_free(&self) -> Option<u32> {
+        // A frame may still be looked at by a thread that was misled, or keep an error for one that waited.
+        for _ in 0..self.free.len() {
+            let index = self.free.pop()?;
+            let frame = self.frame(index);
+            if frame.latch.claim() {
+                frame.reset();
+                return Some(index);
+            }
+            self.free.push(index);
+        }
+        None
+    }
+
+    /// Turns the clock hand by at most `steps` until it finds a clean page that nobody used lately.
+    fn sweep_one(&self, steps: usize) -> Option<u32> {
+        (0..steps.min(self.frames.len() * 2)).find_map(|_| {
+            let index = self.turn_hand();
+            (self.look(index, true) == Look::Taken).then_some(index)
+        })
+    }
+
+    pub(crate) fn turn_hand(&self) -> u32 {
+        (self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len()) as u32
+    }
+
+    /// Takes the frame if its page may go; `spare` gives pages used lately their second chance.
+    pub(crate) fn look(&self, index: u32, spare: bool) -> Look {
+        let frame = self.frame(index);
+        if frame.key_word() == 0 || frame.latch.is_busy() {
+            return Look::Passed;
+        }
+        if spare && frame.latch.take_reference() {
+            return Look::Passed;
+        }
+        if frame.is_dirty() {
+            return Look::Dirty;
+        }
+        if !frame.is_clean() || !frame.latch.claim() {
+            return Look::Passed;
+        }
+        // With the latch held EX nobody can change the page or begin to write it.
+        let Some(key) = frame.key().filter(|_| frame.is_clean()) else {
+            frame.latch.release_loaded(false);
+            return Look::Passed;
+        };
+        self.table.remove(key, index, &self.frames);
+        frame.set_key(None);
+        frame.reset();
+        Look::Taken
+    }
+
+    #[cold]
+    fn stall(&self) -> Result<u32, PoolError> {
+        self.lazy.count_stall();
+        self.counters.add(Counter::FreeListStalls, 1);
+        let start = Moment::now();
+        let seen = self.lazy.failures();
+        loop {
+            if let Some(index) = self.pop_free().or_else(|| self.sweep_one(usize::MAX)) {
+                return Ok(index);
+            }
+            // Changed pages that cannot be written fill the pool: say why.
+            if let Some(error) = self.lazy.failure_since(seen) {
+                return Err(error);
+            }
+            let waited = start.elapsed();
+            if waited >= self.config.buffer_wait {
+                return Err(PoolError::NoBuffer {
+                    frames: self.frames.len(),
+                    waited,
+                });
+            }
+            self.lazy.kick();
+            self.free.sleep(LOOK_AGAIN);
+        }
+    }
+}

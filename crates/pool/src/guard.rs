@@ -1,0 +1,228 @@
+//! A latched page: what a thread may do with it follows from the guard's type.
+
+#![expect(
+    unsafe_code,
+    reason = "the latch stands for the borrow of the page's bytes"
+)]
+
+use crate::core::Core;
+use crate::key::PageKey;
+use crate::mode::{Ex, LatchMode, Mode, Sh, Up};
+use crate::rank::{self, LatchRank};
+use furrow_format::{Lsn, PageBuf};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+
+/// A page in memory, latched and kept there until the guard is dropped.
+///
+/// The mode is a type: [`PageRead`] and [`PageUpdate`] read, [`PageUpdate`] can become a [`PageWrite`],
+/// [`PageWrite`] changes the page. With `M = `[`LatchMode`] the mode was chosen while running.
+pub struct PageGuard<'p, M: Mode> {
+    core: &'p Core,
+    index: u32,
+    mode: M,
+    rank: LatchRank,
+    /// Latches belong to threads: their order is asserted per thread.
+    not_send: PhantomData<*const ()>,
+}
+
+/// A page latched SH.
+pub type PageRead<'p> = PageGuard<'p, Sh>;
+/// A page latched UP.
+pub type PageUpdate<'p> = PageGuard<'p, Up>;
+/// A page latched EX.
+pub type PageWrite<'p> = PageGuard<'p, Ex>;
+
+impl<'p, M: Mode> PageGuard<'p, M> {
+    /// A guard over frame `index`, whose latch the caller has just taken in `mode`.
+    #[inline]
+    pub(crate) fn new(core: &'p Core, index: u32, mode: M, rank: LatchRank) -> PageGuard<'p, M> {
+        rank::taken(rank);
+        PageGuard {
+            core,
+            index,
+            mode,
+            rank,
+            not_send: PhantomData,
+        }
+    }
+
+    /// The page.
+    #[inline]
+    pub fn page(&self) -> &PageBuf {
+        // SAFETY: the latch is held in some mode, so nobody writes the page while this guard lives; in EX
+        // mode the holder's own `&mut` needs `&mut self`.
+        unsafe { self.core.memory.page(self.index as usize) }
+    }
+
+    /// Which page it is.
+    #[inline]
+    pub fn key(&self) -> PageKey {
+        PageKey::unpack(self.core.frames[self.index as usize].key_word())
+    }
+
+    /// How it is latched.
+    #[inline]
+    pub fn mode(&self) -> LatchMode {
+        self.mode.latch_mode()
+    }
+
+    /// Its place in the latch order.
+    #[inline]
+    pub fn rank(&self) -> LatchRank {
+        self.rank
+    }
+
+    /// Whether memory holds changes that are not on their way to the disk.
+    pub fn is_dirty(&self) -> bool {
+        self.core.frames[self.index as usize].is_dirty()
+    }
+
+    /// The same latch under another type.
+    fn retype<N: Mode>(self, mode: N) -> PageGuard<'p, N> {
+        let old = ManuallyDrop::new(self);
+        PageGuard {
+            core: old.core,
+            index: old.index,
+            mode,
+            rank: old.rank,
+            not_send: PhantomData,
+        }
+    }
+}
+
+impl<'p> PageGuard<'p, LatchMode> {
+    /// As a typed guard when the mode is SH; the guard itself otherwise.
+    pub fn into_read(self) -> Result<PageRead<'p>, Self> {
+        if self.mode == LatchMode::Sh {
+            Ok(self.retype(Sh))
+        } else {
+            Err(self)
+        }
+    }
+
+    /// As a typed guard when the mode is UP; the guard itself otherwise.
+    pub fn into_update(self) -> Result<PageUpdate<'p>, Self> {
+        if self.mode == LatchMode::Up {
+            Ok(self.retype(Up))
+        } else {
+            Err(self)
+        }
+    }
+
+    /// As a typed guard when the mode is EX; the guard itself otherwise.
+    pub fn into_write(self) -> Result<PageWrite<'p>, Self> {
+        if self.mode == LatchMode::Ex {
+            Ok(self.retype(Ex))
+        } else {
+            Err(self)
+        }
+    }
+}
+
+impl<'p> PageUpdate<'p> {
+    /// Becomes exclusive, waiting for the readers of the page to leave. The page cannot change meanwhile.
+    pub fn upgrade(self) -> PageWrite<'p> {
+        self.core.upgrade(self.index);
+        self.retype(Ex)
+    }
+
+    /// Lets another updater in.
+    pub fn downgrade(self) -> PageRead<'p> {
+        self.core.frames[self.index as usize]
+            .latch
+            .downgrade_update();
+        self.retype(Sh)
+    }
+}
+
+impl<'p> PageWrite<'p> {
+    /// Announces a change, *before* its log record is appended: the page is dirty from now on, and redo will
+    /// start no later than at the log's present tail until the page is written.
+    #[inline]
+    pub fn begin_change(&mut self) {
+        self.core.begin_change(self.index);
+    }
+
+    /// Announces the change of a record that is in the log already: for redo.
+    pub fn begin_change_at(&mut self, rec_lsn: Lsn) {
+        self.core.begin_change_at(self.index, rec_lsn);
+    }
+
+    /// Stamps the page with the LSN of the record that holds the change; `formatted` when that record
+    /// rebuilds the page whatever its bytes were before.
+    #[inline]
+    pub fn finish_change(&mut self, lsn: Lsn, formatted: bool) {
+        crate::bytes::set_lsn(self, lsn);
+        if formatted {
+            self.core.frames[self.index as usize].set_base(lsn);
+        }
+    }
+
+    /// Lets readers in; other updaters stay out, and the guard can become exclusive again.
+    pub fn downgrade_to_update(self) -> PageUpdate<'p> {
+        self.core.frames[self.index as usize]
+            .latch
+            .downgrade(LatchMode::Up);
+        self.retype(Up)
+    }
+
+    /// Lets readers in. A page that was made and never changed may be dropped only as a [`PageWrite`].
+    pub fn downgrade(self) -> PageRead<'p> {
+        debug_assert!(
+            !self.core.frames[self.index as usize].is_fresh(),
+            "not formatted yet"
+        );
+        self.core.frames[self.index as usize]
+            .latch
+            .downgrade(LatchMode::Sh);
+        self.retype(Sh)
+    }
+}
+
+impl<M: Mode> Deref for PageGuard<'_, M> {
+    type Target = PageBuf;
+
+    #[inline]
+    fn deref(&self) -> &PageBuf {
+        self.page()
+    }
+}
+
+impl DerefMut for PageWrite<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut PageBuf {
+        debug_assert!(
+            self.is_dirty(),
+            "page {} changed without begin_change",
+            self.key()
+        );
+        // SAFETY: the latch is held EX by this guard, which is borrowed exclusively.
+        unsafe { self.core.memory.page_mut(self.index as usize) }
+    }
+}
+
+impl<M: Mode> Drop for PageGuard<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        rank::left(self.rank);
+        let mode = self.mode.latch_mode();
+        let frame = &self.core.frames[self.index as usize];
+        if mode == LatchMode::Ex && frame.is_fresh() {
+            self.core.give_up(self.index);
+        } else {
+            frame.latch.release(mode);
+        }
+    }
+}
+
+impl<M: Mode> fmt::Debug for PageGuard<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageGuard")
+            .field("key", &self.key())
+            .field("mode", &self.mode())
+            .finish()
+    }
+}

@@ -1,0 +1,176 @@
+//! The lazy writer: keeps some frames free, so that threads that miss a page need not wait for one.
+//!
+//! It sleeps until the free list falls below its low-water mark, or a second. Then it turns the clock hand:
+//! clean pages not used since the hand last passed are freed, changed ones gathered, written in one batch
+//! per file and freed. It never waits for a latch, so it gets on whatever other threads hold; it needs the
+//! log, and the log never needs the pool.
+
+use crate::core::Core;
+use crate::error::PoolError;
+use crate::free::Look;
+use crate::write::Busy;
+use furrow_observe::counters::Counter;
+use furrow_observe::task::{self, Resource};
+use furrow_observe::waits::WaitType;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+const NAP: Duration = Duration::from_secs(1);
+/// The nap when somebody wants frames and none can be had at the moment.
+const SHORT_NAP: Duration = Duration::from_millis(2);
+
+/// How the lazy writer is doing.
+#[derive(Debug, Default)]
+pub(crate) struct LazyState {
+    wanted: Mutex<bool>,
+    wake: Condvar,
+    stop: AtomicBool,
+    failures: AtomicU64,
+    last_failure: Mutex<Option<PoolError>>,
+    stalls: AtomicU64,
+    pages_written: AtomicU64,
+}
+
+impl LazyState {
+    /// Asks for frames.
+    pub(crate) fn kick(&self) {
+        let mut wanted = self.wanted.lock();
+        if !*wanted {
+            *wanted = true;
+            self.wake.notify_one();
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.kick();
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    fn sleep(&self, at_most: Duration) {
+        let mut wanted = self.wanted.lock();
+        if !*wanted {
+            let _wait = task::wait(WaitType::LazyWriterSleep, Resource::None);
+            self.wake.wait_for(&mut wanted, at_most);
+        }
+        *wanted = false;
+    }
+
+    /// Number of failed writes so far.
+    pub(crate) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Acquire)
+    }
+
+    /// The last failed write, if one failed after `seen` had.
+    pub(crate) fn failure_since(&self, seen: u64) -> Option<PoolError> {
+        if self.failures() == seen {
+            None
+        } else {
+            self.last_failure.lock().clone()
+        }
+    }
+
+    pub(crate) fn note_failure(&self, error: &PoolError) {
+        *self.last_failure.lock() = Some(error.clone());
+        self.failures.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn count_stall(&self) {
+        self.stalls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Threads that found no free frame.
+    pub(crate) fn stalls(&self) -> u64 {
+        self.stalls.load(Ordering::Relaxed)
+    }
+
+    /// Pages written to free their frames.
+    pub(crate) fn pages_written(&self) -> u64 {
+        self.pages_written.load(Ordering::Relaxed)
+    }
+}
+
+/// The body of the lazy writer's thread.
+pub(crate) fn run(core: &Core) {
+    let mut nap = NAP;
+    while !core.lazy.stopped() {
+        core.publish();
+        core.lazy.sleep(nap);
+        nap = NAP;
+        while !core.lazy.stopped() && core.free.len() < core.config.high_water() {
+            if core.lazy_pass() == 0 {
+                let short = core.free.len() < core.config.low_water();
+                nap = if short { SHORT_NAP } else { NAP };
+                break;
+            }
+        }
+    }
+}
+
+impl Core {
+    /// Sets the gauges that follow from other counters.
+    fn publish(&self) {
+        let counters = &self.counters;
+        let (lookups, reads) = (
+            counters.value(Counter::PageLookups),
+            counters.value(Counter::PageReads),
+        );
+        let ahead = counters.value(Counter::ReadaheadPages);
+        counters.set(Counter::BufferCacheHitRatioBase, lookups);
+        counters.set(
+            Counter::BufferCacheHitRatio,
+            (lookups - (reads - ahead)).max(0),
+        );
+        counters.set(
+            Counter::DatabasePages,
+            (self.frames.len() - self.free.len()) as i64,
+        );
+    }
+
+    /// One turn of the clock hand at most; the number of frames freed.
+    pub(crate) fn lazy_pass(&self) -> usize {
+        let wanted = self.config.high_water().saturating_sub(self.free.len());
+        let mut freed = 0;
+        let mut dirty = Vec::new();
+        for _ in 0..self.frames.len() {
+            if freed + dirty.len() >= wanted || dirty.len() >= self.config.batch_pages as usize {
+                break;
+            }
+            let index = self.turn_hand();
+            match self.look(index, true) {
+                Look::Taken => {
+                    self.free_taken(index);
+                    freed += 1;
+                }
+                Look::Dirty => dirty.push(index),
+                Look::Passed => {}
+            }
+        }
+        freed + self.write_and_free(dirty)
+    }
+
+    fn write_and_free(&self, dirty: Vec<u32>) -> usize {
+        if dirty.is_empty() {
+            return 0;
+        }
+        // Failures are kept by the file and told to whoever stalls for want of a frame.
+        let outcome = self.write_pages(&dirty, Busy::Skip, None);
+        self.lazy
+            .pages_written
+            .fetch_add(outcome.totals.pages, Ordering::Relaxed);
+        self.counters.add(Counter::LazyWrites, outcome.totals.pages);
+        let taken = dirty
+            .into_iter()
+            .filter(|&index| self.look(index, true) == Look::Taken);
+        taken.map(|index| self.free_taken(index)).count()
+    }
+
+    fn free_taken(&self, index: u32) {
+        self.frame(index).latch.release_loaded(true);
+        self.free.push(index);
+    }
+}

@@ -1,0 +1,175 @@
+//! Where threads sleep that found a latch taken: a queue per latch, first in first out.
+//!
+//! Two implementations of one interface. In production the queue is the process-wide parking lot, so that
+//! a latch needs no room of its own for waiters. Under `cfg(loom)` it is a mutex and a condition variable
+//! that the model checker understands.
+
+/// What a look at a sleeping thread decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pick {
+    /// Wake it and look at the next.
+    Wake,
+    /// Leave it and all behind it asleep.
+    Stop,
+}
+
+/// What waking came to; handed over while the queue is still locked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Woken {
+    /// Threads woken.
+    pub(crate) count: usize,
+    /// Whether others sleep on.
+    pub(crate) more: bool,
+}
+
+#[cfg(not(loom))]
+#[expect(
+    unsafe_code,
+    reason = "the parking lot trusts its callers with addresses"
+)]
+mod lot {
+    use super::{Pick, Woken};
+    use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken};
+
+    /// The queues of one latch; the parking lot keeps them under two addresses that the latch occupies.
+    #[derive(Debug)]
+    pub(crate) struct Queues;
+
+    impl Queues {
+        pub(crate) fn new() -> Queues {
+            Queues
+        }
+
+        /// Sleeps under `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if it slept.
+        pub(crate) fn park(
+            &self,
+            key: usize,
+            tag: usize,
+            validate: impl FnOnce() -> bool,
+        ) -> Option<u64> {
+            // SAFETY: `key` is an address inside a latch that this crate owns and that outlives the call, so
+            // no other user of the parking lot parks there; `validate` neither panics nor calls the lot.
+            let result = unsafe {
+                parking_lot_core::park(key, validate, || {}, |_, _| {}, ParkToken(tag), None)
+            };
+            match result {
+                ParkResult::Unparked(token) => Some(token.0 as u64),
+                ParkResult::Invalid | ParkResult::TimedOut => None,
+            }
+        }
+
+        /// Wakes sleepers under `key` from the first on as `pick` says, then calls `done` with the queue locked.
+        pub(crate) fn unpark(
+            &self,
+            key: usize,
+            mut pick: impl FnMut(usize) -> Pick,
+            done: impl FnOnce(Woken),
+        ) {
+            let stamp = UnparkToken(furrow_io::time::Moment::now().as_ns() as usize);
+            let filter = |token: ParkToken| match pick(token.0) {
+                Pick::Wake => FilterOp::Unpark,
+                Pick::Stop => FilterOp::Stop,
+            };
+            // SAFETY: the key is ours as above; neither closure panics nor calls the parking lot.
+            unsafe {
+                parking_lot_core::unpark_filter(key, filter, |result| {
+                    done(Woken {
+                        count: result.unparked_threads,
+                        more: result.have_more_threads,
+                    });
+                    if result.unparked_threads > 0 {
+                        stamp
+                    } else {
+                        DEFAULT_UNPARK_TOKEN
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[cfg(loom)]
+mod lot {
+    use super::{Pick, Woken};
+    use loom::sync::{Condvar, Mutex};
+
+    #[derive(Debug)]
+    struct Sleeper {
+        ticket: u64,
+        key: usize,
+        tag: usize,
+    }
+
+    #[derive(Debug, Default)]
+    struct Line {
+        next_ticket: u64,
+        sleepers: Vec<Sleeper>,
+    }
+
+    /// The queues of one latch under the model checker.
+    #[derive(Debug)]
+    pub(crate) struct Queues {
+        line: Mutex<Line>,
+        changed: Condvar,
+    }
+
+    impl Queues {
+        pub(crate) fn new() -> Queues {
+            Queues {
+                line: Mutex::new(Line::default()),
+                changed: Condvar::new(),
+            }
+        }
+
+        pub(crate) fn park(
+            &self,
+            key: usize,
+            tag: usize,
+            validate: impl FnOnce() -> bool,
+        ) -> Option<u64> {
+            let Ok(mut line) = self.line.lock() else {
+                return None;
+            };
+            if !validate() {
+                return None;
+            }
+            let ticket = line.next_ticket;
+            line.next_ticket += 1;
+            line.sleepers.push(Sleeper { ticket, key, tag });
+            while line.sleepers.iter().any(|s| s.ticket == ticket) {
+                line = match self.changed.wait(line) {
+                    Ok(line) => line,
+                    Err(_) => return None,
+                };
+            }
+            Some(0)
+        }
+
+        pub(crate) fn unpark(
+            &self,
+            key: usize,
+            mut pick: impl FnMut(usize) -> Pick,
+            done: impl FnOnce(Woken),
+        ) {
+            let Ok(mut line) = self.line.lock() else {
+                return;
+            };
+            let mut count = 0;
+            let mut stopped = false;
+            line.sleepers.retain(|s| {
+                let stays = s.key != key || stopped || pick(s.tag) == Pick::Stop;
+                stopped |= s.key == key && stays;
+                count += usize::from(!stays);
+                stays
+            });
+            done(Woken {
+                count,
+                more: stopped,
+            });
+            drop(line);
+            self.changed.notify_all();
+        }
+    }
+}
+
+pub(crate) use lot::Queues;

@@ -1,0 +1,297 @@
+//! The pool as its callers see it.
+
+use crate::checkpoint::{CheckpointOptions, CheckpointStats};
+use crate::core::Core;
+use crate::descriptors::BufferDescriptor;
+use crate::double_write::MAX_BATCH_PAGES;
+use crate::error::PoolError;
+use crate::files::{FileState, PoolFile, Registry, WriteAhead};
+use crate::frame::Frame;
+use crate::free::FreeList;
+use crate::guard::{PageGuard, PageWrite};
+use crate::key::PageKey;
+use crate::lazy::{self, LazyState};
+use crate::memory::Region;
+use crate::mode::Mode;
+use crate::prefetch::{self, ReadQueue};
+use crate::rank::LatchRank;
+use crate::table::PageTable;
+use furrow_format::{DatabaseId, FileId, Lsn};
+use furrow_io::thread::{self, JoinHandle};
+use furrow_observe::Instruments;
+use furrow_observe::counters::Counter;
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Fewest frames a pool works with.
+pub const MIN_POOL_PAGES: usize = 16;
+
+/// How a pool is made.
+#[derive(Debug, Clone)]
+pub struct PoolConfig {
+    /// Frames; the memory is [`furrow_format::PAGE_SIZE`] times that, given at start.
+    pub pages: usize,
+    /// Longest write of neighbouring pages.
+    pub write_run_pages: u32,
+    /// Pages copied and handed to the system at once, in several runs.
+    pub batch_pages: u32,
+    /// Pages in each half of a double-write file.
+    pub double_write_pages: u32,
+    /// Threads for read-ahead.
+    pub readers: usize,
+    /// Longest wait for a frame before a fetch fails.
+    pub buffer_wait: Duration,
+    /// Where pages, waits and stalls are counted.
+    pub instruments: Arc<Instruments>,
+}
+
+impl Default for PoolConfig {
+    fn default() -> PoolConfig {
+        PoolConfig {
+            pages: 8192,
+            write_run_pages: 32,
+            batch_pages: 256,
+            double_write_pages: 1024,
+            readers: 2,
+            buffer_wait: Duration::from_secs(30),
+            instruments: Arc::clone(Instruments::process()),
+        }
+    }
+}
+
+impl PoolConfig {
+    /// The lazy writer works when fewer frames than this are free.
+    pub(crate) fn low_water(&self) -> usize {
+        (self.pages / 64).clamp(2, 1024)
+    }
+
+    /// The lazy writer rests when this many frames are free.
+    pub(crate) fn high_water(&self) -> usize {
+        self.low_water() * 2
+    }
+
+    fn check(&self) -> Result<(), PoolError> {
+        let wrong = if self.pages < MIN_POOL_PAGES || self.pages >= u32::MAX as usize {
+            "pages must be at least 16 and fit 32 bits"
+        } else if self.write_run_pages == 0 || self.batch_pages == 0 {
+            "write_run_pages and batch_pages must be at least 1"
+        } else if self.batch_pages > MAX_BATCH_PAGES {
+            "batch_pages must be at most 1016, the images of one double write"
+        } else if self.double_write_pages <= self.batch_pages {
+            "double_write_pages must be larger than batch_pages"
+        } else {
+            return Ok(());
+        };
+        Err(PoolError::BadConfig(wrong))
+    }
+}
+
+/// The buffer pool of an instance. See the crate's page.
+#[derive(Debug)]
+pub struct Pool {
+    core: Arc<Core>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Pool {
+    /// Takes the memory and starts the lazy writer and the readers.
+    pub fn new(config: PoolConfig) -> Result<Arc<Pool>, PoolError> {
+        config.check()?;
+        let pages = config.pages;
+        let readers = config.readers;
+        let counters = Arc::clone(config.instruments.counters.total());
+        counters.set(Counter::TargetPages, pages as i64);
+        let core = Arc::new(Core {
+            memory: Region::new(pages)?,
+            frames: (0..pages).map(|_| Frame::new()).collect(),
+            table: PageTable::new(pages),
+            free: FreeList::new(pages),
+            registry: RwLock::new(Registry::default()),
+            hand: AtomicUsize::new(0),
+            lazy: LazyState::default(),
+            reads: ReadQueue::default(),
+            written: (Mutex::new(()), Condvar::new()),
+            staging: Mutex::new(Vec::new()),
+            counters,
+            config,
+        });
+        // Built first, so that its drop stops the threads when one of them cannot be started.
+        let mut pool = Pool {
+            core,
+            threads: Vec::new(),
+        };
+        pool.start("lazy writer", lazy::run)?;
+        for _ in 0..readers {
+            pool.start("read-ahead", prefetch::run)?;
+        }
+        Ok(Arc::new(pool))
+    }
+
+    fn start(&mut self, name: &'static str, body: fn(&Core)) -> Result<(), PoolError> {
+        let core = Arc::clone(&self.core);
+        let started = thread::spawn_named(name, move || body(&core));
+        let failed = |reason| PoolError::Thread {
+            name,
+            reason: Arc::new(reason),
+        };
+        self.threads.push(started.map_err(failed)?);
+        Ok(())
+    }
+
+    /// Makes a database known, with the log that its pages depend on.
+    pub fn register_database(
+        &self,
+        db: DatabaseId,
+        log: Arc<dyn WriteAhead>,
+    ) -> Result<(), PoolError> {
+        self.core.registry.write().add_database(db, log)
+    }
+
+    /// Makes a file of a registered database known. The double-write file is sized here; repair it before.
+    pub fn add_file(&self, db: DatabaseId, id: FileId, file: PoolFile) -> Result<(), PoolError> {
+        let database = self.core.registry.read().database(db)?;
+        let half_pages = self.core.config.double_write_pages;
+        let file = FileState::new(database, id, file, half_pages)?;
+        self.core.registry.write().add_file(file)
+    }
+
+    /// Forgets a file and discards its pages, unwritten ones too. Waits for latches on them.
+    pub fn remove_file(&self, db: DatabaseId, id: FileId) -> Result<(), PoolError> {
+        let removed = self.core.registry.write().remove_file(db, id);
+        removed.ok_or(PoolError::UnknownFile { db, file: id })?;
+        self.core.reads.purge(db);
+        self.core.discard(|key| key.db == db && key.page.file == id);
+        Ok(())
+    }
+
+    /// Forgets a database and discards its pages, unwritten ones too. Waits for latches on them; the caller
+    /// sees to it that nobody uses the database any more.
+    pub fn drop_database(&self, db: DatabaseId) -> Result<(), PoolError> {
+        let removed = self.core.registry.write().remove_database(db);
+        removed.ok_or(PoolError::UnknownDatabase { db })?;
+        self.core.reads.purge(db);
+        self.core.discard(|key| key.db == db);
+        Ok(())
+    }
+
+    /// The page, latched; read from its file when it is not in memory. `mode` is [`crate::Sh`], [`crate::Up`]
+    /// or [`crate::Ex`], or a [`crate::LatchMode`] chosen while running.
+    #[inline]
+    pub fn fetch<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        rank: LatchRank,
+    ) -> Result<PageGuard<'_, M>, PoolError> {
+        self.core.fetch(key, mode, rank)
+    }
+
+    /// The page, latched; `None` when somebody holds the latch or is reading the page in. A page that is not
+    /// in memory is read. Exempt from the latch order.
+    #[inline]
+    pub fn try_fetch<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        rank: LatchRank,
+    ) -> Result<Option<PageGuard<'_, M>>, PoolError> {
+        self.core.try_fetch(key, mode, rank)
+    }
+
+    /// A page about to be formatted, latched EX, without reading it. It is all zeros, unless it was still in
+    /// memory from an earlier life. Dropped without a change it is forgotten.
+    pub fn create(&self, key: PageKey, rank: LatchRank) -> Result<PageWrite<'_>, PoolError> {
+        self.core.create(key, rank)
+    }
+
+    /// Asks for pages to be read in the background. A hint; errors come to whoever fetches the page.
+    pub fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
+        self.core.prefetch(keys)
+    }
+
+    /// Whether the page is in memory, or on its way, at this moment.
+    pub fn resident(&self, key: PageKey) -> bool {
+        self.core
+            .table
+            .find_surely(key, &self.core.frames)
+            .is_some()
+    }
+
+    /// Writes every page of the database that is dirty now, the files side by side, and makes durable all
+    /// that was written to them.
+    pub fn checkpoint_pages(
+        &self,
+        db: DatabaseId,
+        options: CheckpointOptions,
+    ) -> Result<CheckpointStats, PoolError> {
+        self.core.checkpoint_pages(db, options)
+    }
+
+    /// The LSN from which redo would need the log if memory were lost now: the smallest over pages that are
+    /// dirty, being written, or written and not yet synced. Read the log's tail *before* asking; `None` then
+    /// means that tail.
+    pub fn oldest_rec_lsn(&self, db: DatabaseId) -> Option<Lsn> {
+        self.core.oldest_rec_lsn(db)
+    }
+
+    /// Pages of the database that are dirty now.
+    pub fn dirty_count(&self, db: DatabaseId) -> u64 {
+        let database = self.core.registry.read().database(db);
+        database.map_or(0, |db| {
+            u64::try_from(db.dirty.load(Ordering::Relaxed)).unwrap_or(0)
+        })
+    }
+
+    /// Writes up to `pages` of the database's dirty pages, those first whose changes are oldest, without
+    /// waiting for latches: for a background writer that keeps recovery short. The number written.
+    pub fn write_oldest(&self, db: DatabaseId, pages: usize) -> Result<u64, PoolError> {
+        self.core.write_oldest(db, pages)
+    }
+
+    /// The pages in memory, as the view of buffer descriptors shows them.
+    pub fn descriptors(&self) -> Vec<BufferDescriptor> {
+        self.core.descriptors()
+    }
+
+    /// Figures of the pool as a whole.
+    pub fn stats(&self) -> PoolStats {
+        PoolStats {
+            frames: self.core.frames.len(),
+            free: self.core.free.len(),
+            free_list_stalls: self.core.lazy.stalls(),
+            lazy_writes: self.core.lazy.pages_written(),
+        }
+    }
+
+    /// Throws every clean page that nobody uses out of memory; the number thrown out.
+    pub fn drop_clean_buffers(&self) -> usize {
+        self.core.drop_clean()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.core.lazy.stop();
+        self.core.reads.stop();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the buffer pool panicked");
+            }
+        }
+    }
+}
+
+/// Figures of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Frames in all.
+    pub frames: usize,
+    /// Frames without a page.
+    pub free: usize,
+    /// Requests that found no free frame.
+    pub free_list_stalls: u64,
+    /// Pages written to make room.
+    pub lazy_writes: u64,
+}

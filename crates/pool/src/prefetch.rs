@@ -1,0 +1,208 @@
+//! Read-ahead: pages read before anybody waits for them, by a few threads of the pool.
+//!
+//! A request is a hint. It is dropped when the queue is full, cut short when no frame can be had without
+//! waiting, and forgotten when the read fails: whoever then fetches the page reads it and gets the error.
+
+#![expect(unsafe_code, reason = "whoever reads pages in holds their frames EX")]
+
+use crate::bytes::check_read;
+use crate::core::Core;
+use crate::error::PoolError;
+use crate::files::FileState;
+use crate::key::PageKey;
+use furrow_format::{DatabaseId, PAGE_SIZE, PageId, PageNo};
+use furrow_io::ReadRun;
+use furrow_observe::counters::Counter;
+use furrow_observe::files::IoKind;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::io::IoSliceMut;
+use std::sync::Arc;
+
+/// Pages in one read.
+const RUN_PAGES: u32 = 64;
+/// Requests that wait for a thread; more are dropped.
+const MAX_QUEUED: usize = 256;
+
+/// Neighbouring pages of a file to be read.
+#[derive(Debug)]
+struct Request {
+    file: Arc<FileState>,
+    first: PageNo,
+    pages: u32,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Request>,
+    /// Databases of the requests being served.
+    active: Vec<DatabaseId>,
+    stop: bool,
+}
+
+/// Requests on their way to the reading threads.
+#[derive(Debug, Default)]
+pub(crate) struct ReadQueue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl ReadQueue {
+    pub(crate) fn stop(&self) {
+        self.state.lock().stop = true;
+        self.changed.notify_all();
+    }
+
+    fn push(&self, request: Request) {
+        let mut state = self.state.lock();
+        if state.queue.len() < MAX_QUEUED {
+            state.queue.push_back(request);
+            drop(state);
+            self.changed.notify_one();
+        }
+    }
+
+    /// The next request; `None` when the pool closes.
+    fn next(&self) -> Option<Request> {
+        let mut state = self.state.lock();
+        loop {
+            if state.stop {
+                return None;
+            }
+            if let Some(request) = state.queue.pop_front() {
+                state.active.push(request.file.db.id);
+                return Some(request);
+            }
+            self.changed.wait(&mut state);
+        }
+    }
+
+    fn served(&self, db: DatabaseId) {
+        let mut state = self.state.lock();
+        if let Some(at) = state.active.iter().position(|&active| active == db) {
+            state.active.swap_remove(at);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Forgets requests for a database and waits for those being served.
+    pub(crate) fn purge(&self, db: DatabaseId) {
+        let mut state = self.state.lock();
+        state.queue.retain(|request| request.file.db.id != db);
+        while state.active.contains(&db) {
+            self.changed.wait(&mut state);
+        }
+    }
+}
+
+/// The body of a reading thread.
+pub(crate) fn run(core: &Core) {
+    while let Some(request) = core.reads.next() {
+        let db = request.file.db.id;
+        core.serve(&request);
+        drop(request);
+        core.reads.served(db);
+    }
+}
+
+impl Core {
+    /// Asks for pages that are not in memory, neighbours together.
+    pub(crate) fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
+        let absent = |key: &&PageKey| self.table.find(**key, &self.frames).is_none();
+        let mut wanted: Vec<PageKey> = keys.iter().filter(absent).copied().collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let next_to = |a: &PageKey, b: &PageKey| {
+            let same_file = a.db == b.db && a.page.file == b.page.file;
+            same_file && a.page.page.0.checked_add(1) == Some(b.page.page.0)
+        };
+        for stretch in wanted.chunk_by(next_to) {
+            for run in stretch.chunks(RUN_PAGES as usize) {
+                let Some(first) = run.first() else { continue };
+                let file = self.file_of(*first)?;
+                let (first, pages) = (first.page.page, run.len() as u32);
+                self.reads.push(Request { file, first, pages });
+            }
+        }
+        Ok(())
+    }
+
+    fn serve(&self, request: &Request) {
+        let mut entered: Vec<(PageKey, u32)> = Vec::new();
+        for page in (request.first.0..).take(request.pages as usize) {
+            let id = PageId {
+                file: request.file.id,
+                page: PageNo(page),
+            };
+            let key = PageKey::new(request.file.db.id, id);
+            if self.table.find_surely(key, &self.frames).is_some() {
+                self.read_run(&request.file, &mut entered);
+                continue;
+            }
+            let Some(index) = self.take_spare_frame() else {
+                break;
+            };
+            match self.enter(index, key) {
+                Ok(()) => entered.push((key, index)),
+                Err(()) => self.read_run(&request.file, &mut entered),
+            }
+        }
+        self.read_run(&request.file, &mut entered);
+    }
+
+    /// Reads neighbours whose frames are entered and held EX, and lets others at them.
+    fn read_run(&self, file: &FileState, entered: &mut Vec<(PageKey, u32)>) {
+        let Some(&(first, _)) = entered.first() else {
+            return;
+        };
+        let mut slices: Vec<IoSliceMut<'_>> = entered
+            .iter()
+            .map(|&(_, index)| {
+                // SAFETY: each frame is entered once, and its latch held EX since it was taken.
+                IoSliceMut::new(unsafe { self.memory.page_mut(index as usize) })
+            })
+            .collect();
+        let offset = u64::from(first.page.page.0) * PAGE_SIZE as u64;
+        let bytes = (slices.len() * PAGE_SIZE) as u64;
+        let timer = file.stats.begin(IoKind::Read, offset);
+        let result = file.file.read(&mut [ReadRun {
+            offset,
+            bufs: &mut slices,
+        }]);
+        match result {
+            Ok(()) => {
+                timer.finish(bytes);
+                self.counters.add(Counter::PageReads, entered.len() as u64);
+                self.counters
+                    .add(Counter::ReadaheadPages, entered.len() as u64);
+                entered
+                    .drain(..)
+                    .for_each(|(key, index)| self.admit(file, key, index));
+            }
+            Err(error) => {
+                drop(timer);
+                tracing::debug!(%error, "read-ahead failed");
+                entered.drain(..).for_each(|(_, index)| self.give_up(index));
+            }
+        }
+    }
+
+    fn admit(&self, file: &FileState, key: PageKey, index: u32) {
+        // SAFETY: as in `read_run`.
+        let page = unsafe { self.memory.page_mut(index as usize) };
+        match check_read(page, key.page) {
+            Ok(()) => {
+                let latch = &self.frame(index).latch;
+                latch.set_reference();
+                latch.release_loaded(false);
+            }
+            Err(fault) => {
+                let path = file.file.path().into();
+                self.frame(index)
+                    .set_failure(key, PoolError::BadPage { key, path, fault });
+                self.give_up(index);
+            }
+        }
+    }
+}
