@@ -97,8 +97,16 @@ impl fmt::Display for DeadlockReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, process) in self.processes.iter().enumerate() {
             let mark = if at == self.victim { ", victim" } else { "" };
-            let DeadlockProcess { session_id, mode, resource, .. } = process;
-            writeln!(f, "session {session_id} waits for {mode} on {resource}{mark}")?;
+            let DeadlockProcess {
+                session_id,
+                mode,
+                resource,
+                ..
+            } = process;
+            writeln!(
+                f,
+                "session {session_id} waits for {mode} on {resource}{mark}"
+            )?;
         }
         Ok(())
     }
@@ -120,7 +128,9 @@ impl Graph<'_> {
     fn step(&self, core: Arc<OwnerCore>) -> Step {
         let blockers = core.place().map_or_else(Vec::new, |Place { shard, head }| {
             let shard = &self.shards[shard as usize];
-            let Some(waiter) = shard.waiter(head, core.id) else { return Vec::new() };
+            let Some(waiter) = shard.waiter(head, core.id) else {
+                return Vec::new();
+            };
             let seen = shard.blockers(head, core.id, waiter.target);
             seen.into_iter().map(|seen| seen.owner).collect()
         });
@@ -157,9 +167,16 @@ impl Graph<'_> {
         let processes: Vec<_> = cycle.iter().filter_map(|core| self.process(core)).collect();
         let rank = |core: &Arc<OwnerCore>| {
             let youngest_first = std::cmp::Reverse(core.begun());
-            (core.rolling_back(), core.priority(), core.log_used(), youngest_first)
+            (
+                core.rolling_back(),
+                core.priority(),
+                core.log_used(),
+                youngest_first,
+            )
         };
-        let victim = (0..cycle.len()).min_by_key(|&at| rank(&cycle[at])).unwrap_or(0);
+        let victim = (0..cycle.len())
+            .min_by_key(|&at| rank(&cycle[at]))
+            .unwrap_or(0);
         let mut resources: Vec<DeadlockResource> = Vec::new();
         for Place { shard, head } in cycle.iter().filter_map(|core| core.place()) {
             let shard = &self.shards[shard as usize];
@@ -167,9 +184,15 @@ impl Graph<'_> {
             if resources.iter().any(|known| known.resource == resource) {
                 continue;
             }
-            let mut found = DeadlockResource { resource, owners: Vec::new(), waiters: Vec::new() };
+            let mut found = DeadlockResource {
+                resource,
+                owners: Vec::new(),
+                waiters: Vec::new(),
+            };
             for seen in shard.seen(head) {
-                let Some(at) = cycle.iter().position(|core| core.id == seen.owner) else { continue };
+                let Some(at) = cycle.iter().position(|core| core.id == seen.owner) else {
+                    continue;
+                };
                 match seen.kind {
                     SeenKind::Granted => found.owners.push((at, seen.mode)),
                     SeenKind::Converting => found.waiters.push((at, seen.mode, true)),
@@ -178,7 +201,11 @@ impl Graph<'_> {
             }
             resources.push(found);
         }
-        DeadlockReport { victim, processes, resources }
+        DeadlockReport {
+            victim,
+            processes,
+            resources,
+        }
     }
 
     fn process(&self, core: &OwnerCore) -> Option<DeadlockProcess> {
@@ -199,8 +226,15 @@ impl Graph<'_> {
     }
 
     /// Ends the victim's wait.
-    fn end_wait(&mut self, victim: &Arc<OwnerCore>, report: Arc<DeadlockReport>, wakes: &mut Wakes) {
-        let Some(Place { shard, head }) = victim.place() else { return };
+    fn end_wait(
+        &mut self,
+        victim: &Arc<OwnerCore>,
+        report: Arc<DeadlockReport>,
+        wakes: &mut Wakes,
+    ) {
+        let Some(Place { shard, head }) = victim.place() else {
+            return;
+        };
         self.shards[shard as usize].withdraw(head, victim.id, wakes);
         victim.end_wait(Outcome::Victim(report));
         wakes.push(Arc::clone(victim));
@@ -211,7 +245,9 @@ impl Table {
     /// Looks for deadlocks on behalf of a waiter that has waited since `since`, and resolves all there are.
     pub(super) fn resolve_deadlocks(&self, since: Moment) {
         // Whoever holds the pace searches for all.
-        let Some(mut pace) = self.pace.try_lock() else { return };
+        let Some(mut pace) = self.pace.try_lock() else {
+            return;
+        };
         let began = Moment::now();
         let ago_ns = began.since_ns(pace.began);
         let done_for_us = pace.began > since && ago_ns < self.config.first_probe.as_nanos() as u64;
@@ -220,7 +256,10 @@ impl Table {
         }
         let mut wakes = Wakes::new();
         let mut reports = Vec::new();
-        let mut graph = Graph { table: self, shards: self.all_shards() };
+        let mut graph = Graph {
+            table: self,
+            shards: self.all_shards(),
+        };
         let mut waiting = self.waiting_owners();
         while let Some(cycle) = graph.find_cycle(&waiting) {
             let report = Arc::new(graph.report(&cycle));
@@ -230,11 +269,15 @@ impl Table {
         }
         drop(graph);
         wake(wakes);
-        *pace = Pace { began, took_ns: began.elapsed_ns() };
+        *pace = Pace {
+            began,
+            took_ns: began.elapsed_ns(),
+        };
         drop(pace);
         if !reports.is_empty() {
             self.eager.store(EAGER_WAITERS, Ordering::Relaxed);
-            self.deadlocks.fetch_add(reports.len() as u64, Ordering::Relaxed);
+            self.deadlocks
+                .fetch_add(reports.len() as u64, Ordering::Relaxed);
         }
         for report in reports {
             (self.on_deadlock)(&report);

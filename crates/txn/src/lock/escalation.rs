@@ -90,7 +90,8 @@ impl LockManager {
         };
         match self.lock(owner, whole, mode, Timeout::NoWait) {
             Ok(_) => {
-                self.table.release_where(owner, |held| held.object == object && !held.session);
+                self.table
+                    .release_where(owner, |held| held.object == object && !held.session);
                 Ok(true)
             }
             Err(LockError::Timeout { .. }) => Ok(false),
@@ -101,9 +102,15 @@ impl LockManager {
     /// Whether a fine lock of the object is more than a shared one.
     fn changes(&self, owner: &LockOwner, object: ObjectId) -> bool {
         let reads = |mode: LockMode| {
-            matches!(mode, LockMode::S | LockMode::IS | LockMode::RangeSS | LockMode::SchS)
+            matches!(
+                mode,
+                LockMode::S | LockMode::IS | LockMode::RangeSS | LockMode::SchS
+            )
         };
         let locks = owner.locks.lock();
-        locks.entries().iter().any(|held| held.object == object && !reads(held.mode))
+        locks
+            .entries()
+            .iter()
+            .any(|held| held.object == object && !reads(held.mode))
     }
 }

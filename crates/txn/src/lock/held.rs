@@ -64,7 +64,10 @@ impl HeldTable {
 
     pub(super) fn find(&self, hash: u64, resource: &Resource) -> Option<usize> {
         if self.index.is_empty() {
-            return self.entries.iter().position(|e| e.hash == hash && e.resource == *resource);
+            return self
+                .entries
+                .iter()
+                .position(|e| e.hash == hash && e.resource == *resource);
         }
         let mask = self.index.len() - 1;
         let mut slot = hash as usize & mask;
@@ -119,7 +122,11 @@ impl HeldTable {
     }
 
     /// Takes out every entry that `which` accepts, in no promised order, giving each to `each`.
-    pub(super) fn remove_where(&mut self, which: impl Fn(&Held) -> bool, mut each: impl FnMut(Held)) {
+    pub(super) fn remove_where(
+        &mut self,
+        which: impl Fn(&Held) -> bool,
+        mut each: impl FnMut(Held),
+    ) {
         let mut at = self.entries.len();
         while at > 0 {
             at -= 1;
@@ -140,7 +147,11 @@ impl HeldTable {
         let found = self.tallies.iter().position(|tally| tally.object == object);
         let at = found.unwrap_or_else(|| {
             let attempt_at = super::escalation::THRESHOLD;
-            self.tallies.push(Tally { object, count: 0, attempt_at });
+            self.tallies.push(Tally {
+                object,
+                count: 0,
+                attempt_at,
+            });
             self.tallies.len() - 1
         });
         &mut self.tallies[at]

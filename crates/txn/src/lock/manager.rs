@@ -87,7 +87,9 @@ pub(super) struct Table {
 
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Table")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
     }
 }
 
@@ -128,7 +130,9 @@ impl Table {
     pub(super) fn waiting_owners(&self) -> Vec<Arc<OwnerCore>> {
         let owners = self.owners.read();
         let live = owners.slots.iter().flatten();
-        live.filter(|core| core.place().is_some()).cloned().collect()
+        live.filter(|core| core.place().is_some())
+            .cloned()
+            .collect()
     }
 
     fn add_owner(&self, session_id: i32) -> Arc<OwnerCore> {
@@ -150,12 +154,16 @@ impl Table {
 
     fn release_one(&self, held: &Held) {
         let mut wakes = Wakes::new();
-        self.shard(self.shard_of(held.hash)).release(held.request, &mut wakes);
+        self.shard(self.shard_of(held.hash))
+            .release(held.request, &mut wakes);
         wake(wakes);
     }
 
     pub(super) fn release_where(&self, owner: &LockOwner, which: impl Fn(&Held) -> bool) {
-        owner.locks.lock().remove_where(which, |held| self.release_one(&held));
+        owner
+            .locks
+            .lock()
+            .remove_where(which, |held| self.release_one(&held));
     }
 
     pub(super) fn release_everything(&self, owner: &LockOwner) {
@@ -164,7 +172,12 @@ impl Table {
 
     /// Asks for a lock on a resource that the owner doesn't hold.
     #[inline]
-    fn acquire(&self, owner: &LockOwner, wanted: &Request, timeout: Timeout) -> Result<u32, LockError> {
+    fn acquire(
+        &self,
+        owner: &LockOwner,
+        wanted: &Request,
+        timeout: Timeout,
+    ) -> Result<u32, LockError> {
         let mut shard = self.shard(self.shard_of(wanted.hash));
         match shard.acquire(wanted.hash, &wanted.resource, owner.core.id, wanted.mode) {
             Asked::Granted(request) => Ok(request),
@@ -227,7 +240,9 @@ impl LockManager {
     ) -> LockManager {
         let count = config.shards.clamp(1, 1 << 16).next_power_of_two();
         let limit = config.max_locks.div_ceil(count);
-        let shards = (0..count as u32).map(|n| Padded(Mutex::new(Shard::new(n, limit)))).collect();
+        let shards = (0..count as u32)
+            .map(|n| Padded(Mutex::new(Shard::new(n, limit))))
+            .collect();
         let table = Table {
             shards,
             shift: (64 - count.trailing_zeros()) % 64,
@@ -241,13 +256,19 @@ impl LockManager {
             timeouts: AtomicU64::new(0),
             deadlocks: AtomicU64::new(0),
         };
-        LockManager { table: Arc::new(table) }
+        LockManager {
+            table: Arc::new(table),
+        }
     }
 
     /// A new owner for a session; see [`LockOwner::begin`].
     pub fn owner(&self, session_id: i32) -> LockOwner {
         let core = self.table.add_owner(session_id);
-        LockOwner { core, table: Arc::clone(&self.table), locks: Mutex::default() }
+        LockOwner {
+            core,
+            table: Arc::clone(&self.table),
+            locks: Mutex::default(),
+        }
     }
 
     /// Locks `resource` for `owner` in at least `mode`.
@@ -272,15 +293,32 @@ impl LockManager {
         timeout: Timeout,
     ) -> Result<Granted, LockError> {
         debug_assert!(resource.accepts(mode), "{mode} on {resource}");
-        debug_assert!(Arc::ptr_eq(&self.table, &owner.table), "an owner of another lock manager");
+        debug_assert!(
+            Arc::ptr_eq(&self.table, &owner.table),
+            "an owner of another lock manager"
+        );
         let hash = resource.hash();
         let mut locks = owner.locks.lock();
         if let Some(at) = locks.find(hash, &resource) {
             return self.table.convert(owner, &mut locks, at, mode, timeout);
         }
-        let wanted = Request { hash, resource, mode, converts: None, instant: false };
+        let wanted = Request {
+            hash,
+            resource,
+            mode,
+            converts: None,
+            instant: false,
+        };
         let request = self.table.acquire(owner, &wanted, timeout)?;
-        locks.push(Held { resource, hash, request, mode, session: false, object, sequence: 0 });
+        locks.push(Held {
+            resource,
+            hash,
+            request,
+            mode,
+            session: false,
+            object,
+            sequence: 0,
+        });
         Ok(Granted::New)
     }
 
@@ -290,7 +328,11 @@ impl LockManager {
         let hash = resource.hash();
         let own = self.own_mode(owner, hash, &resource);
         own.is_some_and(|own| own.covers(mode))
-            || self.table.shard(self.table.shard_of(hash)).probe(hash, &resource, own, mode).is_ok()
+            || self
+                .table
+                .shard(self.table.shard_of(hash))
+                .probe(hash, &resource, own, mode)
+                .is_ok()
     }
 
     /// Waits until a request could be granted; the owner doesn't hold it then.
@@ -312,20 +354,32 @@ impl LockManager {
             return Ok(());
         };
         let converts = own.map(|own| own.request);
-        let wanted = Request { hash, resource, mode, converts, instant: true };
-        self.table.block(owner, shard, head, &wanted, timeout).map(|_| ())
+        let wanted = Request {
+            hash,
+            resource,
+            mode,
+            converts,
+            instant: true,
+        };
+        self.table
+            .block(owner, shard, head, &wanted, timeout)
+            .map(|_| ())
     }
 
     fn own_mode(&self, owner: &LockOwner, hash: u64, resource: &Resource) -> Option<LockMode> {
         let locks = owner.locks.lock();
-        locks.find(hash, resource).map(|at| locks.entries()[at].mode)
+        locks
+            .find(hash, resource)
+            .map(|at| locks.entries()[at].mode)
     }
 
     /// Gives a lock back; `false` when the owner didn't hold it.
     pub fn unlock(&self, owner: &LockOwner, resource: &Resource) -> bool {
         let hash = resource.hash();
         let mut locks = owner.locks.lock();
-        let Some(at) = locks.find(hash, resource) else { return false };
+        let Some(at) = locks.find(hash, resource) else {
+            return false;
+        };
         let held = locks.remove(at);
         self.table.release_one(&held);
         true
@@ -335,14 +389,18 @@ impl LockManager {
     pub fn downgrade(&self, owner: &LockOwner, resource: &Resource, mode: LockMode) -> bool {
         let hash = resource.hash();
         let mut locks = owner.locks.lock();
-        let Some(at) = locks.find(hash, resource) else { return false };
+        let Some(at) = locks.find(hash, resource) else {
+            return false;
+        };
         let held = locks.get_mut(at);
         if !held.mode.covers(mode) {
             return false;
         }
         held.mode = mode;
         let mut wakes = Wakes::new();
-        self.table.shard(self.table.shard_of(hash)).downgrade(held.request, mode, &mut wakes);
+        self.table
+            .shard(self.table.shard_of(hash))
+            .downgrade(held.request, mode, &mut wakes);
         wake(wakes);
         true
     }
@@ -351,7 +409,9 @@ impl LockManager {
     /// owner's end. `false` when it isn't held.
     pub fn keep_for_session(&self, owner: &LockOwner, resource: &Resource) -> bool {
         let mut locks = owner.locks.lock();
-        let Some(at) = locks.find(resource.hash(), resource) else { return false };
+        let Some(at) = locks.find(resource.hash(), resource) else {
+            return false;
+        };
         locks.get_mut(at).session = true;
         true
     }
@@ -378,12 +438,19 @@ impl LockManager {
 
     /// Rolls back to a savepoint: releases the transaction's locks acquired since `mark`. Conversions stay.
     pub fn release_to(&self, owner: &LockOwner, mark: u64) {
-        self.table.release_where(owner, |held| held.sequence >= mark && !held.session);
+        self.table
+            .release_where(owner, |held| held.sequence >= mark && !held.session);
     }
 
     /// What `owner` holds, in no promised order.
     pub fn held_by(&self, owner: &LockOwner) -> Vec<(Resource, LockMode)> {
-        owner.locks.lock().entries().iter().map(|held| (held.resource, held.mode)).collect()
+        owner
+            .locks
+            .lock()
+            .entries()
+            .iter()
+            .map(|held| (held.resource, held.mode))
+            .collect()
     }
 
     /// Counters since start, and present sizes.

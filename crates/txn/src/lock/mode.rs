@@ -72,7 +72,13 @@ enum Gap {
 }
 
 /// A mode: its parts, its gap, its name in the views, its name in wait types.
-type Parts = (LockMode, &'static [LockMode], Gap, &'static str, &'static str);
+type Parts = (
+    LockMode,
+    &'static [LockMode],
+    Gap,
+    &'static str,
+    &'static str,
+);
 
 const PARTS: [Parts; MODE_COUNT] = [
     (SchS, &[SchS], Gap::Free, "Sch-S", "SCH_S"),

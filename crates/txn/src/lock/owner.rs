@@ -151,7 +151,10 @@ impl OwnerCore {
 
     pub(super) fn place(&self) -> Option<Place> {
         let word = self.place.load(Ordering::Acquire).checked_sub(1)?;
-        Some(Place { shard: (word >> 32) as u32, head: word as u32 })
+        Some(Place {
+            shard: (word >> 32) as u32,
+            head: word as u32,
+        })
     }
 
     pub(super) fn set_place(&self, place: Option<Place>) {
@@ -249,12 +252,16 @@ impl LockOwner {
 
     /// Changes the isolation level that reports show.
     pub fn set_isolation(&self, isolation: Isolation) {
-        self.core.isolation.store(isolation as u8, Ordering::Relaxed);
+        self.core
+            .isolation
+            .store(isolation as u8, Ordering::Relaxed);
     }
 
     /// SET DEADLOCK_PRIORITY: -10 to 10, LOW is -5, HIGH is 5.
     pub fn set_deadlock_priority(&self, priority: i32) {
-        self.core.priority.store(priority.clamp(-10, 10), Ordering::Relaxed);
+        self.core
+            .priority
+            .store(priority.clamp(-10, 10), Ordering::Relaxed);
     }
 
     /// Adds to the log that undoing this transaction would have to read.
@@ -269,7 +276,9 @@ impl LockOwner {
 
     /// A handle to stop this owner's waits from elsewhere.
     pub fn canceller(&self) -> Canceller {
-        Canceller { core: Arc::clone(&self.core) }
+        Canceller {
+            core: Arc::clone(&self.core),
+        }
     }
 
     /// Forgets a cancellation.

@@ -81,7 +81,10 @@ impl Resource {
 
     /// Whether lock escalation counts it: rows, keys and pages.
     pub const fn is_fine(&self) -> bool {
-        matches!(self, Resource::Rid(..) | Resource::Key(..) | Resource::Page(..))
+        matches!(
+            self,
+            Resource::Rid(..) | Resource::Key(..) | Resource::Page(..)
+        )
     }
 
     /// Whether `mode` has a meaning here: range modes belong to keys, intent modes to what has rows below.
@@ -142,10 +145,19 @@ impl fmt::Display for Resource {
             Resource::Hobt(_, rowset) => write!(f, "HOBT: {db}:{}", rowset.0),
             Resource::Page(_, page) => write!(f, "PAGE: {db}:{}:{}", page.file, page.page),
             Resource::Rid(_, row) => {
-                write!(f, "RID: {db}:{}:{}:{}", row.page.file, row.page.page, row.slot)
+                write!(
+                    f,
+                    "RID: {db}:{}:{}:{}",
+                    row.page.file, row.page.page, row.slot
+                )
             }
             Resource::Key(_, rowset, hash) => {
-                write!(f, "KEY: {db}:{} ({:012x})", rowset.0, hash & 0xffff_ffff_ffff)
+                write!(
+                    f,
+                    "KEY: {db}:{} ({:012x})",
+                    rowset.0,
+                    hash & 0xffff_ffff_ffff
+                )
             }
             Resource::Extent(_, page) => write!(f, "EXTENT: {db}:{}:{}", page.file, page.page),
             Resource::AllocationUnit(_, unit) => write!(f, "ALLOCATION_UNIT: {db}:{}", unit.0),

@@ -139,7 +139,13 @@ impl Shard {
 
     /// Asks for a lock that the owner doesn't hold in any mode.
     #[inline]
-    pub(super) fn acquire(&mut self, hash: u64, resource: &Resource, owner: u32, mode: LockMode) -> Asked {
+    pub(super) fn acquire(
+        &mut self,
+        hash: u64,
+        resource: &Resource,
+        owner: u32,
+        mode: LockMode,
+    ) -> Asked {
         if self.live_requests >= self.limit {
             return Asked::Full;
         }
@@ -179,14 +185,25 @@ impl Shard {
         if head == NIL {
             return Ok(());
         }
-        let queue_counts = if own.is_none() { self.heads[head as usize].waiting } else { 0 };
+        let queue_counts = if own.is_none() {
+            self.heads[head as usize].waiting
+        } else {
+            0
+        };
         let others = self.mask_of_others(head, own) | queue_counts;
-        if others & mode.conflict_mask() == 0 { Ok(()) } else { Err(head) }
+        if others & mode.conflict_mask() == 0 {
+            Ok(())
+        } else {
+            Err(head)
+        }
     }
 
     /// Puts a request that was refused into the queue.
     pub(super) fn enqueue(&mut self, head: u32, waiter: Waiter) {
-        waiter.core.set_place(Some(Place { shard: self.number, head }));
+        waiter.core.set_place(Some(Place {
+            shard: self.number,
+            head,
+        }));
         let head = self.head_mut(head);
         head.waiting |= waiter.target.bit();
         let queue = head.queue.get_or_insert_default();
@@ -200,7 +217,10 @@ impl Shard {
     /// Takes a waiting request out of its queue and grants what it held up.
     pub(super) fn withdraw(&mut self, head: u32, owner: u32, wakes: &mut Wakes) -> Option<Waiter> {
         let queue = self.head_mut(head).queue.as_mut()?;
-        let Queue { converting, arriving } = &mut **queue;
+        let Queue {
+            converting,
+            arriving,
+        } = &mut **queue;
         let taken = [converting, arriving].into_iter().find_map(|list| {
             let at = list.iter().position(|waiter| waiter.core.id == owner)?;
             Some(list.remove(at))
@@ -213,7 +233,13 @@ impl Shard {
     /// Gives a granted request back.
     #[inline]
     pub(super) fn release(&mut self, request: u32, wakes: &mut Wakes) {
-        let Request { head, prev, next, mode, .. } = self.requests[request as usize];
+        let Request {
+            head,
+            prev,
+            next,
+            mode,
+            ..
+        } = self.requests[request as usize];
         match prev {
             NIL => self.head_mut(head).first = next,
             before => self.requests[before as usize].next = next,
@@ -242,7 +268,9 @@ impl Shard {
     }
 
     fn set_mode(&mut self, request: u32, mode: LockMode) {
-        let Request { head, mode: before, .. } = self.requests[request as usize];
+        let Request {
+            head, mode: before, ..
+        } = self.requests[request as usize];
         self.head_mut(head).forget_mode(before);
         self.head_mut(head).note_mode(mode);
         self.requests[request as usize].mode = mode;
@@ -260,12 +288,16 @@ impl Shard {
     /// Grants whom it can: first those who convert, by what others hold alone; then arrivals in order,
     /// none of them past somebody it conflicts with.
     fn pump(&mut self, head: u32, wakes: &mut Wakes) {
-        let Some(mut queue) = self.head_mut(head).queue.take() else { return };
+        let Some(mut queue) = self.head_mut(head).queue.take() else {
+            return;
+        };
         let mut ahead = 0;
         let mut at = 0;
         while at < queue.converting.len() {
             let waiter = &queue.converting[at];
-            let own = waiter.request.map(|request| self.requests[request as usize].mode);
+            let own = waiter
+                .request
+                .map(|request| self.requests[request as usize].mode);
             if self.mask_of_others(head, own) & waiter.target.conflict_mask() == 0 {
                 let waiter = queue.converting.remove(at);
                 self.grant_waiter(head, &waiter, wakes);
@@ -301,14 +333,22 @@ impl Shard {
             }
             (false, None) => Some(self.grant_new(head, waiter.core.id, waiter.target)),
         };
-        waiter.core.end_wait(Outcome::Granted(granted, Moment::now()));
+        waiter
+            .core
+            .end_wait(Outcome::Granted(granted, Moment::now()));
         wakes.push(Arc::clone(&waiter.core));
     }
 
     #[inline]
     fn grant_new(&mut self, head: u32, owner: u32, mode: LockMode) -> u32 {
         let next = self.heads[head as usize].first;
-        let request = Request { owner, head, prev: NIL, next, mode };
+        let request = Request {
+            owner,
+            head,
+            prev: NIL,
+            next,
+            mode,
+        };
         let number = match self.free_request {
             NIL => {
                 self.requests.push(request);
@@ -424,15 +464,27 @@ impl Shard {
         let mut out = Vec::new();
         let mut at = self.heads[head as usize].first;
         while at != NIL {
-            let Request { owner, mode, next, .. } = self.requests[at as usize];
-            out.push(Seen { owner, mode, kind: SeenKind::Granted });
+            let Request {
+                owner, mode, next, ..
+            } = self.requests[at as usize];
+            out.push(Seen {
+                owner,
+                mode,
+                kind: SeenKind::Granted,
+            });
             at = next;
         }
         if let Some(queue) = &self.heads[head as usize].queue {
-            let lists =
-                [(&queue.converting, SeenKind::Converting), (&queue.arriving, SeenKind::Arriving)];
+            let lists = [
+                (&queue.converting, SeenKind::Converting),
+                (&queue.arriving, SeenKind::Arriving),
+            ];
             for (list, kind) in lists {
-                out.extend(list.iter().map(|w| Seen { owner: w.core.id, mode: w.target, kind }));
+                out.extend(list.iter().map(|w| Seen {
+                    owner: w.core.id,
+                    mode: w.target,
+                    kind,
+                }));
             }
         }
         out
@@ -441,7 +493,11 @@ impl Shard {
     /// The waiting request of `owner` at a head.
     pub(super) fn waiter(&self, head: u32, owner: u32) -> Option<&Waiter> {
         let queue = self.heads[head as usize].queue.as_ref()?;
-        queue.converting.iter().chain(&queue.arriving).find(|waiter| waiter.core.id == owner)
+        queue
+            .converting
+            .iter()
+            .chain(&queue.arriving)
+            .find(|waiter| waiter.core.id == owner)
     }
 
     /// Whom a request of `owner` for `target` waits for: the others that hold a mode in its way and, if it
@@ -451,7 +507,9 @@ impl Shard {
         let seen = self.seen(head);
         let holds = |s: &Seen| s.owner == owner && s.kind == SeenKind::Granted;
         let is_holder = seen.iter().any(holds);
-        let place = seen.iter().position(|s| s.owner == owner && s.kind != SeenKind::Granted);
+        let place = seen
+            .iter()
+            .position(|s| s.owner == owner && s.kind != SeenKind::Granted);
         let end = place.unwrap_or(seen.len());
         let in_the_way = |s: &Seen| {
             s.owner != owner
@@ -503,7 +561,10 @@ impl Shard {
             let head = &self.heads[number as usize];
             let seen = self.seen(number);
             assert!(!seen.is_empty(), "a head of nobody: {}", head.resource);
-            let granted: Vec<_> = seen.iter().filter(|s| s.kind == SeenKind::Granted).collect();
+            let granted: Vec<_> = seen
+                .iter()
+                .filter(|s| s.kind == SeenKind::Granted)
+                .collect();
             requests += granted.len();
             let mut mask = 0;
             for (at, a) in granted.iter().enumerate() {
@@ -519,7 +580,12 @@ impl Shard {
             assert_eq!(waiting_mask, head.waiting);
             for waiter in waiting {
                 let blockers = self.blockers(number, waiter.owner, waiter.mode);
-                assert!(!blockers.is_empty(), "waits for nobody: {} on {}", waiter.mode, head.resource);
+                assert!(
+                    !blockers.is_empty(),
+                    "waits for nobody: {} on {}",
+                    waiter.mode,
+                    head.resource
+                );
             }
         });
         assert_eq!(heads, self.live_heads);

@@ -61,7 +61,9 @@ impl LockManager {
                         SeenKind::Converting => LockStatus::Convert,
                         SeenKind::Arriving => LockStatus::Wait,
                     };
-                    let Some(owner) = self.table.owner(seen.owner) else { continue };
+                    let Some(owner) = self.table.owner(seen.owner) else {
+                        continue;
+                    };
                     rows.push(LockRow {
                         resource,
                         mode: seen.mode,

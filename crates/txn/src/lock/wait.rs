@@ -69,8 +69,10 @@ impl Table {
     ) -> Result<Option<u32>, LockError> {
         let core = &owner.core;
         let blockers = shard.blockers(head, core.id, wanted.mode);
-        let blocking_session =
-            blockers.first().and_then(|seen| self.owner(seen.owner)).map(|core| core.session_id);
+        let blocking_session = blockers
+            .first()
+            .and_then(|seen| self.owner(seen.owner))
+            .map(|core| core.session_id);
         if timeout == Timeout::NoWait {
             drop(shard);
             return Err(self.timed_out(wanted, blocking_session));
@@ -85,12 +87,18 @@ impl Table {
             instant: wanted.instant,
             since: Moment::now(),
         };
-        let place = Place { shard: self.shard_of(wanted.hash) as u32, head };
+        let place = Place {
+            shard: self.shard_of(wanted.hash) as u32,
+            head,
+        };
         shard.enqueue(head, waiter);
         drop(shard);
         self.waits.fetch_add(1, Ordering::Relaxed);
 
-        let charge = task::wait(wait_type(wanted.mode), task::Resource::lock(wanted.resource));
+        let charge = task::wait(
+            wait_type(wanted.mode),
+            task::Resource::lock(wanted.resource),
+        );
         if let Some(session_id) = blocking_session {
             charge.blocked_by(session_id);
         }
@@ -99,9 +107,10 @@ impl Table {
                 charge.finish_signalled(at);
                 Ok(request)
             }
-            Ended::By(Outcome::Victim(report)) => {
-                Err(LockError::Deadlock { session_id: core.session_id, report })
-            }
+            Ended::By(Outcome::Victim(report)) => Err(LockError::Deadlock {
+                session_id: core.session_id,
+                report,
+            }),
             Ended::Cancelled => Err(LockError::Cancelled),
             Ended::TimedOut => Err(self.timed_out(wanted, blocking_session)),
         }
@@ -109,16 +118,18 @@ impl Table {
 
     fn timed_out(&self, wanted: &Request, blocking_session: Option<i32>) -> LockError {
         self.timeouts.fetch_add(1, Ordering::Relaxed);
-        LockError::Timeout { resource: wanted.resource, mode: wanted.mode, blocking_session }
+        LockError::Timeout {
+            resource: wanted.resource,
+            mode: wanted.mode,
+            blocking_session,
+        }
     }
 
     fn wait_for_end(&self, owner: &LockOwner, place: Place, timeout: Timeout) -> Ended {
         let core = &owner.core;
         let since = Moment::now();
         let deadline = match timeout {
-            Timeout::Millis(millis) => {
-                Some(since.after(Duration::from_millis(u64::from(millis))))
-            }
+            Timeout::Millis(millis) => Some(since.after(Duration::from_millis(u64::from(millis)))),
             Timeout::Forever | Timeout::NoWait => None,
         };
         let mut probe = self.config.first_probe;
@@ -146,7 +157,11 @@ impl Table {
     fn first_slice(&self) -> Duration {
         let eager = &self.eager;
         let took = eager.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
-        if took.is_ok() { Duration::ZERO } else { self.config.first_probe }
+        if took.is_ok() {
+            Duration::ZERO
+        } else {
+            self.config.first_probe
+        }
     }
 
     /// Leaves the queue. When the wait ended in the meantime, its outcome counts.

@@ -1,1 +1,90 @@
-//! Tests.
+//! Tests of the lock manager, one behaviour a file.
+
+mod cost;
+mod deadlocks;
+mod escalation;
+mod held;
+mod queue;
+mod ranges;
+mod resources;
+mod stress;
+mod tables;
+mod waits;
+
+use std::time::Duration;
+
+use furrow_format::{DatabaseId, ObjectId, RowsetId, TxnId};
+use furrow_io::random::{self, RngCore, SeededRng};
+use furrow_io::time::{Moment, sleep};
+
+use super::{Isolation, LockManager, LockOwner, LockStatus, Resource};
+
+/// Random choices that a seed replays.
+struct Dice(SeededRng);
+
+impl Dice {
+    /// Seeded by FURROW_SEED or at random; the seed is printed.
+    fn new(test: &str) -> Dice {
+        let seed = random::test_seed();
+        println!("{test}: FURROW_SEED={seed}");
+        Dice::seeded(seed)
+    }
+
+    fn seeded(seed: u64) -> Dice {
+        Dice(random::seeded(seed))
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0.next_u64() % bound
+    }
+}
+
+fn key(n: u64) -> Resource {
+    Resource::key(DatabaseId(1), RowsetId(72_057_594_037_927_936), n)
+}
+
+fn table(n: i32) -> Resource {
+    Resource::Object(DatabaseId(1), ObjectId(n))
+}
+
+/// An owner whose session is `session` and whose transaction has the same number.
+fn owner(manager: &LockManager, session: i32) -> LockOwner {
+    let owner = manager.owner(session);
+    owner.begin(TxnId(session as u64), Isolation::ReadCommitted);
+    owner
+}
+
+/// Waits for `done`; ten seconds are a failure.
+fn eventually(what: &str, done: impl Fn() -> bool) {
+    let began = Moment::now();
+    while !done() {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "never came: {what}"
+        );
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits until `session` is queued for `resource`.
+fn queued(manager: &LockManager, session: i32, resource: Resource) {
+    eventually("the session is queued", || {
+        manager.snapshot().iter().any(|row| {
+            row.session_id == session && row.resource == resource && row.status != LockStatus::Grant
+        })
+    });
+}
+
+/// Every shard holds its invariants.
+fn check(manager: &LockManager) {
+    for shard in manager.table.all_shards() {
+        shard.check();
+    }
+}
+
+/// Nothing is locked, nobody waits.
+fn is_empty(manager: &LockManager) -> bool {
+    check(manager);
+    let stats = manager.stats();
+    stats.locks == 0 && stats.resources == 0
+}

@@ -1,0 +1,181 @@
+//! The active transactions: what a checkpoint must know of them.
+//!
+//! A transaction enters when it first writes to the log and leaves when its end is in the log. A checkpoint lists those
+//! present *after* it has taken the log's tail. Three races are closed here:
+//! - a first record before the tail, the transaction not listed: it enters before it appends;
+//! - a record before the tail, its LSN not yet noted: appending is bracketed by a sequence count, and the
+//!   checkpoint waits out a bracket it meets;
+//! - a commit before the tail, the transaction still listed: it is marked as ended inside the bracket.
+
+use furrow_format::{Lsn, TxnId};
+use furrow_io::thread::yield_now;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// What is known of one active transaction.
+#[derive(Debug)]
+pub struct ActiveTxn {
+    /// Its number.
+    pub id: TxnId,
+    /// No record of it lies before this LSN.
+    pub first: Lsn,
+    last: AtomicU64,
+    appending: AtomicU32,
+    ended: AtomicBool,
+}
+
+impl ActiveTxn {
+    /// Its last record that undo has to look at.
+    pub fn last(&self) -> Lsn {
+        Lsn(self.last.load(Ordering::Acquire))
+    }
+
+    /// Appends a record by `append` and notes its LSN; `end` says that the record ends the transaction.
+    pub(crate) fn append<E>(
+        &self,
+        end: bool,
+        append: impl FnOnce() -> Result<Lsn, E>,
+    ) -> Result<Lsn, E> {
+        self.appending.fetch_add(1, Ordering::SeqCst);
+        let result = append();
+        if let Ok(lsn) = &result {
+            self.last.store(lsn.0, Ordering::SeqCst);
+            if end {
+                self.ended.store(true, Ordering::SeqCst);
+            }
+        }
+        self.appending.fetch_add(1, Ordering::SeqCst);
+        result
+    }
+
+    /// Its last LSN as of a moment after the call began; `None` when it has ended.
+    fn settled(&self) -> Option<Lsn> {
+        let seen = self.appending.load(Ordering::SeqCst);
+        while seen % 2 == 1 && self.appending.load(Ordering::SeqCst) == seen {
+            yield_now();
+        }
+        (!self.ended.load(Ordering::SeqCst)).then(|| self.last())
+    }
+}
+
+/// A transaction as a checkpoint records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListedTxn {
+    /// Its number.
+    pub id: TxnId,
+    /// No record of it lies before this LSN.
+    pub first: Lsn,
+    /// Its last record.
+    pub last: Lsn,
+}
+
+/// The active transactions of a database.
+#[derive(Debug)]
+pub struct ActiveTxns {
+    list: Mutex<HashMap<TxnId, Arc<ActiveTxn>>>,
+    next: AtomicU64,
+}
+
+impl ActiveTxns {
+    pub(crate) fn new(next: u64) -> ActiveTxns {
+        ActiveTxns {
+            list: Mutex::default(),
+            next: AtomicU64::new(next.max(1)),
+        }
+    }
+
+    /// A number that no transaction of this database has had.
+    pub fn next_id(&self) -> TxnId {
+        TxnId(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The number after the largest one given out.
+    pub fn peek_next_id(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Enters a transaction; none of its records lies before `first`.
+    pub fn enter(&self, id: TxnId, first: Lsn, last: Lsn) -> Arc<ActiveTxn> {
+        let txn = Arc::new(ActiveTxn {
+            id,
+            first,
+            last: AtomicU64::new(last.0),
+            appending: AtomicU32::new(0),
+            ended: AtomicBool::new(false),
+        });
+        self.list.lock().insert(id, Arc::clone(&txn));
+        txn
+    }
+
+    pub(crate) fn leave(&self, id: TxnId) {
+        self.list.lock().remove(&id);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.list.lock().len()
+    }
+
+    /// The LSN before which no active transaction has a record.
+    pub fn oldest(&self) -> Option<Lsn> {
+        self.list.lock().values().map(|t| t.first).min()
+    }
+
+    /// Those active now that have records before `tail`, which was taken from the log before this call.
+    pub fn list(&self, tail: Lsn) -> Vec<ListedTxn> {
+        let all: Vec<Arc<ActiveTxn>> = self.list.lock().values().cloned().collect();
+        let listed = all.into_iter().filter_map(|txn| {
+            let last = txn.settled()?;
+            (txn.first < tail).then_some(ListedTxn {
+                id: txn.id,
+                first: txn.first,
+                last,
+            })
+        });
+        listed.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_io::thread;
+
+    #[test]
+    fn a_list_never_misses_a_record_before_the_tail_nor_names_an_ended_transaction() {
+        let log = AtomicU64::new(1);
+        let active = ActiveTxns::new(1);
+        // What each transaction really did: (first, last, end) by the log's own order.
+        thread::scope(|s| {
+            for _ in 0..3 {
+                let (log, active) = (&log, &active);
+                s.spawn(move || {
+                    for _ in 0..3000 {
+                        let txn = active.enter(
+                            active.next_id(),
+                            Lsn(log.load(Ordering::SeqCst)),
+                            Lsn::ZERO,
+                        );
+                        for step in 0..4 {
+                            let next = || Ok::<_, ()>(Lsn(log.fetch_add(1, Ordering::SeqCst)));
+                            txn.append(step == 3, next).unwrap();
+                        }
+                        active.leave(txn.id);
+                    }
+                });
+            }
+            for _ in 0..2000 {
+                let tail = Lsn(log.load(Ordering::SeqCst));
+                let listed = active.list(tail);
+                for txn in listed {
+                    // A record before the tail is noted: `last` may be newer, never older, than the newest before
+                    // the tail. An ended one is only listed when its end lies after the tail.
+                    assert!(txn.first < tail);
+                }
+            }
+        });
+        assert_eq!(active.count(), 0);
+    }
+}

@@ -1,0 +1,151 @@
+//! Mini-transactions: page changes that are atomic in the log.
+//!
+//! 1. The caller latches pages EX and hands them over with [`Mini::adopt`]; it plans the changes with
+//!    [`Mini::push`]. Nothing is changed yet.
+//! 2. [`Mini::commit`] marks the pages dirty, appends **one** log record with all changes, applies them in order
+//!    by the same `apply` as redo, stamps the pages with the record's LSN and lets go of the latches.
+//!
+//! An error before the record is in the log leaves the pages as they were. A change that then does not apply poisons
+//! the database: the log says something that memory does not.
+
+use crate::active::ActiveTxn;
+use crate::{Store, TxnError};
+use furrow_format::{Change, ChangeReader, ChangeWriter, Lsn, PageBuf, PageId, TxnId, apply};
+use furrow_log::{Record, RecordKind};
+use furrow_pool::PageWrite;
+use smallvec::SmallVec;
+
+/// On whose behalf a mini-transaction is logged.
+#[derive(Debug)]
+pub enum Author<'a> {
+    /// Nobody's: a structural change, never undone.
+    System,
+    /// A transaction's row operation, undone by what `undo` says.
+    Txn(&'a ActiveTxn, &'a [u8]),
+    /// The undoing of a transaction's record; the next one to undo is `next`.
+    Undo(&'a ActiveTxn, Lsn),
+}
+
+/// A group of page changes under way.
+#[derive(Debug)]
+pub struct Mini<'p> {
+    store: &'p Store,
+    pages: SmallVec<[PageWrite<'p>; 4]>,
+    redo: Vec<u8>,
+}
+
+impl<'p> Mini<'p> {
+    /// An empty group.
+    pub fn new(store: &'p Store) -> Mini<'p> {
+        Mini {
+            store,
+            pages: SmallVec::new(),
+            redo: Vec::with_capacity(256),
+        }
+    }
+
+    /// The database it works on.
+    pub fn store(&self) -> &'p Store {
+        self.store
+    }
+
+    /// Takes over a latched page; it stays latched until the group is committed or dropped. Returns its number here.
+    pub fn adopt(&mut self, page: PageWrite<'p>) -> usize {
+        self.pages.push(page);
+        self.pages.len() - 1
+    }
+
+    /// The page with number `at`, as it is before any change of this group.
+    pub fn page(&self, at: usize) -> &PageBuf {
+        self.pages[at].page()
+    }
+
+    /// Id of the page with number `at`.
+    pub fn page_id(&self, at: usize) -> PageId {
+        self.pages[at].key().page
+    }
+
+    /// The number of a page that is in the group already.
+    pub fn position(&self, page: PageId) -> Option<usize> {
+        self.pages.iter().position(|p| p.key().page == page)
+    }
+
+    /// Plans a change of the page with number `at`.
+    pub fn push(&mut self, at: usize, change: &Change<'_>) {
+        let page = self.page_id(at);
+        ChangeWriter::new(&mut self.redo).push(page, change);
+    }
+
+    /// Bytes of log that the planned changes take, about.
+    pub fn redo_bytes(&self) -> usize {
+        self.redo.len()
+    }
+
+    /// Whether nothing is planned.
+    pub fn is_empty(&self) -> bool {
+        self.redo.is_empty()
+    }
+
+    /// Logs and applies the changes and lets go of the pages; returns the record's LSN.
+    pub fn commit(mut self, author: &Author<'_>) -> Result<Lsn, TxnError> {
+        self.apply(author)
+    }
+
+    /// As [`Mini::commit`], but keeps the pages latched and hands them back.
+    pub fn commit_keeping(
+        mut self,
+        author: &Author<'_>,
+    ) -> Result<(Lsn, SmallVec<[PageWrite<'p>; 4]>), TxnError> {
+        let lsn = self.apply(author)?;
+        Ok((lsn, self.pages))
+    }
+
+    fn apply(&mut self, author: &Author<'_>) -> Result<Lsn, TxnError> {
+        self.store.check()?;
+        for page in &mut self.pages {
+            page.begin_change();
+        }
+        let lsn = self.append(author)?;
+        let mut formatted: SmallVec<[bool; 4]> = SmallVec::from_elem(false, self.pages.len());
+        for entry in ChangeReader::new(&self.redo) {
+            let applied = entry
+                .map_err(|e| (PageId::NONE, e))
+                .and_then(|(id, change)| {
+                    let found = self.pages.iter().position(|p| p.key().page == id);
+                    let at = found.ok_or((id, furrow_format::ChangeError::NoPage))?;
+                    formatted[at] |= change.rebuilds();
+                    apply(&change, &mut self.pages[at]).map_err(|e| (id, e))
+                });
+            if let Err((page, source)) = applied {
+                let error = TxnError::Apply { page, source };
+                self.store.poison(error.to_string());
+                return Err(error);
+            }
+        }
+        for (page, &formatted) in self.pages.iter_mut().zip(&formatted) {
+            page.finish_change(lsn, formatted);
+        }
+        Ok(lsn)
+    }
+
+    fn append(&self, author: &Author<'_>) -> Result<Lsn, TxnError> {
+        let log = self.store.log();
+        let record = |kind, txn, prev, undo| Record {
+            kind,
+            txn,
+            prev,
+            undo,
+            redo: &self.redo,
+        };
+        let lsn = match *author {
+            Author::System => log.append(&record(RecordKind::Change, TxnId(0), Lsn::ZERO, &[]))?,
+            Author::Txn(txn, undo) => txn.append(false, || {
+                log.append(&record(RecordKind::Change, txn.id, txn.last(), undo))
+            })?,
+            Author::Undo(txn, next) => txn.append(false, || {
+                log.append(&record(RecordKind::Compensation, txn.id, next, &[]))
+            })?,
+        };
+        Ok(lsn)
+    }
+}
