@@ -54,39 +54,70 @@ impl<'a> RecordBuilder<'a> {
     /// Appends the record to `out`; gives its length, or `None` (with `out` unchanged) where offsets of 15 bits
     /// do not reach its end.
     pub fn build(&self, out: &mut Vec<u8>) -> Option<usize> {
+        let start = out.len();
+        put_header(self.kind, self.fixed.len(), out);
+        out.extend_from_slice(self.fixed);
+        let tail = Tail {
+            columns: self.columns,
+            null_bitmap: self.null_bitmap,
+            vars: self.vars.iter().copied(),
+            forwarded_from: self.forwarded_from,
+            version_tag: self.version_tag,
+        };
+        tail.put(start, out)
+    }
+}
+
+/// Appends a record's header, for `fixed_len` bytes of fixed columns to follow.
+pub(crate) fn put_header(kind: RecordKind, fixed_len: usize, out: &mut Vec<u8>) {
+    out.push(Status::new(kind, 0).0);
+    if !matches!(kind, RecordKind::Index | RecordKind::GhostIndex) {
+        out.push(0);
+        let fixed_end = u16::try_from(fixed_len + super::DATA_HEADER_SIZE).unwrap_or(u16::MAX);
+        out.extend_from_slice(&fixed_end.to_le_bytes());
+    }
+}
+
+/// What follows the fixed columns.
+pub(crate) struct Tail<'a, V> {
+    pub(crate) columns: u16,
+    pub(crate) null_bitmap: &'a [u8],
+    pub(crate) vars: V,
+    pub(crate) forwarded_from: Option<RowId>,
+    pub(crate) version_tag: Option<[u8; VERSION_TAG_SIZE]>,
+}
+
+impl<'a, V> Tail<'_, V>
+where
+    V: ExactSizeIterator<Item = VarColumn<'a>> + DoubleEndedIterator + Clone,
+{
+    /// Completes the record whose header and fixed columns `out` has from `start` on. Gives the record's length, or
+    /// `None` with the record removed where it is too long.
+    pub(crate) fn put(self, start: usize, out: &mut Vec<u8>) -> Option<usize> {
         let kept = self
             .vars
-            .iter()
+            .clone()
             .rposition(|var| !var.bytes.is_empty() || var.complex);
-        let vars = self
-            .vars
-            .get(..kept.map_or(0, |last| last + 1))
-            .unwrap_or_default();
-        let var_count = vars.len() + usize::from(self.forwarded_from.is_some());
-        let start = out.len();
-        let mut status = Status::new(self.kind, 0);
+        let kept = kept.map_or(0, |last| last + 1);
+        let has_vars = kept > 0 || self.forwarded_from.is_some();
+        let mut parts = 0;
         for (present, part) in [
             (self.columns > 0, Status::NULL_BITMAP),
-            (var_count > 0, Status::VARIABLE),
+            (has_vars, Status::VARIABLE),
             (self.version_tag.is_some(), Status::VERSION_TAG),
         ] {
-            status.0 |= if present { part } else { 0 };
+            parts |= if present { part } else { 0 };
         }
-        out.push(status.0);
-        if !matches!(self.kind, RecordKind::Index | RecordKind::GhostIndex) {
-            out.push(0);
-            let fixed_end = u16::try_from(self.fixed.len() + super::DATA_HEADER_SIZE);
-            out.extend_from_slice(&fixed_end.unwrap_or(u16::MAX).to_le_bytes());
+        if let Some(status) = out.get_mut(start) {
+            *status |= parts;
         }
-        out.extend_from_slice(self.fixed);
         if self.columns > 0 {
             out.extend_from_slice(&self.columns.to_le_bytes());
-            let bytes = usize::from(self.columns).div_ceil(8);
             let given = self.null_bitmap.iter().copied().chain(std::iter::repeat(0));
-            out.extend(given.take(bytes));
+            out.extend(given.take(usize::from(self.columns).div_ceil(8)));
         }
-        if var_count > 0 {
-            self.put_vars(vars, var_count, start, out);
+        if has_vars {
+            self.put_vars(kept, start, out);
         }
         if let Some(tag) = &self.version_tag {
             out.extend_from_slice(tag);
@@ -99,10 +130,11 @@ impl<'a> RecordBuilder<'a> {
         Some(len)
     }
 
-    fn put_vars(&self, vars: &[VarColumn<'_>], count: usize, start: usize, out: &mut Vec<u8>) {
+    fn put_vars(&self, kept: usize, start: usize, out: &mut Vec<u8>) {
+        let count = kept + usize::from(self.forwarded_from.is_some());
         out.extend_from_slice(&(count as u16).to_le_bytes());
         let mut end = out.len() - start + 2 * count;
-        for var in vars {
+        for var in self.vars.clone().take(kept) {
             end += var.bytes.len();
             let flag = if var.complex { COMPLEX } else { 0 };
             out.extend_from_slice(&(end as u16 | flag).to_le_bytes());
@@ -111,7 +143,7 @@ impl<'a> RecordBuilder<'a> {
             end += BACK_POINTER_SIZE;
             out.extend_from_slice(&(end as u16 | COMPLEX).to_le_bytes());
         }
-        for var in vars {
+        for var in self.vars.clone().take(kept) {
             out.extend_from_slice(var.bytes);
         }
         if let Some(stub) = self.forwarded_from {

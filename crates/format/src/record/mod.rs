@@ -27,6 +27,7 @@ use crate::PageType;
 use crate::bytes::u16_at;
 
 pub use build::{RecordBuilder, VarColumn, forwarding_stub};
+pub(crate) use build::{Tail, put_header};
 pub use status::{RecordKind, Status};
 pub use view::Record;
 
