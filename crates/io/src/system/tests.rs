@@ -1,1 +1,158 @@
+use super::file::SystemFile;
+use super::lanes::{Lane, Lanes};
+use super::*;
+use crate::{AlignedBuf, Fill, WriteRun};
+use std::io::IoSlice;
 
+/// A file on the device that is always full and can't be synced.
+#[cfg(target_os = "linux")]
+fn full_device(access: Access) -> SystemFile {
+    let path = Path::new("/dev/full");
+    let fd = rustix::fs::open(path, OFlags::RDWR, Mode::empty()).unwrap();
+    let lanes = Lanes::open(fd, path, true, false).unwrap();
+    SystemFile::new(path, lanes, Engine::Plain, access, true)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_real_failed_sync_poisons_the_file_for_good() {
+    let file = full_device(Access::Data);
+    let first = file.sync().unwrap_err();
+    assert!(matches!(first.kind, IoErrorKind::Os(..)), "{first}");
+    for outcome in [
+        file.sync(),
+        file.write_at(0, &[1; 8]),
+        file.resize(0, Fill::Allocate),
+    ] {
+        assert_eq!(outcome.unwrap_err().kind, IoErrorKind::Poisoned);
+    }
+    file.read_at(0, &mut [1; 8]).unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_device_is_no_space_and_poisons_only_durable_writes() {
+    for access in [Access::Data, Access::Log] {
+        let file = full_device(access);
+        assert_eq!(
+            file.write_at(0, &[1; 8]).unwrap_err().kind,
+            IoErrorKind::NoSpace
+        );
+        assert_eq!(
+            file.write_at(0, &[1; 8]).unwrap_err().kind,
+            IoErrorKind::NoSpace
+        );
+        assert_eq!(
+            file.write_durable_at(0, &[1; 8]).unwrap_err().kind,
+            IoErrorKind::NoSpace
+        );
+        assert_eq!(
+            file.write_at(0, &[1; 8]).unwrap_err().kind,
+            IoErrorKind::Poisoned
+        );
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn transfers_take_the_lane_that_their_alignment_allows() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let path = dir.path().join("f");
+    let flags = OFlags::RDWR | OFlags::CREATE;
+    let fd = rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600)).unwrap();
+    let lanes = Lanes::open(fd, &path, true, true).unwrap();
+    if !lanes.is_direct() {
+        println!("skipped: no direct I/O here");
+        return;
+    }
+    let buf = AlignedBuf::new(16_384);
+    let lane = |offset, bufs: &[&[u8]]| lanes.choose(offset, bufs.iter().copied());
+    assert_eq!(lane(8192, &[&buf[..8192], &buf[8192..]]), Lane::Direct);
+    assert_eq!(lane(8192, &[&buf[8..8200]]), Lane::Bounce);
+    assert_eq!(lane(8192, &[&buf[..100], &buf[100..8192]]), Lane::Bounce);
+    assert_eq!(lane(8192, &[&buf[..100]]), Lane::Cached);
+    assert_eq!(lane(8200, &[&buf[..8192]]), Lane::Cached);
+}
+
+#[test]
+fn a_batch_that_fails_in_the_middle_says_which_run() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let volume = SystemVolume::new();
+    let file = volume
+        .open(&dir.path().join("f"), Open::Create, Access::Data)
+        .unwrap();
+    file.resize(16_384, Fill::Zero).unwrap();
+    let mut bufs = [
+        AlignedBuf::new(8192),
+        AlignedBuf::new(8192),
+        AlignedBuf::new(8192),
+    ];
+    let mut slices = bufs.each_mut().map(|buf| [std::io::IoSliceMut::new(buf)]);
+    let mut runs: Vec<_> = slices
+        .iter_mut()
+        .zip([8192, 12_288, 0])
+        .map(|(bufs, offset)| crate::ReadRun { offset, bufs })
+        .collect();
+    let error = file.read(&mut runs).unwrap_err();
+    assert_eq!(
+        (error.op, error.offset, error.kind),
+        (IoOp::Read, 12_288, IoErrorKind::PastEnd)
+    );
+}
+
+#[test]
+fn a_directory_is_not_a_file_and_a_missing_one_is_named() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let volume = SystemVolume::new();
+    assert!(
+        volume
+            .open(dir.path(), Open::ReadOnly, Access::Data)
+            .is_err()
+    );
+    let missing = dir.path().join("none/f");
+    let error = volume
+        .open(&missing, Open::Create, Access::Data)
+        .unwrap_err();
+    assert_eq!((error.kind, error.path), (IoErrorKind::NotFound, missing));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn zeros_are_really_written_and_allocation_is_not() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let volume = SystemVolume::new();
+    for fill in [Fill::Zero, Fill::Allocate] {
+        let path = dir.path().join(format!("{fill:?}"));
+        let file = volume.open(&path, Open::Create, Access::Log).unwrap();
+        let before = crate::process::device_bytes().unwrap().write_bytes;
+        file.resize(9 << 20, fill).unwrap();
+        let written = crate::process::device_bytes().unwrap().write_bytes - before;
+        let blocks = std::fs::metadata(&path).unwrap().blocks() * 512;
+        assert!(blocks >= 9 << 20, "space is taken at once: {blocks}");
+        if fill == Fill::Zero {
+            assert!(written >= 9 << 20, "{fill:?}: {written}");
+        }
+    }
+}
+
+#[test]
+fn an_environment_that_forces_the_plain_engine_still_batches() {
+    let options = SystemOptions {
+        engine: Engine::Plain,
+        direct: true,
+    };
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let volume = SystemVolume::with_options(options);
+    let file = volume
+        .open(&dir.path().join("f"), Open::Create, Access::Data)
+        .unwrap();
+    let buf = AlignedBuf::copy_of(&[7; 8192]);
+    let bufs = [IoSlice::new(&buf)];
+    let runs = [0, 3, 1].map(|page| WriteRun {
+        offset: page * 8192,
+        bufs: &bufs,
+    });
+    file.write(&runs).unwrap();
+    assert_eq!(file.len_bytes().unwrap(), 4 * 8192);
+}
