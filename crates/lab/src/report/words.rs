@@ -57,7 +57,7 @@ pub(crate) fn round_percent(fraction: f64) -> String {
     format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A ratio as a signed change: `-5.1%`, `+3.0%`, `0.0%`. ASCII minus.
+/// A ratio as a signed change: `-5.1%`, `+3.0%`, `0.0%`, with a real minus sign.
 pub(crate) fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let text = if percent.abs() >= 99.95 {
@@ -67,7 +67,7 @@ pub(crate) fn change(ratio: f64) -> String {
     };
     let sign = match percent {
         _ if text == "0.0" => "",
-        p if p < 0.0 => "-",
+        p if p < 0.0 => "\u{2212}",
         _ => "+",
     };
     format!("{sign}{text}%")
@@ -183,10 +183,10 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(figure(value), text, "{value}");
         }
-        assert_eq!(change(0.949), "-5.1%");
+        assert_eq!(change(0.949), "\u{2212}5.1%");
         assert_eq!(change(1.0001), "0.0%");
         assert_eq!(change(2.5), "+150%");
-        assert_eq!(change_range(0.937, 0.961), "-6.3 to -3.9%");
+        assert_eq!(change_range(0.937, 0.961), "\u{2212}6.3 to \u{2212}3.9%");
         assert_eq!(round_percent(0.02), "2%");
         assert_eq!(round_percent(0.025), "2.5%");
         assert_eq!(bytes(1 << 30), "1.00 GB");

@@ -191,7 +191,7 @@ fn titles_state_the_finding() {
         "4 files: 5.1% faster than 1 (3.9 to 6.3); 8 is not better by more than 2%",
         "4 data files is the fewest that is as good as the best, within 2%",
         "Proportional fill kept the files even",
-        "log device, synced writes is nearly used up",
+        "Nearly used up: log device, synced writes",
         "The same direction as published in 2 of 3 statements",
     ] {
         assert!(page.contains(sentence), "{sentence}");

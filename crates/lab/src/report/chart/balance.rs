@@ -42,9 +42,12 @@ fn finding(results: &Results, balances: &[Balance]) -> String {
     match worst {
         None => "No level has more than one data file to balance".to_owned(),
         Some((_, spread)) if spread <= EVEN => {
-            let within = figure((spread - 1.0).max(0.0) * 100.0);
+            let within = match (spread - 1.0) * 100.0 {
+                p if p < 0.1 => "less than 0.1%".to_owned(),
+                p => format!("{p:.1}%"),
+            };
             format!(
-                "Proportional fill kept the files even: most and least written differ by {within}%"
+                "Proportional fill kept the files even: most and least written differ by {within}"
             )
         }
         Some((balance, spread)) => format!(
@@ -98,7 +101,7 @@ fn draw(balances: &[Balance], size: Size) -> Svg {
                 &tip(file),
             );
             let text = figure_short(file.mb_per_s);
-            if cell > 8.0 * to_f64(text.len() as u64) {
+            if cell > 8.0 * to_f64(text.len() as u64) + 4.0 {
                 let (x, y) = (x + cell / 2.0, y + row / 2.0 + 4.0);
                 svg.text("cell-text", Anchor::Middle, x, y, &text);
             }

@@ -45,12 +45,9 @@ fn chart(results: &Results, measured: &[(&Ceiling, f64)]) -> Markup {
     let finding = tightest.map_or(String::new(), |(ceiling, share)| {
         let used = percent(*share);
         match *share {
-            s if s > 0.85 => format!(
-                "{} is nearly used up: {used} of what it can do",
-                ceiling.name
-            ),
+            s if s > 0.85 => format!("Nearly used up: {}, {used} of what it can do", ceiling.name),
             _ => format!(
-                "Nothing measured is used up: {} comes closest with {used}",
+                "Nothing measured is used up; closest is {} with {used}",
                 ceiling.name
             ),
         }

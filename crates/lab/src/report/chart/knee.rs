@@ -8,6 +8,12 @@ use crate::results::{Better, Interval, LevelResult, Results, Run, Verdict};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
+/// Inside a level's slot the mean stands left and the dots right, so that neither hides the other; parts of the
+/// slot's width, from its middle.
+const MEAN_AT: f64 = -0.2;
+const DOTS_FROM: f64 = 0.0;
+const DOTS_TO: f64 = 0.36;
+
 /// What the vertical axis shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
@@ -251,7 +257,7 @@ fn draw(results: &Results, size: Size, view: View) -> Svg {
     draw_knee(&mut svg, results, size, plot, &xs);
     let width = slot(&xs, 110.0);
     if absolute {
-        draw_fit(&mut svg, results, &y, &xs);
+        draw_fit(&mut svg, results, &y, &xs, width * MEAN_AT);
     }
     for (level, x) in results.levels.iter().zip(&xs) {
         draw_level(&mut svg, results, level, view, (*x, width), &y, plot);
@@ -356,13 +362,13 @@ fn draw_knee(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
     svg.text("knee-label", Anchor::Middle, x, plot.top - 12.0, &text);
 }
 
-fn draw_fit(svg: &mut Svg, results: &Results, y: &Scale, xs: &[f64]) {
+fn draw_fit(svg: &mut Svg, results: &Results, y: &Scale, xs: &[f64], shift: f64) {
     let Some(knee) = &results.knee else { return };
     if knee.unimodal_fit.len() == xs.len() && xs.len() > 2 {
         let points: Vec<(f64, f64)> = xs
             .iter()
             .zip(&knee.unimodal_fit)
-            .map(|(x, value)| (*x, y.px(*value)))
+            .map(|(x, value)| (x + shift, y.px(*value)))
             .collect();
         svg.polyline("fit", &points);
     }
@@ -388,9 +394,15 @@ fn draw_level(
     let last = to_f64(dots.len().saturating_sub(1).max(1) as u64);
     for (index, dot) in dots.iter().enumerate() {
         // Dots stand side by side in the order of the runs, so that a trend inside a level can be seen.
-        let shift = (to_f64(index as u64) / last - 0.5) * width * 0.5;
-        let shift = if dots.len() == 1 { 0.0 } else { shift };
-        let center = (x + shift, y.px(dot.y));
+        let along = if dots.len() == 1 {
+            0.5
+        } else {
+            to_f64(index as u64) / last
+        };
+        let center = (
+            x + width * (DOTS_FROM + along * (DOTS_TO - DOTS_FROM)),
+            y.px(dot.y),
+        );
         let strange = outliers.iter().any(|outlier| outlier.run == dot.run.id);
         svg.mark(
             block_index(dot.run.block),
@@ -404,7 +416,7 @@ fn draw_level(
         }
     }
     if let Some((mean, interval)) = summary(level, view) {
-        let reach = (width * 0.34).clamp(8.0, 26.0);
+        let (x, reach) = (x + width * MEAN_AT, (width * 0.13).clamp(6.0, 18.0));
         if let Some(interval) = interval {
             let (low, high) = (y.px(interval.low), y.px(interval.high));
             svg.rect("interval", (x - reach, low), (x + reach, high), "");

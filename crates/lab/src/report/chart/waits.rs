@@ -247,7 +247,9 @@ fn changes(results: &Results, time: &TimeSpent) -> Markup {
         .map(String::as_str)
         .chain(["running", "elapsed time"])
         .collect();
-    let draw = |size: Size| draw_changes(&list, &rows, size);
+    let drawn = visible_rows(&list, &rows);
+    let hidden = rows.len() - drawn.len();
+    let draw = |size: Size| draw_changes(&list, &drawn, size);
     Figure {
         id: "time-change",
         finding: &finding,
@@ -258,6 +260,7 @@ fn changes(results: &Results, time: &TimeSpent) -> Markup {
             @for (index, change) in list.iter().enumerate() {
                 span class={ "key s" (index.min(7)) } { (level_name(&results.experiment, change.level)) }
             }
+            @if hidden > 0 { span { (hidden) " parts that hardly change stand in the table only" } }
         } },
         table: html! { table {
             caption { "Seconds per session against the baseline" }
@@ -276,12 +279,25 @@ fn changes(results: &Results, time: &TimeSpent) -> Markup {
     .render()
 }
 
+/// The rows worth drawing, with their place in [`Change::by_row`]: a bar below a pixel or two shows nothing.
+fn visible_rows<'a>(list: &[Change<'_>], rows: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let size = |row: usize| {
+        let values = list.iter().filter_map(|change| change.by_row.get(row));
+        values.fold(0.0, |most: f64, value| most.max(value.abs()))
+    };
+    let largest = (0..rows.len()).map(size).fold(0.0, f64::max);
+    let always = rows.len().saturating_sub(2);
+    let rows = rows.iter().copied().enumerate();
+    rows.filter(|(row, _)| *row >= always || size(*row) >= 0.03 * largest)
+        .collect()
+}
+
 fn signed(seconds: f64) -> String {
     let sign = if seconds > 0.0 { "+" } else { "" };
     format!("{sign}{}", figure(seconds).replace('-', "\u{2212}"))
 }
 
-fn draw_changes(list: &[Change<'_>], rows: &[&str], size: Size) -> Svg {
+fn draw_changes(list: &[Change<'_>], rows: &[(usize, &str)], size: Size) -> Svg {
     let bar = if size.narrow { 5.0 } else { 6.0 };
     let head = if size.narrow { 18.0 } else { 0.0 };
     let pitch = head + (bar + 1.0) * to_f64(list.len() as u64) + 12.0;
@@ -313,7 +329,7 @@ fn draw_changes(list: &[Change<'_>], rows: &[&str], size: Size) -> Svg {
             &text,
         );
     }
-    for (index, row) in rows.iter().enumerate() {
+    for (index, (part, row)) in rows.iter().enumerate() {
         let top = plot.top + pitch * to_f64(index as u64);
         if index > 0 {
             svg.line(
@@ -334,7 +350,7 @@ fn draw_changes(list: &[Change<'_>], rows: &[&str], size: Size) -> Svg {
             );
         }
         for (place, change) in list.iter().enumerate() {
-            let seconds = change.by_row.get(index).copied().unwrap_or(0.0);
+            let seconds = change.by_row.get(*part).copied().unwrap_or(0.0);
             let y = top + head + 6.0 + (bar + 1.0) * to_f64(place as u64);
             let class = format!("bar s{}", place.min(7));
             let tip = format!("{row} at {}: {} s", change.level, signed(seconds));
@@ -364,13 +380,15 @@ fn types_table(results: &Results, time: &TimeSpent) -> Markup {
         h3 { "Top waits" }
         div class="scroll" { table {
             caption {
-                "Share of all waiting by " (results.experiment.factor.plural)
-                "; idle waits and background work left out"
+                span {
+                    "Share of all waiting by " (results.experiment.factor.plural)
+                    "; idle waits and background work left out"
+                }
             }
             thead { tr {
-                th scope="col" { "wait type" } th scope="col" { "category" }
+                th scope="col" { "wait type" } th scope="col" class="words" { "category" }
                 @for level in &levels { th scope="col" { (level) } }
-                th scope="col" { "mean wait" } th scope="col" { "of it signal" }
+                th scope="col" { "mean wait" } th scope="col" { "signal part" }
             } }
             tbody { @for row in time.types.iter().take(12) { tr {
                 th scope="row" class="code" { (row.wait_type) }

@@ -58,8 +58,10 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
     html! {
         div class="scroll" { table class="levels" {
             caption {
-                (experiment.response.name) " (" (experiment.response.unit) "); intervals hold together with "
-                (confidence) " confidence (Dunnett)"
+                span {
+                    (experiment.response.name) " (" (experiment.response.unit)
+                    "); intervals hold together with " (confidence) " confidence (Dunnett)"
+                }
             }
             thead { tr {
                 th scope="col" { (experiment.factor.plural) } th scope="col" { "runs" }

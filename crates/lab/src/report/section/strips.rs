@@ -34,7 +34,7 @@ pub(in crate::report) fn strips(results: &Results) -> Markup {
         .fold(0.0, f64::max);
     html! {
         p class="small" {
-            (first.name) " (" (first.unit) "), every " (figure(first.interval_s)) " s; all strips share one "
+            (first.unit) ", every " (figure(first.interval_s)) " s; all strips share one "
             "scale from 0 to " (figure(top)) ". Ticks below: checkpoints and other events."
         }
         @for (level, list) in &lists {
