@@ -12,7 +12,8 @@ struct Block([u8; DIRECT_ALIGN]);
 
 const _: () = assert!(size_of::<Block>() == DIRECT_ALIGN && align_of::<Block>() == DIRECT_ALIGN);
 
-/// A byte buffer that starts at a multiple of [`DIRECT_ALIGN`] and whose memory is one long; zeroed when made.
+/// A byte buffer that starts at a multiple of [`DIRECT_ALIGN`] and whose memory is a multiple of it long;
+/// zeroed when made.
 pub struct AlignedBuf {
     blocks: Vec<Block>,
     len: usize,

@@ -2,7 +2,7 @@
 //!
 //! Everything comes from `/proc` and `/sys` and degrades to `None` elsewhere; nothing here fails.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -252,7 +252,7 @@ pub fn device_of(path: &Path) -> Option<Device> {
     Some(read_device(&whole))
 }
 
-fn read_device(sys: &PathBuf) -> Device {
+fn read_device(sys: &Path) -> Device {
     let queue = |name: &str| text_of(sys.join("queue").join(name));
     let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
     let truth = |text: Option<String>| number(text).map(|value| value != 0);

@@ -1,19 +1,42 @@
 //! Where bytes live.
 //!
 //! The only crate that touches the system's files, clock, threads and random numbers. Everything above
-//! it works on two traits: a [`Volume`] is a namespace of files (directories of the system, memory, a
-//! simulated disk), a [`File`] is an array of bytes that is read and written in batches of runs.
+//! it works on two traits: a [`Volume`] is a namespace of files, a [`File`] is an array of bytes that is
+//! read and written in batches of runs. Three volumes stand behind them:
+//!
+//! | volume | bytes live in | for |
+//! |---|---|---|
+//! | [`SystemVolume`] | directories of this machine, by direct I/O | the product |
+//! | [`MemoryVolume`] | memory, no faults | tests of what lies above |
+//! | [`SimVolume`] | memory, with power losses and faults | tests of recovery |
 //!
 //! # Invariants
-//! 1. `open(.., Open::Create)`, `remove` and `resize` are durable when they return: the directory entry and the
-//!    length survive a power loss. File contents are durable only after `sync` (or `write_durable`).
+//! 1. `open(.., Open::Create)`, `create_dir`, `remove` and `resize` are durable when they return: directory
+//!    entry and length survive a power loss. File contents are durable only after `sync` (or, the bytes of
+//!    that very call, after `write_durable`).
 //! 2. A read past the end of a file is an error, never a short success.
-//! 3. After a failed `sync` or `write_durable` a file is poisoned: every later write and sync fails with
-//!    [`IoErrorKind::Poisoned`]; nothing may be acknowledged on it until it is opened anew.
-//! 4. A file opened for writing is locked against other processes; a second opener gets [`IoErrorKind::InUse`].
+//! 3. After a failed `sync` or `write_durable` a file is poisoned: every later write, resize and sync fails
+//!    with [`IoErrorKind::Poisoned`]; nothing may be acknowledged on it until it is opened anew. Reads go on.
+//! 4. A file opened for writing is locked against other processes and against other handles of this one; a
+//!    second opener gets [`IoErrorKind::InUse`].
+//! 5. `open(.., Open::Existing)` makes durable what a dead process left in the system's cache before the
+//!    first byte is read: what recovery sees is what the disk holds.
+//!
+//! # How a write becomes durable
+//! 1. The caller gathers runs: a place in the file, and buffers that go there one after the other.
+//! 2. [`File::write`] hands them to the device, several at once where io_uring is to be had. The batch has no
+//!    order inside and none against other batches.
+//! 3. [`File::sync`] is the only barrier, for one file: all writes that returned before it was called are
+//!    on the medium when it returns. A log takes [`File::write_durable`] instead, one block a call.
 //!
 //! # What can fail
-//! Every operation returns [`IoError`], which names the operation, the path, the offset and the system's reason.
+//! Every operation returns [`IoError`]: the operation, the path, the offset, the system's reason. A batch
+//! fails as a whole; some of its runs may have been done. A plain write that fails poisons nothing, nor does
+//! a resize that finds the disk full, which leaves the length as it was.
+//!
+//! # Direct I/O
+//! Fast are runs whose offset, length and memory are multiples of 4096 ([`AlignedBuf`] gives such memory);
+//! all others work, by a copy or through the page cache. Nothing reads ahead: who scans asks for big runs.
 
 mod align;
 mod error;

@@ -1,5 +1,7 @@
 //! Every volume keeps the promises of the seam, whatever its bytes lie on.
 
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 mod suite;
 
 use furrow_io::sim::{SimOptions, SimVolume};

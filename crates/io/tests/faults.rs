@@ -1,5 +1,7 @@
 //! Faults hit the operation they were placed on, do what they say, and poison where they must.
 
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops, SimOptions, SimVolume, SyncLoss};
 use furrow_io::time::{Duration, Moment};
 use furrow_io::{

@@ -1,5 +1,7 @@
 //! A file opened for writing keeps other processes out, and a process that is killed lets them in again.
 
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{Access, IoErrorKind, Open, SystemVolume, Volume};
 use std::path::{Path, PathBuf};

@@ -185,7 +185,7 @@ impl<'a> Judge<'a> {
         parts
     }
 
-    /// The length that a change to `to` leaves when it took hold: where zeros were being written, any on the way.
+    /// The length that a change to `to` leaves when it took hold: in growth, any on the way.
     fn length(&mut self, from: u64, to: u64) -> u64 {
         let random = matches!(self.crash, Crash::Random { .. } | Crash::Torn { .. });
         if random && to > from && self.rng.random_ratio(1, 3) {

@@ -355,7 +355,7 @@ impl Disk {
             for op in &node.pending {
                 match &op.change {
                     Change::Write { offset, bytes, .. } => {
-                        node.current.write(*offset, bytes.as_slice())
+                        node.current.write(*offset, bytes.as_slice());
                     }
                     Change::SetLen(len) => node.current.set_len(*len),
                 }
@@ -420,10 +420,10 @@ fn apply_name(names: &mut Namespace<usize>, change: &NameChange) {
     match change {
         // A name whose directory was lost is lost with it.
         NameChange::File(path, node) if names.check_create(path).is_ok() => {
-            names.insert(path, *node)
+            names.insert(path, *node);
         }
         NameChange::Dir(path) if path.parent().is_none_or(|above| names.is_dir(above)) => {
-            names.insert_dir(path)
+            names.insert_dir(path);
         }
         NameChange::Gone(path) if names.check_remove(path).is_ok() => names.remove(path),
         NameChange::File(..) | NameChange::Dir(_) | NameChange::Gone(_) => {}

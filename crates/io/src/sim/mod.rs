@@ -1,8 +1,8 @@
 //! The crash model: a machine whose power fails when a test says so.
 //!
 //! A [`SimVolume`] keeps, for each file, the bytes that the running system sees, the bytes that the disk
-//! holds for certain, and between the two the list of unsynced operations in order. A sync empties one file's
-//! list into its durable bytes; a power loss lets any part of the list survive.
+//! holds for certain, and between the two the list of unsynced operations in order. A sync empties one
+//! file's list into its durable bytes; a power loss lets any part of the list survive.
 //!
 //! # Invariants
 //! 1. What was synced and not written again survives every power loss, byte for byte. So does a length or a
@@ -15,8 +15,8 @@
 //!
 //! # How a crash test goes
 //! 1. Run the workload once and read [`SimVolume::counts`].
-//! 2. For each `n`: a new volume, a fault `Fault::new(Ops::Changes, Effect::PowerLoss).nth(n)`, the workload again
-//!    until an operation fails with `Crashed`.
+//! 2. For each `n`: a new volume, a fault `Fault::new(Ops::Changes, Effect::PowerLoss).nth(n)`, and the
+//!    workload again until an operation fails with `Crashed`.
 //! 3. For each [`Crash`] of [`SimVolume::outcomes`], and for some random seeds: `volume.crash(&outcome)` is
 //!    the machine after that outcome, the original stays as it was; recover it and compare.
 //!
@@ -104,7 +104,7 @@ impl SimVolume {
         SimVolume(Arc::new(Mutex::new(copy)))
     }
 
-    /// Another machine in the same state, unsynced operations included; its faults, counts and handles are its own.
+    /// Another machine in the same state, unsynced operations included, without faults, counts and handles.
     pub fn fork(&self) -> SimVolume {
         SimVolume::fork_of(&self.lock())
     }
@@ -208,7 +208,7 @@ impl SimVolume {
     pub fn rot(&self, path: &Path, offset: u64, mask: u8) -> Result<(), IoError> {
         let mut byte = [0];
         self.with_file(path, |disk, node| {
-            disk.nodes[node].current.read(offset, &mut byte)
+            disk.nodes[node].current.read(offset, &mut byte);
         })?;
         self.overwrite(path, offset, &[byte[0] ^ mask])
     }

@@ -172,6 +172,6 @@ fn warn_once(path: &Path, reason: &'static str) {
     };
     if SAID.lock().insert((point.to_owned(), reason)) {
         let file = path.display();
-        tracing::warn!(%file, filesystem = kind, mount = point, "no direct I/O, using the page cache: {reason}");
+        tracing::warn!(%file, filesystem = kind, mount = point, "no direct I/O, using the cache: {reason}");
     }
 }

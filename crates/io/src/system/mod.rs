@@ -1,10 +1,10 @@
 //! The system's directories: direct I/O where the file system takes it, io_uring where the kernel does.
 //!
 //! # How a batch travels
-//! 1. Each run gets a *lane* ([`lanes`]): direct when its place and its memory are aligned as the device wants,
-//!    by a bounce buffer when only the memory is not, through the page cache when the place is not.
-//! 2. A batch of several runs is submitted to a ring ([`ring`]) at once and awaited; a single run, or any
-//!    run where io_uring is refused, goes by `preadv`/`pwritev` ([`transfer`]).
+//! 1. Each run gets a *lane* (`lanes`): direct when its place and its memory are aligned as the device
+//!    wants, by a bounce buffer when only the memory is not, through the page cache when the place is not.
+//! 2. A batch of several runs is submitted to a ring (`ring`) at once and awaited; a single run, or any
+//!    run where io_uring is refused, goes by `preadv`/`pwritev` (`transfer`).
 //! 3. What a ring did not finish (a short transfer, `EAGAIN`) is finished by 2b, so that both engines end
 //!    in the same state and report the same errors.
 //!
