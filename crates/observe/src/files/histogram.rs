@@ -232,7 +232,7 @@ mod tests {
             for worker in 0..4u64 {
                 let histogram = &histogram;
                 scope.spawn(move || {
-                    (0..5_000).for_each(|turn| histogram.record(worker * 5_000 + turn))
+                    (0..5_000).for_each(|turn| histogram.record(worker * 5_000 + turn));
                 });
             }
         });

@@ -66,7 +66,7 @@ impl<T> Spinlock<T> {
             }
             backoffs += 1;
             if backoffs <= YIELDS {
-                std::thread::yield_now();
+                furrow_io::thread::yield_now();
             } else {
                 let start = Moment::now();
                 sleep(Duration::from_micros(nap_us));
@@ -134,7 +134,7 @@ mod tests {
                 drop(lock.lock());
             });
             while !trying.load(SeqCst) {
-                std::thread::yield_now();
+                furrow_io::thread::yield_now();
             }
             sleep(Duration::from_millis(20));
             drop(held);

@@ -112,9 +112,9 @@ pub struct WaitSnapshot {
 }
 
 impl WaitSnapshot {
-    /// What happened from `earlier` to `later`. The longest wait of an interval cannot be told from two
-    /// cumulative maxima: it is `later`'s where that grew, else 0 when nothing ended, else an upper
-    /// bound, `later`'s as well. When the table was cleared in between, `later` stands as it is.
+    /// What happened from `earlier` to `later`. Two cumulative maxima do not tell the longest wait of the
+    /// interval: `max_us` is an upper bound of it, 0 when no wait ended. A type whose figures went down
+    /// was cleared in between: then `later` stands as it is.
     pub fn delta(earlier: &WaitSnapshot, later: &WaitSnapshot) -> WaitSnapshot {
         let rows = later.rows.iter().map(|new| {
             let old = earlier
@@ -160,7 +160,7 @@ impl WaitSnapshot {
     /// The waits that matter: benign types left out, ranked by time, until `share` (0 to 1) of all the
     /// time is told. The row that crosses the share is the last.
     pub fn top(&self, share: f64) -> Vec<TopWait> {
-        let mut rows: Vec<WaitRow> = self.rows.iter().copied().collect();
+        let mut rows: Vec<WaitRow> = self.rows.clone();
         rows.retain(|row| row.total_us > 0 && !row.wait_type.is_benign());
         rows.sort_by(|a, b| {
             b.total_us
