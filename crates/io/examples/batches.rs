@@ -1,9 +1,9 @@
-//! Measures what io_uring gains for batches of pages: 8 KB reads and writes at random, direct.
+//! Measures what io_uring and threads gain for batches of pages: 8 KB reads and writes at random, direct.
 //!
 //! `cargo run --release -p furrow-io --example batches -- DIRECTORY [ROUNDS]`
 //!
-//! Engines and batch sizes are interleaved; medians of all rounds, and the ratio of the plain engine's time
-//! to the ring's.
+//! Engines and batch sizes are interleaved; medians of all rounds, and the ratios of the plain engine's
+//! time to the others'.
 
 use furrow_io::random::{Rng, seeded};
 use furrow_io::system::{Engine, SystemOptions};
@@ -61,7 +61,7 @@ fn main() -> Result<(), IoError> {
     let dir = words.next().unwrap_or_else(|| ".".into());
     let rounds: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(7);
     let path = Path::new(&dir).join("batches.tmp");
-    let engines = [Engine::Plain, Engine::Auto];
+    let engines = [Engine::Plain, Engine::Threads, Engine::Auto];
     let volumes = engines.map(|engine| {
         SystemVolume::with_options(SystemOptions {
             engine,
@@ -77,17 +77,19 @@ fn main() -> Result<(), IoError> {
     );
     for write in [false, true] {
         for size in SIZES {
-            let mut times = [Vec::new(), Vec::new()];
+            let mut times = [const { Vec::new() }; 3];
             for round in 0..rounds {
                 for (volume, times) in volumes.iter().zip(&mut times) {
                     let file = volume.open(&path, Open::Existing, Access::Data)?;
                     times.push(measure(&*file, size, write, round)?);
                 }
             }
-            let [plain, ring] = times.each_mut().map(|times| median(times));
+            let [plain, threads, ring] = times.each_mut().map(|times| median(times));
             let what = if write { "write" } else { "read" };
             println!(
-                "{what:5} batches of {size:3}: plain {plain:6.1} us a page, ring {ring:6.1}, {:.2}x",
+                "{what:5} batches of {size:3}: plain {plain:5.1} us a page, threads {threads:5.1} ({:.2}x), \
+                 ring {ring:5.1} ({:.2}x)",
+                plain / threads,
                 plain / ring
             );
         }

@@ -37,7 +37,7 @@ fn a_simulated_machine_keeps_every_promise_also_a_weak_one() {
 
 #[test]
 fn the_system_keeps_every_promise_with_each_engine_with_and_without_direct_io() {
-    for engine in [Engine::Auto, Engine::Plain] {
+    for engine in [Engine::Auto, Engine::Threads, Engine::Plain] {
         for direct in [true, false] {
             println!("{engine:?}, direct {direct}");
             let dir = tempfile::tempdir_in(".").unwrap();

@@ -314,11 +314,6 @@ impl Disk {
         if let Some(node) = self.nodes.get_mut(node).filter(|_| !weak) {
             node.pending.pop();
             node.punch(len, u64::MAX);
-            for op in &mut node.pending {
-                if let Change::Write { extends, .. } = &mut op.change {
-                    *extends = false;
-                }
-            }
             node.durable.set_len(len);
         }
     }

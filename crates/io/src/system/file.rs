@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::transfer::{self, Failure};
-use super::{Engine, data_sync, grow};
+use super::{Engine, crew, data_sync, grow};
 use crate::poison::Poison;
 use crate::{Access, File, Fill, IoError, IoErrorKind, IoOp, ReadRun, WriteRun};
 use parking_lot::Mutex;
@@ -71,49 +71,87 @@ impl SystemFile {
         self.poison.check(op, &self.path)
     }
 
-    /// Whether several runs of a batch may be put into a ring. Through the page cache that gains nothing:
-    /// the kernel would hand each run to a worker thread.
-    fn rings(&self, runs: usize) -> bool {
-        runs > 1
-            && self.engine == Engine::Auto
-            && self.lanes.is_direct()
-            && super::io_uring_available()
+    /// How a batch is done. Through the page cache several at once gain little: mostly it is copying.
+    fn way(&self, runs: usize) -> Way {
+        if runs < 2 || !self.lanes.is_direct() {
+            return Way::Serial;
+        }
+        match self.engine {
+            Engine::Auto if super::io_uring_available() => Way::Ring,
+            Engine::Auto | Engine::Threads => Way::Crew(runs - 1),
+            Engine::Plain => Way::Serial,
+        }
+    }
+
+    /// Finishes the runs of a batch, one after the other or with helpers. The first failure ends it.
+    fn finish<T: Send>(
+        &self,
+        way: Way,
+        runs: impl Iterator<Item = T> + Send,
+        each: impl Fn(T) -> Result<(), IoError> + Sync,
+    ) -> Result<(), IoError> {
+        let Way::Crew(helpers) = way else {
+            return { runs }.try_for_each(each);
+        };
+        let (runs, failure) = (Mutex::new(runs), Mutex::new(None));
+        crew::run(helpers, &|| {
+            while failure.lock().is_none() {
+                // The lock is held for the time of taking a run, not of doing it.
+                let next = runs.lock().next();
+                match next.map(&each) {
+                    None => break,
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => *failure.lock() = Some(error),
+                }
+            }
+        });
+        failure.into_inner().map_or(Ok(()), Err)
     }
 
     fn write_plain(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
-        let done = if self.rings(runs.len()) {
+        let way = self.way(runs.len());
+        let done = if way == Way::Ring {
             batch::write(&self.lanes, runs)
         } else {
             Vec::new()
         };
-        for (index, run) in runs.iter().enumerate() {
+        self.finish(way, runs.iter().enumerate(), |(index, run)| {
             let begun = done.get(index).copied().unwrap_or(Ok(0));
             begun
                 .map_err(Failure::Errno)
                 .and_then(|moved| {
                     transfer::write_rest(&self.lanes, run.offset, run.bufs, moved, false)
                 })
-                .map_err(|failure| self.failed(IoOp::Write, run.offset, failure))?;
-        }
-        Ok(())
+                .map_err(|failure| self.failed(IoOp::Write, run.offset, failure))
+                .map(|_durable| ())
+        })
     }
+}
+
+/// How the runs of a batch are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Serial,
+    Ring,
+    /// With so many helpers at most.
+    Crew(usize),
 }
 
 impl File for SystemFile {
     fn read(&self, runs: &mut [ReadRun<'_, '_>]) -> Result<(), IoError> {
-        let done = if self.rings(runs.len()) {
+        let way = self.way(runs.len());
+        let done = if way == Way::Ring {
             batch::read(&self.lanes, runs)
         } else {
             Vec::new()
         };
-        for (index, run) in runs.iter_mut().enumerate() {
+        self.finish(way, runs.iter_mut().enumerate(), |(index, run)| {
             let begun = done.get(index).copied().unwrap_or(Ok(0));
             begun
                 .map_err(Failure::Errno)
                 .and_then(|moved| transfer::read_rest(&self.lanes, run.offset, run.bufs, moved))
-                .map_err(|failure| self.failed(IoOp::Read, run.offset, failure))?;
-        }
-        Ok(())
+                .map_err(|failure| self.failed(IoOp::Read, run.offset, failure))
+        })
     }
 
     fn write(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
