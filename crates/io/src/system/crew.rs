@@ -1,7 +1,7 @@
 //! Helpers that put several runs of a batch in flight where io_uring is refused, as most containers do.
 //!
-//! The caller works too, and never waits for a helper to be free: a batch is done by whoever is there. Helpers
-//! are started when a batch finds none idle, up to [`MAX_HELPERS`], and then stay.
+//! The caller works too, and never waits for a helper to be free: a batch is done by whoever is there.
+//! Helpers are started when a batch finds none idle, up to [`MAX_HELPERS`], and then stay.
 //!
 //! # The invariant that the `unsafe` rests on
 //! A task lends its work to the crew by a raw pointer. A helper touches that pointer only between `enter` and

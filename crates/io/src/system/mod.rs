@@ -4,12 +4,13 @@
 //! 1. Each run gets a *lane* (`lanes`): direct when its place and its memory are aligned as the device
 //!    wants, by a bounce buffer when only the memory is not, through the page cache when the place is not.
 //! 2. A batch of several runs is submitted to a ring (`ring`) at once and awaited, or, where io_uring is
-//!    refused, shared out among helper threads (`crew`). A single run goes by `preadv`/`pwritev` (`transfer`).
+//!    refused, shared out among helper threads (`crew`). A single run goes by `preadv`/`pwritev`
+//!    (`transfer`).
 //! 3. What a ring did not finish (a short transfer, `EAGAIN`) is finished by `transfer`, so that all engines
 //!    end in the same state and report the same errors.
 //!
-//! What that gains, on the machine named below (8 KB pages at random, direct, time of the plain engine over that
-//! of the other, medians; `examples/batches.rs` repeats it):
+//! What that gains on the machine named below (8 KB pages at random, direct; time of the plain engine over
+//! that of the other, medians; `examples/batches.rs` repeats it):
 //!
 //! | runs in a batch | 2 | 8 | 32 | 128 |
 //! |---|---|---|---|---|
@@ -32,8 +33,8 @@
 //! | buffered, RWF_DSYNC | 1.03 | 0.99 | 0.93 |
 //! | direct, RWF_DSYNC | 0.93 | 0.86 | 0.97 |
 //!
-//! The chosen way is also the only one that lets a device with FUA skip the cache flush, that leaves no stale
-//! page in the system's cache after an error, and that keeps plain writes of the same file cheap.
+//! The chosen way also lets a device with FUA skip the cache flush (so does O_DSYNC), leaves no stale page in
+//! the system's cache after an error, and keeps plain writes of the same file cheap (O_DSYNC does not).
 //!
 //! # What can fail
 //! Beside the device: a second opener (`InUse`), a file system without direct I/O (falls back to the page
