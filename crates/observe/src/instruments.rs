@@ -1,6 +1,6 @@
 //! All instruments of one instance.
 
-use crate::counters::{Counter, Counters};
+use crate::counters::{Counter, CounterRow, Counters, wait_statistics};
 use crate::files::FileTable;
 use crate::latches::{LatchClass, LatchStats};
 use crate::spinlocks::SpinStats;
@@ -48,5 +48,15 @@ impl Instruments {
         self.counters.add(Counter::AverageLatchWaitTime, wait_us);
         self.counters.add(Counter::AverageLatchWaitTimeBase, 1);
         self.counters.add(Counter::TotalLatchWaitTime, wait_us);
+    }
+
+    /// The view of performance counters: what was counted, and the wait statistics as counters.
+    pub fn counter_rows(&self) -> Vec<CounterRow> {
+        let mut rows = self.counters.rows();
+        rows.extend(wait_statistics(
+            &self.waits.snapshot(),
+            &self.tasks.waiting_tasks(),
+        ));
+        rows
     }
 }

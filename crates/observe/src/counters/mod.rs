@@ -8,7 +8,9 @@
 mod kinds;
 mod object;
 mod set;
+mod waits;
 
 pub use kinds::{Counter, render_markdown};
 pub use object::{CounterKind, Object};
 pub use set::{CounterRow, CounterSet, Counters};
+pub use waits::wait_statistics;

@@ -15,6 +15,18 @@ pub enum Object {
 }
 
 impl Object {
+    /// All groups, in the order they are listed in.
+    pub const ALL: [Object; 8] = [
+        Object::BufferManager,
+        Object::Databases,
+        Object::AccessMethods,
+        Object::Latches,
+        Object::Locks,
+        Object::SqlStatistics,
+        Object::GeneralStatistics,
+        Object::BackupDevice,
+    ];
+
     /// The published name.
     pub fn name(self) -> &'static str {
         match self {

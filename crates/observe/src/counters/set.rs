@@ -113,12 +113,16 @@ impl Default for Counters {
 /// A row of the view of performance counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterRow {
-    /// Which counter; its object and type are the counter's.
-    pub counter: Counter,
+    /// The group: `SQLServer:Buffer Manager`.
+    pub object: &'static str,
+    /// The counter.
+    pub counter: &'static str,
     /// The database, lock type or device; `_Total` for all, empty where the object has no instances.
     pub instance: String,
     /// The value.
     pub value: i64,
+    /// How the value is to be read: [`super::CounterKind::cntr_type`].
+    pub cntr_type: i32,
 }
 
 impl Counters {
@@ -156,27 +160,31 @@ impl Counters {
     /// All rows of the view: by object, totals first, then the instances by name.
     pub fn rows(&self) -> Vec<CounterRow> {
         let row = |counter: Counter, set: &CounterSet, instance: &str| CounterRow {
-            counter,
+            object: counter.object().name(),
+            counter: counter.name(),
             instance: instance.to_owned(),
             value: set.value(counter),
+            cntr_type: counter.kind().cntr_type(),
         };
-        let mut rows: Vec<CounterRow> = Vec::new();
-        for counter in Counter::ALL.iter().copied() {
-            let instance = if counter.object().has_instances() {
+        let instances = self.instances.lock();
+        let mut rows = Vec::new();
+        for object in Object::ALL {
+            let own = || {
+                Counter::ALL
+                    .iter()
+                    .copied()
+                    .filter(|counter| counter.object() == object)
+            };
+            let total = if object.has_instances() {
                 self.total.name()
             } else {
                 ""
             };
-            rows.push(row(counter, &self.total, instance));
+            rows.extend(own().map(|counter| row(counter, &self.total, total)));
+            for ((_, name), set) in instances.iter().filter(|((of, _), _)| *of == object) {
+                rows.extend(own().map(|counter| row(counter, set, name)));
+            }
         }
-        for ((object, name), set) in self.instances.lock().iter() {
-            let own = Counter::ALL
-                .iter()
-                .copied()
-                .filter(|counter| counter.object() == *object);
-            rows.extend(own.map(|counter| row(counter, set, name)));
-        }
-        rows.sort_by_key(|row| row.counter.object());
         rows
     }
 }
@@ -251,13 +259,13 @@ mod tests {
         assert_eq!(rows.len(), Counter::COUNT + of_locks);
         let waits: Vec<(&str, i64)> = rows
             .iter()
-            .filter(|row| row.counter == Counter::LockWaits)
+            .filter(|row| row.counter == Counter::LockWaits.name())
             .map(|row| (row.instance.as_str(), row.value))
             .collect();
         assert_eq!(waits, [("_Total", 9), ("Key", 9)]);
         let reads = rows
             .iter()
-            .find(|row| row.counter == Counter::PageReads)
+            .find(|row| row.counter == Counter::PageReads.name())
             .unwrap();
         assert_eq!(reads.instance, "");
     }

@@ -75,24 +75,34 @@ impl ErrorLog {
     }
 
     /// The log in a directory, made where it is missing. An instance that starts begins a new file:
-    /// what an earlier one left is cycled first.
+    /// what an earlier one left is cycled first. Where that fails, say on a full disk, the instance
+    /// starts nevertheless: the old file goes on, and the first line tells why.
     pub fn open(
         volume: Arc<dyn Volume>,
         dir: &Path,
         options: Options,
     ) -> Result<ErrorLog, IoError> {
         let mut file = LogFile::open(volume, dir, options.archives, options.encoding)?;
-        if !file.is_empty() {
-            file.cycle()?;
-        }
+        let cycled = if file.is_empty() {
+            Ok(())
+        } else {
+            file.cycle()
+        };
         let log = ErrorLog {
             options,
             file: Some(Mutex::new(file)),
             memory: Mutex::new(Memory::default()),
             work: Condvar::new(),
         };
+        if let Err(error) = cycled {
+            log.write(
+                Source::Server,
+                &format!("The error log could not be cycled. {error}."),
+            );
+        }
         log.write_banner();
-        log.flush()?;
+        // Lines that cannot be written yet wait for the next flush.
+        let _ = log.flush();
         Ok(log)
     }
 

@@ -222,6 +222,48 @@ fn the_writer_brings_lines_to_the_file_and_the_rest_when_it_ends() {
     assert!(text.contains("by the writer") && text.ends_with("last words\n"));
 }
 
+fn fill_up(volume: &Arc<dyn Volume>) {
+    let filler = volume
+        .open(Path::new("/filler"), Open::Create, Access::Data)
+        .unwrap();
+    loop {
+        let room = volume.space(Path::new("/")).unwrap().free_bytes;
+        if room == 0 {
+            return;
+        }
+        let zeros = vec![0; usize::try_from(room).unwrap()];
+        filler
+            .write_at(filler.len_bytes().unwrap(), &zeros)
+            .unwrap();
+    }
+}
+
+#[test]
+fn an_instance_starts_on_a_full_disk_and_goes_on_with_the_old_file() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_capacity(100_000));
+    let log = open(&volume, Options::default());
+    log.write(Source::Server, &format!("old {}", "x".repeat(20_000)));
+    log.flush().unwrap();
+    drop(log);
+    fill_up(&volume);
+    let log = open(
+        &volume,
+        Options {
+            banner: vec!["hello".to_owned()],
+            ..Options::default()
+        },
+    );
+    volume.remove(Path::new("/filler")).unwrap();
+    let texts = texts(&log, 0);
+    assert!(texts[0].starts_with("old "));
+    assert!(
+        texts[1].starts_with("The error log could not be cycled. "),
+        "{}",
+        texts[1]
+    );
+    assert_eq!((texts[2].as_str(), texts.len()), ("hello", 3));
+}
+
 #[test]
 fn a_full_disk_keeps_the_lines_until_there_is_room() {
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_capacity(100_000));
@@ -243,7 +285,6 @@ fn a_full_disk_keeps_the_lines_until_there_is_room() {
     assert!(log.flush().is_err());
     log.write(Source::Server, "after");
     assert!(log.flush().is_err());
-    drop(filler);
     volume.remove(Path::new("/filler")).unwrap();
     log.flush().unwrap();
     let texts = texts(&log, 0);

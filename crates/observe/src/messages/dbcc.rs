@@ -73,11 +73,11 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     7966 10 1 "Warning: NO_INDEX option of %ls being used. Checks on non-system indexes will be skipped.";
     7968 10 1 "Transaction information for database '%.*ls'.";
     7969 10 1 "No active open transactions.";
-    7970 10 1 "%hsOldest active transaction:";
-    7971 10 1 "    SPID (server process ID): %d%s";
+    7970 10 1 "Oldest active transaction:";
+    7971 10 1 "    SPID (server process ID): %d";
     7972 10 1 "    UID (user ID) : %d";
     7974 10 1 "    Name          : %.*ls";
-    7975 10 1 "    LSN           : (%d:%d:%d)";
+    7975 10 1 "    LSN           : %ls";
     7977 10 1 "    Start time    : %.*ls";
     7978 10 1 "    SID           : %ls";
     7983 14 36 "User '%.*ls' does not have permission to run DBCC %ls for database '%.*ls'.";

@@ -53,19 +53,33 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3159 16 1 "The tail of the log for the database \"%ls\" has not been backed up. Use BACKUP LOG WITH \
         NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or \
         WITH STOPAT clause of the RESTORE statement to just overwrite the contents of the log.";
+    3169 16 1 "The database was backed up on a server running version %ls. That version is incompatible \
+        with this server, which is running version %ls. Either restore the database on a server that \
+        supports the backup, or use a backup that is compatible with this server.";
     3176 16 1 "File '%ls' is claimed by '%ls'(%d) and '%ls'(%d). The WITH MOVE clause can be used to \
         relocate one or more files.";
     3183 16 1 "RESTORE detected an error on page (%d:%d) in database \"%ls\" as read from the backup set.";
     3187 16 1 "RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum \
         information.";
     3189 16 1 "Damage to the backup set was detected.";
+    3194 16 1 "Page %S_PGID is beyond the end of the file. Only pages that are in the current range of \
+        the file can be restored.";
+    3195 16 1 "Page %S_PGID cannot be restored from this backup set. RESTORE PAGE can only be used from \
+        full backup sets or from the first log or differential backup taken since the file was added to \
+        the database.";
     3201 16 1 "Cannot open backup device '%ls'. Operating system error %ls.";
     3202 16 1 "Write on \"%ls\" failed: %ls";
     3203 16 1 "Read on \"%ls\" failed: %ls";
     3205 16 1 "Too many backup devices specified for backup or restore; only %d are allowed.";
+    3206 16 1 "Backup device '%.*ls' does not exist. To view existing backup devices, use the \
+        sys.backup_devices catalog view. To create a new backup device use either sp_addumpdevice or SQL \
+        Server Management Studio.";
     3211 10 1 "%d percent processed.";
     3214 16 1 "Too many backup mirrors are specified. Only %d are allowed.";
     3217 16 1 "Invalid value specified for %ls parameter.";
+    3227 16 1 "The backup media on \"%ls\" is part of media family %d which has already been processed on \
+        \"%ls\". Ensure that backup devices are correctly specified. For tape devices, ensure that the \
+        correct volumes are loaded.";
     3231 16 1 "The media loaded on \"%ls\" is formatted to support %d media families, but %d media \
         families are expected according to the backup device specification.";
     3234 16 1 "Logical file '%.*ls' is not part of database '%ls'. Use RESTORE FILELISTONLY to list the \
@@ -90,7 +104,21 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     4214 16 1 "BACKUP LOG cannot be performed because there is no current database backup.";
     4305 16 1 "The log in this backup set begins at LSN %.*ls, which is too recent to apply to the \
         database. An earlier log backup that includes LSN %.*ls can be restored.";
+    4326 16 1 "The log in this backup set terminates at LSN %.*ls, which is too early to apply to the \
+        database. A more recent log backup that includes LSN %.*ls can be restored.";
     18264 10 1 "Database backed up. Database: %s, creation date(time): %s(%s), pages dumped: %I64d, first \
         LSN: %s, last LSN: %s, number of dump devices: %d, device information: (%s). This is an \
         informational message only. No user action is required.";
+    18265 10 1 "Log was backed up. Database: %s, creation date(time): %s(%s), first LSN: %s, last LSN: \
+        %s, number of dump devices: %d, device information: (%s). This is an informational message only. \
+        No user action is required.";
+    18267 10 1 "Database was restored: Database: %s, creation date(time): %s(%s), first LSN: %s, last \
+        LSN: %s, number of dump devices: %d, device information: (%s). Informational message. No user \
+        action required.";
+    18268 10 1 "Log was restored. Database: %s, creation date(time): %s(%s), first LSN: %s, last LSN: %s, \
+        number of dump devices: %d, device information: (%s). This is an informational message. No user \
+        action is required.";
+    18270 10 1 "Database differential changes were backed up. Database: %s, creation date(time): %s(%s), \
+        pages dumped: %I64d, first LSN: %s, last LSN: %s, full backup LSN: %s, number of dump devices: \
+        %d, device information: (%s). This is an informational message. No user action is required.";
 };

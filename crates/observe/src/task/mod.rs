@@ -163,7 +163,7 @@ static NAMELESS: LazyLock<Arc<Task>> =
     LazyLock::new(|| Task::new(Instruments::process(), 0, "no task"));
 
 /// Makes `task` the current one of this thread until the guard is dropped; then the one before it is
-/// current again.
+/// current again. The guards of a thread are dropped in reverse order, as scopes do.
 pub fn enter(task: &Arc<Task>) -> TaskGuard {
     let before = CURRENT.with(|current| current.replace(Some(Arc::clone(task))));
     TaskGuard {
@@ -184,10 +184,9 @@ pub fn current() -> Arc<Task> {
 
 /// Whether a trace flag is on for the current task of this thread.
 pub fn trace_flag_on(flag: TraceFlag) -> bool {
-    CURRENT.with(|current| match &*current.borrow() {
-        Some(task) => task.trace_flag_on(flag),
-        None => Instruments::process().trace_flags.is_on(flag, None),
-    })
+    let of_task = CURRENT.try_with(|current| Some(current.borrow().as_ref()?.trace_flag_on(flag)));
+    let of_process = || Instruments::process().trace_flags.is_on(flag, None);
+    of_task.ok().flatten().unwrap_or_else(of_process)
 }
 
 /// Begins a wait of this thread's current task.
