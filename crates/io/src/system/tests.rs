@@ -156,3 +156,52 @@ fn an_environment_that_forces_the_plain_engine_still_batches() {
     file.write(&runs).unwrap();
     assert_eq!(file.len_bytes().unwrap(), 4 * 8192);
 }
+
+/// Wants a small file system: `FURROW_SMALL_DISK` names a directory on one with less than 1 GiB free.
+#[test]
+fn a_file_system_that_is_full_says_so_and_the_length_stays() {
+    let Some(dir) = std::env::var_os("FURROW_SMALL_DISK") else {
+        println!("skipped: FURROW_SMALL_DISK is not set");
+        return;
+    };
+    let dir = tempfile::tempdir_in(dir).unwrap();
+    let volume = SystemVolume::new();
+    let free = volume.space(dir.path()).unwrap().free_bytes;
+    assert!(free < 1 << 30, "{free} bytes are not small");
+    for fill in [Fill::Allocate, Fill::Zero] {
+        let path = dir.path().join(format!("{fill:?}"));
+        let file = volume.open(&path, Open::Create, Access::Data).unwrap();
+        file.resize(16_384, fill).unwrap();
+        assert_eq!(
+            file.resize(free + (64 << 20), fill).unwrap_err().kind,
+            IoErrorKind::NoSpace
+        );
+        assert_eq!(file.len_bytes().unwrap(), 16_384);
+        let regained = volume.space(dir.path()).unwrap().free_bytes;
+        assert!(
+            regained + (1 << 20) > free,
+            "{regained} of {free} bytes came back"
+        );
+        file.write_at(0, &AlignedBuf::copy_of(&[1; 8192])).unwrap();
+        file.sync().unwrap();
+        drop(file);
+        volume.remove(&path).unwrap();
+    }
+    let file = volume
+        .open(&dir.path().join("w"), Open::Create, Access::Data)
+        .unwrap();
+    let chunk = AlignedBuf::new(4 << 20);
+    let bufs = [IoSlice::new(&chunk)];
+    let mut at = 0;
+    let full = loop {
+        let runs = [0, 1].map(|next| WriteRun {
+            offset: at + next * chunk.len() as u64,
+            bufs: &bufs,
+        });
+        match file.write(&runs) {
+            Ok(()) => at += 2 * chunk.len() as u64,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((full.op, full.kind), (IoOp::Write, IoErrorKind::NoSpace));
+}
