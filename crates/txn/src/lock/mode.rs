@@ -192,26 +192,71 @@ const fn conflicts() -> [u32; MODE_COUNT] {
     out
 }
 
-/// The mode of the same family with the fewest conflicts that has all the conflicts of both.
 const fn supremum_of(a: usize, b: usize) -> LockMode {
-    let ranged = is_range(a) || is_range(b);
-    let need = CONFLICTS[a] | CONFLICTS[b];
-    let mut best = SchM;
+    match (is_range(a) || is_range(b), fits_keys(a) && fits_keys(b)) {
+        (false, _) => least_cover(a, b),
+        (true, true) => joined_range(a, b),
+        (true, false) => SchM,
+    }
+}
+
+/// Without ranges: the mode with the fewest conflicts that has all the conflicts of both. Conflicts with
+/// range modes don't count: they never come about.
+const fn least_cover(a: usize, b: usize) -> LockMode {
+    let mut plain = 0;
     let mut m = 0;
     while m < MODE_COUNT {
-        let family = if ranged {
-            fits_keys(m) && fits_keys(a) && fits_keys(b)
-        } else {
-            !is_range(m)
-        };
-        let covers = CONFLICTS[m] & need == need;
-        let fewer = CONFLICTS[m].count_ones() < CONFLICTS[best as usize].count_ones();
-        if family && covers && (fewer || (ranged && matches!(best, SchM))) {
+        if !is_range(m) {
+            plain |= 1 << m;
+        }
+        m += 1;
+    }
+    let need = (CONFLICTS[a] | CONFLICTS[b]) & plain;
+    let mut best = SchM;
+    m = 0;
+    while m < MODE_COUNT {
+        let has = CONFLICTS[m] & plain;
+        let fewest = (CONFLICTS[best as usize] & plain).count_ones();
+        if !is_range(m) && has & need == need && has.count_ones() < fewest {
             best = PARTS[m].0;
         }
         m += 1;
     }
     best
+}
+
+/// On a key: gap joined with gap, key with key. (Conflicts alone can't tell `X` from `RangeI-X`.)
+const fn joined_range(a: usize, b: usize) -> LockMode {
+    let gap = joined_gap(PARTS[a].2, PARTS[b].2);
+    let key = if key_rank(a) > key_rank(b) { key_rank(a) } else { key_rank(b) };
+    let mut m = 0;
+    while m < MODE_COUNT {
+        if fits_keys(m) && PARTS[m].2 as u8 == gap as u8 && key_rank(m) == key {
+            return PARTS[m].0;
+        }
+        m += 1;
+    }
+    // A shared gap with an exclusive key is not a mode of its own.
+    RangeXX
+}
+
+const fn joined_gap(a: Gap, b: Gap) -> Gap {
+    match (a, b) {
+        (Gap::Free, other) | (other, Gap::Free) => other,
+        (Gap::Shared, Gap::Shared) => Gap::Shared,
+        (Gap::Insert, Gap::Insert) => Gap::Insert,
+        _ => Gap::Exclusive,
+    }
+}
+
+/// Strength of the key's part: none, S, U, X.
+const fn key_rank(m: usize) -> u8 {
+    match PARTS[m].1 {
+        [] => 0,
+        [S] => 1,
+        [U] => 2,
+        _ => 3,
+    }
 }
 
 const fn suprema() -> [[LockMode; MODE_COUNT]; MODE_COUNT] {

@@ -80,18 +80,15 @@ fn a_reader_does_not_pass_a_waiting_writer() {
 #[test]
 fn a_request_passes_those_it_does_not_conflict_with() {
     let manager = LockManager::default();
-    let (a, b, c) = (
-        owner(&manager, 51),
-        owner(&manager, 52),
-        owner(&manager, 53),
-    );
+    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (c, d) = (owner(&manager, 53), owner(&manager, 54));
     manager.lock(&a, table(1), IX, Timeout::Forever).unwrap();
     scope(|s| {
         s.spawn(|| manager.lock(&b, table(1), S, Timeout::Forever).unwrap());
         queued(&manager, 52, table(1));
         // IS goes with both IX and the waiting S; IX would delay S further.
         assert!(manager.lock(&c, table(1), IS, Timeout::NoWait).is_ok());
-        assert!(manager.lock(&c, table(1), IX, Timeout::NoWait).is_err());
+        assert!(manager.lock(&d, table(1), IX, Timeout::NoWait).is_err());
         manager.release_all(&a);
     });
     assert_eq!(b.held(&table(1)), Some(S));
