@@ -21,7 +21,7 @@
 mod header;
 mod repair;
 
-pub use repair::{RepairStats, repair};
+pub use repair::{RepairStats, repair, reset};
 
 use crate::error::PoolError;
 use crate::files::FileState;
@@ -72,10 +72,12 @@ impl DoubleWrite {
         if file.len_bytes()? < bytes {
             file.resize(bytes, Fill::Allocate)?;
         }
+        // Never a generation that something left over from an earlier life could bear.
+        let generation = newest + 1 + (furrow_io::random::random_seed() >> 32);
         // The first batch finds its half full and turns to the other one: the first.
         let area = Area {
             half: 1,
-            generation: newest,
+            generation,
             batch: 0,
             next: half_pages,
             under_way: [0; 2],

@@ -1,7 +1,7 @@
 //! After a crash: images put back over torn pages.
 
 use super::header::BatchHeader;
-use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId, PageNo, Protection, verify};
+use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
 use furrow_io::{AlignedBuf, File, IoError, ReadRun, WriteRun};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, IoSliceMut};
@@ -15,9 +15,9 @@ pub struct RepairStats {
     pub images: u64,
     /// Images that are damaged themselves: their batch was torn, so that no page of it was in place yet.
     pub damaged_images: u64,
-    /// Pages that were whole in place.
+    /// Pages that were whole in place, and at least as new as their image.
     pub intact: u64,
-    /// Pages that were torn and are whole again.
+    /// Pages that were torn, or older than their image, and are whole and as new as it again.
     pub restored: Vec<PageId>,
 }
 
@@ -28,10 +28,12 @@ struct Image {
     age: (u64, u32),
 }
 
-/// Puts back, and makes durable, the image of every page of `file` (file `file_id` of its database) that has
-/// one in `double_write` and is not whole in place. To be called before anything else reads the file.
+/// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file `file_id` of
+/// its database) that is torn in place or older than the image. Then forgets the images. To be called before
+/// anything else reads the file; safe to repeat and to be interrupted.
 ///
-/// Safe to repeat, and to be interrupted: the images stay.
+/// Whoever makes a data file anew under an old name (create, restore) calls [`reset`] first: an image of the
+/// name's former life would pass for one of this.
 pub fn repair(
     file: &dyn File,
     double_write: &dyn File,
@@ -39,12 +41,12 @@ pub fn repair(
 ) -> Result<RepairStats, IoError> {
     let mut stats = RepairStats::default();
     let mut newest: BTreeMap<PageNo, Image> = BTreeMap::new();
-    for (start, header) in batches(double_write)? {
-        if header.owner != file_id {
-            continue;
+    let found = batches(double_write)?;
+    for (start, header) in &found {
+        if header.owner == file_id {
+            stats.batches += 1;
+            collect(double_write, *start, header, &mut newest, &mut stats)?;
         }
-        stats.batches += 1;
-        collect(double_write, start, &header, &mut newest, &mut stats)?;
     }
     stats.images = newest.len() as u64;
     let file_pages = file.len_bytes()? / PAGE_SIZE as u64;
@@ -53,36 +55,46 @@ pub fn repair(
         if u64::from(page_no.0) >= file_pages {
             continue;
         }
-        let id = PageId {
-            file: file_id,
-            page: page_no,
-        };
+        let id = PageId { file: file_id, page: page_no };
         read_page(double_write, place.offset, &mut image)?;
         let in_place = u64::from(page_no.0) * PAGE_SIZE as u64;
         read_page(file, in_place, &mut page)?;
-        if is_whole(as_page(&page), id) || verify(as_page(&image), id).is_err() {
-            stats.intact += u64::from(is_whole(as_page(&page), id));
-            continue;
+        if needs_no_image(as_page(&page), as_page(&image), id) {
+            stats.intact += 1;
+        } else if verify(as_page(&image), id).is_ok() {
+            file.write(&[WriteRun { offset: in_place, bufs: &[IoSlice::new(&image)] }])?;
+            stats.restored.push(id);
         }
-        file.write(&[WriteRun {
-            offset: in_place,
-            bufs: &[IoSlice::new(&image)],
-        }])?;
-        stats.restored.push(id);
     }
     if !stats.restored.is_empty() {
         file.sync()?;
     }
+    if !found.is_empty() {
+        reset(double_write)?;
+    }
     Ok(stats)
 }
 
-/// Whether the page needs no image. One that carries no proof was never written by us to the end: an image
-/// exists only if we began to write it, and every page we write carries a checksum.
-fn is_whole(page: &PageBuf, id: PageId) -> bool {
-    matches!(
-        verify(page, id),
-        Ok(Protection::Checksum | Protection::TornBits)
-    )
+/// Forgets all images, durably: for a file whose pages are all known to be whole, or that begins a new life.
+pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
+    let pages = double_write.len_bytes()? / PAGE_SIZE as u64;
+    if pages == 0 {
+        return Ok(());
+    }
+    let nothing = AlignedBuf::new(PAGE_SIZE);
+    let bufs = &[IoSlice::new(&nothing)];
+    let second = (pages / 2) * PAGE_SIZE as u64;
+    double_write.write_durable(&[WriteRun { offset: 0, bufs }, WriteRun { offset: second, bufs }])
+}
+
+/// Whether the page is the image itself, or whole and newer.
+///
+/// That its checksum holds is not enough: the format's checksum is a sum of sectors, and sectors of two versions
+/// can add up by chance. But a page that was torn in a write is not newer than that write's image. One that
+/// is newer was formatted since, and redo rebuilds it if it is torn.
+fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
+    let newer = Page::new(page).lsn() > Page::new(image).lsn();
+    page == image || (newer && verify(page, id) == Ok(Protection::Checksum))
 }
 
 /// Enters the images of one batch that are undamaged.

@@ -1,0 +1,206 @@
+//! Power losses at every sync of a workload, and between: what the double-write file and the log make of them.
+//!
+//! The log is a list in memory, durable as far as the pool asked for. After each power loss the double-write
+//! files are applied, the list is replayed from the redo point on, and every page must hold what the durable
+//! part of the list says. A page that cannot be read may only be one that the list formats anew.
+
+mod common;
+
+use common::{Bench, FakeLog, Shape, bench_on, change, config, dw_name, format, key, name, value};
+use common::{read_raw, set_value, write_raw};
+use furrow_format::{FileId, Lsn, PAGE_SIZE, Page, PageId, PageMut, stamp_checksum, verify};
+use furrow_io::random::{Rng, seeded, test_seed};
+use furrow_io::sim::{Crash, SimOptions};
+use furrow_io::{Access, Open, SimVolume, Volume};
+use furrow_pool::{CheckpointOptions, Ex, LatchRank, PageKey, double_write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+const FILE_PAGES: u32 = 60;
+const SHAPE: Shape = Shape { frames: 24, files: 2, file_pages: FILE_PAGES, double_write: true };
+
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    lsn: Lsn,
+    key: PageKey,
+    value: u64,
+    formats: bool,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    losses: AtomicU64,
+    restored: AtomicU64,
+    rebuilt: AtomicU64,
+}
+
+type Records = Arc<Mutex<Vec<Record>>>;
+
+/// Recovers a machine that has just come up, and compares it with the list.
+fn recover(machine: &SimVolume, log: &FakeLog, records: &Records, tally: &Tally) {
+    let durable = log.durable.load(Ordering::SeqCst);
+    let redo_point = log.redo.load(Ordering::SeqCst);
+    let records: Vec<Record> =
+        records.lock().unwrap().iter().copied().filter(|r| r.lsn.0 <= durable).collect();
+    tally.losses.fetch_add(1, Ordering::Relaxed);
+    for id in 1..=SHAPE.files {
+        let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data);
+        let (file, area) = (open(name(id)).unwrap(), open(dw_name(id)).unwrap());
+        let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(id)).unwrap();
+        tally.restored.fetch_add(stats.restored.len() as u64, Ordering::Relaxed);
+        for page_no in 0..FILE_PAGES {
+            let mine = records.iter().filter(|r| r.key == key(id, page_no));
+            let expected = mine.clone().next_back().map_or(0, |r| r.value);
+            let mut page = read_raw(file.as_ref(), page_no);
+            let page_id = PageId::new(id, page_no);
+            let mut whole = verify(&page, page_id).is_ok();
+            for record in mine.filter(|r| r.lsn.0 >= redo_point) {
+                if record.formats && !whole {
+                    format(&mut page, page_id);
+                    whole = true;
+                    tally.rebuilt.fetch_add(1, Ordering::Relaxed);
+                }
+                assert!(whole, "page {page_id} is torn, and the log does not rebuild it");
+                if Page::new(&page).lsn() < record.lsn {
+                    set_value(&mut page, record.value);
+                    PageMut::new(&mut page).set_lsn(record.lsn);
+                }
+            }
+            assert!(whole, "page {page_id} is torn, and the log does not know it");
+            assert_eq!(value(&page), expected, "page {page_id}, redo from {redo_point}");
+        }
+    }
+}
+
+/// One changed page, now and then one made anew over whatever was there.
+fn step(bench: &Bench, records: &Records, rng: &mut impl Rng, next: u64) {
+    let (file, page_no) = (rng.random_range(1..=2), rng.random_range(0..FILE_PAGES));
+    let key = key(file, page_no);
+    let formats = rng.random_range(0..4) == 0;
+    let mut page = if formats {
+        bench.pool.create(key, LatchRank::Data).unwrap()
+    } else {
+        bench.pool.fetch(key, Ex, LatchRank::Data).unwrap()
+    };
+    // The list is locked over append and entry, so that nothing durable is missing from it.
+    let mut list = records.lock().unwrap();
+    let lsn = if formats {
+        page.begin_change();
+        let lsn = bench.log.append();
+        format(&mut page, key.page);
+        set_value(&mut page, next);
+        page.finish_change(lsn, true);
+        lsn
+    } else {
+        change(&bench.log, &mut page, next)
+    };
+    list.push(Record { lsn, key, value: next, formats });
+}
+
+fn checkpoint(bench: &Bench) {
+    let tail = bench.log.last.load(Ordering::SeqCst) + 1;
+    bench.pool.checkpoint_pages(common::DB, CheckpointOptions::default()).unwrap();
+    let redo = bench.pool.oldest_rec_lsn(common::DB).map_or(tail, |lsn| lsn.0.min(tail));
+    bench.log.redo.store(redo, Ordering::SeqCst);
+}
+
+fn run(seed: u64, tally: &Arc<Tally>) {
+    let volume = SimVolume::new(SimOptions { seed, ..SimOptions::default() });
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    let records = Records::default();
+    let crashes = Arc::new(AtomicU64::new(seed << 20));
+    let watcher = {
+        let (log, records) = (Arc::clone(&bench.log), Arc::clone(&records));
+        let (tally, crashes) = (Arc::clone(tally), Arc::clone(&crashes));
+        move |machine: SimVolume| {
+            let seed = crashes.fetch_add(1, Ordering::Relaxed);
+            for outcome in [
+                Crash::Random { seed },
+                Crash::Torn { seed },
+                Crash::FirstHalves,
+                Crash::SecondHalves,
+                Crash::DropAll,
+            ] {
+                recover(&machine.crash(&outcome), &log, &records, &tally);
+            }
+        }
+    };
+    volume.on_boundary(watcher);
+    let mut rng = seeded(seed);
+    for next in 1..=300 {
+        step(&bench, &records, &mut rng, next);
+        if rng.random_range(0..40) == 0 {
+            checkpoint(&bench);
+        }
+        if rng.random_range(0..10) == 0 {
+            let seed = crashes.fetch_add(1, Ordering::Relaxed);
+            let after = volume.crash(&Crash::Torn { seed });
+            recover(&after, &bench.log, &records, tally);
+        }
+    }
+}
+
+#[test]
+fn no_power_loss_costs_a_page() {
+    let first = test_seed() % (1 << 32);
+    let tally = Arc::new(Tally::default());
+    for seed in first..first + 12 {
+        println!("FURROW_SEED={seed}");
+        run(seed, &tally);
+    }
+    let counts = [&tally.losses, &tally.restored, &tally.rebuilt].map(|n| n.load(Ordering::Relaxed));
+    println!("losses, restored from images, rebuilt by the log: {counts:?}");
+    assert!(counts.iter().all(|&n| n > 0), "something was never put to the test: {counts:?}");
+}
+
+/// Two versions of a page whose halves add up to a valid checksum by chance: only the image tells.
+#[test]
+fn a_torn_page_whose_checksum_holds_is_restored() {
+    let volume = SimVolume::new(SimOptions::default());
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    let id = PageId::new(1, 7);
+    let mut page = bench.pool.fetch(key(1, 7), Ex, LatchRank::Data).unwrap();
+    change(&bench.log, &mut page, 1);
+    drop(page);
+    checkpoint(&bench);
+    let mut new = read_raw(bench.files[0].inner.as_ref(), 7);
+    drop(bench);
+    let machine = volume.crash(&Crash::DropAll);
+    let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data).unwrap();
+    let (file, area) = (open(name(1)), open(dw_name(1)));
+    let image = new;
+    // The same bit of the same column twice: the sum of the sector does not change.
+    new[5000] ^= 4;
+    new[5004] ^= 4;
+    assert!(verify(&new, id).is_ok() && new != image, "the checksum is blind to this");
+    write_raw(file.as_ref(), 7, &new);
+    let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
+    assert_eq!(stats.restored, [id]);
+    assert_eq!(read_raw(file.as_ref(), 7), image);
+    let again = double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
+    assert_eq!(again.images, 0, "images are forgotten once they were used");
+}
+
+/// A page formatted after its image was written is newer than the image: that must not come back.
+#[test]
+fn an_image_older_than_a_whole_page_is_left_alone() {
+    let volume = SimVolume::new(SimOptions::default());
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    let mut page = bench.pool.fetch(key(2, 3), Ex, LatchRank::Data).unwrap();
+    change(&bench.log, &mut page, 1);
+    drop(page);
+    checkpoint(&bench);
+    drop(bench);
+    let open = |name: String| volume.open(Path::new(&name), Open::Existing, Access::Data).unwrap();
+    let (file, area) = (open(name(2)), open(dw_name(2)));
+    let mut newer = [0; PAGE_SIZE];
+    format(&mut newer, PageId::new(2, 3));
+    set_value(&mut newer, 99);
+    PageMut::new(&mut newer).set_lsn(Lsn(50));
+    stamp_checksum(&mut newer);
+    write_raw(file.as_ref(), 3, &newer);
+    let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(2)).unwrap();
+    assert_eq!((stats.images, stats.intact, stats.restored.len()), (1, 1, 0));
+    assert_eq!(value(&read_raw(file.as_ref(), 3)), 99);
+}
