@@ -117,7 +117,7 @@ impl BlockHeader {
 }
 
 const DIRECTORY_MAGIC: u64 = u64::from_le_bytes(*b"FURLOG\x00\x01");
-const DIRECTORY_HEAD_BYTES: usize = 48;
+const DIRECTORY_HEAD_BYTES: usize = 64;
 const RUN_BYTES: usize = 12;
 
 /// What the header of a log file says; two copies are written in turn, the newer valid one counts.
@@ -130,7 +130,8 @@ const RUN_BYTES: usize = 12;
 /// | 32-35 | sector size in bytes |
 /// | 36-39 | number of VLF runs |
 /// | 40-43 | CRC-32C of the copy, this field taken as zero |
-/// | 48-.. | VLF runs: size in bytes u64, count u32 |
+/// | 48-55 | LSN where the last completed checkpoint begins: recovery reads from there |
+/// | 64-.. | VLF runs: size in bytes u64, count u32 |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Directory {
     /// Version number of the copy.
@@ -139,6 +140,8 @@ pub(crate) struct Directory {
     pub binding: [u8; 16],
     /// Blocks are padded to this many bytes.
     pub sector: u32,
+    /// Where the last completed checkpoint begins; zero before the first.
+    pub(crate) checkpoint: Lsn,
     /// Sizes of the VLFs in file order: (size in bytes, how many in a row).
     pub runs: Vec<(u64, u32)>,
 }
@@ -193,6 +196,7 @@ impl Directory {
         put(&mut bytes, 16, &self.binding);
         put(&mut bytes, 32, &self.sector.to_le_bytes());
         put(&mut bytes, 36, &(self.runs.len() as u32).to_le_bytes());
+        put(&mut bytes, 48, &self.checkpoint.0.to_le_bytes());
         for (i, (size, count)) in self.runs.iter().enumerate() {
             put(
                 &mut bytes,
@@ -230,6 +234,7 @@ impl Directory {
             version: u64_at(bytes, 8)?,
             binding: *bytes.get(16..)?.first_chunk()?,
             sector: u32_at(bytes, 32)?,
+            checkpoint: Lsn(u64_at(bytes, 48)?),
             runs: (0..runs).map(run).collect::<Option<_>>()?,
         })
     }
@@ -278,6 +283,7 @@ mod tests {
             version: 5,
             binding: [9; 16],
             sector: 4096,
+            checkpoint: Lsn(77),
             runs: vec![(1 << 20, 4)],
         };
         dir.push(1 << 20, 4).unwrap();
@@ -286,7 +292,7 @@ mod tests {
         let mut bytes = dir.encode();
         assert_eq!(Directory::decode(&bytes), Some(dir.clone()));
         assert_eq!(dir.vlfs()[8], (8192 + (8 << 20), 1 << 22));
-        bytes[50] ^= 1;
+        bytes[70] ^= 1;
         assert_eq!(Directory::decode(&bytes), None);
     }
 }

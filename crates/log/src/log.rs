@@ -100,6 +100,7 @@ pub struct Log {
     pub(crate) promised_bytes: AtomicI64,
     pub(crate) space_freed: Condvar,
     pub(crate) space_lock: Mutex<()>,
+    pub(crate) header_turn: Mutex<()>,
     pub(crate) failed: AtomicBool,
     pub(crate) failure: OnceLock<String>,
     pub(crate) wake_writer: crate::writer::Signal,
@@ -119,6 +120,7 @@ impl Log {
             version: 1,
             binding,
             sector: config.sector_bytes,
+            checkpoint: Lsn::ZERO,
             runs: Vec::new(),
         };
         let room = bytes.max(crate::MIN_LOG_BYTES) - crate::FIRST_VLF_OFFSET;
@@ -192,6 +194,7 @@ impl Log {
             promised_bytes: AtomicI64::new(0),
             space_freed: Condvar::new(),
             space_lock: Mutex::new(()),
+            header_turn: Mutex::new(()),
             failed: AtomicBool::new(false),
             failure: OnceLock::new(),
             wake_writer: crate::writer::Signal::new(),
@@ -243,6 +246,34 @@ impl Log {
             .iter()
             .map(|v| (*v, roll.vlfs.is_active(v)))
             .collect()
+    }
+
+    /// Where the last completed checkpoint begins.
+    pub fn checkpoint(&self) -> Lsn {
+        self.roll.lock().directory.checkpoint
+    }
+
+    /// Makes durable that recovery may read from the checkpoint that begins at `lsn`.
+    pub fn note_checkpoint(&self, lsn: Lsn) -> Result<(), LogError> {
+        self.rewrite_directory(|directory| {
+            directory.checkpoint = lsn;
+            Ok(())
+        })
+    }
+
+    /// Changes the header, durably; one at a time.
+    pub(crate) fn rewrite_directory(
+        &self,
+        change: impl FnOnce(&mut Directory) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        self.check()?;
+        let _turn = self.header_turn.lock();
+        let mut directory = self.roll.lock().directory.clone();
+        change(&mut directory)?;
+        directory.version += 1;
+        write_directory(&*self.file, &directory).inspect_err(|e| self.fail(e))?;
+        self.roll.lock().directory = directory;
+        Ok(())
     }
 
     /// The file.

@@ -65,6 +65,17 @@ pub struct LogScan {
 }
 
 impl LogScan {
+    /// Starts where the last completed checkpoint begins; `binding` must be the one in the file's header.
+    pub fn from_checkpoint(file: Arc<dyn File>, binding: [u8; 16]) -> Result<LogScan, LogError> {
+        let from = read_directory(&*file)?.checkpoint;
+        LogScan::open(file, binding, from)
+    }
+
+    /// Where the last completed checkpoint begins.
+    pub fn checkpoint(&self) -> Lsn {
+        self.directory.checkpoint
+    }
+
     /// Starts at the block of `from`; `binding` must be the one in the file's header.
     pub fn open(file: Arc<dyn File>, binding: [u8; 16], from: Lsn) -> Result<LogScan, LogError> {
         let directory = read_directory(&*file)?;

@@ -30,8 +30,6 @@ pub enum RecordKind {
     CheckpointBegin = 5,
     /// A checkpoint is completed: its begin, the active transactions, the dirty pages' oldest LSN.
     CheckpointEnd = 6,
-    /// A data file has grown: redo makes the file at least that long.
-    GrowFile = 7,
 }
 
 impl RecordKind {
@@ -44,7 +42,6 @@ impl RecordKind {
             K::Abort,
             K::CheckpointBegin,
             K::CheckpointEnd,
-            K::GrowFile,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)

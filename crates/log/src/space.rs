@@ -5,7 +5,7 @@
 //! `append` cannot run out of space, and a rollback never does.
 
 use crate::layout::{BLOCK_MAX_BYTES, SECTOR};
-use crate::log::{Log, write_directory};
+use crate::log::Log;
 use crate::{LogError, ReuseWait};
 use furrow_format::Lsn;
 use furrow_io::Fill;
@@ -91,27 +91,25 @@ impl Log {
     /// Makes the file longer by `bytes`, zeroed, and splits them into VLFs.
     pub fn grow(&self, bytes: u64) -> Result<(), LogError> {
         let bytes = bytes.next_multiple_of(SECTOR as u64);
-        let (mut directory, current_bytes) = {
-            let roll = self.roll.lock();
-            (roll.directory.clone(), roll.vlfs.total_bytes())
-        };
+        let current_bytes = self.roll.lock().vlfs.total_bytes();
         let sizes = self.config.vlf_rule.sizes(current_bytes, bytes);
-        for &size in &sizes {
-            directory.push(size, 1)?;
-        }
-        directory.version += 1;
-        let old_len = self.file.len_bytes()?;
-        if let Err(error) = self.file.resize(directory.file_bytes(), Fill::Zero) {
-            // A half-made growth is of no use; the directory does not know of it.
-            let _ = self.file.resize(old_len, Fill::Allocate);
-            return Err(error.into());
-        }
-        write_directory(&*self.file, &directory).inspect_err(|e| self.fail(e))?;
+        self.rewrite_directory(|directory| {
+            for &size in &sizes {
+                directory.push(size, 1)?;
+            }
+            let old_len = self.file.len_bytes()?;
+            self.file
+                .resize(directory.file_bytes(), Fill::Zero)
+                .inspect_err(|_| {
+                    // A half-made growth is of no use; the header does not know of it.
+                    let _ = self.file.resize(old_len, Fill::Allocate);
+                })?;
+            Ok(())
+        })?;
         self.counters.growths.fetch_add(1, Ordering::Relaxed);
         {
             let mut roll = self.roll.lock();
             roll.vlfs.append(&sizes);
-            roll.directory = directory;
             self.count_free(&roll);
         }
         let _guard = self.space_lock.lock();
