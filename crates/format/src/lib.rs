@@ -7,9 +7,11 @@
     clippy::unreachable
 )]
 
+pub mod boot;
 mod bytes;
 pub mod catalog;
 mod change;
+mod file_header;
 mod ids;
 mod lsn;
 mod maps;
@@ -19,8 +21,10 @@ mod record;
 mod row;
 pub mod types;
 
+pub use boot::{Boot, OwnBoot, PageVerify, RecoveryModel};
 pub use bytes::Field;
 pub use change::{Change, ChangeError, ChangeReader, ChangeWriter, RowList, RowListBuilder, apply};
+pub use file_header::{FileGrowth, FileHeader, FileHeaderError};
 pub use ids::{
     AllocUnitId, DatabaseId, EXTENT_PAGES, ExtentNo, FileId, ObjectId, PAGE_SIZE, PageId, PageNo,
     RowId, RowsetId, TxnId,

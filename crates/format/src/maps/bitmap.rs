@@ -123,15 +123,13 @@ impl<'a> Bitmap<'a> {
     }
 }
 
-/// Sets bits `first .. first + count`; `false`, with nothing changed, when the page has no sound map or the bits lie
-/// beyond it.
+/// Sets bits `first .. first + count`, as far as the map has them; `false` when the page has no sound map.
 pub(crate) fn set_bits(page: &mut PageBuf, first: u16, count: u16, value: bool) -> bool {
     let (first, end) = (usize::from(first), usize::from(first) + usize::from(count));
     let Some(start) = map_start(Page::new(page)) else {
         return false;
     };
-    let map = page.get_mut(start..start + BITMAP_BYTES);
-    let Some(map) = map.filter(|_map| end <= BITMAP_BYTES * 8) else {
+    let Some(map) = page.get_mut(start..start + BITMAP_BYTES) else {
         return false;
     };
     let mut bit = first;

@@ -153,7 +153,7 @@ fn read_everything(page: &PageBuf) -> usize {
 #[test]
 fn changes_to_damaged_pages_never_panic() {
     let (mut refused, mut applied) = (0, 0);
-    for seed in seeds(300) {
+    for seed in seeds(150) {
         let _named = OnFailure(seed);
         let mut rng = Rng::new(seed);
         for _ in 0..6 {

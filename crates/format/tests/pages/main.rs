@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod changes;
+mod damage;
 mod hostile;
 mod maps;
 mod support;
