@@ -161,7 +161,7 @@ fn a_sync_after_a_failed_one_does_not_bring_back_what_was_lost() {
 }
 
 #[test]
-fn a_failed_durable_write_poisons_and_a_failed_plain_write_does_not() {
+fn what_was_to_be_durable_poisons_when_it_fails_and_a_plain_write_does_not() {
     let (volume, file) = machine();
     volume.inject(Fault::new(Ops::Only(OpKind::Write), Effect::Fail));
     assert!(file.write_at(0, &[2; 512]).is_err());

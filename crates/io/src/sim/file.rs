@@ -248,8 +248,14 @@ impl File for SimFile {
     fn resize(&self, bytes: u64, _fill: Fill) -> Result<(), IoError> {
         self.check_writable(IoOp::Resize)?;
         let (mut disk, effect) = self.begin(OpKind::Resize, IoOp::Resize)?;
-        if matches!(effect, Some(Effect::Partial | Effect::FailSync(_))) {
-            return Err(device_error(IoOp::Resize, &self.path, bytes));
+        if matches!(
+            effect,
+            Some(Effect::Fail | Effect::Partial | Effect::FailSync(_))
+        ) {
+            // A length that could not be made durable is a failed sync.
+            return self
+                .poison
+                .watch(Err(device_error(IoOp::Resize, &self.path, bytes)));
         }
         self.refuse(IoOp::Resize, bytes, effect)?;
         if effect == Some(Effect::Lose) {
