@@ -15,6 +15,7 @@ mod file_header;
 mod ids;
 mod lsn;
 mod maps;
+pub mod mdf;
 mod page;
 mod protect;
 mod record;

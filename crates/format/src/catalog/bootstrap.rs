@@ -335,17 +335,23 @@ fn index_stat(table: &BaseTable) -> IndexStat {
     }
 }
 
+/// Places count in column order; the place in the key is said beside.
 fn index_columns(table: &BaseTable) -> impl Iterator<Item = IndexColumn> + '_ {
-    (1..).zip(table.key()).map(|(subid, at)| IndexColumn {
-        idmajor: table.id,
-        idminor: 1,
-        subid,
-        status: index_column_status::COLUMN | index_column_status::KEY,
-        intprop: at as i32 + 1,
-        tinyprop1: subid as u8,
-        tinyprop2: 0,
-        tinyprop3: 0,
-    })
+    let in_key = (1..)
+        .zip(table.columns)
+        .filter(|(_, column)| column.key_ordinal != 0);
+    (1..)
+        .zip(in_key)
+        .map(|(subid, (colid, column))| IndexColumn {
+            idmajor: table.id,
+            idminor: 1,
+            subid,
+            status: index_column_status::COLUMN | index_column_status::KEY,
+            intprop: colid,
+            tinyprop1: column.key_ordinal,
+            tinyprop2: 0,
+            tinyprop3: 0,
+        })
 }
 
 fn files1(files: &[BootstrapFile]) -> impl Iterator<Item = File1> + '_ {

@@ -5,7 +5,8 @@ use crate::types::{self, DataType, Decimal, Value};
 /// Last value, increment and seed of an identity column.
 ///
 /// On disk: the three numbers, each as wide as the column's type, then a byte that is 1 until the first value is
-/// issued.
+/// issued (databases
+/// from SQL Server 2000 keep the 1, so that a last value other than the seed tells, too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Last value issued; the seed while none was.
@@ -49,11 +50,13 @@ impl Identity {
             Value::Decimal(decimal) if decimal.scale == 0 => Some(decimal.unscaled),
             value => value.as_i64().map(i128::from),
         };
+        let (last, seed) = (number(last)?, number(seed)?);
+        let increment = number(increment)?;
         Some(Identity {
-            last: number(last)?,
-            increment: number(increment)?,
-            seed: number(seed)?,
-            issued: unissued == 0,
+            last,
+            increment,
+            seed,
+            issued: unissued == 0 || last != seed,
         })
     }
 
@@ -91,6 +94,9 @@ mod tests {
         assert_eq!(identity.next(), Some(11078));
         assert_eq!(identity.encode(&int).unwrap(), bytes);
         assert_eq!(Identity::decode(&int, &bytes[..12]), None);
+        let mut of_2000 = bytes;
+        of_2000[12] = 1;
+        assert_eq!(Identity::decode(&int, &of_2000), Some(identity));
     }
 
     #[test]

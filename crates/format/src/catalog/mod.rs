@@ -24,6 +24,7 @@ mod layout;
 mod objects;
 mod schema;
 mod space;
+mod v611;
 
 pub use bootstrap::{
     Bootstrap, BootstrapFile, TablePlace, UnitPlace, base_layout, bootstrap_rows, column_row,
@@ -45,6 +46,7 @@ pub use space::{
     AllocUnit, DatabaseFile, File1, PhysicalFilegroup, Rowset, RowsetColumn, SYSALLOCUNITS,
     SYSFILES1, SYSPHFG, SYSPRUFILES, SYSROWSETS, SYSRSCOLS,
 };
+pub use v611::{HobtColumn, RowsetColumn611, SYSHOBTCOLUMNS, SYSROWSETCOLUMNS};
 
 /// The base tables that a database of ours has, by object id.
 pub static BASE_TABLES: [&BaseTable; 17] = [

@@ -84,7 +84,7 @@ pub trait BaseRow: Sized {
 }
 
 /// What the fields of catalog rows are made of.
-pub(super) trait CatalogField: Sized {
+pub(crate) trait CatalogField: Sized {
     const NULLABLE: bool = false;
     fn to_value(&self) -> Value;
     fn from_value(value: Value) -> Option<Self>;
@@ -186,15 +186,15 @@ impl<const N: usize> CatalogField for Code<N> {
 }
 
 /// Declared types by the names that the declarations below use.
-pub(super) mod declared {
+pub(crate) mod declared {
     use super::{DataType, TypeId};
     use crate::types::{Collation, MAX_LENGTH};
 
-    pub(in super::super) struct Declared(pub(in super::super) DataType, pub(in super::super) i32);
+    pub(crate) struct Declared(pub(crate) DataType, pub(crate) i32);
 
     macro_rules! simple {
         ($($name:ident $id:ident;)*) => {
-            $(pub(in super::super) const $name: Declared =
+            $(pub(crate) const $name: Declared =
                 Declared(DataType::simple(TypeId::$id), TypeId::$id as i32);)*
         };
     }
@@ -204,18 +204,17 @@ pub(super) mod declared {
         GUID UniqueIdentifier; VARIANT SqlVariant;
     }
 
-    pub(in super::super) const SYSNAME: Declared =
-        Declared(DataType::sized(TypeId::NVarChar, 256), 256);
-    pub(in super::super) const VARBINARY_MAX: Declared = varbinary(MAX_LENGTH);
+    pub(crate) const SYSNAME: Declared = Declared(DataType::sized(TypeId::NVarChar, 256), 256);
+    pub(crate) const VARBINARY_MAX: Declared = varbinary(MAX_LENGTH);
 
-    pub(in super::super) const fn nvarchar(units: i16) -> Declared {
+    pub(crate) const fn nvarchar(units: i16) -> Declared {
         Declared(
             DataType::sized(TypeId::NVarChar, units * 2),
             TypeId::NVarChar as i32,
         )
     }
 
-    pub(in super::super) const fn nchar(units: i16) -> Declared {
+    pub(crate) const fn nchar(units: i16) -> Declared {
         Declared(
             DataType::sized(TypeId::NChar, units * 2),
             TypeId::NChar as i32,
@@ -223,19 +222,19 @@ pub(super) mod declared {
     }
 
     /// Codes compare by byte, whatever the database's collation.
-    pub(in super::super) const fn code(units: i16) -> Declared {
+    pub(crate) const fn code(units: i16) -> Declared {
         let data_type = DataType::sized(TypeId::Char, units).with_collation(Collation(0x1008));
         Declared(data_type, TypeId::Char as i32)
     }
 
-    pub(in super::super) const fn varbinary(bytes: i16) -> Declared {
+    pub(crate) const fn varbinary(bytes: i16) -> Declared {
         Declared(
             DataType::sized(TypeId::VarBinary, bytes),
             TypeId::VarBinary as i32,
         )
     }
 
-    pub(in super::super) const fn binary(bytes: i16) -> Declared {
+    pub(crate) const fn binary(bytes: i16) -> Declared {
         Declared(
             DataType::sized(TypeId::Binary, bytes),
             TypeId::Binary as i32,
@@ -301,4 +300,4 @@ macro_rules! base_table {
     (@name $field:ident $column:literal) => { $column };
 }
 
-pub(super) use base_table;
+pub(crate) use base_table;

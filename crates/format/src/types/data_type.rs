@@ -189,7 +189,7 @@ impl DataType {
             TypeId::Time | TypeId::DateTime2 | TypeId::DateTimeOffset => self.scale as u32,
             _ if self.length < 0 => 0,
             _ => match self.id.family() {
-                Family::Char | Family::NChar | Family::Binary | Family::Variant | Family::Lob => {
+                Family::Char | Family::NChar | Family::Binary | Family::Lob => {
                     self.length as u16 as u32
                 }
                 _ => 0,
@@ -209,9 +209,7 @@ impl DataType {
                 DataType::scaled(id, low).ok()?
             }
             _ => match id.family() {
-                Family::Char | Family::NChar | Family::Binary | Family::Variant
-                    if id.implied_len().is_none() =>
-                {
+                Family::Char | Family::NChar | Family::Binary if id.implied_len().is_none() => {
                     let length = (ti >> 8) as u16;
                     let length = if length == 0 {
                         MAX_LENGTH

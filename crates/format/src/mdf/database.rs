@@ -1,0 +1,479 @@
+//! A database over a source of pages: what tables there are, and their rows.
+
+use std::collections::HashMap;
+
+use super::column::StoredColumn;
+use super::physical::{Physical, damaged_row, pick};
+use super::rows::Rows;
+use super::v611::declared;
+use super::walk::{OwnedPages, owned_pages};
+use super::{MdfError, PageSource};
+use crate::PageType;
+use crate::catalog::{
+    AllocUnit, BaseRow, BaseTable, ClassObject, Column, DatabaseFile, Identity, IndexColumn,
+    IndexStat, Rowset, RowsetValue, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSPRUFILES,
+    SYSSCHOBJS, SYSSEOBJVALUES, SchemaObject, class, column_status, index_column_status,
+    index_status, object_type, unit_kind,
+};
+use crate::types::{DataType, Value};
+
+/// `sysdbfiles` of SQL Server 2005, where later versions have `sysprufiles`.
+const SYSDBFILES_2005: i32 = 76;
+
+/// A database.
+pub struct Database<'s> {
+    source: &'s dyn PageSource,
+    physical: Physical,
+    /// Names of columns by object and column id.
+    columns: HashMap<i32, Vec<Column>>,
+    objects: Vec<SchemaObject>,
+    schemas: HashMap<i32, String>,
+    indexes: Vec<IndexStat>,
+    index_columns: Vec<IndexColumn>,
+    rowset_values: Vec<RowsetValue>,
+    files: Vec<DatabaseFile>,
+}
+
+impl std::fmt::Debug for Database<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database")
+            .field("version", &self.version())
+            .field("rowsets", &self.physical.rowsets.len())
+            .field("objects", &self.objects.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A table.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Object id.
+    pub id: i32,
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// Type code: [`object_type`].
+    pub kind: crate::catalog::Code<2>,
+    /// Columns, by column id.
+    pub columns: Vec<TableColumn>,
+    /// Rowsets of its rows: one per partition.
+    pub rowsets: Vec<Rowset>,
+    /// Rows, as the catalog counts them.
+    pub row_count: i64,
+    /// Whether the rows lie in a heap.
+    pub is_heap: bool,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub struct TableColumn {
+    /// Column id.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// The declared type.
+    pub data_type: DataType,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// Whether it is computed; one that isn't persisted has no values here: they read as NULL.
+    pub computed: bool,
+    /// Last value, increment and seed of an identity column.
+    pub identity: Option<Identity>,
+}
+
+/// An index of a table.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// Index id.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// 1 clustered, 2 nonclustered.
+    pub kind: u8,
+    /// Unique.
+    pub unique: bool,
+    /// Of the primary key.
+    pub primary_key: bool,
+    /// Key columns in order: column id and whether it is descending.
+    pub key: Vec<(i32, bool)>,
+    /// Included columns.
+    pub included: Vec<i32>,
+}
+
+impl<'s> Database<'s> {
+    /// Reads the catalog.
+    pub fn open(source: &'s dyn PageSource) -> Result<Database<'s>, MdfError> {
+        let mut database = Database {
+            source,
+            physical: Physical::read(source)?,
+            columns: HashMap::new(),
+            objects: Vec::new(),
+            schemas: HashMap::new(),
+            indexes: Vec::new(),
+            index_columns: Vec::new(),
+            rowset_values: Vec::new(),
+            files: Vec::new(),
+        };
+        // The names of the columns of all tables, this one included, are in this one: it is read by place.
+        for column in database.read_table::<Column>(&SYSCOLPARS, SYSCOLPARS.id)? {
+            database.columns.entry(column.id).or_default().push(column);
+        }
+        database.objects = database.read_table(&SYSSCHOBJS, SYSSCHOBJS.id)?;
+        database.indexes = database.read_table(&SYSIDXSTATS, SYSIDXSTATS.id)?;
+        database.index_columns = database.read_table(&SYSISCOLS, SYSISCOLS.id)?;
+        database.rowset_values = database.read_table(&SYSSEOBJVALUES, SYSSEOBJVALUES.id)?;
+        let classes: Vec<ClassObject> = database.read_table(&SYSCLSOBJS, SYSCLSOBJS.id)?;
+        let schemas = classes
+            .into_iter()
+            .filter(|object| object.class == class::SCHEMA);
+        database.schemas = schemas.map(|schema| (schema.id, schema.name)).collect();
+        database.files = database.read_table(&SYSPRUFILES, SYSPRUFILES.id)?;
+        if database.files.is_empty() {
+            database.files = database.read_table(&SYSPRUFILES, SYSDBFILES_2005)?;
+        }
+        Ok(database)
+    }
+
+    /// The version of the file format.
+    pub fn version(&self) -> u16 {
+        self.physical.version
+    }
+
+    /// The version that the database was made by.
+    pub fn create_version(&self) -> u16 {
+        self.physical.create_version
+    }
+
+    /// Files that the catalog lists, the log included.
+    pub fn files(&self) -> &[DatabaseFile] {
+        &self.files
+    }
+
+    /// All objects.
+    pub fn objects(&self) -> &[SchemaObject] {
+        &self.objects
+    }
+
+    /// All rowsets.
+    pub fn rowsets(&self) -> &[Rowset] {
+        &self.physical.rowsets
+    }
+
+    /// All allocation units.
+    pub fn alloc_units(&self) -> &[AllocUnit] {
+        &self.physical.units
+    }
+
+    /// The columns of a rowset in physical order, dropped ones and the uniquifier included.
+    pub fn layout(&self, rowset: i64) -> Option<&[StoredColumn]> {
+        self.physical.layouts.get(&rowset)?.as_deref()
+    }
+
+    /// User tables, by name.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut tables = self
+            .objects
+            .iter()
+            .filter(|object| object.kind == object_type::USER_TABLE && object.nsclass == 0)
+            .filter_map(|object| self.describe(object))
+            .collect::<Vec<_>>();
+        tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+        tables
+    }
+
+    /// A table of any kind (base tables, internal ones) by name; the schema may be left out.
+    pub fn table(&self, schema: Option<&str>, name: &str) -> Option<Table> {
+        self.objects
+            .iter()
+            .filter(|object| object.name.eq_ignore_ascii_case(name))
+            .filter_map(|object| self.describe(object))
+            .find(|table| schema.is_none_or(|schema| table.schema.eq_ignore_ascii_case(schema)))
+    }
+
+    /// The table of an object; `None` for objects without rows, such as two that 2012 only has in its catalog.
+    fn describe(&self, object: &SchemaObject) -> Option<Table> {
+        let mut rowsets = self
+            .physical
+            .rowsets
+            .iter()
+            .filter(|rowset| rowset.idmajor == object.id && (0..=1).contains(&rowset.idminor))
+            .cloned()
+            .collect::<Vec<_>>();
+        rowsets.sort_by_key(|rowset| rowset.numpart);
+        let first = rowsets.first()?;
+        let schema = self.schemas.get(&object.nsid);
+        Some(Table {
+            id: object.id,
+            schema: schema
+                .cloned()
+                .unwrap_or_else(|| format!("schema {}", object.nsid)),
+            name: object.name.clone(),
+            kind: object.kind,
+            columns: self.table_columns(object.id),
+            row_count: rowsets.iter().map(|rowset| rowset.rcrows).sum(),
+            is_heap: first.idminor == 0,
+            rowsets,
+        })
+    }
+
+    fn table_columns(&self, object: i32) -> Vec<TableColumn> {
+        let rows = self
+            .columns
+            .get(&object)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        rows.iter()
+            .filter(|row| row.number == 0)
+            .filter_map(table_column)
+            .collect()
+    }
+
+    /// The indexes of a table, the clustered one first; statistics and the heap are none.
+    pub fn indexes(&self, table: i32) -> Vec<Index> {
+        let is_index = |stat: &&IndexStat| {
+            stat.id == table && stat.status & index_status::INDEX != 0 && stat.indid > 0
+        };
+        let mut indexes = self
+            .indexes
+            .iter()
+            .filter(is_index)
+            .map(|s| self.index(s))
+            .collect::<Vec<_>>();
+        indexes.sort_by_key(|index| index.id);
+        indexes
+    }
+
+    fn index(&self, stat: &IndexStat) -> Index {
+        let mut columns = self
+            .index_columns
+            .iter()
+            .filter(|column| column.idmajor == stat.id && column.idminor == stat.indid)
+            .collect::<Vec<_>>();
+        columns.sort_by_key(|column| (column.tinyprop1, column.subid));
+        let is_key = |column: &&&IndexColumn| column.status & index_column_status::KEY != 0;
+        let descending = |status: i32| status & index_column_status::DESCENDING != 0;
+        let included = |column: &&&IndexColumn| column.status & index_column_status::INCLUDED != 0;
+        Index {
+            id: stat.indid,
+            name: stat.name.clone().unwrap_or_default(),
+            kind: stat.kind,
+            unique: stat.status & index_status::UNIQUE != 0,
+            primary_key: stat.status & index_status::PRIMARY_KEY != 0,
+            key: columns
+                .iter()
+                .filter(is_key)
+                .map(|c| (c.intprop, descending(c.status)))
+                .collect(),
+            included: columns
+                .iter()
+                .filter(included)
+                .map(|column| column.intprop)
+                .collect(),
+        }
+    }
+
+    /// The table's rows, one value per column of [`Table::columns`]: a clustered index in key order, a heap in
+    /// allocation order, partition by partition.
+    pub fn rows(&self, table: &Table) -> Result<TableRows<'s>, MdfError> {
+        let parts = table
+            .rowsets
+            .iter()
+            .map(|rowset| self.part(table, rowset))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(TableRows {
+            parts: parts.into_iter(),
+            current: None,
+        })
+    }
+
+    fn part(&self, table: &Table, rowset: &Rowset) -> Result<Part<'s>, MdfError> {
+        let layout = self.readable_layout(rowset)?;
+        let mut stored = Vec::new();
+        let mut defaults = Vec::new();
+        let mut places = Vec::new();
+        for column in &table.columns {
+            let found = layout
+                .iter()
+                .find(|s| s.column_id == column.id && !s.is_dropped());
+            places.push(found.is_some());
+            if let Some(found) = found {
+                defaults.push(self.default_of(rowset.rowsetid, found));
+                // A type changed without touching the rows (varchar(10) to varchar(20)) shows in both places.
+                stored.push(*found);
+            }
+        }
+        let rows = self.leaf_rows(rowset, stored)?.with_defaults(defaults);
+        Ok(Part { rows, places })
+    }
+
+    /// The value of a column in rows that are older than the column.
+    fn default_of(&self, rowset: i64, column: &StoredColumn) -> Value {
+        let value = self
+            .rowset_values
+            .iter()
+            .find(|value| value.id == rowset && value.subid == i64::from(column.order));
+        match value.map(|value| &value.value) {
+            Some(Value::Variant(inner)) => inner.1.clone(),
+            _ => Value::Null,
+        }
+    }
+
+    /// The rows of a rowset on its leaf level, all columns in physical order: data rows, or the entries of a
+    /// nonclustered index.
+    pub fn rowset_rows(&self, rowset: &Rowset) -> Result<Rows<'s>, MdfError> {
+        let columns = self
+            .readable_layout(rowset)?
+            .iter()
+            .filter(|c| !c.is_dropped())
+            .copied();
+        self.leaf_rows(rowset, columns.collect())
+    }
+
+    fn leaf_rows(&self, rowset: &Rowset, columns: Vec<StoredColumn>) -> Result<Rows<'s>, MdfError> {
+        let unit = self.in_row_unit(rowset)?.clone();
+        match rowset.idminor {
+            0 => Rows::of_unit(self.source, unit, PageType::Data, columns),
+            1 => Rows::of_tree(self.source, unit, PageType::Data, columns),
+            _ => Rows::of_tree(self.source, unit, PageType::Index, columns),
+        }
+    }
+
+    /// As [`rowset_rows`](Self::rowset_rows), but by the allocation maps: for trees whose links are damaged.
+    pub fn rowset_rows_by_allocation(&self, rowset: &Rowset) -> Result<Rows<'s>, MdfError> {
+        let columns = self
+            .readable_layout(rowset)?
+            .iter()
+            .filter(|c| !c.is_dropped())
+            .copied();
+        let unit = self.in_row_unit(rowset)?.clone();
+        let leaf = if rowset.idminor <= 1 {
+            PageType::Data
+        } else {
+            PageType::Index
+        };
+        Rows::of_unit(self.source, unit, leaf, columns.collect())
+    }
+
+    fn in_row_unit(&self, rowset: &Rowset) -> Result<&AllocUnit, MdfError> {
+        self.physical
+            .unit(rowset.rowsetid, unit_kind::IN_ROW)
+            .ok_or_else(|| MdfError::Catalog {
+                what: format!("rowset {:#x} has no allocation unit", rowset.rowsetid),
+            })
+    }
+
+    fn readable_layout(&self, rowset: &Rowset) -> Result<&[StoredColumn], MdfError> {
+        let unsupported = |what: String| Err(MdfError::Unsupported { what });
+        if rowset.cmprlevel != 0 {
+            return unsupported(format!("compressed rowset {:#x}", rowset.rowsetid));
+        }
+        match self.physical.layouts.get(&rowset.rowsetid) {
+            Some(Some(columns)) => Ok(columns),
+            Some(None) => unsupported(format!("a column type of rowset {:#x}", rowset.rowsetid)),
+            None => Err(MdfError::Catalog {
+                what: format!("rowset {:#x} has no columns", rowset.rowsetid),
+            }),
+        }
+    }
+
+    /// What an allocation unit owns, by its IAM chain.
+    pub fn owned_pages(&self, unit: &AllocUnit) -> Result<OwnedPages, MdfError> {
+        owned_pages(self.source, unit)
+    }
+
+    /// The rows of a base table as typed structs; of a table that this version doesn't have none.
+    ///
+    /// `table_id` is the table's object id, where that isn't the one in version 706. Columns are matched by
+    /// name, or by place where the catalog doesn't name them.
+    pub fn read_table<R: BaseRow>(
+        &self,
+        table: &'static BaseTable,
+        table_id: i32,
+    ) -> Result<Vec<R>, MdfError> {
+        let Some(rowset) = self.physical.data_rowset(table_id) else {
+            return Ok(Vec::new());
+        };
+        let stored = self.readable_layout(rowset)?;
+        let names = self
+            .columns
+            .get(&table_id)
+            .filter(|names| !names.is_empty());
+        let place_of = |index: usize, name: &str| {
+            let id = match names {
+                Some(names) => {
+                    names
+                        .iter()
+                        .find(|n| n.name.as_deref() == Some(name))?
+                        .colid
+                }
+                None => index as i32 + 1,
+            };
+            stored.iter().position(|column| column.column_id == id)
+        };
+        self.leaf_rows(rowset, stored.to_vec())?
+            .map(|row| {
+                let values = pick(table, stored, place_of, &mut row?.values);
+                R::from_values(values).ok_or_else(|| damaged_row(table.name))
+            })
+            .collect()
+    }
+}
+
+fn table_column(row: &Column) -> Option<TableColumn> {
+    let data_type = declared(row.xtype, row.length, row.prec, row.scale, row.collationid)?;
+    Some(TableColumn {
+        id: row.colid,
+        name: row.name.clone().unwrap_or_default(),
+        data_type,
+        nullable: row.status & column_status::NOT_NULL == 0,
+        computed: row.status & column_status::COMPUTED != 0,
+        identity: row
+            .idtval
+            .as_deref()
+            .and_then(|bytes| Identity::decode(&data_type, bytes)),
+    })
+}
+
+/// Rows of one partition, and which of the table's columns it stores.
+#[derive(Debug)]
+struct Part<'s> {
+    rows: Rows<'s>,
+    places: Vec<bool>,
+}
+
+/// Iterates over the rows of a table: [`Database::rows`].
+#[derive(Debug)]
+pub struct TableRows<'s> {
+    parts: std::vec::IntoIter<Part<'s>>,
+    current: Option<Part<'s>>,
+}
+
+impl Iterator for TableRows<'_> {
+    type Item = Result<Vec<Value>, MdfError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.current.is_none() {
+                self.current = Some(self.parts.next()?);
+            }
+            let part = self.current.as_mut()?;
+            let Some(row) = part.rows.next() else {
+                self.current = None;
+                continue;
+            };
+            let values = row.map(|row| {
+                let mut stored = row.values.into_iter();
+                let mut value = |is_stored: &bool| {
+                    if *is_stored {
+                        stored.next().unwrap_or(Value::Null)
+                    } else {
+                        Value::Null
+                    }
+                };
+                part.places.iter().map(&mut value).collect()
+            });
+            return Some(values);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Large values: from the pointer in a row, over the records of text pages, to the bytes.
+//!
+//! Three pointers: 16 bytes (`text`, `ntext`, `image`), and two complex columns, the root of a (max) value that
+//! lies in the row, and the pointer to a column that left its row. The ends stated along the way must be those of
+//! the bytes delivered; a record reached twice is damage, so that work is bounded by the file.
+
+use std::collections::HashSet;
+
+use super::walk::sound_page;
+use super::{MdfError, PageSource};
+use crate::bytes::{chunk, u16_at, u32_at};
+use crate::{Page, PageId, PageType, RowId};
+
+const MAX_DEPTH: u32 = 16;
+const BLOB_ID_AT: usize = 4;
+const KIND_AT: usize = 12;
+const BODY_AT: usize = 14;
+
+/// Kinds of LOB records.
+mod kind {
+    pub(super) const SMALL_ROOT: u16 = 0;
+    pub(super) const INTERNAL: u16 = 2;
+    pub(super) const DATA: u16 = 3;
+    pub(super) const LARGE_ROOT_2000: u16 = 4;
+    pub(super) const LARGE_ROOT: u16 = 5;
+}
+
+/// First bytes of complex columns.
+const ROW_OVERFLOW: u8 = 2;
+const INLINE_ROOT: u8 = 4;
+const TEXT_POINTER_SIZE: usize = 16;
+
+/// The value that a complex column, or the pointer of a `text` column, leads to.
+pub(super) fn read(
+    source: &dyn PageSource,
+    at: RowId,
+    pointer: &[u8],
+) -> Result<Vec<u8>, MdfError> {
+    let mut reader = Reader {
+        source,
+        seen: HashSet::new(),
+        blob: None,
+        bytes: Vec::new(),
+    };
+    let damaged = |what: &str| MdfError::DamagedLob {
+        at,
+        what: what.to_owned(),
+    };
+    if pointer.len() == TEXT_POINTER_SIZE {
+        reader.blob = chunk(pointer, 0).map(u64::from_le_bytes);
+        let root = chunk(pointer, 8).map(RowId::from_bytes);
+        reader.record(root.ok_or_else(|| damaged("no address"))?, 0)?;
+        return Ok(reader.bytes);
+    }
+    match pointer.first() {
+        Some(&(ROW_OVERFLOW | INLINE_ROOT)) => {}
+        Some(kind) => {
+            return Err(MdfError::Unsupported {
+                what: format!("complex column of kind {kind}"),
+            });
+        }
+        None => return Err(damaged("an empty pointer")),
+    }
+    reader.blob = u32_at(pointer, 8).map(|id| u64::from(id) << 16);
+    let (links, rest) = pointer.get(12..).unwrap_or_default().as_chunks::<12>();
+    if !rest.is_empty() || links.is_empty() {
+        return Err(damaged("a pointer of a length that no pointer has"));
+    }
+    for link in links {
+        reader.link(at, short_link(link), 0)?;
+    }
+    Ok(reader.bytes)
+}
+
+/// Cumulative end, and where the piece is.
+type Link = (u64, RowId);
+
+fn short_link(link: &[u8; 12]) -> Link {
+    let [e0, e1, e2, e3, row @ ..] = *link;
+    (
+        u64::from(u32::from_le_bytes([e0, e1, e2, e3])),
+        RowId::from_bytes(row),
+    )
+}
+
+fn long_link(link: &[u8; 16]) -> Link {
+    let [e0, e1, e2, e3, e4, e5, e6, e7, row @ ..] = *link;
+    (
+        u64::from_le_bytes([e0, e1, e2, e3, e4, e5, e6, e7]),
+        RowId::from_bytes(row),
+    )
+}
+
+struct Reader<'s> {
+    source: &'s dyn PageSource,
+    seen: HashSet<RowId>,
+    blob: Option<u64>,
+    bytes: Vec<u8>,
+}
+
+impl<'s> Reader<'s> {
+    /// Follows one link: the piece must end where the link says, counted from where its parent started.
+    fn link_from(&mut self, base: u64, at: RowId, link: Link, depth: u32) -> Result<(), MdfError> {
+        let (end, target) = link;
+        self.record(target, depth + 1)?;
+        let delivered = self.bytes.len() as u64 - base;
+        if delivered != end {
+            let what = format!("{delivered} bytes where the link to {target} says {end}");
+            return Err(MdfError::DamagedLob { at, what });
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, at: RowId, link: Link, depth: u32) -> Result<(), MdfError> {
+        self.link_from(0, at, link, depth)
+    }
+
+    fn record(&mut self, at: RowId, depth: u32) -> Result<(), MdfError> {
+        let damaged = |what: String| MdfError::DamagedLob { at, what };
+        if !self.seen.insert(at) || depth > MAX_DEPTH {
+            return Err(damaged("reached twice, or too deep".to_owned()));
+        }
+        let record = self.find(at)?;
+        let blob = chunk(record, BLOB_ID_AT).map(u64::from_le_bytes);
+        if self.blob.is_some() && blob != self.blob {
+            return Err(damaged(format!(
+                "blob id {blob:x?} instead of {:x?}",
+                self.blob
+            )));
+        }
+        let short = || damaged("a record too short for its kind".to_owned());
+        let links_in = |from: usize, size: usize| {
+            let count = usize::from(u16_at(record, 16)?);
+            record.get(from..from.checked_add(count.checked_mul(size)?)?)
+        };
+        match u16_at(record, KIND_AT).ok_or_else(short)? {
+            kind::SMALL_ROOT => {
+                let size = usize::from(u16_at(record, BODY_AT).ok_or_else(short)?);
+                self.bytes
+                    .extend(record.get(20..20 + size).ok_or_else(short)?);
+            }
+            kind::DATA => self.bytes.extend(record.get(BODY_AT..).ok_or_else(short)?),
+            kind::INTERNAL => {
+                let base = self.bytes.len() as u64;
+                for link in links_in(20, 16).ok_or_else(short)?.as_chunks().0 {
+                    self.link_from(base, at, long_link(link), depth)?;
+                }
+            }
+            kind::LARGE_ROOT | kind::LARGE_ROOT_2000 => {
+                let base = self.bytes.len() as u64;
+                for link in links_in(24, 12).ok_or_else(short)?.as_chunks().0 {
+                    self.link_from(base, at, short_link(link), depth)?;
+                }
+            }
+            other => return Err(damaged(format!("a record of unknown kind {other}"))),
+        }
+        Ok(())
+    }
+
+    /// The record's bytes, header included.
+    fn find(&self, at: RowId) -> Result<&'s [u8], MdfError> {
+        let id: PageId = at.page;
+        let page = Page::new(sound_page(self.source, id, || "a large value".to_owned())?);
+        let wrong = |found: String| MdfError::WrongPage {
+            page: id,
+            wanted_by: "a large value".to_owned(),
+            found,
+        };
+        if !matches!(page.page_type(), PageType::TextMix | PageType::TextTree) {
+            return Err(wrong(format!("a {}", page.page_type())));
+        }
+        page.record(at.slot)
+            .ok_or_else(|| wrong(format!("no record in slot {}", at.slot)))
+    }
+}

@@ -1,0 +1,43 @@
+//! Reader of SQL Server's data files, versions 611 to 957: from bytes to tables and rows.
+//!
+//! Purpose: look into a `.mdf` without a server. [`MdfImage`] holds files in memory; anything else that gives
+//! verified pages can be a [`PageSource`]. [`Database`] reads the catalog and gives tables and their rows;
+//! [`summarize`] reads the allocation maps and counts how pages fare under verification.
+//!
+//! The way in
+//! 1. refuse what isn't a data file ([`sniff`]); put torn bits back before any byte is used;
+//! 2. boot page: the version, and the first page of `sysallocunits`;
+//! 3. `sysallocunits`, `sysrowsets`, `sysrscols` (2005: two tables instead) by the prefix of their layout
+//!    that all versions share;
+//! 4. everything else by the layouts found there, base tables by column name: unknown columns cost nothing.
+//!
+//! Invariants
+//! - `pgfirst` is never used: trees are entered at their root and followed by sibling links, heaps by their IAM
+//!   chain; each page on the way must belong to the allocation unit.
+//! - Ghosts and deleted slots are no rows; a forwarded row is found through its stub, once.
+//! - A dropped column's place is skipped; a column that is newer than a row is NULL, or its stored default.
+//! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end with
+//!   an error.
+//!
+//! What can fail: everything, with a [`MdfError`] that names page and record. Nothing panics, whatever the bytes.
+//! Not read (an error says so): compressed rowsets, sparse columns, column stores. Characters of code pages other
+//! than 1252 decode as if they were 1252.
+
+mod column;
+mod database;
+mod error;
+mod lob;
+mod physical;
+mod rows;
+mod source;
+mod space;
+mod v611;
+mod walk;
+
+pub use column::{ColumnPlace, Stored, StoredColumn, find_column};
+pub use database::{Database, Index, Table, TableColumn, TableRows};
+pub use error::MdfError;
+pub use rows::{Row, Rows};
+pub use source::{MdfImage, PageSource, sniff};
+pub use space::{FileSummary, summarize};
+pub use walk::OwnedPages;

@@ -1,0 +1,208 @@
+//! The physical catalog: allocation units, rowsets, layouts, read from nothing but the boot page.
+
+use std::collections::HashMap;
+
+use super::column::StoredColumn;
+use super::rows::Rows;
+use super::v611::join;
+use super::walk::sound_page;
+use super::{MdfError, PageSource};
+use crate::bytes::{chunk, u16_at};
+use crate::catalog::{
+    AllocUnit, BaseRow, BaseTable, HobtColumn, Rowset, RowsetColumn, RowsetColumn611,
+    SYSALLOCUNITS, SYSHOBTCOLUMNS, SYSROWSETCOLUMNS, SYSROWSETS, SYSRSCOLS, base_layout, unit_kind,
+};
+use crate::types::Value;
+use crate::{FileId, PageId, PageNo, PageType};
+
+/// The last version whose layouts lie in two tables.
+const LAST_OF_2005: u16 = 612;
+const BOOT_PAGE: PageNo = PageNo(9);
+const VERSION_AT: usize = 100;
+const CREATE_VERSION_AT: usize = 102;
+const FIRST_UNITS_PAGE_AT: usize = 612;
+
+/// What the physical catalog holds.
+#[derive(Debug, Default)]
+pub(super) struct Physical {
+    pub(super) version: u16,
+    pub(super) create_version: u16,
+    pub(super) units: Vec<AllocUnit>,
+    pub(super) rowsets: Vec<Rowset>,
+    /// Units by rowset and kind.
+    by_owner: HashMap<(i64, u8), usize>,
+    /// Columns of each rowset in physical order; `None` where a column is of an unknown type.
+    pub(super) layouts: HashMap<i64, Option<Vec<StoredColumn>>>,
+}
+
+impl Physical {
+    /// Follows the bootstrap path.
+    pub(super) fn read(source: &dyn PageSource) -> Result<Physical, MdfError> {
+        let boot_id = PageId {
+            file: FileId(1),
+            page: BOOT_PAGE,
+        };
+        let boot = sound_page(source, boot_id, || "the bootstrap".to_owned())?;
+        let first = chunk(boot, FIRST_UNITS_PAGE_AT).map_or(PageId::NONE, PageId::from_bytes);
+        let mut physical = Physical {
+            version: u16_at(boot, VERSION_AT).unwrap_or(0),
+            create_version: u16_at(boot, CREATE_VERSION_AT).unwrap_or(0),
+            ..Physical::default()
+        };
+        // Nothing names the unit of sysallocunits yet; its pages are reached by their links.
+        let unit = entry_unit(first);
+        physical.units = fixed_layout_rows(source, &SYSALLOCUNITS, unit)?;
+        for (at, unit) in physical.units.iter().enumerate() {
+            physical.by_owner.insert((unit.ownerid, unit.kind), at);
+        }
+        let unit = physical.fixed_unit(&SYSROWSETS)?.clone();
+        physical.rowsets = fixed_layout_rows(source, &SYSROWSETS, unit)?;
+        let layouts = if physical.version <= LAST_OF_2005 {
+            let columns: Vec<RowsetColumn611> = physical.read_fixed(source, &SYSROWSETCOLUMNS)?;
+            let hobts: Vec<HobtColumn> = physical.read_fixed(source, &SYSHOBTCOLUMNS)?;
+            join(&columns, &hobts)
+        } else {
+            let columns: Vec<RowsetColumn> = physical.read_fixed(source, &SYSRSCOLS)?;
+            columns
+                .iter()
+                .map(|row| (row.rsid, StoredColumn::from_layout(row)))
+                .collect()
+        };
+        physical.take_layouts(layouts);
+        physical.check()?;
+        Ok(physical)
+    }
+
+    fn take_layouts(&mut self, layouts: Vec<(i64, Option<StoredColumn>)>) {
+        for (rowset, column) in layouts {
+            let columns = self
+                .layouts
+                .entry(rowset)
+                .or_insert_with(|| Some(Vec::new()));
+            match (columns.as_mut(), column) {
+                (Some(columns), Some(column)) => columns.push(column),
+                _ => *columns = None,
+            }
+        }
+        for columns in self.layouts.values_mut().flatten() {
+            columns.sort_by_key(|column| column.order);
+        }
+    }
+
+    /// Nonsense is refused here, once, with a clear word.
+    fn check(&self) -> Result<(), MdfError> {
+        let catalog = |what: String| Err(MdfError::Catalog { what });
+        if self.layouts.is_empty() {
+            return catalog("it describes no column".to_owned());
+        }
+        for (rowset, columns) in &self.layouts {
+            let too_far = columns
+                .iter()
+                .flatten()
+                .any(|column| column.leaf.offset > 8060);
+            if too_far {
+                return catalog(format!("rowset {rowset:#x} has columns beyond the page"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The allocation unit of a rowset.
+    pub(super) fn unit(&self, rowset: i64, kind: u8) -> Option<&AllocUnit> {
+        self.units.get(*self.by_owner.get(&(rowset, kind))?)
+    }
+
+    /// The rowset of a table's rows, first partition.
+    pub(super) fn data_rowset(&self, object: i32) -> Option<&Rowset> {
+        self.rowsets
+            .iter()
+            .find(|rowset| rowset.idmajor == object && rowset.idminor <= 1)
+    }
+
+    fn fixed_unit(&self, table: &BaseTable) -> Result<&AllocUnit, MdfError> {
+        self.unit(i64::from(table.id) << 16, unit_kind::IN_ROW)
+            .ok_or_else(|| MdfError::Catalog {
+                what: format!("no allocation unit of {}", table.name),
+            })
+    }
+
+    /// Rows of a table whose unit is hard-wired, by the layout that all versions share.
+    fn read_fixed<R: BaseRow>(
+        &self,
+        source: &dyn PageSource,
+        table: &'static BaseTable,
+    ) -> Result<Vec<R>, MdfError> {
+        let rowset = self
+            .data_rowset(table.id)
+            .map_or(i64::from(table.id) << 16, |r| r.rowsetid);
+        let unit = self.unit(rowset, unit_kind::IN_ROW);
+        let unit = unit.ok_or_else(|| MdfError::Catalog {
+            what: format!("no allocation unit of {}", table.name),
+        })?;
+        fixed_layout_rows(source, table, unit.clone())
+    }
+}
+
+/// A stand-in for the unit of `sysallocunits`.
+fn entry_unit(first: PageId) -> AllocUnit {
+    AllocUnit {
+        auid: i64::from(SYSALLOCUNITS.id) << 16,
+        kind: unit_kind::IN_ROW,
+        ownerid: i64::from(SYSALLOCUNITS.id) << 16,
+        status: 0,
+        fgid: 1,
+        pgfirst: first,
+        pgroot: first,
+        pgfirstiam: PageId::NONE,
+        pcused: 0,
+        pcdata: 0,
+        pcreserved: 0,
+    }
+}
+
+fn fixed_layout_rows<R: BaseRow>(
+    source: &dyn PageSource,
+    table: &'static BaseTable,
+    unit: AllocUnit,
+) -> Result<Vec<R>, MdfError> {
+    let layout = base_layout(table);
+    let columns = layout
+        .columns
+        .iter()
+        .filter_map(StoredColumn::from_layout)
+        .collect::<Vec<_>>();
+    Rows::of_tree(source, unit, PageType::Data, columns)?
+        .map(|row| R::from_values(row?.values).ok_or_else(|| damaged_row(table.name)))
+        .collect()
+}
+
+pub(super) fn damaged_row(table: &str) -> MdfError {
+    MdfError::Catalog {
+        what: format!("a row of {table} has values of other types than its columns"),
+    }
+}
+
+/// Values of a row picked for a base table's columns: by place, NULL where the version has none of that type.
+pub(super) fn pick(
+    table: &BaseTable,
+    stored: &[StoredColumn],
+    place_of: impl Fn(usize, &str) -> Option<usize>,
+    values: &mut [Value],
+) -> Vec<Value> {
+    let mut take = |at: usize| {
+        values
+            .get_mut(at)
+            .map(|value| std::mem::replace(value, Value::Null))
+    };
+    (0..)
+        .zip(table.columns)
+        .map(|(index, column)| {
+            let at = place_of(index, column.name).filter(|&at| {
+                stored
+                    .get(at)
+                    .is_some_and(|stored| stored.data_type.id == column.data_type.id)
+            });
+            at.and_then(&mut take).unwrap_or(Value::Null)
+        })
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! From an allocation unit to its pages.
+
+use std::collections::HashSet;
+
+use super::{MdfError, PageSource};
+use crate::catalog::AllocUnit;
+use crate::{
+    AllocUnitId, EXTENT_PAGES, Iam, Page, PageBuf, PageId, PageNo, PageType, Pfs, Record,
+    pfs_index_of, pfs_page_of,
+};
+
+/// Deepest tree that is followed: SQL Server's own limit is lower.
+const MAX_DEPTH: usize = 32;
+
+/// Pages by the maps: what an allocation unit owns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnedPages {
+    /// The IAM pages, in chain order.
+    pub iam_pages: Vec<PageId>,
+    /// Allocated pages, single ones first, then by extent.
+    pub pages: Vec<PageId>,
+    /// Uniform extents.
+    pub extents: u32,
+    /// Pages named one by one.
+    pub single_pages: u32,
+}
+
+pub(super) fn describe(unit: &AllocUnit) -> String {
+    format!(
+        "allocation unit {:#x} of rowset {:#x}",
+        unit.auid, unit.ownerid
+    )
+}
+
+/// A page that must be there, must have passed verification, and must belong to the unit.
+pub(super) fn unit_page<'s>(
+    source: &'s dyn PageSource,
+    unit: &AllocUnit,
+    id: PageId,
+) -> Result<&'s PageBuf, MdfError> {
+    let bytes = sound_page(source, id, || describe(unit))?;
+    let page = Page::new(bytes);
+    let expected = AllocUnitId(unit.auid as u64);
+    // Clustered leaves of databases from SQL Server 2000 carry index 0.
+    let from_2000 = page.page_type() == PageType::Data
+        && page.index_part() == 0
+        && page.object_part() == expected.object_part();
+    if page.unit() != expected && !from_2000 {
+        let found = format!("it belongs to {:#x}", page.unit().0);
+        return Err(MdfError::WrongPage {
+            page: id,
+            wanted_by: describe(unit),
+            found,
+        });
+    }
+    Ok(bytes)
+}
+
+/// A page that must be there and must have passed verification.
+pub(super) fn sound_page(
+    source: &dyn PageSource,
+    id: PageId,
+    wanted_by: impl Fn() -> String,
+) -> Result<&PageBuf, MdfError> {
+    if let Some(Err(fault)) = source.protection(id) {
+        return Err(MdfError::DamagedPage { page: id, fault });
+    }
+    source.page(id).ok_or_else(|| MdfError::MissingPage {
+        page: id,
+        wanted_by: wanted_by(),
+    })
+}
+
+/// Whether the PFS says that the page is in use; `None` when its PFS page can't be read.
+pub(super) fn is_allocated(source: &dyn PageSource, id: PageId) -> Option<bool> {
+    let pfs = PageId {
+        file: id.file,
+        page: pfs_page_of(id.page),
+    };
+    Some(
+        Pfs::new(source.page(pfs)?)?
+            .get(pfs_index_of(id.page))
+            .is_allocated(),
+    )
+}
+
+/// The pages that the unit's IAM chain names.
+pub(super) fn owned_pages(
+    source: &dyn PageSource,
+    unit: &AllocUnit,
+) -> Result<OwnedPages, MdfError> {
+    let mut owned = OwnedPages::default();
+    let mut seen = HashSet::new();
+    let mut next = unit.pgfirstiam;
+    while !next.is_none() {
+        let wanted_by = || format!("the IAM chain of {}", describe(unit));
+        if !seen.insert(next) {
+            return Err(MdfError::Circle {
+                page: next,
+                wanted_by: wanted_by(),
+            });
+        }
+        let bytes = unit_page(source, unit, next)?;
+        let iam = Iam::new(bytes).ok_or_else(|| MdfError::WrongPage {
+            page: next,
+            wanted_by: wanted_by(),
+            found: format!("a {}", Page::new(bytes).page_type()),
+        })?;
+        owned.iam_pages.push(next);
+        for page in iam.single_pages().filter(|page| !page.is_none()) {
+            owned.single_pages += 1;
+            if is_allocated(source, page) == Some(true) {
+                owned.pages.push(page);
+            }
+        }
+        let start = iam.interval_start();
+        let size = source.size_pages(start.file);
+        let extents = crate::interval_extents(start.page, size);
+        for bit in iam.extents().iter_set(extents) {
+            owned.extents += 1;
+            let first = crate::extent_at_bit(start.page, bit).first_page();
+            for offset in 0..EXTENT_PAGES {
+                let page = PageId {
+                    file: start.file,
+                    page: PageNo(first.0 + offset),
+                };
+                if is_allocated(source, page) == Some(true) {
+                    owned.pages.push(page);
+                }
+            }
+        }
+        next = Page::new(bytes).next();
+    }
+    Ok(owned)
+}
+
+/// The first leaf page of a tree: slot 0 of every level. Stops on the type of page, where leaves hold data,
+/// and on level 0 elsewhere.
+pub(super) fn leftmost_leaf(
+    source: &dyn PageSource,
+    unit: &AllocUnit,
+    leaf_type: PageType,
+) -> Result<PageId, MdfError> {
+    let mut id = unit.pgroot;
+    for _ in 0..MAX_DEPTH {
+        let page = Page::new(unit_page(source, unit, id)?);
+        let wrong = |found: String| MdfError::WrongPage {
+            page: id,
+            wanted_by: describe(unit),
+            found,
+        };
+        if page.page_type() == leaf_type && (leaf_type == PageType::Data || page.level() == 0) {
+            return Ok(id);
+        }
+        if page.page_type() != PageType::Index {
+            return Err(wrong(format!("a {}", page.page_type())));
+        }
+        let child = page
+            .record(0)
+            .and_then(|record| Record::index(record, page.pminlen()))
+            .and_then(Record::child);
+        id = child.ok_or_else(|| wrong("no child in its first slot".to_owned()))?;
+    }
+    Err(MdfError::Circle {
+        page: id,
+        wanted_by: describe(unit),
+    })
+}
+
+/// The pages of a level from its first page on, by their sibling links.
+pub(super) fn siblings(
+    source: &dyn PageSource,
+    unit: &AllocUnit,
+    first: PageId,
+) -> Result<Vec<PageId>, MdfError> {
+    let mut seen = HashSet::new();
+    let mut pages = Vec::new();
+    let mut next = first;
+    while !next.is_none() {
+        if !seen.insert(next) {
+            return Err(MdfError::Circle {
+                page: next,
+                wanted_by: describe(unit),
+            });
+        }
+        pages.push(next);
+        next = Page::new(unit_page(source, unit, next)?).next();
+    }
+    Ok(pages)
+}
