@@ -8,10 +8,18 @@ use furrow_pool::{CheckpointOptions, Ex, LatchRank, PoolError, Sh};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-const SHAPE: Shape = Shape { frames: 64, files: 2, file_pages: 40, double_write: true };
+const SHAPE: Shape = Shape {
+    frames: 64,
+    files: 2,
+    file_pages: 40,
+    double_write: true,
+};
 
 fn write(bench: &common::Bench, file: u16, page: u32, value: u64) {
-    let mut page = bench.pool.fetch(key(file, page), Ex, LatchRank::Data).unwrap();
+    let mut page = bench
+        .pool
+        .fetch(key(file, page), Ex, LatchRank::Data)
+        .unwrap();
     change(&bench.log, &mut page, value);
 }
 
@@ -28,7 +36,11 @@ fn a_page_is_dirty_from_before_its_record_is_appended() {
     page.finish_change(lsn, false);
     drop(page);
     write(&bench, 1, 1, 2);
-    assert_eq!(bench.pool.oldest_rec_lsn(DB), Some(Lsn(1)), "the first change counts");
+    assert_eq!(
+        bench.pool.oldest_rec_lsn(DB),
+        Some(Lsn(1)),
+        "the first change counts"
+    );
     assert_eq!(bench.pool.dirty_count(DB), 2);
 }
 
@@ -53,7 +65,10 @@ fn a_written_page_holds_redo_back_until_its_file_is_synced() {
     assert_eq!(bench.pool.dirty_count(DB), 0);
     assert_eq!(value(&read_raw(bench.files[0].as_ref(), 5)), 1);
     assert_eq!(bench.pool.oldest_rec_lsn(DB), Some(Lsn(1)));
-    let stats = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap();
+    let stats = bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
     assert_eq!((stats.pages, stats.synced_files), (0, 1));
     assert_eq!(bench.pool.oldest_rec_lsn(DB), None);
 }
@@ -80,13 +95,34 @@ fn a_checkpoint_writes_neighbours_together_and_syncs_what_it_wrote() {
     }
     write(&bench, 2, 1, 1);
     write(&bench, 2, 3, 1);
-    let stats = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap();
-    assert_eq!((stats.pages, stats.runs, stats.synced_files), (12, 3 + 2, 2));
-    assert_eq!(stats.double_written_pages, 12, "all of them had an image on the disk");
+    let stats = bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
+    assert_eq!(
+        (stats.pages, stats.runs, stats.synced_files),
+        (12, 3 + 2, 2)
+    );
+    assert_eq!(
+        stats.double_written_pages, 12,
+        "all of them had an image on the disk"
+    );
     assert_eq!(bench.files[0].writes.load(Ordering::SeqCst), 3);
-    let again = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap();
-    assert_eq!((again.pages, again.synced_files), (0, 0), "nothing was left to do");
-    assert!(bench.pool.checkpoint_pages(furrow_format::DatabaseId(9), CheckpointOptions::default()).is_err());
+    let again = bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
+    assert_eq!(
+        (again.pages, again.synced_files),
+        (0, 0),
+        "nothing was left to do"
+    );
+    assert!(
+        bench
+            .pool
+            .checkpoint_pages(furrow_format::DatabaseId(9), CheckpointOptions::default())
+            .is_err()
+    );
 }
 
 #[test]
@@ -99,11 +135,17 @@ fn a_page_formatted_since_the_redo_point_is_written_once_only_the_first_time() {
     set_value(&mut page, 1);
     page.finish_change(lsn, true);
     drop(page);
-    let stats = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap();
+    let stats = bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
     assert_eq!((stats.pages, stats.double_written_pages), (1, 0));
     // Redo may pass the record that formatted it: from now on the image on the disk is needed.
     write(&bench, 1, 8, 2);
-    let stats = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap();
+    let stats = bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
     assert_eq!((stats.pages, stats.double_written_pages), (1, 1));
     // Formatted before the redo point is as good as not formatted.
     let mut page = bench.pool.fetch(key(1, 8), Ex, LatchRank::Data).unwrap();
@@ -112,7 +154,10 @@ fn a_page_formatted_since_the_redo_point_is_written_once_only_the_first_time() {
     page.finish_change(lsn, true);
     drop(page);
     bench.log.redo.store(lsn.0 + 1, Ordering::SeqCst);
-    let stats = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap();
+    let stats = bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
     assert_eq!(stats.double_written_pages, 1);
 }
 
@@ -121,12 +166,24 @@ fn no_page_is_written_when_the_log_cannot_be_made_durable() {
     let bench = bench(SHAPE);
     write(&bench, 1, 4, 1);
     bench.log.broken.store(true, Ordering::SeqCst);
-    let error = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap_err();
-    assert!(matches!(error, PoolError::Log { lsn: Lsn(1), .. }), "{error}");
+    let error = bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap_err();
+    assert!(
+        matches!(error, PoolError::Log { lsn: Lsn(1), .. }),
+        "{error}"
+    );
     assert_eq!(bench.files[0].pages_written.load(Ordering::SeqCst), 0);
-    assert_eq!((bench.pool.dirty_count(DB), bench.pool.oldest_rec_lsn(DB)), (1, Some(Lsn(1))));
+    assert_eq!(
+        (bench.pool.dirty_count(DB), bench.pool.oldest_rec_lsn(DB)),
+        (1, Some(Lsn(1)))
+    );
     bench.log.broken.store(false, Ordering::SeqCst);
-    bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap();
+    bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
     assert_eq!(value(&read_raw(bench.files[0].as_ref(), 4)), 1);
 }
 
@@ -137,7 +194,10 @@ fn a_page_made_and_never_changed_is_forgotten() {
     assert!(page.iter().all(|&byte| byte == 0));
     drop(page);
     assert!(!bench.pool.resident(key(1, 30)));
-    assert_eq!(value(&bench.pool.fetch(key(1, 30), Sh, LatchRank::Data).unwrap()), 0);
+    assert_eq!(
+        value(&bench.pool.fetch(key(1, 30), Sh, LatchRank::Data).unwrap()),
+        0
+    );
     assert_eq!(bench.pool.dirty_count(DB), 0);
 }
 
@@ -146,14 +206,21 @@ fn a_dropped_database_takes_its_dirty_pages_with_it() {
     let bench = bench(SHAPE);
     write(&bench, 1, 4, 9);
     write(&bench, 2, 4, 9);
-    bench.pool.remove_file(DB, furrow_format::FileId(2)).unwrap();
+    bench
+        .pool
+        .remove_file(DB, furrow_format::FileId(2))
+        .unwrap();
     assert_eq!(bench.pool.dirty_count(DB), 1);
     assert!(matches!(
         bench.pool.fetch(key(2, 4), Sh, LatchRank::Data),
         Err(PoolError::UnknownFile { .. })
     ));
     bench.pool.drop_database(DB).unwrap();
-    assert_eq!(bench.pool.stats().free, SHAPE.frames, "every frame is free again");
+    assert_eq!(
+        bench.pool.stats().free,
+        SHAPE.frames,
+        "every frame is free again"
+    );
     assert_eq!(bench.files[0].pages_written.load(Ordering::SeqCst), 0);
     assert_eq!(value(&read_raw(bench.files[0].as_ref(), 4)), 0);
     assert!(bench.pool.fetch(key(1, 4), Sh, LatchRank::Data).is_err());
@@ -166,9 +233,14 @@ fn a_throttled_checkpoint_takes_its_time() {
     for page in 0..20 {
         write(&bench, 1, page, 1);
     }
-    let options = CheckpointOptions { pages_per_second: Some(200) };
+    let options = CheckpointOptions {
+        pages_per_second: Some(200),
+    };
     let stats = bench.pool.checkpoint_pages(DB, options).unwrap();
-    assert!(Duration::from_micros(stats.elapsed_us) >= Duration::from_millis(95), "{stats:?}");
+    assert!(
+        Duration::from_micros(stats.elapsed_us) >= Duration::from_millis(95),
+        "{stats:?}"
+    );
 }
 
 #[test]
@@ -179,12 +251,22 @@ fn descriptors_show_what_is_in_memory() {
     let held = bench.pool.fetch(key(2, 6), Ex, LatchRank::Data).unwrap();
     let mut shown = bench.pool.descriptors();
     shown.sort_by_key(|d| d.key);
-    let keys: Vec<_> = shown.iter().map(|d| (d.key, d.is_modified, d.header.is_some())).collect();
+    let keys: Vec<_> = shown
+        .iter()
+        .map(|d| (d.key, d.is_modified, d.header.is_some()))
+        .collect();
     assert_eq!(
         keys,
-        [(key(1, 4), true, true), (key(2, 5), false, true), (key(2, 6), false, false)]
+        [
+            (key(1, 4), true, true),
+            (key(2, 5), false, true),
+            (key(2, 6), false, false)
+        ]
     );
-    assert_eq!(shown[0].header.unwrap().page_type, furrow_format::PageType::Data);
+    assert_eq!(
+        shown[0].header.unwrap().page_type,
+        furrow_format::PageType::Data
+    );
     drop(held);
     assert_eq!(bench.pool.drop_clean_buffers(), 2);
     assert_eq!(bench.pool.descriptors().len(), 1);

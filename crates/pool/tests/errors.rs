@@ -8,13 +8,18 @@ use furrow_io::sim::{Effect, Fault, OpKind, Ops, SimOptions, SyncLoss};
 use furrow_io::thread;
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{IoErrorKind, SimVolume};
+use furrow_observe::Instruments;
 use furrow_observe::task::{self, Task};
 use furrow_observe::waits::WaitType;
-use furrow_observe::Instruments;
 use furrow_pool::{CheckpointOptions, Ex, LatchRank, PoolError, Sh};
 use std::sync::atomic::Ordering;
 
-const SHAPE: Shape = Shape { frames: 32, files: 2, file_pages: 80, double_write: false };
+const SHAPE: Shape = Shape {
+    frames: 32,
+    files: 2,
+    file_pages: 80,
+    double_write: false,
+};
 
 #[test]
 fn a_damaged_page_is_reported_and_its_frame_used_again() {
@@ -24,20 +29,49 @@ fn a_damaged_page_is_reported_and_its_frame_used_again() {
     bad[4000] ^= 1;
     write_raw(bench.files[0].inner.as_ref(), 9, &bad);
     for _ in 0..100 {
-        let error = bench.pool.fetch(key(1, 9), Sh, LatchRank::Data).unwrap_err();
+        let error = bench
+            .pool
+            .fetch(key(1, 9), Sh, LatchRank::Data)
+            .unwrap_err();
         assert_eq!(error.number(), Some(824));
-        let PoolError::BadPage { key: of, path, fault } = error else { panic!("{error}") };
+        let PoolError::BadPage {
+            key: of,
+            path,
+            fault,
+        } = error
+        else {
+            panic!("{error}")
+        };
         assert_eq!((of, path.to_str().unwrap()), (key(1, 9), name(1).as_str()));
         assert!(matches!(fault, PageFault::Checksum { .. }));
         assert!(!bench.pool.resident(key(1, 9)));
     }
     assert_eq!(bench.pool.stats().free, SHAPE.frames);
     // A page in the wrong place is damaged as well.
-    write_raw(bench.files[0].inner.as_ref(), 9, &read_raw(bench.files[0].inner.as_ref(), 10));
-    let error = bench.pool.fetch(key(1, 9), Ex, LatchRank::Data).unwrap_err();
-    assert!(matches!(error, PoolError::BadPage { fault: PageFault::PageId { .. }, .. }), "{error}");
+    write_raw(
+        bench.files[0].inner.as_ref(),
+        9,
+        &read_raw(bench.files[0].inner.as_ref(), 10),
+    );
+    let error = bench
+        .pool
+        .fetch(key(1, 9), Ex, LatchRank::Data)
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            PoolError::BadPage {
+                fault: PageFault::PageId { .. },
+                ..
+            }
+        ),
+        "{error}"
+    );
     write_raw(bench.files[0].inner.as_ref(), 9, &good);
-    assert_eq!(value(&bench.pool.fetch(key(1, 9), Sh, LatchRank::Data).unwrap()), 0);
+    assert_eq!(
+        value(&bench.pool.fetch(key(1, 9), Sh, LatchRank::Data).unwrap()),
+        0
+    );
 }
 
 /// Many threads want one page that takes long to come and then does not: all get the error, of one read.
@@ -66,11 +100,22 @@ fn all_who_wait_for_a_page_get_the_error_of_its_read() {
                 })
             })
             .collect();
-        for result in waiters.into_iter().chain([first]).map(|t| t.join().unwrap()) {
-            assert!(matches!(result, Err(PoolError::BadPage { .. })), "{result:?}");
+        for result in waiters
+            .into_iter()
+            .chain([first])
+            .map(|t| t.join().unwrap())
+        {
+            assert!(
+                matches!(result, Err(PoolError::BadPage { .. })),
+                "{result:?}"
+            );
         }
     });
-    assert_eq!(volume.counts().of(OpKind::Read) - before, 1, "nobody tried again in silence");
+    assert_eq!(
+        volume.counts().of(OpKind::Read) - before,
+        1,
+        "nobody tried again in silence"
+    );
     assert_eq!(instruments.waits.row(WaitType::PageIoLatchEx).count, 4);
     assert_eq!(bench.pool.stats().free, SHAPE.frames);
 }
@@ -80,12 +125,30 @@ fn a_refused_read_is_reported_with_its_file() {
     let volume = SimVolume::new(SimOptions::default());
     let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
     volume.inject(Fault::new(Ops::Only(OpKind::Read), Effect::Fail).nth(1));
-    let error = bench.pool.fetch(key(2, 5), Sh, LatchRank::Data).unwrap_err();
+    let error = bench
+        .pool
+        .fetch(key(2, 5), Sh, LatchRank::Data)
+        .unwrap_err();
     assert_eq!(error.number(), Some(823));
-    assert!(matches!(&error, PoolError::Io { db: DB, file: FileId(2), .. }), "{error}");
+    assert!(
+        matches!(
+            &error,
+            PoolError::Io {
+                db: DB,
+                file: FileId(2),
+                ..
+            }
+        ),
+        "{error}"
+    );
     drop(bench.pool.fetch(key(2, 5), Sh, LatchRank::Data).unwrap());
-    let past = bench.pool.fetch(key(2, 80), Sh, LatchRank::Data).unwrap_err();
-    let PoolError::Io { source, .. } = past else { panic!("{past}") };
+    let past = bench
+        .pool
+        .fetch(key(2, 80), Sh, LatchRank::Data)
+        .unwrap_err();
+    let PoolError::Io { source, .. } = past else {
+        panic!("{past}")
+    };
     assert_eq!(source.kind, IoErrorKind::PastEnd);
 }
 
@@ -100,13 +163,32 @@ fn a_failed_write_keeps_the_page_and_is_told_to_every_checkpoint() {
     let only = Fault::new(Ops::Writes, Effect::Fail).under(name(1)).nth(1);
     volume.inject(only);
     for _ in 0..2 {
-        let error = bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).unwrap_err();
-        assert!(matches!(&error, PoolError::Io { file: FileId(1), .. }), "{error}");
+        let error = bench
+            .pool
+            .checkpoint_pages(DB, CheckpointOptions::default())
+            .unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                PoolError::Io {
+                    file: FileId(1),
+                    ..
+                }
+            ),
+            "{error}"
+        );
         assert_eq!(bench.pool.dirty_count(DB), 1, "the other file was written");
         assert_eq!(bench.pool.oldest_rec_lsn(DB), Some(Lsn(1)));
     }
-    assert_eq!(bench.files[0].writes.load(Ordering::SeqCst), 1, "no write after a failed one");
-    assert_eq!(value(&bench.pool.fetch(key(1, 5), Sh, LatchRank::Data).unwrap()), 8);
+    assert_eq!(
+        bench.files[0].writes.load(Ordering::SeqCst),
+        1,
+        "no write after a failed one"
+    );
+    assert_eq!(
+        value(&bench.pool.fetch(key(1, 5), Sh, LatchRank::Data).unwrap()),
+        8
+    );
 }
 
 #[test]
@@ -117,12 +199,29 @@ fn a_failed_sync_holds_redo_back_for_good() {
     change(&bench.log, &mut page, 8);
     drop(page);
     let lost = Effect::FailSync(SyncLoss::Everything);
-    volume.inject(Fault::new(Ops::Only(OpKind::Sync), lost).under(name(1)).nth(1));
+    volume.inject(
+        Fault::new(Ops::Only(OpKind::Sync), lost)
+            .under(name(1))
+            .nth(1),
+    );
     for _ in 0..2 {
-        assert!(bench.pool.checkpoint_pages(DB, CheckpointOptions::default()).is_err());
-        assert_eq!(bench.pool.oldest_rec_lsn(DB), Some(Lsn(1)), "the page may not be on the disk");
+        assert!(
+            bench
+                .pool
+                .checkpoint_pages(DB, CheckpointOptions::default())
+                .is_err()
+        );
+        assert_eq!(
+            bench.pool.oldest_rec_lsn(DB),
+            Some(Lsn(1)),
+            "the page may not be on the disk"
+        );
     }
-    assert_eq!(bench.files[0].syncs.load(Ordering::SeqCst), 1, "a failed sync is not tried again");
+    assert_eq!(
+        bench.files[0].syncs.load(Ordering::SeqCst),
+        1,
+        "a failed sync is not tried again"
+    );
 }
 
 #[test]
@@ -141,9 +240,16 @@ fn a_pool_full_of_pages_that_cannot_be_written_says_why() {
         }
     }
     let (page, error) = failed.expect("more changed pages than frames");
-    assert!(page as usize >= SHAPE.frames - 8, "only {page} pages fitted");
+    assert!(
+        page as usize >= SHAPE.frames - 8,
+        "only {page} pages fitted"
+    );
     assert!(matches!(error, PoolError::Io { .. }), "{error}");
-    assert_eq!(bench.pool.dirty_count(DB), u64::from(page), "not one change was lost");
+    assert_eq!(
+        bench.pool.dirty_count(DB),
+        u64::from(page),
+        "not one change was lost"
+    );
 }
 
 #[test]
@@ -153,8 +259,14 @@ fn a_pool_of_held_pages_refuses_after_a_bounded_wait() {
         .map(|page| bench.pool.fetch(key(1, page), Sh, LatchRank::Data).unwrap())
         .collect();
     let start = Moment::now();
-    let error = bench.pool.fetch(key(2, 1), Sh, LatchRank::Data).unwrap_err();
-    assert!(matches!(error, PoolError::NoBuffer { frames: 32, .. }), "{error}");
+    let error = bench
+        .pool
+        .fetch(key(2, 1), Sh, LatchRank::Data)
+        .unwrap_err();
+    assert!(
+        matches!(error, PoolError::NoBuffer { frames: 32, .. }),
+        "{error}"
+    );
     assert_eq!(error.number(), Some(802));
     assert!(start.elapsed() >= Duration::from_millis(300));
     assert!(start.elapsed() < Duration::from_secs(10));
@@ -185,7 +297,10 @@ fn two_frames_are_enough_to_get_on() {
 #[test]
 fn read_ahead_brings_pages_in_runs_and_leaves_errors_to_the_fetch() {
     let volume = SimVolume::new(SimOptions::default());
-    let shape = Shape { frames: 256, ..SHAPE };
+    let shape = Shape {
+        frames: 256,
+        ..SHAPE
+    };
     let bench = bench_on(&volume, shape, config(shape.frames));
     let mut bad = read_raw(bench.files[0].inner.as_ref(), 20);
     bad[100] ^= 1;
@@ -201,15 +316,32 @@ fn read_ahead_brings_pages_in_runs_and_leaves_errors_to_the_fetch() {
     for page in (0..70).filter(|&page| page != 20) {
         drop(bench.pool.fetch(key(1, page), Sh, LatchRank::Data).unwrap());
     }
-    assert_eq!(volume.counts().of(OpKind::Read) - before, 2, "64 pages and 6");
-    let error = bench.pool.fetch(key(1, 20), Sh, LatchRank::Data).unwrap_err();
+    assert_eq!(
+        volume.counts().of(OpKind::Read) - before,
+        2,
+        "64 pages and 6"
+    );
+    let error = bench
+        .pool
+        .fetch(key(1, 20), Sh, LatchRank::Data)
+        .unwrap_err();
     assert_eq!(error.number(), Some(824));
 }
 
 #[test]
 fn impossible_configurations_are_refused() {
-    for (pages, batch_pages, double_write_pages) in [(8, 8, 24), (64, 0, 24), (64, 24, 24), (64, 1017, 4096)] {
-        let config = furrow_pool::PoolConfig { pages, batch_pages, double_write_pages, ..config(64) };
-        assert!(matches!(furrow_pool::Pool::new(config), Err(PoolError::BadConfig(_))));
+    for (pages, batch_pages, double_write_pages) in
+        [(8, 8, 24), (64, 0, 24), (64, 24, 24), (64, 1017, 4096)]
+    {
+        let config = furrow_pool::PoolConfig {
+            pages,
+            batch_pages,
+            double_write_pages,
+            ..config(64)
+        };
+        assert!(matches!(
+            furrow_pool::Pool::new(config),
+            Err(PoolError::BadConfig(_))
+        ));
     }
 }

@@ -12,12 +12,20 @@ use furrow_observe::waits::WaitType;
 use furrow_pool::{Ex, LatchMode, LatchRank, Sh, Up, assert_no_latches};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-const SHAPE: Shape = Shape { frames: 32, files: 1, file_pages: 16, double_write: false };
+const SHAPE: Shape = Shape {
+    frames: 32,
+    files: 1,
+    file_pages: 16,
+    double_write: false,
+};
 
 fn wait_until(what: impl Fn() -> bool) {
     let start = Moment::now();
     while !what() {
-        assert!(start.elapsed() < Duration::from_secs(20), "never came to be");
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "never came to be"
+        );
         sleep(Duration::from_millis(1));
     }
 }
@@ -39,25 +47,53 @@ fn modes_are_compatible_as_the_table_says() {
     ] {
         let _holder = bench.pool.fetch(key(1, 1), held, LatchRank::Data).unwrap();
         let entered = thread::scope(|scope| {
-            let other = || bench.pool.try_fetch(key(1, 1), asked, LatchRank::Data).unwrap().is_some();
+            let other = || {
+                bench
+                    .pool
+                    .try_fetch(key(1, 1), asked, LatchRank::Data)
+                    .unwrap()
+                    .is_some()
+            };
             scope.spawn(other).join().unwrap()
         });
         assert_eq!(entered, granted, "{held:?} held, {asked:?} asked");
     }
-    assert!(bench.pool.try_fetch(key(1, 1), Ex, LatchRank::Data).unwrap().is_some(), "all left");
+    assert!(
+        bench
+            .pool
+            .try_fetch(key(1, 1), Ex, LatchRank::Data)
+            .unwrap()
+            .is_some(),
+        "all left"
+    );
 }
 
 #[test]
 fn a_runtime_mode_becomes_a_typed_guard_of_that_mode_only() {
     let bench = bench(SHAPE);
-    let guard = bench.pool.fetch(key(1, 1), LatchMode::Up, LatchRank::Data).unwrap();
+    let guard = bench
+        .pool
+        .fetch(key(1, 1), LatchMode::Up, LatchRank::Data)
+        .unwrap();
     let guard = guard.into_write().unwrap_err().into_read().unwrap_err();
     let mut page = guard.into_update().unwrap().upgrade();
     change(&bench.log, &mut page, 7);
     let page = page.downgrade_to_update();
-    assert!(bench.pool.try_fetch(key(1, 1), Sh, LatchRank::Data).unwrap().is_some());
+    assert!(
+        bench
+            .pool
+            .try_fetch(key(1, 1), Sh, LatchRank::Data)
+            .unwrap()
+            .is_some()
+    );
     let page = page.downgrade();
-    assert!(bench.pool.try_fetch(key(1, 1), Up, LatchRank::Data).unwrap().is_some());
+    assert!(
+        bench
+            .pool
+            .try_fetch(key(1, 1), Up, LatchRank::Data)
+            .unwrap()
+            .is_some()
+    );
     assert_eq!(value(&page), 7);
     drop(page);
     assert_no_latches();
@@ -75,7 +111,10 @@ fn a_writer_gets_in_among_readers_that_never_pause() {
                 let mut page = fetch();
                 while !stop.load(Ordering::Relaxed) {
                     // The next latch is sought before this one is left, where that needs no wait.
-                    let next = bench.pool.try_fetch(key(1, 2), Sh, LatchRank::Data).unwrap();
+                    let next = bench
+                        .pool
+                        .try_fetch(key(1, 2), Sh, LatchRank::Data)
+                        .unwrap();
                     reads.fetch_add(1, Ordering::Relaxed);
                     drop(page);
                     page = next.unwrap_or_else(fetch);
@@ -136,8 +175,14 @@ fn blocked_in(bench: &Bench, mode: LatchMode, kind: WaitType) {
     });
     let row = instruments.waits.row(kind);
     assert!(row.count == 1 && row.total_us >= 20_000, "{row:?}");
-    assert!(row.signal_us < row.total_us, "the wait was for the latch, not for the processor");
-    assert_eq!(instruments.latches.row(LatchClass::Buffer).waiting_requests, 1);
+    assert!(
+        row.signal_us < row.total_us,
+        "the wait was for the latch, not for the processor"
+    );
+    assert_eq!(
+        instruments.latches.row(LatchClass::Buffer).waiting_requests,
+        1
+    );
 }
 
 #[test]
@@ -156,9 +201,21 @@ fn an_uncontended_fetch_waits_for_nothing() {
     let _task = task::enter(&Task::new(&instruments, 60, "lonely"));
     for _ in 0..100 {
         drop(bench.pool.fetch(key(1, 4), Sh, LatchRank::Data).unwrap());
-        drop(bench.pool.fetch(key(1, 4), Up, LatchRank::Data).unwrap().upgrade());
+        drop(
+            bench
+                .pool
+                .fetch(key(1, 4), Up, LatchRank::Data)
+                .unwrap()
+                .upgrade(),
+        );
     }
-    let waits: u64 = instruments.waits.snapshot().rows.iter().map(|row| row.count).sum();
+    let waits: u64 = instruments
+        .waits
+        .snapshot()
+        .rows
+        .iter()
+        .map(|row| row.count)
+        .sum();
     assert_eq!(waits, 0);
 }
 
@@ -168,6 +225,9 @@ fn an_uncontended_fetch_waits_for_nothing() {
 fn a_fetch_below_a_held_rank_is_caught() {
     let bench = bench(SHAPE);
     let _map = bench.pool.fetch(key(1, 2), Up, LatchRank::Gam).unwrap();
-    let _exempt = bench.pool.try_fetch(key(1, 4), Sh, LatchRank::Data).unwrap();
+    let _exempt = bench
+        .pool
+        .try_fetch(key(1, 4), Sh, LatchRank::Data)
+        .unwrap();
     drop(bench.pool.fetch(key(1, 5), Sh, LatchRank::Pfs));
 }

@@ -5,7 +5,11 @@
 //! Loom itself reports a lost wake-up as a deadlock; the cell reports two who were inside at once.
 
 #![cfg(loom)]
-#![expect(unsafe_code, dead_code, reason = "loom's cells; only a part of the latch is under test")]
+#![expect(
+    unsafe_code,
+    dead_code,
+    reason = "loom's cells; only a part of the latch is under test"
+)]
 
 #[path = "../src/latch.rs"]
 mod latch;
@@ -39,7 +43,10 @@ unsafe impl Send for Shared {}
 
 impl Shared {
     fn new() -> Arc<Shared> {
-        Arc::new(Shared { latch: Latch::new(), value: UnsafeCell::new(0) })
+        Arc::new(Shared {
+            latch: Latch::new(),
+            value: UnsafeCell::new(0),
+        })
     }
 
     fn read(&self) -> u32 {

