@@ -15,8 +15,8 @@
 //!    entry and length survive a power loss. File contents are durable only after `sync` (or, the bytes of
 //!    that very call, after `write_durable`).
 //! 2. A read past the end of a file is an error, never a short success.
-//! 3. After a failed `sync` or `write_durable`, or a `resize` that failed for more than want of space, a file is
-//!    poisoned: every later write, resize and sync fails with [`IoErrorKind::Poisoned`]; nothing may be
+//! 3. After a failed `sync` or `write_durable`, or a `resize` that failed for more than want of space, a file
+//!    is poisoned: every later write, resize and sync fails with [`IoErrorKind::Poisoned`]; nothing may be
 //!    acknowledged on it until it is opened anew. Reads go on.
 //! 4. A file opened for writing is locked against other processes and against other handles of this one; a
 //!    second opener gets [`IoErrorKind::InUse`].

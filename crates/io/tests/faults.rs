@@ -179,7 +179,7 @@ fn what_was_to_be_durable_poisons_when_it_fails_and_a_plain_write_does_not() {
 #[test]
 fn a_full_disk_says_so_and_takes_again_when_space_is_freed() {
     let (volume, file) = machine();
-    volume.set_capacity(16_384);
+    volume.set_capacity(Path::new(""), 16_384);
     let other = open(&volume, "b", Open::Create);
     other.write_at(0, &[1; 8192]).unwrap();
     assert_eq!(
@@ -201,6 +201,33 @@ fn a_full_disk_says_so_and_takes_again_when_space_is_freed() {
         .unwrap_err();
     assert_eq!(refused.kind, IoErrorKind::NoSpace);
     assert!(!volume.exists(Path::new("c")).unwrap());
+}
+
+#[test]
+fn one_disk_of_several_is_full() {
+    let (volume, file) = machine();
+    let (small, large) = (Path::new("/small"), Path::new("/large"));
+    volume.create_dir(small).unwrap();
+    volume.create_dir(large).unwrap();
+    volume.set_capacity(small, 8192);
+    volume.set_capacity(large, 65_536);
+    let (a, b) = (
+        open(&volume, "/small/a", Open::Create),
+        open(&volume, "/large/b", Open::Create),
+    );
+    a.resize(8192, Fill::Zero).unwrap();
+    b.resize(16_384, Fill::Zero).unwrap();
+    assert_eq!(
+        a.write_at(8000, &[1; 200]).unwrap_err().kind,
+        IoErrorKind::NoSpace
+    );
+    assert_eq!(
+        b.resize(65_537, Fill::Zero).unwrap_err().kind,
+        IoErrorKind::NoSpace
+    );
+    file.resize(1 << 20, Fill::Zero).unwrap();
+    let free = [small, large].map(|dir| volume.space(dir).unwrap().free_bytes);
+    assert_eq!(free, [0, 49_152]);
 }
 
 #[test]

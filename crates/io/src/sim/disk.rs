@@ -7,8 +7,9 @@ use super::{Hook, SimOptions};
 use crate::image::Image;
 use crate::namespace::Namespace;
 use crate::random::{RngCore, SeededRng, seeded};
-use crate::{IoError, IoErrorKind, IoOp};
+use crate::{IoError, IoErrorKind, IoOp, Space};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -165,7 +166,8 @@ pub(super) struct Disk {
     durable_names: Namespace<usize>,
     pending_names: Vec<(u64, NameChange)>,
     pub(super) nodes: Vec<Node>,
-    pub(super) capacity_bytes: u64,
+    /// Bytes that all files at or below a directory may be long; the empty path stands for everything.
+    pub(super) capacities: BTreeMap<PathBuf, u64>,
     /// Grows when handles die: by a power loss, or by the death of the process.
     pub(super) generation: u64,
     pub(super) powered: bool,
@@ -184,7 +186,7 @@ impl Disk {
             durable_names: Namespace::new(),
             pending_names: Vec::new(),
             nodes: Vec::new(),
-            capacity_bytes: options.capacity_bytes,
+            capacities: BTreeMap::new(),
             generation: 0,
             powered: true,
             counts: OpCounts::default(),
@@ -210,21 +212,38 @@ impl Disk {
         effect
     }
 
-    pub(super) fn used_bytes(&self) -> u64 {
-        self.names
+    fn used_bytes(&self, under: &Path) -> u64 {
+        let inside = self
+            .names
             .files()
-            .values()
-            .filter_map(|&node| self.nodes.get(node))
+            .iter()
+            .filter(|(path, _)| path.starts_with(under));
+        inside
+            .filter_map(|(_, &node)| self.nodes.get(node))
             .map(|node| node.current.len())
             .sum()
     }
 
+    /// Free and total bytes of the smallest disk that `path` lies on.
+    pub(super) fn space(&self, path: &Path) -> Space {
+        let on = self
+            .capacities
+            .iter()
+            .filter(|(dir, _)| path.starts_with(dir));
+        on.map(|(dir, &total_bytes)| Space {
+            free_bytes: total_bytes.saturating_sub(self.used_bytes(dir)),
+            total_bytes,
+        })
+        .min_by_key(|space| space.free_bytes)
+        .unwrap_or(Space {
+            free_bytes: u64::MAX,
+            total_bytes: u64::MAX,
+        })
+    }
+
     /// Whether `grow` more bytes fit on the disk.
     pub(super) fn check_space(&self, op: IoOp, path: &Path, grow: u64) -> Result<(), IoError> {
-        if grow == 0 || self.capacity_bytes == u64::MAX {
-            return Ok(());
-        }
-        if self.used_bytes().saturating_add(grow) <= self.capacity_bytes {
+        if grow == 0 || self.capacities.is_empty() || grow <= self.space(path).free_bytes {
             return Ok(());
         }
         Err(IoError::new(op, path, 0, IoErrorKind::NoSpace))

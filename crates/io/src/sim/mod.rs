@@ -45,28 +45,15 @@ pub use crash::{Crash, HEADER_BYTES};
 pub use fault::{Effect, Fault, OpCounts, OpKind, Ops, SyncLoss};
 
 /// What kind of machine is simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SimOptions {
     /// Of the faults that are left to chance; power losses have seeds of their own.
     pub seed: u64,
-    /// Bytes that all files together may be long.
-    pub capacity_bytes: u64,
     /// `resize` is durable only after the next sync of the file: less than the seam promises.
     pub weak_lengths: bool,
     /// `Create`, `create_dir` and `remove` are durable only after the next sync of any file: less than the
     /// seam promises.
     pub weak_names: bool,
-}
-
-impl Default for SimOptions {
-    fn default() -> SimOptions {
-        SimOptions {
-            seed: 0,
-            capacity_bytes: u64::MAX,
-            weak_lengths: false,
-            weak_names: false,
-        }
-    }
 }
 
 /// Called with the machine as it is just before a sync or a durable write takes effect.
@@ -189,9 +176,9 @@ impl SimVolume {
         self.lock().counts
     }
 
-    /// The disk is full after that many bytes in all.
-    pub fn set_capacity(&self, bytes: u64) {
-        self.lock().capacity_bytes = bytes;
+    /// The files in and below `dir` have a disk of `bytes` to themselves; the empty path stands for all.
+    pub fn set_capacity(&self, dir: &Path, bytes: u64) {
+        self.lock().capacities.insert(dir.to_path_buf(), bytes);
     }
 
     /// What a file holds as the running system sees it.
@@ -377,11 +364,7 @@ impl Volume for SimVolume {
         if !disk.names.is_dir(dir) {
             return Err(IoError::new(IoOp::Space, dir, 0, IoErrorKind::NotFound));
         }
-        let total_bytes = disk.capacity_bytes;
-        Ok(Space {
-            free_bytes: total_bytes.saturating_sub(disk.used_bytes()),
-            total_bytes,
-        })
+        Ok(disk.space(dir))
     }
 }
 
