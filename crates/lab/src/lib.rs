@@ -4,3 +4,4 @@ pub mod environment;
 pub mod report;
 pub mod results;
 pub mod stats;
+pub mod terminal;

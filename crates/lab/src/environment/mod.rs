@@ -1,6 +1,19 @@
 //! The machine, the system and the build an experiment ran on.
 //!
-//! Everything here is a fact as found or `None`: an unknown is printed as "unknown", never guessed.
+//! # Invariants
+//! 1. Everything here is a fact as found or `None`: an unknown is printed as "unknown", never guessed.
+//! 2. No secret: no environment variables, no command line, no name of the machine or its user unless given.
+//!
+//! # How
+//! [`Capture::start`] before the first run, [`Capture::finish`] after the last one; in between the machine's
+//! tick counters tell what the hypervisor gave to others.
+//!
+//! # What can fail
+//! Nothing: a container without `/proc` or a system without these files yields unknowns.
+
+mod capture;
+
+pub use capture::Capture;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +44,9 @@ pub struct Environment {
     /// Processor time the hypervisor gave to others during the experiment, percent.
     #[serde(default)]
     pub steal_percent: Option<f64>,
+    /// Whether batches of I/O go through io_uring, in words.
+    #[serde(default)]
+    pub io_engine: Option<String>,
     /// Volumes used, as the user gave them.
     #[serde(default)]
     pub volumes: Vec<VolumeFacts>,

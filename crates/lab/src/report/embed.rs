@@ -112,7 +112,7 @@ mod tests {
             ..Latency::default()
         };
         let series = Series {
-            values: vec![1.25; 8_000],
+            values: vec![1.25; 4_000],
             ..Series::default()
         };
         let run = Run {

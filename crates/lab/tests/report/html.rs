@@ -188,7 +188,7 @@ fn the_data_block_is_the_result() {
 fn titles_state_the_finding() {
     let page = render(&samples::conclusive());
     for sentence in [
-        "4 files: 5.1% faster than 1 (3.9 to 6.3); 8 is not better by more than 2%",
+        "4 files: 4.7% faster than 1 (3.4 to 5.9); 8 is not better by more than 2%",
         "4 data files is the fewest that is as good as the best, within 2%",
         "Proportional fill kept the files even",
         "Nearly used up: log device, synced writes",

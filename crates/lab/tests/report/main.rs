@@ -3,6 +3,7 @@
 mod fit;
 mod html;
 mod samples;
+mod text;
 
 use furrow_lab::results::Results;
 

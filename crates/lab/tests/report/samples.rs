@@ -46,7 +46,7 @@ pub(crate) fn conclusive() -> Results {
     let mut results = build(&recipe);
     results.answer = Answer {
         badge: Badge::Conclusive,
-        sentence: "4 files: 5.1% faster than 1 (3.9 to 6.3); 8 is not better by more than 2%".into(),
+        sentence: sentence(&results, "4", "8"),
         detail: "Sixteen files cost three times as many checkpoint writes as four and give nothing back.".into(),
         recommended: Some("4".into()),
         apply: "ALTER DATABASE Sales ADD FILE (NAME = sales_2, FILENAME = 'D:\\sales_2.ndf', SIZE = 256MB);\n\
@@ -153,8 +153,7 @@ pub(crate) fn one_level_failed() -> Results {
     };
     let mut results = build(&recipe);
     results.answer.badge = Badge::Aborted;
-    results.answer.sentence =
-        "4 files: 6.0% faster than 1 (4.8 to 7.1); 16 could not be measured".into();
+    results.answer.sentence = sentence(&results, "4", "8");
     results.answer.recommended = Some("4".into());
     results.plan.stopped_because = "three failures in a row".into();
     let failed: Vec<u32> = results
@@ -194,8 +193,7 @@ pub(crate) fn sixteen_uneven_files() -> Results {
     };
     let mut results = build(&recipe);
     results.answer.badge = Badge::Conclusive;
-    results.answer.sentence =
-        "8 files: 16.0% faster than 1 (15.1 to 16.9); 16 is not better by more than 2%".into();
+    results.answer.sentence = sentence(&results, "8", "16");
     results.answer.recommended = Some("8".into());
     results
 }
@@ -227,6 +225,18 @@ pub(crate) fn hostile() -> Results {
     }
     results.environment.volumes[0].path = evil.into();
     results
+}
+
+fn sentence(results: &Results, knee: &str, next: &str) -> String {
+    let level = results.level(knee).unwrap();
+    let less = |ratio: f64| (1.0 - ratio) * 100.0;
+    let range = level.interval.unwrap();
+    format!(
+        "{knee} files: {:.1}% faster than 1 ({:.1} to {:.1}); {next} is not better by more than 2%",
+        less(level.ratio.unwrap()),
+        less(range.high),
+        less(range.low)
+    )
 }
 
 fn ceiling(name: &str, unit: &str, figures: Option<(f64, f64)>, note: &str) -> Ceiling {
@@ -576,6 +586,7 @@ fn environment() -> Environment {
         hypervisor: None,
         governor: Some("performance".into()),
         steal_percent: Some(0.2),
+        io_engine: Some("io_uring".into()),
         volumes: vec![
             volume("/mnt/a", "nvme0n1 (Samsung PM9A3)"),
             volume("/mnt/b", "nvme1n1"),

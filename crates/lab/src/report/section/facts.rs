@@ -26,6 +26,7 @@ pub(in crate::report) fn environment(results: &Results) -> Markup {
             ("Hypervisor", known(found.hypervisor.as_ref())),
             ("Frequency governor", known(found.governor.as_ref())),
             ("Stolen by the hypervisor", found.steal_percent.map(|p| percent(p / 100.0)).unwrap_or_default()),
+            ("I/O", known(found.io_engine.as_ref())),
             ("Engine", known(found.engine_version.as_ref())),
             ("Commit", known(found.engine_commit.as_ref())),
             ("Build profile", known(found.build_profile.as_ref())),

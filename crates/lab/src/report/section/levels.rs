@@ -43,6 +43,18 @@ fn cost_names(results: &Results) -> Vec<(&str, &str)> {
     names
 }
 
+/// Whether commits and rows are the same figure at every level, so that one column says both.
+fn one_row_a_commit(results: &Results) -> bool {
+    results
+        .levels
+        .iter()
+        .all(|level| match (level.rows_per_s, level.commits_per_s) {
+            (Some(rows), Some(commits)) => (rows - commits).abs() <= 0.005 * rows,
+            (None, None) => true,
+            _ => false,
+        })
+}
+
 /// The table, with its words explained below.
 pub(in crate::report) fn table(results: &Results) -> Markup {
     let experiment = &results.experiment;
@@ -51,7 +63,7 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
         |part: fn(&LevelResult) -> Option<f64>| results.levels.iter().any(|l| part(l).is_some());
     let (rows, commits, p99) = (
         has(|l| l.rows_per_s),
-        has(|l| l.commits_per_s),
+        has(|l| l.commits_per_s) && !one_row_a_commit(results),
         has(|l| l.p99_us),
     );
     let confidence = percent(results.plan.confidence).replace(".0", "");

@@ -38,11 +38,15 @@ pub(in crate::report) fn strips(results: &Results) -> Markup {
             "scale from 0 to " (figure(top)) ". Ticks below: checkpoints and other events."
         }
         @for (level, list) in &lists {
-            h3 { (level_name(&results.experiment, level)) }
+            @let open = results.answer.recommended.as_deref() == Some(*level)
+                || results.baseline().is_some_and(|base| base.level == *level);
             @let draw = |size: Size| draw(list, top, size);
             @let title = format!("{} over time at {}", first.name, level_name(&results.experiment, level));
-            (drawings(&format!("strips-{}", crate::report::slug(level)), &title,
-                "One strip a run, left to right in time; the figures are in the page's data block.", &draw))
+            details class="strips" open[open] {
+                summary { (level_name(&results.experiment, level)) ", " (list.len()) " runs" }
+                (drawings(&format!("strips-{}", crate::report::slug(level)), &title,
+                    "One strip a run, left to right in time; the figures are in the page's data block.", &draw))
+            }
         }
     }
 }

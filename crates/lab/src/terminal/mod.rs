@@ -1,0 +1,366 @@
+//! The answer as plain text: thirty lines at most, for a terminal, a mail or a log.
+//!
+//! # Invariants
+//! 1. The same sentence, figures and words as on the page: both take them from `report::words`.
+//! 2. No line is wider than asked for; there are at most [`MAX_LINES`] of them.
+//! 3. ASCII only, so that it survives every terminal and mail; colour only when it is asked for, and never as
+//!    the only carrier of a meaning.
+//! 4. Text from outside can't steer the terminal: control characters are shown as `?`.
+//!
+//! # What can fail
+//! Nothing.
+
+mod progress;
+mod table;
+
+pub use progress::{Counts, Mode, Moved, Progress, RunEvent};
+
+use crate::report::derive::{Balance, TimeSpent};
+use crate::report::words::{
+    change, change_range, figure, latency, level_name, percent, round_percent,
+};
+use crate::results::{Badge, Confidence, LevelResult, Results};
+use std::io::IsTerminal;
+use table::{Align, Table};
+
+/// The longest summary, in lines.
+pub const MAX_LINES: usize = 30;
+
+/// How text is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns a line may take.
+    pub width: usize,
+    /// Whether escape sequences for colour may be used.
+    pub color: bool,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style {
+            width: 100,
+            color: false,
+        }
+    }
+}
+
+impl Style {
+    /// The style for standard output: colour on a terminal unless `NO_COLOR` is set or `TERM` is `dumb`, width
+    /// from `COLUMNS`, else 100.
+    #[must_use]
+    pub fn of_stdout() -> Style {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dumb = set("TERM").is_some_and(|term| term == "dumb");
+        let color = std::io::stdout().is_terminal() && set("NO_COLOR").is_none() && !dumb;
+        let columns = set("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
+        Style {
+            width: columns.unwrap_or(100).clamp(40, 200),
+            color,
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.color {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// The text, with a newline at the end of every line.
+#[must_use]
+pub fn summary(results: &Results, style: Style) -> String {
+    let mut lines = head(results, style);
+    lines.push(String::new());
+    lines.extend(levels(results, style));
+    let tail = tail(results, style);
+    lines.extend(middle(
+        results,
+        style,
+        MAX_LINES.saturating_sub(lines.len() + tail.len()),
+    ));
+    lines.extend(tail);
+    lines.truncate(MAX_LINES);
+    lines
+        .iter()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
+}
+
+/// Plain text of one line: known signs in ASCII, everything that could steer a terminal shown as `?`.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\u{2212}' => '-',
+            '\u{2032}' => '\'',
+            '\n' | '\t' => ' ',
+            c if c.is_ascii() && !c.is_ascii_control() => c,
+            _ => '?',
+        })
+        .collect()
+}
+
+/// Breaks a text at blanks; words longer than a line are cut.
+fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let room = width.saturating_sub(indent.len()).max(8);
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in plain(text).split_whitespace() {
+        let mut word = word.to_owned();
+        if word.len() > room {
+            word.truncate(room - 3);
+            word.push_str("...");
+        }
+        if !line.is_empty() && line.len() + 1 + word.len() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    lines.push(line);
+    lines
+        .into_iter()
+        .map(|line| format!("{indent}{line}"))
+        .collect()
+}
+
+/// At most `most` lines of a text; what is cut off ends in dots.
+fn wrap_most(text: &str, width: usize, indent: &str, most: usize) -> Vec<String> {
+    let mut lines = wrap(text, width, indent);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            last.truncate(width.saturating_sub(3));
+            last.push_str("...");
+        }
+    }
+    lines
+}
+
+fn head(results: &Results, style: Style) -> Vec<String> {
+    let answer = &results.answer;
+    let code = match answer.badge {
+        Badge::Conclusive => "1;34",
+        Badge::Aborted => "1;7",
+        _ => "1;33",
+    };
+    let word = answer.badge.word().to_uppercase();
+    let question = &results.experiment.question;
+    let mut lines = wrap_most(&format!("{word}: {question}"), style.width, "", 2);
+    if let Some(first) = lines.first_mut() {
+        *first = first.replacen(&word, &style.paint(code, &word), 1);
+    }
+    let sentence = wrap_most(&answer.sentence, style.width, "", 3);
+    lines.extend(sentence.iter().map(|line| style.paint("1", line)));
+    lines
+}
+
+/// The verdict's colour; none where the interval holds "no difference".
+fn verdict(results: &Results, level: &LevelResult, style: Style) -> String {
+    let word = level.verdict.map_or("-", crate::results::Verdict::word);
+    let shown = level
+        .interval
+        .is_some_and(|interval| !interval.contains(1.0));
+    let gain = level
+        .ratio
+        .map(|ratio| crate::report::words::is_gain(results.experiment.response.better, ratio));
+    match (shown, level.verdict, gain) {
+        (true, Some(crate::results::Verdict::Better), Some(true)) => style.paint("32", word),
+        (true, Some(crate::results::Verdict::Worse), Some(false)) => style.paint("31", word),
+        _ => word.to_owned(),
+    }
+}
+
+/// The table of levels; columns that don't fit the width are left out from the right.
+fn levels(results: &Results, style: Style) -> Vec<String> {
+    let or_dash = |value: Option<f64>, text: fn(f64) -> String| value.map_or("-".to_owned(), text);
+    let factor = &results.experiment.factor.plural;
+    let unit = &results.experiment.response.unit;
+    let mut table = Table::new(&[
+        (&plain(factor), Align::Right),
+        ("runs", Align::Right),
+        (&plain(&format!("mean {unit}")), Align::Right),
+        ("change", Align::Right),
+        ("verdict", Align::Left),
+        ("interval", Align::Right),
+        ("rows/s", Align::Right),
+        ("p99", Align::Right),
+        ("CV", Align::Right),
+    ]);
+    // More levels than lines: the summary says so rather than growing.
+    let most = 12;
+    for level in results.levels.iter().take(most) {
+        let interval = level.interval.map(|i| change_range(i.low, i.high));
+        let (change, word) = if level.is_baseline {
+            ("baseline".to_owned(), String::new())
+        } else {
+            (or_dash(level.ratio, change), verdict(results, level, style))
+        };
+        let runs = match level.failed {
+            0 => level.n.to_string(),
+            failed => format!("{} of {}", level.n, level.n + failed),
+        };
+        table.row(vec![
+            plain(&level.level),
+            runs,
+            or_dash(level.mean, figure),
+            plain(&change),
+            word,
+            plain(&interval.unwrap_or_default()),
+            or_dash(level.rows_per_s, figure),
+            or_dash(level.p99_us, latency),
+            or_dash(level.cv, percent),
+        ]);
+    }
+    let mut lines = table.render(style.width);
+    if results.levels.len() > most {
+        lines.push(format!(
+            "... and {} more levels in report.html",
+            results.levels.len() - most
+        ));
+    }
+    lines
+}
+
+/// Waits, balance, cause and noise: as many lines as there is room for.
+fn middle(results: &Results, style: Style, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    lines.extend(waits(results, style));
+    let facts = [balance(results), cause(results), noise(results)];
+    for fact in facts {
+        lines.extend(wrap_most(&fact, style.width, "", 2));
+    }
+    if let Some(next) = &results.answer.next_step {
+        lines.extend(command("next: ", next, style.width));
+    }
+    if !results.limits.is_empty() {
+        let count = results.limits.len();
+        let text = format!("{count} limits of this answer are named in report.html");
+        lines.extend(wrap_most(&text, style.width, "", 1));
+    }
+    lines.truncate(room);
+    lines
+}
+
+/// The five heaviest wait types at the baseline and at the recommended or last level.
+fn waits(results: &Results, style: Style) -> Vec<String> {
+    let time = TimeSpent::of(results);
+    let place = |key: &str| time.levels.iter().position(|level| level.level == key);
+    let base = results
+        .baseline()
+        .and_then(|level| place(&level.level))
+        .unwrap_or(0);
+    let chosen = results.answer.recommended.as_deref().and_then(place);
+    let other = chosen
+        .filter(|at| *at != base)
+        .or_else(|| time.levels.len().checked_sub(1));
+    let (Some(other), Some(from)) = (other, time.levels.get(base)) else {
+        return vec!["Waits were not measured.".to_owned()];
+    };
+    let to = time.levels.get(other).unwrap_or(from);
+    let column = |level: &str| plain(&level_name(&results.experiment, level));
+    let mut table = Table::new(&[
+        ("share of waiting", Align::Left),
+        (&column(&from.level), Align::Right),
+        (&column(&to.level), Align::Right),
+        ("mean wait", Align::Right),
+    ]);
+    for kind in time.types.iter().take(5) {
+        let share = |at: usize| kind.share.get(at).copied().map_or("-".to_owned(), percent);
+        table.row(vec![
+            plain(&kind.wait_type),
+            share(base),
+            share(other),
+            latency(kind.mean_us),
+        ]);
+    }
+    table.render(style.width)
+}
+
+fn balance(results: &Results) -> String {
+    let balances = Balance::of(results);
+    let spread = balances
+        .iter()
+        .filter_map(|balance| balance.spread)
+        .fold(None, |most, spread| {
+            Some(most.map_or(spread, |most: f64| most.max(spread)))
+        });
+    match (balances.is_empty(), spread) {
+        (true, _) => "files: traffic was not measured".to_owned(),
+        (false, None) => "files: one data file, nothing to balance".to_owned(),
+        (false, Some(spread)) if spread < 1.01 => "files: written evenly at every level".to_owned(),
+        (false, Some(spread)) => {
+            format!(
+                "files: the most written one got {} times the least written one",
+                figure(spread)
+            )
+        }
+    }
+}
+
+fn cause(results: &Results) -> String {
+    let why = &results.attribution;
+    match why.confidence {
+        Confidence::Unknown => "why: not known".to_owned(),
+        sure => format!("why: {} ({})", why.resource, sure.word()),
+    }
+}
+
+fn noise(results: &Results) -> String {
+    let noise = &results.noise;
+    let mut parts = Vec::new();
+    parts.extend(
+        noise
+            .cv
+            .map(|cv| format!("a run scatters by {}", percent(cv.value))),
+    );
+    parts.extend(noise.aa.as_ref().map(|aa| {
+        let range = change_range(aa.interval.low, aa.interval.high);
+        let word = if aa.passed {
+            ""
+        } else {
+            ", which should hold 0"
+        };
+        format!("A/A {} ({range}{word})", change(aa.ratio))
+    }));
+    parts.extend(
+        noise
+            .mde_after
+            .map(|mde| format!("effects below {} go unseen", percent(mde.effect))),
+    );
+    parts.extend(match noise.outliers.len() {
+        0 => None,
+        1 => Some("1 strange run".to_owned()),
+        count => Some(format!("{count} strange runs")),
+    });
+    if parts.is_empty() {
+        return "noise: not reckoned".to_owned();
+    }
+    format!("noise: {}", parts.join("; "))
+}
+
+/// A command that may be copied as it stands, over several lines too.
+fn command(label: &str, text: &str, width: usize) -> Vec<String> {
+    let mut lines = wrap_most(&format!("{label}{text}"), width.saturating_sub(2), "", 3);
+    let last = lines.len().saturating_sub(1);
+    for line in lines.iter_mut().take(last) {
+        line.push_str(" \\");
+    }
+    lines
+}
+
+fn tail(results: &Results, style: Style) -> Vec<String> {
+    let delta = round_percent(results.plan.delta);
+    let seed = results.plan.seed;
+    let blocks = (results.plan.blocks_done, results.plan.blocks);
+    let plan = format!(
+        "{} of {} blocks, margin {delta}, seed {seed}",
+        blocks.0, blocks.1
+    );
+    let mut lines = wrap_most(&plan, style.width, "", 1);
+    lines.extend(command("again: ", &results.reproduce, style.width));
+    lines
+}
