@@ -34,7 +34,7 @@ fn main() {
     let _guard = task::enter(&task);
     let plain = parking_lot::Mutex::new(0u64);
     measure("a plain mutex, free, to compare with", || {
-        *plain.lock() += 1
+        *plain.lock() += 1;
     });
     let latch = ClassLatch::new(LatchClass::FgcbAddRemove, 0u64);
     measure("a class latch, free, exclusive", || *latch.exclusive() += 1);
@@ -50,11 +50,11 @@ fn main() {
     });
     let total = instruments.counters.total();
     measure("count one page lookup", || {
-        total.add(Counter::PageLookups, 1)
+        total.add(Counter::PageLookups, 1);
     });
     let file = instruments.files.open(5, 1, "x");
     measure("record a read that ended", || {
-        file.record(IoKind::Read, 0, 8192, black_box(117), 0)
+        file.record(IoKind::Read, 0, 8192, black_box(117), 0);
     });
     measure("time and record a read", || {
         file.begin(IoKind::Read, 0).finish(8192);

@@ -20,6 +20,8 @@ pub(super) struct LogFile {
     file: Option<Arc<dyn File>>,
     /// Everything before it is durable.
     end_bytes: u64,
+    /// A crash left the last line without its end.
+    torn: bool,
 }
 
 impl LogFile {
@@ -38,7 +40,12 @@ impl LogFile {
             Open::Create
         };
         let file = volume.open(&path, how, Access::Log)?;
-        let end_bytes = file.len_bytes()?;
+        let mut end_bytes = file.len_bytes()?;
+        if encoding == Encoding::Utf16 {
+            // Half a unit, left by a crash, would shift all that follow.
+            end_bytes &= !1;
+        }
+        let torn = end_bytes > 0 && !ends_a_line(&*file, end_bytes)?;
         Ok(LogFile {
             volume,
             dir: dir.to_path_buf(),
@@ -46,6 +53,7 @@ impl LogFile {
             encoding,
             file: Some(file),
             end_bytes,
+            torn,
         })
     }
 
@@ -64,7 +72,7 @@ impl LogFile {
     /// Adds lines to the current file, durably. After a failure the file ends where it ended before;
     /// bytes of the failed attempt are overwritten by the next.
     pub(super) fn append(&mut self, entries: &[Entry]) -> Result<(), IoError> {
-        let mut text = String::new();
+        let mut text = String::from(if self.torn { "\n" } else { "" });
         for entry in entries {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{entry}");
@@ -91,6 +99,7 @@ impl LogFile {
         file.write_at(self.end_bytes, bytes)?;
         file.sync()?;
         self.end_bytes += bytes.len() as u64;
+        self.torn = false;
         Ok(())
     }
 
@@ -106,8 +115,17 @@ impl LogFile {
         Ok(file)
     }
 
-    /// Moves every file one number up; the oldest goes, the current one is empty afterwards.
+    /// Moves every file one number up; the oldest goes, the current one is empty afterwards. After a
+    /// failure it may be tried again: some files are there twice then, none is missing.
     pub(super) fn cycle(&mut self) -> Result<(), IoError> {
+        let result = self.cycle_files();
+        if result.is_err() {
+            self.file = None;
+        }
+        result
+    }
+
+    fn cycle_files(&mut self) -> Result<(), IoError> {
         for number in (0..self.archives).rev() {
             if number == 0 || self.volume.exists(&self.path(number))? {
                 self.copy(number, number + 1)?;
@@ -115,6 +133,7 @@ impl LogFile {
         }
         self.current()?.resize(0, Fill::Zero)?;
         self.end_bytes = 0;
+        self.torn = false;
         Ok(())
     }
 
@@ -164,7 +183,15 @@ impl LogFile {
     }
 }
 
-/// The lines of a file of either encoding; a line without a prefix belongs to the one before it.
+/// Whether the last bytes are a line break, in either encoding.
+fn ends_a_line(file: &dyn File, len_bytes: u64) -> Result<bool, IoError> {
+    let mut last = vec![0; usize::try_from(len_bytes.min(2)).unwrap_or(2)];
+    file.read_at(len_bytes - last.len() as u64, &mut last)?;
+    Ok(last.ends_with(b"\n") || last == b"\n\0")
+}
+
+/// The lines of a file of either encoding. A line without a prefix, as other programs or a crash leave
+/// them, has time and source of the line before it.
 fn parse(bytes: &[u8]) -> Vec<Entry> {
     let text = match bytes.strip_prefix(&[0xff, 0xfe]) {
         Some(rest) => {
@@ -176,15 +203,16 @@ fn parse(bytes: &[u8]) -> Vec<Entry> {
         None => String::from_utf8_lossy(bytes).into_owned(),
     };
     let mut entries: Vec<Entry> = Vec::new();
-    for line in text.trim_end_matches('\0').lines() {
-        match (Entry::parse(line), entries.last_mut()) {
-            (Some(entry), _) => entries.push(entry),
-            (None, Some(before)) => {
-                before.text.push('\n');
-                before.text.push_str(line);
-            }
-            (None, None) => {}
-        }
+    for line in text.lines() {
+        let line = line.trim_matches('\0');
+        let entry = Entry::parse(line).or_else(|| {
+            let before = entries.last().filter(|_| !line.is_empty())?;
+            Some(Entry {
+                text: line.to_owned(),
+                ..before.clone()
+            })
+        });
+        entries.extend(entry);
     }
     entries
 }

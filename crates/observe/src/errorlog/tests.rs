@@ -306,3 +306,48 @@ fn too_many_lines_on_a_full_disk_drop_the_oldest_and_tell_how_many() {
     assert_eq!(texts[0], "3 lines could not be written and are lost.");
     assert_eq!((texts[1].as_str(), texts.len()), ("3", 10_001));
 }
+
+#[test]
+fn a_torn_last_line_does_not_swallow_the_next() {
+    for (encoding, torn) in [(Encoding::Utf8, "torn \0\0"), (Encoding::Utf16, "t")] {
+        let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_capacity(60_000));
+        let log = open(
+            &volume,
+            Options {
+                encoding,
+                ..Options::default()
+            },
+        );
+        log.write_at(AT, Source::Backup, "whole");
+        log.flush().unwrap();
+        drop(log);
+        let path = Path::new("/log/ERRORLOG");
+        let file = volume.open(path, Open::Existing, Access::Log).unwrap();
+        file.write_at(file.len_bytes().unwrap(), torn.as_bytes())
+            .unwrap();
+        drop(file);
+        // With no room for a copy the old file goes on.
+        fill_up(&volume);
+        let log = open(
+            &volume,
+            Options {
+                encoding,
+                ..Options::default()
+            },
+        );
+        volume.remove(Path::new("/filler")).unwrap();
+        log.write_at(AT, Source::Server, "next");
+        let entries = log.read(0, &Search::default()).unwrap().unwrap();
+        assert_eq!(
+            (entries[0].text.as_str(), entries[0].source.as_str()),
+            ("whole", "Backup")
+        );
+        if encoding == Encoding::Utf8 {
+            assert_eq!(
+                (entries[1].text.as_str(), entries[1].source.as_str()),
+                ("torn ", "Backup")
+            );
+        }
+        assert_eq!(entries.last().unwrap().text, "next");
+    }
+}

@@ -6,8 +6,7 @@
 //! 10 and below) print their text alone.
 //!
 //! Levels: 0-10 information, 11-16 errors the user can correct, 17 resources, 18 internal, 19 limits of
-//! the instance, 20-25 fatal: the connection is closed. An unknown number gives an empty text, never a
-//! panic.
+//! the instance, 20-25 fatal: the connection is closed.
 
 mod database;
 mod dbcc;
@@ -83,8 +82,9 @@ pub struct Message {
 }
 
 impl Message {
-    /// The message of that number, with its usual level and state. `args` fill the markers in order;
-    /// a marker without an argument prints `(null)`.
+    /// The message of that number, with its usual level and state. `args` fill the markers in order.
+    /// A wrong number of arguments or a number in no table is a bug: debug builds assert, release
+    /// builds print `(null)` for a missing argument and no text for an unknown number.
     pub fn new(number: u32, args: &[Arg]) -> Message {
         let (level, state, text) = match info(number) {
             Some(row) => {
@@ -105,6 +105,17 @@ impl Message {
             level,
             state,
             text,
+            line: 0,
+        }
+    }
+
+    /// A message that is in no table, such as a user raises.
+    pub fn custom(number: u32, level: u8, state: u8, text: &str) -> Message {
+        Message {
+            number,
+            level,
+            state,
+            text: text.to_owned(),
             line: 0,
         }
     }
