@@ -1,0 +1,155 @@
+//! Analysis: from the last completed checkpoint to the end of the log.
+
+use crate::RecoveryError;
+use crate::body::EndBody;
+use furrow_format::{Lsn, TxnId};
+use furrow_io::File;
+use furrow_log::{Log, LogConfig, LogScan, OwnedRecord, RecordKind};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// A transaction that had not ended when the log ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loser {
+    /// Its number.
+    pub id: TxnId,
+    /// No record of it lies before this LSN.
+    pub first: Lsn,
+    /// Its last record.
+    pub last: Lsn,
+}
+
+/// What analysis found.
+#[derive(Debug)]
+pub struct Analysis {
+    /// The log, ready for new records.
+    pub log: Arc<Log>,
+    /// The last completed checkpoint.
+    pub checkpoint: Lsn,
+    /// Where redo starts.
+    pub redo_point: Lsn,
+    /// The last record in the log.
+    pub end: Lsn,
+    /// Transactions to undo, newest last record first.
+    pub losers: Vec<Loser>,
+    /// A number that no transaction has had.
+    pub next_txn: u64,
+    /// Records read.
+    pub records: u64,
+    /// Transactions that committed after the checkpoint began.
+    pub committed: u64,
+    /// Whether the log ends with the checkpoint: nothing to redo or undo.
+    pub clean: bool,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    active: HashMap<TxnId, Loser>,
+    ended: HashSet<TxnId>,
+    redo_point: Option<Lsn>,
+    complete: bool,
+    next_txn: u64,
+    committed: u64,
+    after_end: u64,
+}
+
+impl Seen {
+    fn record(&mut self, record: &OwnedRecord, checkpoint: Lsn) -> Result<(), RecoveryError> {
+        let (view, lsn) = (record.get(), record.lsn);
+        self.next_txn = self.next_txn.max(view.txn.0 + 1);
+        self.after_end += u64::from(self.complete);
+        match view.kind {
+            RecordKind::Change | RecordKind::Compensation => {
+                if view.txn != TxnId(0) {
+                    let fresh = Loser {
+                        id: view.txn,
+                        first: lsn,
+                        last: lsn,
+                    };
+                    self.active.entry(view.txn).or_insert(fresh).last = lsn;
+                }
+            }
+            RecordKind::Commit | RecordKind::Abort => {
+                self.active.remove(&view.txn);
+                self.ended.insert(view.txn);
+                self.committed += u64::from(view.kind == RecordKind::Commit);
+            }
+            RecordKind::CheckpointBegin => {}
+            RecordKind::CheckpointEnd => {
+                let what = "the end of a checkpoint";
+                let body =
+                    EndBody::decode(view.redo).ok_or(RecoveryError::BadRecord { lsn, what })?;
+                if body.begin == checkpoint {
+                    self.checkpoint_end(body);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn checkpoint_end(&mut self, body: EndBody) {
+        self.redo_point = Some(body.redo_point);
+        self.next_txn = self.next_txn.max(body.next_txn);
+        self.complete = body.more == 0;
+        for txn in body
+            .active
+            .into_iter()
+            .filter(|t| !self.ended.contains(&t.id))
+        {
+            let listed = Loser {
+                id: txn.id,
+                first: txn.first,
+                last: txn.last,
+            };
+            let known = self.active.entry(txn.id).or_insert(listed);
+            known.first = known.first.min(txn.first);
+            known.last = known.last.max(txn.last);
+        }
+    }
+}
+
+/// Reads the log from its last completed checkpoint and opens it for new records.
+pub fn analyse(
+    file: Arc<dyn File>,
+    binding: [u8; 16],
+    config: LogConfig,
+) -> Result<Analysis, RecoveryError> {
+    let mut scan = LogScan::from_checkpoint(file, binding)?;
+    let checkpoint = scan.checkpoint();
+    let (mut seen, mut records, mut end) = (Seen::default(), 0, checkpoint);
+    while let Some(record) = scan.next_record()? {
+        if record.lsn < checkpoint {
+            continue;
+        }
+        seen.record(&record, checkpoint)?;
+        records += 1;
+        end = record.lsn;
+    }
+    let complete = seen.redo_point.filter(|_| seen.complete);
+    let redo_point = complete.ok_or(RecoveryError::NoCheckpoint(checkpoint))?;
+    let mut losers: Vec<Loser> = seen
+        .active
+        .into_values()
+        .filter(|t| t.last > Lsn::ZERO)
+        .collect();
+    losers.sort_by_key(|l| std::cmp::Reverse(l.last));
+    let oldest = losers
+        .iter()
+        .map(|l| l.first)
+        .min()
+        .unwrap_or(Lsn::MAX)
+        .min(redo_point);
+    let clean = seen.after_end == 0 && losers.is_empty() && redo_point == checkpoint;
+    let log = Log::resume(scan, oldest, config)?;
+    Ok(Analysis {
+        log,
+        checkpoint,
+        redo_point,
+        end,
+        losers,
+        next_txn: seen.next_txn,
+        records,
+        committed: seen.committed,
+        clean,
+    })
+}

@@ -1,0 +1,52 @@
+//! The checkpoint of an open database.
+
+use crate::RecoveryError;
+use crate::body::EndBody;
+use furrow_format::Lsn;
+use furrow_log::{Record, RecordKind};
+use furrow_pool::{CheckpointOptions, CheckpointStats};
+use furrow_txn::Store;
+
+/// What a checkpoint did.
+#[derive(Debug, Clone, Copy)]
+pub struct Checkpoint {
+    /// LSN of its begin.
+    pub begin: Lsn,
+    /// Where redo starts from now on.
+    pub redo_point: Lsn,
+    /// What was written.
+    pub written: CheckpointStats,
+}
+
+/// Takes a checkpoint. `keep_from` holds back the log for whoever else needs it (a log backup); one at a time a
+/// database. No latch may be held.
+pub fn checkpoint(
+    store: &Store,
+    options: CheckpointOptions,
+    keep_from: Option<Lsn>,
+) -> Result<Checkpoint, RecoveryError> {
+    let log = store.log();
+    let begin = log.append(&Record::system(RecordKind::CheckpointBegin, &[]))?;
+    let active = store.active.list(begin);
+    let written = store.pool().checkpoint_pages(store.db(), options)?;
+    // Pages that became dirty since then need nothing before `begin`, unless they were dirty all the time.
+    let still_needed = store.pool().oldest_rec_lsn(store.db());
+    let redo_point = still_needed.map_or(begin, |lsn| lsn.min(begin));
+    let mut end = begin;
+    for body in EndBody::split(begin, redo_point, store.active.peek_next_id(), &active) {
+        end = log.append(&Record::system(RecordKind::CheckpointEnd, &body.encode()))?;
+    }
+    log.flush_to(end)?;
+    log.note_checkpoint(begin)?;
+    store.set_redo_point(redo_point);
+    let oldest_active = store.active.oldest().unwrap_or(Lsn::MAX);
+    let keep = redo_point
+        .min(oldest_active)
+        .min(keep_from.unwrap_or(Lsn::MAX));
+    log.truncate_before(keep);
+    Ok(Checkpoint {
+        begin,
+        redo_point,
+        written,
+    })
+}

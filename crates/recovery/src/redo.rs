@@ -1,0 +1,143 @@
+//! Redo: every page change again, where the page is older.
+//!
+//! A page that cannot be read (torn while it was written for the first time, or never written) is set aside; changes of it
+//! are passed over until one that rebuilds the page. If none comes, the page is reported.
+
+use crate::RecoveryError;
+use furrow_format::{ChangeReader, FileId, Lsn, Page, PageId, apply};
+use furrow_io::File;
+use furrow_log::{LogScan, OwnedRecord, RecordKind};
+use furrow_pool::{Ex, LatchRank, PageWrite, PoolError};
+use furrow_txn::Store;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What redo did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RedoStats {
+    /// Records read.
+    pub records: u64,
+    /// Page changes repeated.
+    pub applied: u64,
+    /// Page changes that the pages had already.
+    pub skipped: u64,
+    /// Unreadable pages that the log rebuilt.
+    pub rebuilt: u64,
+}
+
+/// Repeats the changes from `from` to `end` on pages of the files that `wanted` names.
+pub fn redo(
+    store: &Store,
+    file: Arc<dyn File>,
+    (from, end): (Lsn, Lsn),
+    wanted: &dyn Fn(FileId) -> bool,
+) -> Result<RedoStats, RecoveryError> {
+    let binding = store.log().binding();
+    let mut scan = LogScan::open(file, binding, from)?;
+    let mut redo = Redo {
+        store,
+        wanted,
+        stats: RedoStats::default(),
+        broken: HashMap::new(),
+    };
+    while let Some(record) = scan.next_record()? {
+        if record.lsn > end {
+            break;
+        }
+        if record.lsn >= from {
+            redo.record(&record)?;
+        }
+    }
+    let mut broken: Vec<(PageId, String)> = redo.broken.into_iter().collect();
+    broken.sort();
+    match broken.into_iter().next() {
+        Some((page, reason)) => Err(RecoveryError::Broken { page, reason }),
+        None => Ok(redo.stats),
+    }
+}
+
+struct Redo<'a> {
+    store: &'a Store,
+    wanted: &'a dyn Fn(FileId) -> bool,
+    stats: RedoStats,
+    broken: HashMap<PageId, String>,
+}
+
+impl Redo<'_> {
+    fn record(&mut self, record: &OwnedRecord) -> Result<(), RecoveryError> {
+        let (view, lsn) = (record.get(), record.lsn);
+        self.stats.records += 1;
+        if !matches!(view.kind, RecordKind::Change | RecordKind::Compensation) {
+            return Ok(());
+        }
+        // Pages in the order of their first change; a page may come up several times in a record.
+        let mut pages: Vec<PageId> = Vec::new();
+        for entry in ChangeReader::new(view.redo) {
+            let (page, _) = entry.map_err(|source| RecoveryError::Redo {
+                lsn,
+                page: PageId::NONE,
+                source,
+            })?;
+            if (self.wanted)(page.file) && !pages.contains(&page) {
+                pages.push(page);
+            }
+        }
+        for page in pages {
+            self.page(page, lsn, view.redo)?;
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, page: PageId, lsn: Lsn, redo: &[u8]) -> Result<(), RecoveryError> {
+        let mine = || {
+            ChangeReader::new(redo)
+                .filter_map(Result::ok)
+                .filter(|(p, _)| *p == page)
+        };
+        let rebuilds = mine().next().is_some_and(|(_, change)| change.rebuilds());
+        let Some(mut guard) = self.fetch(page, rebuilds)? else {
+            return Ok(());
+        };
+        let known = Page::new(&guard);
+        if known.page_id() == page && known.lsn() >= lsn {
+            self.stats.skipped += 1;
+            return Ok(());
+        }
+        guard.begin_change_at(lsn);
+        for (_, change) in mine() {
+            apply(&change, &mut guard).map_err(|source| RecoveryError::Redo {
+                lsn,
+                page,
+                source,
+            })?;
+        }
+        guard.finish_change(lsn, rebuilds);
+        self.stats.applied += 1;
+        Ok(())
+    }
+
+    /// The page, latched; `None` when it cannot be read and this record does not rebuild it.
+    fn fetch(
+        &mut self,
+        page: PageId,
+        rebuilds: bool,
+    ) -> Result<Option<PageWrite<'_>>, RecoveryError> {
+        let pool = self.store.pool();
+        let key = self.store.key(page);
+        if !self.broken.contains_key(&page) {
+            match pool.fetch(key, Ex, LatchRank::Data) {
+                Ok(guard) => return Ok(Some(guard)),
+                Err(e @ (PoolError::BadPage { .. } | PoolError::Io { .. })) => {
+                    self.broken.insert(page, e.to_string());
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        if !rebuilds {
+            return Ok(None);
+        }
+        self.broken.remove(&page);
+        self.stats.rebuilt += 1;
+        Ok(Some(pool.create(key, LatchRank::Data)?))
+    }
+}

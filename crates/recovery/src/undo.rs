@@ -1,0 +1,34 @@
+//! Undo: rolling back the transactions that had not ended.
+
+use crate::{Analysis, RecoveryError};
+use furrow_format::Lsn;
+use furrow_txn::{Store, Undo, log_abort, undo_chain};
+
+/// What undo did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UndoStats {
+    /// Transactions rolled back.
+    pub transactions: u64,
+}
+
+/// Enters the losers among the active transactions and rolls each back. One after the other is right: no two
+/// of them changed the same row, for they held locks.
+pub fn undo(
+    store: &Store,
+    analysis: &Analysis,
+    how: &dyn Undo,
+) -> Result<UndoStats, RecoveryError> {
+    let entered: Vec<_> = analysis
+        .losers
+        .iter()
+        .map(|loser| store.active.enter(loser.id, loser.first, loser.last))
+        .collect();
+    for txn in &entered {
+        undo_chain(store, txn, Lsn::ZERO, how)?;
+        log_abort(store, txn)?;
+    }
+    store.log().flush_all()?;
+    Ok(UndoStats {
+        transactions: entered.len() as u64,
+    })
+}
