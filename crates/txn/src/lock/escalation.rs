@@ -10,12 +10,14 @@
 //! still brings it about.
 
 use furrow_format::{DatabaseId, ObjectId};
+use furrow_observe::counters::Counter;
 
 use super::error::{LockError, Timeout};
 use super::manager::LockManager;
 use super::mode::LockMode;
 use super::owner::LockOwner;
 use super::resource::Resource;
+use super::wait::count;
 
 /// Fine locks on one object at which escalation is tried first.
 pub(super) const THRESHOLD: u32 = 5_000;
@@ -90,6 +92,7 @@ impl LockManager {
         };
         match self.lock(owner, whole, mode, Timeout::NoWait) {
             Ok(_) => {
+                count(Counter::TableLockEscalations, 1);
                 self.table
                     .release_where(owner, |held| held.object == object && !held.session);
                 Ok(true)

@@ -37,6 +37,7 @@ mod held;
 mod manager;
 mod mode;
 mod owner;
+mod printed;
 mod resource;
 mod shard;
 #[cfg(test)]

@@ -228,7 +228,11 @@ const fn least_cover(a: usize, b: usize) -> LockMode {
 /// On a key: gap joined with gap, key with key. (Conflicts alone can't tell `X` from `RangeI-X`.)
 const fn joined_range(a: usize, b: usize) -> LockMode {
     let gap = joined_gap(PARTS[a].2, PARTS[b].2);
-    let key = if key_rank(a) > key_rank(b) { key_rank(a) } else { key_rank(b) };
+    let key = if key_rank(a) > key_rank(b) {
+        key_rank(a)
+    } else {
+        key_rank(b)
+    };
     let mut m = 0;
     while m < MODE_COUNT {
         if fits_keys(m) && PARTS[m].2 as u8 == gap as u8 && key_rank(m) == key {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use furrow_io::time::Moment;
+use furrow_observe::counters::Counter;
 use furrow_observe::task;
 use furrow_observe::waits::WaitType;
 use parking_lot::MutexGuard;
@@ -56,6 +57,11 @@ pub(super) struct Request {
     pub(super) instant: bool,
 }
 
+/// Adds to a counter of the current task's instance.
+pub(super) fn count(counter: Counter, amount: u64) {
+    task::current().instruments().counters.add(counter, amount);
+}
+
 impl Table {
     /// Queues a request that was refused at `head` and waits for its end. Gives the number of the granted
     /// request, none for an instant one.
@@ -94,6 +100,7 @@ impl Table {
         shard.enqueue(head, waiter);
         drop(shard);
         self.waits.fetch_add(1, Ordering::Relaxed);
+        count(Counter::LockWaits, 1);
 
         let charge = task::wait(
             wait_type(wanted.mode),
@@ -102,15 +109,19 @@ impl Table {
         if let Some(session_id) = blocking_session {
             charge.blocked_by(session_id);
         }
-        match self.wait_for_end(owner, place, timeout) {
-            Ended::By(Outcome::Granted(request, at)) => {
-                charge.finish_signalled(at);
-                Ok(request)
+        let ended = self.wait_for_end(owner, place, timeout);
+        let waited_us = match &ended {
+            Ended::By(Outcome::Granted(_, at)) => charge.finish_signalled(*at),
+            _ => charge.finish(),
+        };
+        count(Counter::LockWaitTime, waited_us);
+        match ended {
+            Ended::By(Outcome::Granted(request, _)) => Ok(request),
+            Ended::By(Outcome::Victim(report)) => {
+                count(Counter::Deadlocks, 1);
+                let session_id = core.session_id;
+                Err(LockError::Deadlock { session_id, report })
             }
-            Ended::By(Outcome::Victim(report)) => Err(LockError::Deadlock {
-                session_id: core.session_id,
-                report,
-            }),
             Ended::Cancelled => Err(LockError::Cancelled),
             Ended::TimedOut => Err(self.timed_out(wanted, blocking_session)),
         }
@@ -118,6 +129,7 @@ impl Table {
 
     fn timed_out(&self, wanted: &Request, blocking_session: Option<i32>) -> LockError {
         self.timeouts.fetch_add(1, Ordering::Relaxed);
+        count(Counter::LockTimeouts, 1);
         LockError::Timeout {
             resource: wanted.resource,
             mode: wanted.mode,

@@ -88,6 +88,36 @@ fn two_that_lock_in_opposite_order_lose_one() {
 }
 
 #[test]
+fn trace_flags_can_print_the_report() {
+    let (manager, reports) = reporting();
+    let owners = [owner(&manager, 51), owner(&manager, 52)];
+    owners[1].set_deadlock_priority(-3);
+    assert_eq!(ring(&manager, &owners, X), [1]);
+    let printable = reports.lock()[0].printable();
+    let lines = printable.list_lines().join("\n");
+    assert!(
+        lines.contains("keylock hobtid=72057594037927936 dbid=1"),
+        "{lines}"
+    );
+    assert!(
+        lines.contains("waitresource=KEY: 1:72057594037927936 (000000000001)"),
+        "{lines}"
+    );
+    assert!(
+        lines.contains("spid=52") && lines.contains("read committed (2)"),
+        "{lines}"
+    );
+    let victims = &printable.victims;
+    let victim = printable
+        .processes
+        .iter()
+        .find(|process| victims.contains(&process.id))
+        .unwrap();
+    assert_eq!((victim.spid, victim.priority), (52, -3));
+    assert!(!printable.node_lines().is_empty());
+}
+
+#[test]
 fn three_in_a_ring_lose_the_youngest_when_all_else_is_equal() {
     let (manager, reports) = reporting();
     let owners = [

@@ -14,7 +14,7 @@ fn held(n: u64, hash: u64) -> Held {
         hash,
         request: n as u32,
         mode: LockMode::S,
-        session: n % 7 == 0,
+        session: n.is_multiple_of(7),
         object: ObjectId((n % 3) as i32),
         sequence: 0,
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use furrow_io::thread::scope;
 use furrow_io::time::{Moment, sleep};
+use furrow_observe::counters::Counter;
 use furrow_observe::{Instruments, task, waits::WaitType};
 
 use super::super::LockMode::*;
@@ -46,6 +47,8 @@ fn a_wait_is_listed_with_its_blocker_and_charged_when_it_ends() {
         "U didn't wait"
     );
     assert_eq!(manager.stats().waits, 1);
+    assert_eq!(instruments.counters.total().value(Counter::LockWaits), 1);
+    assert!(instruments.counters.total().value(Counter::LockWaitTime) >= 25);
 }
 
 #[test]
