@@ -63,7 +63,7 @@ struct Redo<'a> {
     broken: HashMap<PageId, String>,
 }
 
-impl Redo<'_> {
+impl<'a> Redo<'a> {
     fn record(&mut self, record: &OwnedRecord) -> Result<(), RecoveryError> {
         let (view, lsn) = (record.get(), record.lsn);
         self.stats.records += 1;
@@ -121,9 +121,9 @@ impl Redo<'_> {
         &mut self,
         page: PageId,
         rebuilds: bool,
-    ) -> Result<Option<PageWrite<'_>>, RecoveryError> {
-        let pool = self.store.pool();
-        let key = self.store.key(page);
+    ) -> Result<Option<PageWrite<'a>>, RecoveryError> {
+        let store = self.store;
+        let (pool, key) = (store.pool(), store.key(page));
         if !self.broken.contains_key(&page) {
             match pool.fetch(key, Ex, LatchRank::Data) {
                 Ok(guard) => return Ok(Some(guard)),
