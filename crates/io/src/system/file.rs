@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::transfer::{self, Failure};
-use super::{Engine, crew, data_sync, grow};
+use super::{Engine, crew, data_sync, full_sync, grow};
 use crate::poison::Poison;
 use crate::{Access, File, Fill, IoError, IoErrorKind, IoOp, ReadRun, WriteRun};
 use parking_lot::Mutex;
@@ -196,10 +196,17 @@ impl File for SystemFile {
         match &outcome {
             // A full disk or a refusal leaves the file as it was; anything else may have hit other writes.
             Err(error) if matches!(error.kind, IoErrorKind::NoSpace | IoErrorKind::Denied) => {
-                outcome
+                return outcome;
             }
-            _ => self.poison.watch(outcome),
+            _ => self.poison.watch(outcome)?,
         }
+        let _turn = self.sync_turn.lock();
+        self.poison.check(IoOp::Resize, &self.path)?;
+        // Here want of space is no refusal: a thin disk could not take writes that were accepted before.
+        self.poison.watch(
+            full_sync(self.lanes.cached())
+                .map_err(|errno| IoError::of_errno(IoOp::Resize, &self.path, bytes, errno)),
+        )
     }
 
     fn len_bytes(&self) -> Result<u64, IoError> {

@@ -1,8 +1,8 @@
-//! Changing a file's length so that it lasts.
+//! Changing a file's length.
 
 use super::lanes::Lanes;
+use super::retry;
 use super::transfer::{self, Failure};
-use super::{full_sync, retry};
 use crate::{AlignedBuf, Fill};
 use rustix::io::Errno;
 use std::io::IoSlice;
@@ -10,19 +10,17 @@ use std::io::IoSlice;
 /// Zeros written by one call.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Sets the length from `old` to `new`; durable on return. When it fails the old length is put back.
+/// Sets the length from `old` to `new`, not yet durably. When it fails the old length is put back.
 pub(crate) fn set_len(lanes: &Lanes, old: u64, new: u64, fill: Fill) -> Result<(), Failure> {
-    let outcome = if new <= old {
-        retry(|| rustix::fs::ftruncate(lanes.cached(), new)).map_err(Failure::Errno)
-    } else {
-        grow(lanes, old, new, fill)
-    };
-    let synced = outcome.and_then(|()| full_sync(lanes.cached()).map_err(Failure::Errno));
-    if synced.is_err() && new > old {
+    if new <= old {
+        return retry(|| rustix::fs::ftruncate(lanes.cached(), new)).map_err(Failure::Errno);
+    }
+    let outcome = grow(lanes, old, new, fill);
+    if outcome.is_err() {
         // Best effort: the caller learns of the failure, and a disk that is full gets its space back.
         let _kept_longer = rustix::fs::ftruncate(lanes.cached(), old);
     }
-    synced
+    outcome
 }
 
 fn grow(lanes: &Lanes, old: u64, new: u64, fill: Fill) -> Result<(), Failure> {
