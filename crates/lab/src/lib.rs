@@ -1,7 +1,42 @@
-//! Experiments, statistics, journal, report.
+//! Experiments that answer a question: run unattended, judged honestly, told in one page.
+//!
+//! # Purpose
+//! "How many data files, for my disk and my load?" is a small factorial with a knee to find. This crate
+//! plans such an experiment, runs it in randomised blocks, keeps a journal that survives a kill, and says
+//! what the runs show, how sure that is, and what they do not show. It knows no engine: an
+//! [`experiment::Experiment`] sets up, measures and tears down; everything else is here.
+//!
+//! # Invariants
+//! 1. The order of runs is drawn from a recorded seed, every level once a block, the baseline twice.
+//! 2. The plan is hashed before the first run, and the hash stands in journal and report.
+//! 3. Nothing is deleted that the journal does not say was made by it; the journal says so before the
+//!    thing is made.
+//! 4. Half a run is never used: after a kill its leftovers go and it is done again.
+//! 5. The same journal gives the same report, to the last digit.
+//! 6. "Cannot tell" is an answer, and it comes with the blocks and minutes that would tell.
+//!
+//! # How an experiment goes
+//! 1. [`plan::Plan`]: factors, baseline, blocks, seed, margin; [`plan::explain`] shows every run with
+//!    bytes and minutes and does nothing.
+//! 2. [`guard`]: space on every volume, one lock per output directory, ownership of names.
+//! 3. [`runner::Runner`]: for each run set-up, measure, collect, verify, tear-down, each step journalled
+//!    ([`journal`]); one retry, then on; stop after three failures in a row, at the deadline, or on Ctrl-C.
+//! 4. [`runner::analyse`]: [`stats`] on the finished runs, filled into [`results::Results`].
+//! 5. Terminal text, tables and the page are made from [`results::Results`] alone.
+//!
+//! # What can fail
+//! A plan that makes no sense ([`plan::PlanError`]), too little space or a directory in use
+//! ([`guard::GuardError`]), a journal that cannot be written or read ([`journal::JournalError`]), and
+//! any of these while running ([`runner::RunnerError`]). A failed run is no error: it is recorded.
 
+pub mod design;
 pub mod environment;
+pub mod experiment;
+pub mod guard;
+pub mod journal;
+pub mod plan;
 pub mod report;
 pub mod results;
+pub mod runner;
 pub mod stats;
 pub mod terminal;

@@ -56,8 +56,8 @@ pub use model::{Estimate, Table, TwoWay};
 pub use multiple::{holm, westfall_young};
 pub use ratio::{ReplicationPlan, fieller, kalibera_jones};
 pub use robust::{
-    MedianInterval, RobustTwin, hodges_lehmann, median_interval, order_statistic_coverage,
-    sign_flip_floor, sign_flip_p,
+    MEDIAN_COVERAGE, MedianInterval, RobustTwin, hodges_lehmann, median_interval,
+    order_statistic_coverage, sign_flip_floor, sign_flip_p,
 };
 pub use sample::{cv_interval, mad_scaled, mean, median, quantile, std_dev};
 pub use steady::mser5;

@@ -1,0 +1,62 @@
+//! What the lab refuses to do.
+//!
+//! # Purpose
+//! An experiment writes much and deletes much, unattended. It must not fill a disk that others need,
+//! run twice in one directory, or delete what it did not make.
+//!
+//! # Invariants
+//! 1. Before the first run every device has at least `space_factor` (1.2) times the predicted peak free;
+//!    volumes on one device are counted together.
+//! 2. One process per output directory: the journal is opened with the volume's lock.
+//! 3. A name is announced in the journal before the thing is made, and only if nothing of that name is
+//!    there. Only announced names are ever removed, newest first, each one only once.
+//! 4. A directory goes only when it is empty. What somebody put into it stays, and is told.
+//!
+//! # What can fail
+//! [`GuardError`].
+
+mod ownership;
+mod space;
+
+pub use ownership::{Removal, claim, release, remove_file_or_directory};
+pub use space::{SpaceCheck, check_space};
+
+use crate::journal::{JournalError, Thing};
+use furrow_io::IoError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// A refusal.
+#[derive(Debug, Error)]
+pub enum GuardError {
+    /// The disks are too small.
+    #[error("not enough space: {}", missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Space {
+        /// Every device that is too small.
+        missing: Vec<SpaceCheck>,
+    },
+    /// Something of that name is there, and it is not ours.
+    #[error("{thing} is there already and was not made by this experiment")]
+    Taken {
+        /// What.
+        thing: Thing,
+    },
+    /// Not announced in the journal.
+    #[error("{thing} was not made by this experiment; it is not removed")]
+    NotOurs {
+        /// What.
+        thing: Thing,
+    },
+    /// Another process runs an experiment in this directory.
+    #[error("{} is in use by another experiment", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file system said no.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// The journal said no.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}

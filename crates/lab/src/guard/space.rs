@@ -1,0 +1,132 @@
+//! Is there room for the largest run.
+
+use super::GuardError;
+use furrow_io::Volume;
+use furrow_io::host::mount_of;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// One device against what is needed of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpaceCheck {
+    /// The volumes that lie on it.
+    pub volumes: Vec<PathBuf>,
+    /// Predicted peak times the factor.
+    pub needed_bytes: u64,
+    /// What is free.
+    pub free_bytes: u64,
+}
+
+impl SpaceCheck {
+    /// Bytes missing; 0 when there is room.
+    pub fn missing_bytes(&self) -> u64 {
+        self.needed_bytes.saturating_sub(self.free_bytes)
+    }
+}
+
+impl fmt::Display for SpaceCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MIB: f64 = 1024.0 * 1024.0;
+        let volumes: Vec<String> = self
+            .volumes
+            .iter()
+            .map(|v| v.display().to_string())
+            .collect();
+        let mib = |bytes: u64| (bytes as f64 / MIB).ceil();
+        write!(
+            f,
+            "{} needs {} MiB and has {} MiB free",
+            volumes.join(", "),
+            mib(self.needed_bytes),
+            (self.free_bytes as f64 / MIB).floor()
+        )?;
+        match self.missing_bytes() {
+            0 => Ok(()),
+            missing => write!(f, ": {} MiB are missing", mib(missing)),
+        }
+    }
+}
+
+/// Checks every device; gives what was found, or the refusal with all that is missing.
+pub fn check_space(
+    volume: &dyn Volume,
+    peaks: &BTreeMap<PathBuf, u64>,
+    factor: f64,
+) -> Result<Vec<SpaceCheck>, GuardError> {
+    let mut devices: BTreeMap<String, SpaceCheck> = BTreeMap::new();
+    for (path, &peak) in peaks {
+        let free_bytes = volume.space(path)?.free_bytes;
+        let device = mount_of(path).map_or_else(
+            || path.display().to_string(),
+            |mount| format!("{} {}", mount.source, mount.mount_point),
+        );
+        let needed = (peak as f64 * factor).ceil() as u64;
+        let check = devices.entry(device).or_insert(SpaceCheck {
+            volumes: Vec::new(),
+            needed_bytes: 0,
+            free_bytes,
+        });
+        check.volumes.push(path.clone());
+        check.needed_bytes = check.needed_bytes.saturating_add(needed);
+        check.free_bytes = check.free_bytes.min(free_bytes);
+    }
+    let checks: Vec<SpaceCheck> = devices.into_values().collect();
+    let missing: Vec<SpaceCheck> = checks
+        .iter()
+        .filter(|check| check.missing_bytes() > 0)
+        .cloned()
+        .collect();
+    if missing.is_empty() {
+        Ok(checks)
+    } else {
+        Err(GuardError::Space { missing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_io::MemoryVolume;
+
+    #[test]
+    fn what_is_missing_is_said_in_full() {
+        let volume = MemoryVolume::with_capacity(100 << 20);
+        let dir = PathBuf::from("/lab-volume-a");
+        volume.create_dir(&dir).unwrap();
+        let peaks = |mib: u64| BTreeMap::from([(dir.clone(), mib << 20)]);
+        let checks = check_space(&volume, &peaks(80), 1.2).unwrap();
+        assert_eq!(checks[0].needed_bytes, (96 << 20));
+        let refused = check_space(&volume, &peaks(90), 1.2)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            refused,
+            "not enough space: /lab-volume-a needs 108 MiB and has 100 MiB free: 8 MiB are missing"
+        );
+    }
+
+    #[test]
+    fn volumes_on_one_device_share_its_space() {
+        // Both lie on whatever the system mounts at the root.
+        let volume = MemoryVolume::with_capacity(100 << 20);
+        let dirs = [
+            PathBuf::from("/lab-volume-a"),
+            PathBuf::from("/lab-volume-b"),
+        ];
+        for dir in &dirs {
+            volume.create_dir(dir).unwrap();
+        }
+        let peaks: BTreeMap<PathBuf, u64> =
+            dirs.iter().map(|dir| (dir.clone(), 60 << 20)).collect();
+        if mount_of(&dirs[0]).is_none() {
+            println!("skipped: the system does not tell its mounts");
+            return;
+        }
+        let Err(GuardError::Space { missing }) = check_space(&volume, &peaks, 1.0) else {
+            panic!("120 MiB were promised on a device of 100");
+        };
+        assert_eq!(missing[0].volumes.len(), 2);
+        assert_eq!(missing[0].missing_bytes(), 20 << 20);
+    }
+}

@@ -1,0 +1,342 @@
+//! What a journal says has happened: the state of every run, what is still ours, what to tell.
+
+use super::{Event, JournalError, Line, Outcome, State, Thing};
+use crate::plan::Plan;
+use crate::results::{Deviation, Run, RunStatus};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How often a failed run is tried again.
+pub const RETRIES: usize = 1;
+
+/// The story of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunHistory {
+    /// Where it stands.
+    pub state: State,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// When its last attempt began.
+    pub started_us: i64,
+    /// The figures of the last attempt that measured.
+    pub record: Option<Run>,
+    /// Why earlier attempts failed; interruptions are not failures.
+    pub failures: Vec<String>,
+    /// The last interruption.
+    pub interrupted: Option<String>,
+    /// Whether its last attempt is over.
+    pub ended: bool,
+}
+
+impl RunHistory {
+    fn new() -> RunHistory {
+        RunHistory {
+            state: State::Planned,
+            attempts: 0,
+            started_us: 0,
+            record: None,
+            failures: Vec::new(),
+            interrupted: None,
+            ended: true,
+        }
+    }
+
+    /// How the run is to be shown.
+    pub fn status(&self) -> RunStatus {
+        match (self.state, self.failures.first()) {
+            (State::Done, None) => RunStatus::Done,
+            (State::Done, Some(why)) => RunStatus::Retried(why.clone()),
+            (State::Failed, _) => {
+                RunStatus::Failed(self.failures.last().cloned().unwrap_or_default())
+            }
+            _ => RunStatus::Interrupted(self.interrupted.clone().unwrap_or_default()),
+        }
+    }
+
+    /// Whether the run needs no more work: measured, or failed in its second try too.
+    pub fn is_settled(&self) -> bool {
+        match self.state {
+            State::Done => true,
+            State::Failed => self.failures.len() > RETRIES,
+            _ => false,
+        }
+    }
+}
+
+/// All that a journal says.
+#[derive(Debug, Clone)]
+pub struct History {
+    /// The plan.
+    pub plan: Plan,
+    /// Its hash.
+    pub hash: String,
+    /// Checks passed before the first run.
+    pub checks: Vec<String>,
+    /// When the experiment began.
+    pub started_us: i64,
+    /// The last event.
+    pub last_us: i64,
+    /// Runs that were ever begun, by id.
+    pub runs: BTreeMap<u32, RunHistory>,
+    /// What is ours and still there, oldest first, with the run that made it.
+    pub owned: Vec<(Option<u32>, Thing)>,
+    /// What was done otherwise than planned.
+    pub deviations: Vec<Deviation>,
+    /// Why it stopped, if it did.
+    pub stopped: Option<String>,
+}
+
+impl History {
+    /// The story that `lines` tell.
+    pub fn of(path: &Path, lines: &[Line]) -> Result<History, JournalError> {
+        let no_plan = || JournalError::NoPlan {
+            path: path.to_path_buf(),
+        };
+        let first = lines.first().ok_or_else(no_plan)?;
+        let Event::Plan {
+            plan, hash, checks, ..
+        } = &first.event
+        else {
+            return Err(no_plan());
+        };
+        if plan.hash() != *hash {
+            return Err(no_plan());
+        }
+        let mut history = History {
+            plan: (**plan).clone(),
+            hash: hash.clone(),
+            checks: checks.clone(),
+            started_us: first.at_us,
+            last_us: first.at_us,
+            runs: BTreeMap::new(),
+            owned: Vec::new(),
+            deviations: Vec::new(),
+            stopped: None,
+        };
+        for line in &lines[1..] {
+            history.take(line.at_us, &line.event);
+        }
+        Ok(history)
+    }
+
+    /// Goes on by one event.
+    pub fn take(&mut self, at_us: i64, event: &Event) {
+        self.last_us = self.last_us.max(at_us);
+        match event {
+            Event::Plan { .. } => {}
+            Event::Resumed { gap_s } => self.resumed(*gap_s),
+            Event::RunStart { run, attempt } => {
+                let run = self.run(*run);
+                run.attempts = *attempt;
+                run.started_us = at_us;
+                run.state = State::Planned;
+                run.ended = false;
+            }
+            Event::Step { run, state } => self.run(*run).state = *state,
+            Event::Created { run, thing } => self.owned.push((*run, thing.clone())),
+            Event::Released { thing } | Event::Removed { thing } => {
+                self.owned.retain(|(_, owned)| owned != thing);
+            }
+            Event::Metric { run, record, .. } => self.run(*run).record = Some((**record).clone()),
+            Event::RunEnd {
+                run,
+                attempt,
+                outcome,
+                reason,
+            } => {
+                self.run_end(*run, *attempt, *outcome, reason);
+            }
+            Event::Error { run, text } => self.deviate("error", *run, text),
+            Event::Revert { what, verified } => {
+                let text = match verified {
+                    true => format!("{what} was put back and verified"),
+                    false => format!("{what} was put back, not verified"),
+                };
+                self.deviate("reverted", None, &text);
+            }
+            Event::Note { run, text } => self.deviate("note", *run, text),
+            Event::Operator { text } => self.deviate("operator", None, text),
+            Event::Stopped { why } => self.stopped = Some(why.clone()),
+        }
+    }
+
+    /// The story of a run; one that was never begun is planned.
+    pub fn run(&mut self, id: u32) -> &mut RunHistory {
+        self.runs.entry(id).or_insert_with(RunHistory::new)
+    }
+
+    /// Whether a run needs no more work.
+    pub fn is_settled(&self, id: u32) -> bool {
+        self.runs.get(&id).is_some_and(RunHistory::is_settled)
+    }
+
+    fn resumed(&mut self, gap_s: f64) {
+        self.stopped = None;
+        let text = format!("the experiment was resumed after a gap of {gap_s:.0} s");
+        self.deviate("resumed", None, &text);
+    }
+
+    fn run_end(&mut self, id: u32, attempt: u32, outcome: Outcome, reason: &str) {
+        let run = self.run(id);
+        run.ended = true;
+        match outcome {
+            Outcome::Done => run.state = State::Done,
+            Outcome::Failed => {
+                run.state = State::Failed;
+                run.record = None;
+                run.failures.push(reason.to_string());
+            }
+            Outcome::Interrupted => {
+                run.state = State::Planned;
+                run.record = None;
+                run.interrupted = Some(reason.to_string());
+            }
+        }
+        match outcome {
+            Outcome::Done if attempt > 1 => {
+                self.deviate(
+                    "retried",
+                    Some(id),
+                    &format!("attempt {attempt} was measured"),
+                );
+            }
+            Outcome::Done => {}
+            Outcome::Failed => self.deviate("failed", Some(id), reason),
+            Outcome::Interrupted => self.deviate("interrupted", Some(id), reason),
+        }
+    }
+
+    fn deviate(&mut self, kind: &str, run: Option<u32>, text: &str) {
+        self.deviations.push(Deviation {
+            kind: kind.to_string(),
+            run,
+            text: text.to_string(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Kind;
+    use super::*;
+    use crate::design::Factor;
+
+    fn history() -> History {
+        let plan = Plan::new("t", "t?", vec![Factor::counts("n", &[1, 2])], 1);
+        let first = Line {
+            seq: 1,
+            at_us: 5,
+            event: Event::Plan {
+                hash: plan.hash(),
+                plan: Box::new(plan),
+                program: String::new(),
+                checks: Vec::new(),
+            },
+        };
+        History::of(Path::new("/j"), &[first]).unwrap()
+    }
+
+    fn end(run: u32, attempt: u32, outcome: Outcome) -> Event {
+        Event::RunEnd {
+            run,
+            attempt,
+            outcome,
+            reason: "disk full".to_string(),
+        }
+    }
+
+    #[test]
+    fn a_plan_that_was_changed_after_the_fact_is_not_believed() {
+        let mut plan = history().plan;
+        let hash = plan.hash();
+        plan.delta = 0.5;
+        let event = Event::Plan {
+            plan: Box::new(plan),
+            hash,
+            program: String::new(),
+            checks: Vec::new(),
+        };
+        let line = Line {
+            seq: 1,
+            at_us: 0,
+            event,
+        };
+        assert!(matches!(
+            History::of(Path::new("/j"), &[line]),
+            Err(JournalError::NoPlan { .. })
+        ));
+        assert!(History::of(Path::new("/j"), &[]).is_err());
+    }
+
+    #[test]
+    fn a_run_that_failed_and_then_worked_is_shown_as_retried() {
+        let mut history = history();
+        history.take(10, &Event::RunStart { run: 1, attempt: 1 });
+        history.take(11, &end(1, 1, Outcome::Failed));
+        assert_eq!(
+            history.runs[&1].status(),
+            RunStatus::Failed("disk full".to_string())
+        );
+        history.take(12, &Event::RunStart { run: 1, attempt: 2 });
+        assert!(!history.is_settled(1));
+        history.take(13, &end(1, 2, Outcome::Done));
+        assert_eq!(
+            history.runs[&1].status(),
+            RunStatus::Retried("disk full".to_string())
+        );
+        assert!(history.is_settled(1) && history.last_us == 13);
+        for attempt in 1..=2 {
+            history.take(14, &end(2, attempt, Outcome::Failed));
+            assert_eq!(history.is_settled(2), attempt == 2);
+        }
+    }
+
+    #[test]
+    fn an_interrupted_run_is_to_be_done_again_and_its_figures_are_gone() {
+        let mut history = history();
+        history.take(10, &Event::RunStart { run: 2, attempt: 1 });
+        history.take(
+            11,
+            &Event::Step {
+                run: 2,
+                state: State::Teardown,
+            },
+        );
+        let record = Box::new(Run::default());
+        history.take(
+            12,
+            &Event::Metric {
+                run: 2,
+                attempt: 1,
+                record,
+            },
+        );
+        history.take(13, &end(2, 1, Outcome::Interrupted));
+        assert!(!history.is_settled(2) && history.runs[&2].record.is_none());
+        assert!(matches!(
+            history.runs[&2].status(),
+            RunStatus::Interrupted(_)
+        ));
+    }
+
+    #[test]
+    fn what_was_made_is_ours_until_it_is_removed_or_released() {
+        let mut history = history();
+        let thing = |name: &str| Thing {
+            kind: Kind::File,
+            name: name.to_string(),
+        };
+        for name in ["/a", "/b", "/c"] {
+            history.take(
+                1,
+                &Event::Created {
+                    run: Some(1),
+                    thing: thing(name),
+                },
+            );
+        }
+        history.take(2, &Event::Removed { thing: thing("/a") });
+        history.take(3, &Event::Released { thing: thing("/c") });
+        assert_eq!(history.owned, vec![(Some(1), thing("/b"))]);
+    }
+}

@@ -1,0 +1,82 @@
+//! A journal together with what it says so far: every event goes to the disk first, then into the story.
+
+use super::{Clock, Event, History, Journal, JournalError, Line, State};
+use furrow_io::Volume;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The journal in use.
+#[derive(Debug)]
+pub struct Log {
+    journal: Journal,
+    history: History,
+    clock: Arc<dyn Clock>,
+}
+
+impl Log {
+    /// A new journal in `dir`, begun by `first`, which must be the plan.
+    pub fn create(
+        volume: &Arc<dyn Volume>,
+        dir: &Path,
+        clock: Arc<dyn Clock>,
+        first: Event,
+    ) -> Result<Log, JournalError> {
+        let at_us = clock.now_us();
+        let line = Line {
+            seq: 1,
+            at_us,
+            event: first,
+        };
+        let history = History::of(dir, std::slice::from_ref(&line))?;
+        let mut journal = Journal::create(volume, dir)?;
+        journal.append(at_us, line.event)?;
+        Ok(Log {
+            journal,
+            history,
+            clock,
+        })
+    }
+
+    /// The journal in `dir`, to go on with.
+    pub fn open(
+        volume: &Arc<dyn Volume>,
+        dir: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Log, JournalError> {
+        let (journal, lines) = Journal::open(volume, dir)?;
+        let history = History::of(&dir.join(super::FILE_NAME), &lines)?;
+        Ok(Log {
+            journal,
+            history,
+            clock,
+        })
+    }
+
+    /// Writes an event, durably, and takes it into the story.
+    pub fn append(&mut self, event: Event) -> Result<(), JournalError> {
+        let at_us = self.now_us();
+        self.journal.append(at_us, event.clone())?;
+        self.history.take(at_us, &event);
+        Ok(())
+    }
+
+    /// A run enters a state.
+    pub fn step(&mut self, run: u32, state: State) -> Result<(), JournalError> {
+        self.append(Event::Step { run, state })
+    }
+
+    /// Now; never before the last event, so that a clock set back between sessions does no harm.
+    pub fn now_us(&self) -> i64 {
+        self.clock.now_us().max(self.history.last_us)
+    }
+
+    /// What has happened.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Cuts the padding off the file.
+    pub fn trim(&mut self) -> Result<(), JournalError> {
+        self.journal.trim()
+    }
+}

@@ -1,0 +1,140 @@
+//! From a journal to [`Results`]: every number of the report is made here, none in the report.
+//!
+//! 1. [`facts`]: runs that count, as a table of logarithms, and the additive model.
+//! 2. [`levels`]: each level against the baseline, with its robust twin and verdict word.
+//! 3. [`knee`](answer): the fewest that are as good as the best; the sentence; the badge.
+//! 4. [`noise`]: A/A, CV, smallest visible effect, drift, outliers.
+//! 5. [`attribution`]: which wait changed with the level, and whether that explains the time.
+//!
+//! Nothing fails here: what the runs do not support stays empty, and the sentence says so.
+
+mod answer;
+mod attribution;
+mod facts;
+mod levels;
+mod noise;
+
+use crate::environment::Environment;
+use crate::experiment::Experiment;
+use crate::journal::History;
+use crate::results::{PlanInfo, Results, SCHEMA_VERSION};
+use facts::Facts;
+use furrow_io::time::WallTime;
+
+/// What is to be judged.
+#[derive(Clone)]
+pub struct Analysis<'a> {
+    /// What happened.
+    pub history: &'a History,
+    /// What it was about.
+    pub experiment: &'a dyn Experiment,
+    /// Where it ran.
+    pub environment: Environment,
+}
+
+impl std::fmt::Debug for Analysis<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Analysis")
+            .field("history", self.history)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Judges an experiment.
+pub fn analyse(analysis: &Analysis<'_>) -> Results {
+    let history = analysis.history;
+    let facts = Facts::of(history);
+    let judged = levels::judge_all(&facts);
+    let found = answer::find_knee(&facts);
+    let (answer, knee) = answer::answer(&facts, &judged, found, analysis.experiment);
+    let attribution = attribution::attribute(&facts, &judged, answer.recommended.as_deref());
+    let seconds = (history.last_us - history.started_us) as f64 / 1e6;
+    let mut results = Results {
+        schema_version: SCHEMA_VERSION,
+        experiment: analysis.experiment.subject(),
+        started: WallTime::from_unix_us(history.started_us).iso(),
+        finished: WallTime::from_unix_us(history.last_us).iso(),
+        duration_s: seconds,
+        plan: plan_info(&facts),
+        deviations: history.deviations.clone(),
+        environment: analysis.environment.clone(),
+        noise: noise::panel(&facts),
+        levels: judged.into_iter().map(|judged| judged.result).collect(),
+        knee,
+        attribution,
+        ceilings: analysis.experiment.ceilings(),
+        answer,
+        limits: limits(&facts, analysis.experiment),
+        published: analysis.experiment.published(),
+        reproduce: analysis.experiment.command(&history.plan),
+        runs: Vec::new(),
+    };
+    results.runs = facts.runs;
+    results
+}
+
+fn plan_info(facts: &Facts<'_>) -> PlanInfo {
+    let plan = facts.plan;
+    let shown = |run: &crate::plan::PlannedRun| crate::results::PlannedRun {
+        id: run.id,
+        block: run.block,
+        position: run.position,
+        level: run.cell.key(&plan.factors),
+        control: run.control,
+    };
+    PlanInfo {
+        hash: facts.history.hash.clone(),
+        seed: plan.seed,
+        design: "randomised complete blocks".to_string(),
+        blocks: plan.blocks,
+        blocks_done: facts.blocks_done(),
+        levels: facts.keys.clone(),
+        baseline: facts.keys[facts.baseline].clone(),
+        aa_control: plan.aa_control,
+        delta: plan.delta,
+        confidence: 0.95,
+        order: facts
+            .planned
+            .iter()
+            .filter(|run| run.block > 0)
+            .map(shown)
+            .collect(),
+        reset_policy: plan.reset.words().to_string(),
+        settings: plan
+            .settings
+            .iter()
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect(),
+        checks: facts.history.checks.clone(),
+        stopped_because: facts.history.stopped.clone().unwrap_or_default(),
+    }
+}
+
+/// What the runs cannot tell, in sentences that follow from how they were made.
+fn limits(facts: &Facts<'_>, experiment: &dyn Experiment) -> Vec<String> {
+    let mut limits = experiment.limits();
+    let failed = facts
+        .runs
+        .iter()
+        .filter(|run| !run.status.is_good())
+        .count();
+    if failed > 0 {
+        limits.push(format!(
+            "{failed} runs gave no figures; the others were compared without them."
+        ));
+    }
+    if facts.plan.blocks < 5 {
+        limits.push("A screening: three or four blocks show large differences only.".to_string());
+    }
+    let closed = facts.runs.iter().flat_map(|run| &run.latency);
+    if closed
+        .into_iter()
+        .any(|latency| latency.coordinated_omission_possible)
+    {
+        let text = "Sessions waited for each answer before the next request: latencies under an open load \
+                    may be higher.";
+        limits.push(text.to_string());
+    }
+    limits.push("One machine, one session: another disk may answer otherwise.".to_string());
+    limits
+}

@@ -1,0 +1,191 @@
+//! The noise panel.
+
+use super::facts::{Facts, ratios};
+use crate::results::{AaCheck, Drift, Estimate, Interval, Mde, Noise, Outlier, Residual, Run};
+use crate::stats::noise::{aa_check, drift, outliers, serial_correlation};
+use crate::stats::power::Design;
+use crate::stats::{TwoWay, cv_interval, mean};
+
+/// The CV a plan is weighed with before anything is known.
+const ASSUMED_CV: f64 = 0.02;
+
+pub(super) fn panel(facts: &Facts<'_>) -> Noise {
+    let before = mde(facts, ASSUMED_CV, facts.plan.blocks);
+    let Some(model) = &facts.model else {
+        return Noise {
+            mde_before: Some(before),
+            ..Noise::default()
+        };
+    };
+    let (low, high) = cv_interval(model.cv(), model.nu(), 0.05);
+    let residuals = residuals(facts, model);
+    let in_order: Vec<f64> = residuals.iter().map(|residual| residual.value).collect();
+    let serial = serial_correlation(&in_order).ok();
+    Noise {
+        aa: control(facts, model),
+        cv: Some(Estimate {
+            value: model.cv(),
+            interval: Interval {
+                low,
+                high,
+                confidence: 0.95,
+            },
+        }),
+        mde_before: Some(before),
+        mde_after: Some(mde(facts, model.cv(), blocks_used(facts))),
+        drift: drift_line(facts, model),
+        lag1: serial.map(|s| s.lag1),
+        durbin_watson: serial.map(|s| s.durbin_watson),
+        outliers: labelled(facts, model),
+        residuals,
+    }
+}
+
+/// Blocks in which at least half of the arms have a run: a block just begun is not one.
+pub(super) fn blocks_used(facts: &Facts<'_>) -> u32 {
+    let arms = facts.logs.arms();
+    (0..facts.logs.blocks())
+        .filter(|&b| {
+            2 * (0..arms)
+                .filter(|&a| facts.logs.get(a, b).is_some())
+                .count()
+                >= arms
+        })
+        .count() as u32
+}
+
+pub(super) fn design(facts: &Facts<'_>) -> Design {
+    Design {
+        levels: facts.keys.len(),
+        baseline_runs: if facts.plan.aa_control { 2 } else { 1 },
+    }
+}
+
+fn mde(facts: &Facts<'_>, cv: f64, blocks: u32) -> Mde {
+    let effect = design(facts).detectable(cv, blocks as usize, 0.8);
+    Mde {
+        effect,
+        cv,
+        blocks,
+        power: 0.8,
+    }
+}
+
+fn control(facts: &Facts<'_>, model: &TwoWay) -> Option<AaCheck> {
+    let arms = facts.arms_of(facts.baseline);
+    let check = aa_check(model, arms[0], *arms.get(1)?)?;
+    Some(AaCheck {
+        ratio: check.estimate.value.exp(),
+        interval: ratios(check.interval, 0.95),
+        passed: check.passed,
+    })
+}
+
+fn residuals(facts: &Facts<'_>, model: &TwoWay) -> Vec<Residual> {
+    let mut runs: Vec<&Run> = facts
+        .runs
+        .iter()
+        .filter(|run| run.status.is_good())
+        .collect();
+    runs.sort_by(|a, b| a.started_s.total_cmp(&b.started_s));
+    runs.into_iter()
+        .filter_map(|run| {
+            let (arm, block) = facts.place(run.id)?;
+            let value = model.residual(arm, block)?;
+            let with_block = value + model.block_effects()[block];
+            Some(Residual {
+                run: run.id,
+                value,
+                with_block,
+            })
+        })
+        .collect()
+}
+
+fn drift_line(facts: &Facts<'_>, model: &TwoWay) -> Option<Drift> {
+    let mut effects = Vec::new();
+    let mut hours = Vec::new();
+    for block in 0..facts.logs.blocks() {
+        let starts: Vec<f64> = facts
+            .runs
+            .iter()
+            .filter(|run| run.block as usize == block + 1 && run.status.is_good())
+            .map(|run| run.started_s / 3_600.0)
+            .collect();
+        if !starts.is_empty() {
+            effects.push(model.block_effects()[block]);
+            hours.push(mean(&starts));
+        }
+    }
+    let line = drift(&effects, &hours).ok()?;
+    // A screening of a minute has hourly slopes beyond all sense; exp would make them worse.
+    let interval = Interval {
+        low: line.interval.0,
+        high: line.interval.1,
+        confidence: 0.95,
+    };
+    Some(Drift {
+        per_hour: line.per_hour,
+        interval,
+    })
+}
+
+fn labelled(facts: &Facts<'_>, model: &TwoWay) -> Vec<Outlier> {
+    let run_at = |arm: usize, block: usize| {
+        let planned = facts
+            .planned
+            .iter()
+            .find(|run| run.arm == arm && run.block as usize == block + 1)?;
+        facts.runs.iter().find(|run| run.id == planned.id)
+    };
+    outliers(model, 3.5)
+        .into_iter()
+        .filter_map(|outlier| {
+            let run = run_at(outlier.arm, outlier.block)?;
+            Some(Outlier {
+                run: run.id,
+                score: outlier.score,
+                causes: causes(run),
+                ratio_without: ratio_without(facts, outlier.arm, outlier.block),
+            })
+        })
+        .collect()
+}
+
+/// What is known to have happened during a run that sticks out.
+fn causes(run: &Run) -> Vec<String> {
+    let mut causes: Vec<String> = run
+        .events
+        .iter()
+        .map(|event| format!("{} at {:.0} s", event.kind, event.at_s))
+        .collect();
+    causes.dedup();
+    causes.truncate(5);
+    if let (Some(other), Some(seconds)) = (run.cpu_other_s, run.seconds)
+        && other > 0.02 * seconds
+    {
+        causes.push(format!("other programs used {other:.1} s of CPU"));
+    }
+    causes.extend(run.notes.iter().take(3).cloned());
+    causes
+}
+
+/// The ratio of the run's level to the baseline when the run is left out.
+fn ratio_without(facts: &Facts<'_>, arm: usize, block: usize) -> Option<f64> {
+    let cell = if arm == facts.keys.len() {
+        facts.baseline
+    } else {
+        arm
+    };
+    if cell == facts.baseline {
+        return None;
+    }
+    let mut logs = facts.logs.clone();
+    logs.clear(arm, block);
+    let model = TwoWay::fit(&logs).ok()?;
+    let baseline = facts.arms_of(facts.baseline);
+    let share = 1.0 / baseline.len() as f64;
+    let mut weights = vec![(arm, 1.0)];
+    weights.extend(baseline.iter().map(|&b| (b, -share)));
+    Some(model.contrast(&weights)?.value.exp())
+}

@@ -1,0 +1,302 @@
+//! Goes through a plan, unattended, and judges what came out.
+//!
+//! # Purpose
+//! Start an experiment before going home; find it finished, or stopped for a reason that is written down,
+//! with nothing left behind that it made.
+//!
+//! # Invariants
+//! 1. Each state of a run is journalled before it begins; `metric` before the tear-down, so that figures
+//!    are not lost when removing fails.
+//! 2. A run is tried twice at most, then marked and passed over. Three runs that fail one after the other
+//!    stop the experiment.
+//! 3. Leftovers of a run are removed before the next one begins; if that fails, the experiment stops:
+//!    going on would fill the disk.
+//! 4. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
+//!    does not count.
+//!
+//! # Algorithm
+//! 1. [`Runner::create`]: check the plan, check space, begin the journal. Or [`Runner::resume`]: read it,
+//!    mark the gap, end unfinished runs as interrupted, remove what they left.
+//! 2. [`Runner::run`]: for every run that is not settled: set-up, measure, collect, verify, tear-down.
+//! 3. [`Runner::results`]: [`analyse`].
+//!
+//! # What can fail
+//! [`RunnerError`]. Failing runs are not errors; a journal that cannot be written is.
+
+mod analysis;
+mod attempt;
+mod progress;
+
+pub use analysis::{Analysis, analyse};
+pub use progress::{Phase, Progress, TimeLeft};
+
+use crate::experiment::Experiment;
+use crate::guard::{GuardError, check_space};
+use crate::journal::{Clock, Event, JournalError, Log, Outcome};
+use crate::plan::{Plan, PlanError, PlannedRun, parse_until};
+use crate::results::Results;
+use furrow_io::{IoErrorKind, Volume};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
+
+/// Why an experiment cannot begin or go on.
+#[derive(Debug, Error)]
+pub enum RunnerError {
+    /// The plan makes no sense.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The guard refuses.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// The journal cannot be written or believed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal belongs to another experiment.
+    #[error("the journal is of experiment {found:?}, not of {wanted:?}")]
+    OtherExperiment {
+        /// In the journal.
+        found: String,
+        /// Asked for.
+        wanted: String,
+    },
+    /// What a run left behind cannot be removed.
+    #[error("{thing} cannot be removed: {reason}")]
+    Leftover {
+        /// What.
+        thing: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Where and how an experiment is run.
+#[derive(Debug, Clone)]
+pub struct RunnerSetup {
+    /// The file systems.
+    pub volume: Arc<dyn Volume>,
+    /// Where journal, results and report go.
+    pub out_dir: PathBuf,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Set by Ctrl-C.
+    pub cancel: Arc<AtomicBool>,
+    /// Program and version, for the journal.
+    pub program: String,
+}
+
+/// Why the runner stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Every run is settled.
+    Finished,
+    /// Ctrl-C.
+    Cancelled,
+    /// The deadline of the plan.
+    Deadline,
+    /// Too many failures in a row.
+    Failures,
+}
+
+impl Stop {
+    /// As the report tells it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Stop::Finished => "all blocks done",
+            Stop::Cancelled => "stopped by the operator",
+            Stop::Deadline => "the deadline was reached",
+            Stop::Failures => "too many runs failed in a row",
+        }
+    }
+}
+
+/// An experiment under way.
+#[derive(Debug)]
+pub struct Runner {
+    setup: RunnerSetup,
+    log: Log,
+    runs: Vec<PlannedRun>,
+    time: TimeLeft,
+    deadline_us: Option<i64>,
+}
+
+impl Runner {
+    /// Begins an experiment: checks plan and space, makes the directory and the journal.
+    pub fn create(
+        setup: RunnerSetup,
+        plan: Plan,
+        experiment: &dyn Experiment,
+    ) -> Result<Runner, RunnerError> {
+        plan.check()?;
+        let runs = plan.runs();
+        let forecasts: Vec<_> = runs
+            .iter()
+            .map(|run| experiment.forecast(&run.cell))
+            .collect();
+        let peaks = crate::plan::peak_by_volume(&forecasts);
+        let factor = plan.guard.space_factor;
+        let checks = check_space(setup.volume.as_ref(), &peaks, factor)?
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        setup
+            .volume
+            .create_dir(&setup.out_dir)
+            .map_err(GuardError::from)?;
+        let first = Event::Plan {
+            hash: plan.hash(),
+            plan: Box::new(plan),
+            program: setup.program.clone(),
+            checks,
+        };
+        let log = Log::create(&setup.volume, &setup.out_dir, setup.clock.clone(), first)
+            .map_err(|error| in_use(error, &setup.out_dir))?;
+        Ok(Runner::over(setup, log, runs, experiment))
+    }
+
+    /// Takes up the experiment whose journal lies in the output directory: ends what was unfinished,
+    /// removes what it left, marks the gap.
+    pub fn resume(
+        setup: RunnerSetup,
+        experiment: &mut dyn Experiment,
+    ) -> Result<Runner, RunnerError> {
+        let log = Log::open(&setup.volume, &setup.out_dir, setup.clock.clone())
+            .map_err(|error| in_use(error, &setup.out_dir))?;
+        let plan = &log.history().plan;
+        let wanted = experiment.subject().name;
+        if plan.name != wanted {
+            return Err(RunnerError::OtherExperiment {
+                found: plan.name.clone(),
+                wanted,
+            });
+        }
+        let runs = plan.runs();
+        let mut runner = Runner::over(setup, log, runs, experiment);
+        let last = runner.log.history().last_us;
+        let gap_s = (runner.log.now_us() - last) as f64 / 1e6;
+        runner.log.append(Event::Resumed { gap_s })?;
+        runner.end_unfinished()?;
+        runner.remove_leftovers(experiment)?;
+        Ok(runner)
+    }
+
+    fn over(
+        setup: RunnerSetup,
+        log: Log,
+        runs: Vec<PlannedRun>,
+        experiment: &dyn Experiment,
+    ) -> Runner {
+        let time = TimeLeft::new(&runs, |run| experiment.forecast(&run.cell).seconds);
+        let until = log.history().plan.until.as_deref().and_then(parse_until);
+        let mut runner = Runner {
+            setup,
+            log,
+            runs,
+            time,
+            deadline_us: None,
+        };
+        if let Some(minutes) = until {
+            runner.set_deadline(minutes);
+        }
+        runner
+    }
+
+    /// Begins no run after the next time the clock shows this many minutes past midnight, UTC.
+    pub fn set_deadline(&mut self, minutes: u32) {
+        const DAY_US: i64 = 86_400_000_000;
+        let now = self.log.now_us();
+        let today = now.div_euclid(DAY_US) * DAY_US + i64::from(minutes) * 60_000_000;
+        self.deadline_us = Some(if today > now { today } else { today + DAY_US });
+    }
+
+    /// Tells the time model how long a pilot run took and what was forecast for it.
+    pub fn calibrate(&mut self, took_s: f64, forecast_s: f64) {
+        self.time.calibrate(took_s, forecast_s);
+    }
+
+    /// What has happened so far.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Goes through the plan until it is done, or has to stop.
+    pub fn run(
+        &mut self,
+        experiment: &mut dyn Experiment,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<Stop, RunnerError> {
+        let stop = self.go_through(experiment, watch)?;
+        if stop == Stop::Cancelled {
+            let text = "the operator asked to stop".to_string();
+            self.log.append(Event::Operator { text })?;
+        }
+        self.log.append(Event::Stopped {
+            why: stop.words().to_string(),
+        })?;
+        self.log.trim()?;
+        Ok(stop)
+    }
+
+    fn go_through(
+        &mut self,
+        experiment: &mut dyn Experiment,
+        watch: &mut dyn FnMut(&Progress),
+    ) -> Result<Stop, RunnerError> {
+        let mut failures = 0;
+        for index in 0..self.runs.len() {
+            let run = self.runs[index].clone();
+            while !self.log.history().is_settled(run.id) {
+                if self.setup.cancel.load(Ordering::Relaxed) {
+                    return Ok(Stop::Cancelled);
+                }
+                if self
+                    .deadline_us
+                    .is_some_and(|deadline| self.log.now_us() >= deadline)
+                {
+                    return Ok(Stop::Deadline);
+                }
+                self.remove_leftovers(experiment)?;
+                if self.attempt(experiment, &run, watch)? == Outcome::Interrupted {
+                    return Ok(Stop::Cancelled);
+                }
+            }
+            let done = self
+                .log
+                .history()
+                .runs
+                .get(&run.id)
+                .is_some_and(|r| r.record.is_some());
+            failures = if done { 0 } else { failures + 1 };
+            if failures >= self.log.history().plan.guard.failures_in_a_row {
+                return Ok(Stop::Failures);
+            }
+        }
+        self.remove_leftovers(experiment)?;
+        Ok(Stop::Finished)
+    }
+
+    /// Judges what is there, after the end or after a stop.
+    pub fn results(
+        &self,
+        experiment: &dyn Experiment,
+        environment: crate::environment::Environment,
+    ) -> Results {
+        analyse(&Analysis {
+            history: self.log.history(),
+            experiment,
+            environment,
+        })
+    }
+}
+
+/// A journal that is locked means that another process works in the directory.
+fn in_use(error: JournalError, dir: &Path) -> RunnerError {
+    match error {
+        JournalError::Io(io) if io.kind == IoErrorKind::InUse => GuardError::InUse {
+            path: dir.to_path_buf(),
+        }
+        .into(),
+        other => other.into(),
+    }
+}

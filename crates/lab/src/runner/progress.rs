@@ -1,0 +1,167 @@
+//! Where the experiment stands, and how long it will still take.
+
+use crate::journal::State;
+use crate::plan::PlannedRun;
+use crate::results::Control;
+use crate::stats::median;
+use std::collections::BTreeMap;
+
+/// What just happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Phase {
+    /// A run begins.
+    Begin,
+    /// It enters a state.
+    Step(State),
+    /// It is over.
+    End {
+        /// Seconds, set-up and tear-down included.
+        took_s: f64,
+        /// Why it does not count, if it does not.
+        failed: Option<String>,
+    },
+}
+
+/// Where the experiment stands. The verdict is not in it: no peeking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Block under way, from 1; 0 for a warm-up.
+    pub block: u32,
+    /// Blocks of the plan.
+    pub blocks: u32,
+    /// Run under way, from 1.
+    pub run: u32,
+    /// Runs of the plan.
+    pub runs: u32,
+    /// Runs that need no more work.
+    pub settled: u32,
+    /// Attempt, from 1.
+    pub attempt: u32,
+    /// Key of the level.
+    pub level: String,
+    /// Label of the baseline.
+    pub control: Control,
+    /// What just happened.
+    pub phase: Phase,
+    /// Rows a second of the run that just ended.
+    pub rate: Option<f64>,
+    /// Seconds since the experiment began.
+    pub elapsed_s: f64,
+    /// Seconds left, by the medians of finished runs of the same cell.
+    pub left_s: f64,
+    /// Seconds left if every run takes as long as the slowest seen.
+    pub worst_left_s: f64,
+    /// Whether no run has finished yet, so that the times rest on an assumed rate.
+    pub assumed: bool,
+}
+
+/// Times of finished runs by cell, beside what was forecast.
+#[derive(Debug, Clone)]
+pub struct TimeLeft {
+    forecasts: BTreeMap<usize, f64>,
+    taken: BTreeMap<usize, Vec<f64>>,
+    pilot: Option<f64>,
+}
+
+impl TimeLeft {
+    /// Starts from forecasts.
+    pub fn new(runs: &[PlannedRun], forecast_s: impl Fn(&PlannedRun) -> f64) -> TimeLeft {
+        let forecasts = runs
+            .iter()
+            .map(|run| (run.cell.index, forecast_s(run)))
+            .collect();
+        TimeLeft {
+            forecasts,
+            taken: BTreeMap::new(),
+            pilot: None,
+        }
+    }
+
+    /// A pilot run took this long where that was forecast.
+    pub fn calibrate(&mut self, took_s: f64, forecast_s: f64) {
+        if took_s > 0.0 && forecast_s > 0.0 {
+            self.pilot = Some(took_s / forecast_s);
+        }
+    }
+
+    /// A run has finished.
+    pub fn finished(&mut self, run: &PlannedRun, took_s: f64) {
+        self.taken.entry(run.cell.index).or_default().push(took_s);
+    }
+
+    /// Whether the times rest on the forecast alone.
+    pub fn is_assumed(&self) -> bool {
+        self.taken.is_empty() && self.pilot.is_none()
+    }
+
+    /// Expected and worst seconds for these runs. A cell that has finished runs goes by their median
+    /// and maximum; another one by its forecast times the ratio of taken to forecast seen elsewhere.
+    pub fn left(&self, runs: &[&PlannedRun]) -> (f64, f64) {
+        let ratios: Vec<f64> = self
+            .taken
+            .iter()
+            .filter_map(|(cell, taken)| {
+                let forecast = self.forecasts.get(cell).copied().filter(|&f| f > 0.0)?;
+                Some(taken.iter().map(move |t| t / forecast))
+            })
+            .flatten()
+            .collect();
+        let usual = if ratios.is_empty() {
+            self.pilot.unwrap_or(1.0)
+        } else {
+            median(&ratios)
+        };
+        let worst = ratios.iter().copied().fold(usual, f64::max);
+        let mut expected = 0.0;
+        let mut slowest = 0.0;
+        for run in runs {
+            let forecast = self.forecasts.get(&run.cell.index).copied().unwrap_or(0.0);
+            match self.taken.get(&run.cell.index) {
+                Some(taken) => {
+                    expected += median(taken);
+                    slowest += taken.iter().copied().fold(0.0, f64::max);
+                }
+                None => {
+                    expected += usual * forecast;
+                    slowest += worst * forecast;
+                }
+            }
+        }
+        (expected, slowest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::Factor;
+    use crate::plan::Plan;
+
+    #[test]
+    fn time_left_goes_by_what_was_seen_and_scales_what_was_not() {
+        let plan = Plan {
+            aa_control: false,
+            ..Plan::new("t", "t?", vec![Factor::counts("n", &[1, 2])], 1)
+        };
+        let runs = plan.runs();
+        let mut time = TimeLeft::new(&runs, |run| 10.0 * run.cell.count("n").unwrap() as f64);
+        let of = |n: u64| {
+            runs.iter()
+                .find(|run| run.cell.count("n") == Some(n))
+                .unwrap()
+        };
+        let open = [of(1), of(2)];
+        assert_eq!(time.left(&open), (30.0, 30.0));
+        assert!(time.is_assumed());
+        time.calibrate(20.0, 10.0);
+        assert_eq!(time.left(&open), (60.0, 60.0));
+        // Level 1 takes three times its forecast, once five times: level 2 is scaled alike.
+        for took in [30.0, 30.0, 50.0] {
+            time.finished(of(1), took);
+        }
+        assert_eq!(time.left(&open), (30.0 + 60.0, 50.0 + 100.0));
+        time.finished(of(2), 25.0);
+        assert_eq!(time.left(&open), (30.0 + 25.0, 50.0 + 25.0));
+        assert_eq!(time.left(&[]), (0.0, 0.0));
+    }
+}
