@@ -1,18 +1,20 @@
 //! Deadlocks: found by those who wait, resolved by a victim.
 //!
-//! There is no monitor thread. A waiter whose probe is due searches the whole waits-for graph, with all shards
-//! latched, so that what it sees is true at one moment and a cycle is never a false one:
+//! There is no monitor thread. A waiter whose probe is due searches the whole waits-for graph, with all
+//! shards latched, so that what it sees is true at one moment and a cycle is never a false one:
 //!
-//! 1. Nodes are owners that wait. Edges go to all whom a wait needs to go away first ([`Shard::blockers`]). All
-//!    of them must go (an AND graph), hence a cycle is a deadlock and nothing else is.
+//! 1. Nodes are owners that wait. Edges go to all whom a wait needs to go away first
+//!    ([`Shard::blockers`]). All of them must go (an AND graph), hence a cycle is a deadlock and
+//!    nothing else is.
 //! 2. A depth-first search from each waiter finds a cycle, if there is one.
-//! 3. The victim is the member with the lowest priority, then the least log to undo, then the youngest; one
-//!    that is rolling back already comes last. Its request leaves the queue while the latches are held.
+//! 3. The victim is the member with the lowest priority, then the least log to undo, then the youngest;
+//!    one that is rolling back already comes last. Its request leaves the queue while the latches are
+//!    held.
 //! 4. Steps 2 and 3 repeat until no cycle is left; then the latches go, and the report is published.
 //!
-//! A cycle is always closed by somebody who begins to wait, so a search that began after that finds it. A
-//! waiter skips its search when another did it meanwhile, and searches together take at most one part in
-//! twenty of the time: many waiters don't turn into many searches.
+//! A cycle is always closed by somebody who begins to wait, so a search that began after that finds it.
+//! A waiter skips its search when another did it meanwhile, and searches together take at most one part
+//! in twenty of the time: many waiters don't turn into many searches.
 
 use std::collections::HashSet;
 use std::fmt;

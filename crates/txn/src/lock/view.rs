@@ -47,7 +47,8 @@ pub struct LockRow {
 }
 
 impl LockManager {
-    /// All requests, granted and waiting. Taken shard by shard: each resource is shown as it was at one moment,
+    /// All requests, granted and waiting. Taken shard by shard: each resource is shown as it was at one
+    /// moment,
     /// the whole is not. A converting request has two rows.
     pub fn snapshot(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();

@@ -1,0 +1,138 @@
+//! What views and the deadlock search read of a shard, and the check of its invariants.
+
+use super::{LockMode, NIL, Request, Resource, Shard, Waiter};
+
+/// A granted request or a waiter, as views and the deadlock search see it.
+#[derive(Debug, Clone)]
+pub(in crate::lock) struct Seen {
+    pub(in crate::lock) owner: u32,
+    pub(in crate::lock) mode: LockMode,
+    pub(in crate::lock) kind: SeenKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::lock) enum SeenKind {
+    Granted,
+    Converting,
+    Arriving,
+}
+
+impl Shard {
+    pub(in crate::lock) fn resource(&self, head: u32) -> Resource {
+        self.heads[head as usize].resource
+    }
+
+    /// Visits each locked resource.
+    pub(in crate::lock) fn for_each_head(&self, mut visit: impl FnMut(u32)) {
+        for &bucket in &self.buckets {
+            let mut at = bucket;
+            while at != NIL {
+                visit(at);
+                at = self.heads[at as usize].next;
+            }
+        }
+    }
+
+    /// The granted requests of a head, and then its queue in order.
+    pub(in crate::lock) fn seen(&self, head: u32) -> Vec<Seen> {
+        let mut out = Vec::new();
+        let mut at = self.heads[head as usize].first;
+        while at != NIL {
+            let Request {
+                owner, mode, next, ..
+            } = self.requests[at as usize];
+            out.push(Seen {
+                owner,
+                mode,
+                kind: SeenKind::Granted,
+            });
+            at = next;
+        }
+        if let Some(queue) = &self.heads[head as usize].queue {
+            let lists = [
+                (&queue.converting, SeenKind::Converting),
+                (&queue.arriving, SeenKind::Arriving),
+            ];
+            for (list, kind) in lists {
+                out.extend(list.iter().map(|w| Seen {
+                    owner: w.core.id,
+                    mode: w.target,
+                    kind,
+                }));
+            }
+        }
+        out
+    }
+
+    /// The waiting request of `owner` at a head.
+    pub(in crate::lock) fn waiter(&self, head: u32, owner: u32) -> Option<&Waiter> {
+        let queue = self.heads[head as usize].queue.as_ref()?;
+        queue
+            .converting
+            .iter()
+            .chain(&queue.arriving)
+            .find(|waiter| waiter.core.id == owner)
+    }
+
+    /// Whom a request of `owner` for `target` waits for: the others that hold a mode in its way and, if it
+    /// holds nothing here itself, those ahead of it that wait for one. For an owner that isn't queued the
+    /// whole queue is ahead.
+    pub(in crate::lock) fn blockers(&self, head: u32, owner: u32, target: LockMode) -> Vec<Seen> {
+        let seen = self.seen(head);
+        let holds = |s: &Seen| s.owner == owner && s.kind == SeenKind::Granted;
+        let is_holder = seen.iter().any(holds);
+        let place = seen
+            .iter()
+            .position(|s| s.owner == owner && s.kind != SeenKind::Granted);
+        let end = place.unwrap_or(seen.len());
+        let in_the_way = |s: &Seen| {
+            s.owner != owner
+                && !target.compatible(s.mode)
+                && (s.kind == SeenKind::Granted || !is_holder)
+        };
+        seen.into_iter().take(end).filter(in_the_way).collect()
+    }
+}
+
+/// Checks the invariants; for tests.
+#[cfg(test)]
+impl Shard {
+    pub(in crate::lock) fn check(&self) {
+        let mut heads = 0;
+        let mut requests = 0;
+        self.for_each_head(|number| {
+            heads += 1;
+            let head = &self.heads[number as usize];
+            let seen = self.seen(number);
+            assert!(!seen.is_empty(), "a head of nobody: {}", head.resource);
+            let granted: Vec<_> = seen
+                .iter()
+                .filter(|s| s.kind == SeenKind::Granted)
+                .collect();
+            requests += granted.len();
+            let mut mask = 0;
+            for (at, a) in granted.iter().enumerate() {
+                mask |= a.mode.bit();
+                for b in &granted[..at] {
+                    assert!(a.owner != b.owner, "granted twice to one owner");
+                    assert!(a.mode.compatible(b.mode), "{} beside {}", a.mode, b.mode);
+                }
+            }
+            assert_eq!(mask, head.mask);
+            let waiting = seen.iter().filter(|s| s.kind != SeenKind::Granted);
+            let waiting_mask = waiting.clone().fold(0, |all, s| all | s.mode.bit());
+            assert_eq!(waiting_mask, head.waiting);
+            for waiter in waiting {
+                let blockers = self.blockers(number, waiter.owner, waiter.mode);
+                assert!(
+                    !blockers.is_empty(),
+                    "waits for nobody: {} on {}",
+                    waiter.mode,
+                    head.resource
+                );
+            }
+        });
+        assert_eq!(heads, self.live_heads);
+        assert_eq!(requests, self.live_requests);
+    }
+}
