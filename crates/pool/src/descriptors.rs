@@ -12,6 +12,7 @@ use crate::key::PageKey;
 use crate::mode::LatchMode;
 use crate::write::Busy;
 use furrow_format::{AllocUnitId, DatabaseId, Page, PageType};
+use furrow_observe::counters::Counter;
 use std::sync::atomic::Ordering;
 
 /// A page in memory.
@@ -134,6 +135,8 @@ impl Core {
             .map(|(_, index)| index)
             .collect();
         let outcome = self.write_pages(&oldest, Busy::Skip, None);
+        self.counters
+            .add(Counter::BackgroundWriterPages, outcome.totals.pages);
         outcome.error.map_or(Ok(outcome.totals.pages), Err)
     }
 }

@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 pub trait WriteAhead: Send + Sync + Debug {
     /// Returns when every record up to and with `lsn` is durable. Must not need the pool.
     fn make_durable(&self, lsn: Lsn) -> Result<(), LogFailure>;
-    /// A lower bound of every LSN that will be assigned from now on.
+    /// A lower bound of every LSN that will be assigned from now on. What appending publishes with release
+    /// order is to be read with acquire order: who sees a record counted sees its page dirty.
     fn tail(&self) -> Lsn;
     /// Where redo would start if the system stopped now; grows only after a checkpoint is durable.
     fn redo_point(&self) -> Lsn;

@@ -1,5 +1,7 @@
 //! The dirty protocol: which LSN a checkpoint may promise redo to start from, and what reaches the disk when.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use common::{DB, Shape, bench, change, format, key, read_raw, set_value, value};

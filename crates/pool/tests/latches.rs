@@ -1,5 +1,7 @@
 //! Latches on pages: who may enter beside whom, that nobody starves, and what is said of the waits.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use common::{Bench, Shape, bench, change, key, value};

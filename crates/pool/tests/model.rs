@@ -1,5 +1,7 @@
 //! Many threads change pages of two files through a pool that holds a tenth of them.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use common::{Shape, bench, change, key, read_raw, value};
@@ -53,7 +55,7 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
             }
             written
         });
-        let all_ok = workers.into_iter().map(|w| w.join()).all(|r| r.is_ok());
+        let all_ok = workers.into_iter().all(|worker| worker.join().is_ok());
         done.store(true, Ordering::Relaxed);
         assert!(checkpoints.join().unwrap() > 0 && all_ok);
     });

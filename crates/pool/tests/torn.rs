@@ -4,10 +4,12 @@
 //! files are applied, the list is replayed from the redo point on, and every page must hold what the durable
 //! part of the list says. A page that cannot be read may only be one that the list formats anew.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use common::{Bench, FakeLog, Shape, bench_on, change, config, dw_name, format, key, name, value};
-use common::{read_raw, set_value, write_raw};
+use common::{open_on, read_raw, set_value, write_raw};
 use furrow_format::{FileId, Lsn, PAGE_SIZE, Page, PageId, PageMut, stamp_checksum, verify};
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::sim::{Crash, SimOptions};
@@ -256,4 +258,51 @@ fn an_image_older_than_a_whole_page_is_left_alone() {
         (1, 1, 0)
     );
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 99);
+}
+
+/// The double-write file of a former run, of another size, does not come back in the next one.
+#[test]
+fn a_double_write_file_lives_through_a_change_of_its_size() {
+    let volume = SimVolume::new(SimOptions::default());
+    let first = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    for page_no in 0..20 {
+        let mut page = first
+            .pool
+            .fetch(key(1, page_no), Ex, LatchRank::Data)
+            .unwrap();
+        change(&first.log, &mut page, 1);
+    }
+    checkpoint(&first);
+    let log = Arc::clone(&first.log);
+    drop(first);
+    for (double_write_pages, next) in [(40, 2), (12, 3), (12, 4)] {
+        let config = furrow_pool::PoolConfig {
+            double_write_pages,
+            ..config(SHAPE.frames)
+        };
+        let bench = open_on(&volume, SHAPE, config, Arc::clone(&log));
+        for page_no in 10..20 {
+            let mut page = bench
+                .pool
+                .fetch(key(1, page_no), Ex, LatchRank::Data)
+                .unwrap();
+            change(&bench.log, &mut page, next);
+        }
+        checkpoint(&bench);
+        drop(bench);
+        let machine = volume.crash(&Crash::DropAll);
+        let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data);
+        let (file, area) = (open(name(1)).unwrap(), open(dw_name(1)).unwrap());
+        for page_no in 10..20 {
+            let mut torn = read_raw(file.as_ref(), page_no);
+            torn[6000..].fill(0xEE);
+            write_raw(file.as_ref(), page_no, &torn);
+        }
+        let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
+        assert_eq!(stats.restored.len(), 10, "run {next}: {stats:?}");
+        for page_no in 0..20 {
+            let expected = if page_no < 10 { 1 } else { next };
+            assert_eq!(value(&read_raw(file.as_ref(), page_no)), expected);
+        }
+    }
 }

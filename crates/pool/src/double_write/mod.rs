@@ -61,7 +61,7 @@ struct Area {
 }
 
 impl DoubleWrite {
-    /// Takes the file over, sized for two halves of `half_pages`.
+    /// Takes the file over and gives it the size of two halves of `half_pages`; images it held are void.
     pub(crate) fn open(
         file: Arc<dyn File>,
         owner: FileId,
@@ -69,7 +69,7 @@ impl DoubleWrite {
     ) -> Result<DoubleWrite, IoError> {
         let bytes = 2 * u64::from(half_pages) * PAGE_SIZE as u64;
         let newest = repair::newest_generation(file.as_ref())?;
-        if file.len_bytes()? < bytes {
+        if file.len_bytes()? != bytes {
             file.resize(bytes, Fill::Allocate)?;
         }
         // Never a generation that something left over from an earlier life could bear.

@@ -1,5 +1,10 @@
 //! What the tests of the pool share: a log that only counts, files that watch the rules, pages with a content.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests are tests"
+)]
 #![expect(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 use furrow_format::{
