@@ -1,19 +1,20 @@
-//! Real data files against what is known of them: every figure of the truth table, and sums over their values.
+//! Real data files against what is known of them: every figure of the truth table, and sums over their
+//! values.
 //!
 //! The files are found through `FURROW_SAMPLES`, or in `../shared/samples` beside the workspace.
 
-#![expect(
-    clippy::tests_outside_test_module,
-    reason = "an integration test is a test module"
-)]
-
+#[cfg(test)]
 #[path = "samples/catalog.rs"]
 mod catalog;
+#[cfg(test)]
 #[path = "samples/damage.rs"]
 mod damage;
+#[cfg(test)]
 #[path = "samples/files.rs"]
 mod files;
+#[cfg(test)]
 #[path = "samples/truth.rs"]
 mod truth;
+#[cfg(test)]
 #[path = "samples/values.rs"]
 mod values;

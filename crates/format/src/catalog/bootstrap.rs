@@ -105,7 +105,8 @@ pub fn base_layout(table: &BaseTable) -> RowsetLayout {
     lay_out(table.rowset_id(), kind, NullBits::WhereNullable, &columns)
 }
 
-/// `rsguid` and `lockres` of `sysrowsets`: nullable in `syscolpars`, NOT NULL in `sysrscols`, NULL in the rows.
+/// `rsguid` and `lockres` of `sysrowsets`: nullable in `syscolpars`, NOT NULL in `sysrscols`, NULL in the
+/// rows.
 fn stored_not_null(table: &BaseTable, column: &BaseColumn) -> bool {
     table.id == 5 && matches!(column.name, "rsguid" | "lockres")
 }

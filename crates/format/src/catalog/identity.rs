@@ -4,8 +4,8 @@ use crate::types::{self, DataType, Decimal, Value};
 
 /// Last value, increment and seed of an identity column.
 ///
-/// On disk: the three numbers, each as wide as the column's type, then a byte that is 1 until the first value is
-/// issued (databases
+/// On disk: the three numbers, each as wide as the column's type, then a byte that is 1 until the first
+/// value is issued (databases
 /// from SQL Server 2000 keep the 1, so that a last value other than the seed tells, too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {

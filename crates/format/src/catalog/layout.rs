@@ -16,6 +16,8 @@ use crate::types::{DataType, TypeId};
 /// Least `maxint` that SQL Server records for an index.
 const MAXINT_FLOOR: u32 = 15;
 const CHILD_SIZE: u16 = 6;
+/// Least fixed end of a heap row: nine bytes with its null bitmap, so that a forwarding stub can replace it.
+const HEAP_FIXED_END: u16 = 6;
 
 /// A column of a rowset to be laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +35,8 @@ pub struct ColumnSpec {
 }
 
 impl ColumnSpec {
-    /// The uniquifier of a clustered index that isn't unique: an `int` that variable columns hold, so that the
-    /// first row of a key does without it.
+    /// The uniquifier of a clustered index that isn't unique: an `int` that variable columns hold, so that
+    /// the first row of a key does without it.
     pub const fn uniquifier(key_ordinal: u16) -> ColumnSpec {
         let data_type = DataType::simple(TypeId::Int);
         ColumnSpec {
@@ -54,7 +56,8 @@ pub enum RowsetKind {
     Heap,
     /// A clustered index: data rows on the leaf level.
     Clustered,
-    /// A nonclustered index: index rows on all levels. Columns with a key ordinal also stand in non-leaf rows.
+    /// A nonclustered index: index rows on all levels. Columns with a key ordinal also stand in non-leaf
+    /// rows.
     Nonclustered,
 }
 
@@ -129,6 +132,9 @@ pub fn lay_out(
     }
     inner.fixed_end += CHILD_SIZE;
     let heap = kind == RowsetKind::Heap;
+    if heap {
+        leaf.fixed_end = leaf.fixed_end.max(HEAP_FIXED_END);
+    }
     RowsetLayout {
         columns: (1..)
             .zip(columns)

@@ -1,11 +1,11 @@
 //! The base tables of version 706: what a database knows about itself.
 //!
-//! Purpose: one declaration per base table gives its columns, its key, its ids and a Rust struct for its rows.
-//! The engine's catalog writes these tables, the reader of real files ([`mdf`](crate::mdf)) reads them.
+//! Purpose: one declaration per base table gives its columns, its key, its ids and a Rust struct for its
+//! rows. The engine's catalog writes these tables, the reader of real files ([`mdf`](crate::mdf)) reads them.
 //!
 //! Invariants
-//! - A table described here is described the same way by the rows that [`bootstrap_rows`] makes, so that a new
-//!   database is self-describing: `sysrscols` says where the columns of `sysrscols` lie.
+//! - A table described here is described the same way by the rows that [`bootstrap_rows`] makes, so that a
+//!   new database is self-describing: `sysrscols` says where the columns of `sysrscols` lie.
 //! - Column ids are places from 1, and physical order is column order, in base tables.
 //! - Each base table has one rowset and no nonclustered index: names are found through the catalog in memory.
 //!   Real databases keep such indexes; nothing here needs them.
@@ -13,7 +13,7 @@
 //! The way in, for a new database:
 //! 1. place each table of [`BASE_TABLES`] on pages (sysfiles1 at (1:32), the others anywhere);
 //! 2. [`bootstrap_rows`] gives every table's rows, in key order;
-//! 3. encode each value with [`types::encode`](crate::types::encode), lay rows out by [`base_layout`].
+//! 3. [`BaseTable::encode_row`] makes their bytes, laid out by [`BaseTable::row_layout`].
 //!
 //! What can fail: nothing here; rows from files that are of another shape give `None`.
 
@@ -22,6 +22,7 @@ mod codes;
 mod identity;
 mod layout;
 mod objects;
+mod row;
 mod schema;
 mod space;
 mod v611;
@@ -41,6 +42,7 @@ pub use objects::{
     SYSSCALARTYPES, SYSSCHOBJS, SYSSEOBJVALUES, SYSSINGLEOBJREFS, ScalarType, SchemaObject,
     SingleReference,
 };
+pub use row::{CatalogRowError, row_layout};
 pub use schema::{BaseColumn, BaseRow, BaseTable, Code};
 pub use space::{
     AllocUnit, DatabaseFile, File1, PhysicalFilegroup, Rowset, RowsetColumn, SYSALLOCUNITS,

@@ -110,8 +110,8 @@ pub fn find_column<'a>(
     }
     match record.var(place.offset.unsigned_abs().checked_sub(1)?) {
         Some((bytes, true)) => Some(Stored::Pointer(bytes)),
-        // An int among variable columns is a uniquifier, also where a nonclustered index holds it under a place
-        // of its own. The first row of a key has none, which counts as 0.
+        // An int among variable columns is a uniquifier, also where a nonclustered index holds it under a
+        // place of its own. The first row of a key has none, which counts as 0.
         None | Some((&[], false)) if column.data_type.id == TypeId::Int => {
             Some(Stored::Bytes(&[0; 4]))
         }

@@ -191,7 +191,8 @@ impl<'s> Database<'s> {
             .find(|table| schema.is_none_or(|schema| table.schema.eq_ignore_ascii_case(schema)))
     }
 
-    /// The table of an object; `None` for objects without rows, such as two that 2012 only has in its catalog.
+    /// The table of an object; `None` for objects without rows, such as two that 2012 only has in its
+    /// catalog.
     fn describe(&self, object: &SchemaObject) -> Option<Table> {
         let mut rowsets = self
             .physical
@@ -273,8 +274,8 @@ impl<'s> Database<'s> {
         }
     }
 
-    /// The table's rows, one value per column of [`Table::columns`]: a clustered index in key order, a heap in
-    /// allocation order, partition by partition.
+    /// The table's rows, one value per column of [`Table::columns`]: a clustered index in key order, a heap
+    /// in allocation order, partition by partition.
     pub fn rows(&self, table: &Table) -> Result<TableRows<'s>, MdfError> {
         let parts = table
             .rowsets

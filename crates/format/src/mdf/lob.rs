@@ -1,8 +1,8 @@
 //! Large values: from the pointer in a row, over the records of text pages, to the bytes.
 //!
-//! Three pointers: 16 bytes (`text`, `ntext`, `image`), and two complex columns, the root of a (max) value that
-//! lies in the row, and the pointer to a column that left its row. The ends stated along the way must be those of
-//! the bytes delivered; a record reached twice is damage, so that work is bounded by the file.
+//! Three pointers: 16 bytes (`text`, `ntext`, `image`), and two complex columns, the root of a (max) value
+//! that lies in the row, and the pointer to a column that left its row. The ends stated along the way must
+//! be those of the bytes delivered; a record reached twice is damage, so that work is bounded by the file.
 
 use std::collections::HashSet;
 

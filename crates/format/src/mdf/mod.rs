@@ -12,16 +12,16 @@
 //! 4. everything else by the layouts found there, base tables by column name: unknown columns cost nothing.
 //!
 //! Invariants
-//! - `pgfirst` is never used: trees are entered at their root and followed by sibling links, heaps by their IAM
-//!   chain; each page on the way must belong to the allocation unit.
+//! - `pgfirst` is never used: trees are entered at their root and followed by sibling links, heaps by their
+//!   IAM chain; each page on the way must belong to the allocation unit.
 //! - Ghosts and deleted slots are no rows; a forwarded row is found through its stub, once.
 //! - A dropped column's place is skipped; a column that is newer than a row is NULL, or its stored default.
-//! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end with
-//!   an error.
+//! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end
+//!   with an error.
 //!
-//! What can fail: everything, with a [`MdfError`] that names page and record. Nothing panics, whatever the bytes.
-//! Not read (an error says so): compressed rowsets, sparse columns, column stores. Characters of code pages other
-//! than 1252 decode as if they were 1252.
+//! What can fail: everything, with a [`MdfError`] that names page and record. Nothing panics, whatever the
+//! bytes. Not read (an error says so): compressed rowsets, sparse columns, column stores. Characters of
+//! code pages other than 1252 decode as if they were 1252.
 
 mod column;
 mod database;

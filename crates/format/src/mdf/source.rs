@@ -82,7 +82,8 @@ impl MdfImage {
     }
 }
 
-/// Verifies a page and makes it ready for use. Garbage that happens to carry the torn-bits flag stays as it is.
+/// Verifies a page and makes it ready for use. Garbage that happens to carry the torn-bits flag stays as it
+/// is.
 fn prepare(page: &mut PageBuf, id: PageId) -> Result<Protection, PageFault> {
     let protection = verify(page, id);
     let header = Page::new(page);

@@ -153,7 +153,8 @@ pub(super) struct Moment {
     pub(super) offset_minutes: Option<i16>,
 }
 
-/// Dates `yyyy-mm-dd`, `yyyymmdd`, `mm/dd/yyyy`, each with or without a time; or a time alone (on 1900-01-01).
+/// Dates `yyyy-mm-dd`, `yyyymmdd`, `mm/dd/yyyy`, each with or without a time; or a time alone (on
+/// 1900-01-01).
 ///
 /// Times are `hh:mm[:ss[.fffffff]]` with an optional AM or PM; an offset `+hh:mm` or `Z` may follow.
 pub(super) fn moment(text: &str) -> Option<Moment> {

@@ -82,7 +82,8 @@ fn figures(image: &MdfImage) -> Map<String, Value> {
     found
 }
 
-/// Whether `pgfirst` of a unit of rows names a page that can't be its first leaf: of another unit, or an inner one.
+/// Whether `pgfirst` of a unit of rows names a page that can't be its first leaf: of another unit, or an
+/// inner one.
 fn first_page_is_stale(image: &MdfImage, unit: &AllocUnit) -> bool {
     if unit.kind != unit_kind::IN_ROW || unit.pgfirst.is_none() {
         return false;
