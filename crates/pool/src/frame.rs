@@ -115,7 +115,8 @@ impl Frame {
         self.state.load(Ordering::Acquire) & (DIRTY | WRITING) == 0
     }
 
-    /// Marks the page dirty, with the LSN that `tail` gives if it was not; whether it was clean. Holder of EX.
+    /// Marks the page dirty, with the LSN that `tail` gives if it was not; whether it was clean. Holder of
+    /// EX.
     pub(crate) fn make_dirty(&self, tail: impl FnOnce() -> Lsn) -> bool {
         let state = self.state.load(Ordering::Relaxed);
         if state & DIRTY != 0 {

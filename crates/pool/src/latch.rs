@@ -11,11 +11,12 @@
 //! bits 32..64  pins: threads that wait for this latch, or want the frame kept
 //! ```
 //!
-//! Entering is one compare-and-swap. A thread that finds the word incompatible spins a little, sets *waiters*
-//! and sleeps. Whoever leaves last wakes the longest compatible prefix of the queue; the woken try again, so
-//! that a running thread may slip in before them (a latch handed over to a thread that has yet to be scheduled
-//! would stand idle meanwhile). Two rules keep that fair: a new SH request never passes a sleeper, and a woken
-//! thread that finds the latch taken again sets *fair*, after which nobody enters who has not slept.
+//! Entering is one compare-and-swap. A thread that finds the word incompatible spins a little, sets
+//! *waiters* and sleeps. Whoever leaves last wakes the longest compatible prefix of the queue; the woken
+//! try again, so that a running thread may slip in before them (a latch handed over to a thread that has
+//! yet to be scheduled would stand idle meanwhile). Two rules keep that fair: a new SH request never
+//! passes a sleeper, and a woken thread that finds the latch taken again sets *fair*, after which nobody
+//! enters who has not slept.
 //!
 //! Why no wake-up is lost: a thread sleeps only if, with the queue locked, *waiters* is set and it may not
 //! enter. *Waiters* is cleared only with the queue locked and empty. So while somebody sleeps there is either
@@ -240,7 +241,8 @@ impl Latch {
         });
     }
 
-    /// Turns the caller's UP into EX, sleeping until all readers have left. New readers are kept out meanwhile.
+    /// Turns the caller's UP into EX, sleeping until all readers have left. New readers are kept out
+    /// meanwhile.
     pub(crate) fn upgrade(&self, sleeps: &mut impl Sleeps) {
         loop {
             let word = self.word.load(Ordering::Relaxed);

@@ -1,14 +1,14 @@
 //! Buffer pool: frames, latches, replacement, write-back.
 //!
-//! The pages that an instance works on, in memory that is given once, at start. Everybody reaches a page by
-//! [`Pool::fetch`], which latches it; the latch is the permission to read ([`Sh`], [`Up`]) or change ([`Ex`])
-//! it, and keeps it in memory. Two lazy sorts of work go on behind: pages are read before they are wanted, and
-//! changed pages are written after.
+//! The pages that an instance works on, in memory that is given once, at start. Everybody reaches a page
+//! by [`Pool::fetch`], which latches it; the latch is the permission to read ([`Sh`], [`Up`]) or change
+//! ([`Ex`]) it, and keeps it in memory. Two lazy sorts of work go on behind: pages are read before they
+//! are wanted, and changed pages are written after.
 //!
 //! # Invariants
 //! 1. *Log first.* A page is written only when the log is durable up to its `m_lsn`.
-//! 2. *Nothing dirty is lost.* A frame is reused only when its page is neither dirty nor being written. A page
-//!    that could not be written stays in memory, dirty, until its database is dropped.
+//! 2. *Nothing dirty is lost.* A frame is reused only when its page is neither dirty nor being written. A
+//!    page that could not be written stays in memory, dirty, until its database is dropped.
 //! 3. *Every page read is proven* (checksum or torn bits, own id) before anybody sees it. Errors are told at
 //!    once to all who wait; nothing is tried again in silence.
 //! 4. *No page is torn for good.* A page is written in place only after an image of it is durable in the
@@ -16,41 +16,45 @@
 //! 5. *The redo point passes nothing that may be lost*: [`Pool::oldest_rec_lsn`] counts pages that are dirty,
 //!    being written, or written and not yet synced.
 //! 6. *After a failed write or sync* of a file nothing more is written to it; every later checkpoint fails.
-//! 7. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs the log,
-//!    which never needs the pool.
+//! 7. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
+//!    the log, which never needs the pool.
 //!
 //! # How a page is found
 //! 1. The page table is walked without a lock; what it says is a hint.
-//! 2. The frame's latch is entered by one compare-and-swap on a word that holds latch, pins and reference bit.
+//! 2. The frame's latch is entered by one compare-and-swap on a word that holds latch, pins and reference
+//!    bit.
 //! 3. Latched, the frame cannot change its page any more: if it holds the right one, that is all.
-//! 4. Otherwise the table is asked under a mutex. A page that is there is waited for (PAGELATCH, or PAGEIOLATCH
-//!    while it is being read). One that is not gets a free frame, latched EX, and is read in; whoever else
-//!    wants it sleeps on that latch.
+//! 4. Otherwise the table is asked under a mutex. A page that is there is waited for (PAGELATCH, or
+//!    PAGEIOLATCH while it is being read). One that is not gets a free frame, latched EX, and is read in;
+//!    whoever else wants it sleeps on that latch.
 //!
-//! Frames come from a free list that the lazy writer keeps filled by turning a clock hand over all frames: a page
-//! used since the last turn is spared once, a clean one goes, a dirty one is written first.
+//! Frames come from a free list that the lazy writer keeps filled by turning a clock hand over all frames:
+//! a page used since the last turn is spared once, a clean one goes, a dirty one is written first.
 //!
 //! # How a page is changed
-//! 1. `begin_change`, *before* the log record is appended: the page is dirty, and if it was clean it remembers
-//!    the log's tail as its `rec_lsn`. So who reads the log's tail and then looks for dirty pages misses none
-//!    whose record lies before that tail.
+//! 1. `begin_change`, *before* the log record is appended: the page is dirty, and if it was clean it
+//!    remembers the log's tail as its `rec_lsn`. So who reads the log's tail and then looks for dirty
+//!    pages misses none whose record lies before that tail.
 //! 2. The record is appended, the bytes are changed.
-//! 3. `finish_change` stamps the record's LSN into the page. If the record rebuilds the page whatever was there,
-//!    the frame remembers it as the page's *base*: until the page has been written once, its place on the disk
-//!    holds nothing that recovery needs, and no image is made. That saves loads the double write.
+//! 3. `finish_change` stamps the record's LSN into the page. If the record rebuilds the page whatever was
+//!    there, the frame remembers it as the page's *base*: until the page has been written once, its place
+//!    on the disk holds nothing that recovery needs, and no image is made. That saves loads the double
+//!    write.
 //!
 //! Recovery does its part: redo that meets a damaged page skips the page's records up to one that rebuilds it
 //! (starting from [`Pool::create`]'s zeros), and fails if none comes.
 //!
 //! # How a page is written
-//! See `write`: copied under SH, checksummed in the copy, log made durable, image to the [`double_write`] file,
-//! runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty pages of a database, the files
-//! side by side, and syncs each; [`Pool::write_oldest`] for some; the lazy writer for those in its way.
+//! See `write`: copied under SH, checksummed in the copy, log made durable, image to the [`double_write`]
+//! file, runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty pages of a
+//! database, the files side by side, and syncs each; [`Pool::write_oldest`] for some; the lazy writer for
+//! those in its way.
 //!
 //! # What can fail
-//! [`PoolError`]: a damaged page (824), refused I/O (823), no frame to be had within a bounded wait (802), a log
-//! that cannot be made durable, a file or database that is not there. In debug builds a thread that would wait
-//! for a latch against the latch order ([`LatchRank`]) panics. A thread must not latch one page twice.
+//! [`PoolError`]: a damaged page (824), refused I/O (823), no frame to be had within a bounded wait (802),
+//! a log that cannot be made durable, a file or database that is not there. In debug builds a thread that
+//! would wait for a latch against the latch order ([`LatchRank`]) panics. A thread must not latch one page
+//! twice.
 
 mod bytes;
 mod checkpoint;

@@ -40,7 +40,8 @@ mod lot {
             Queues
         }
 
-        /// Sleeps under `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if it slept.
+        /// Sleeps under `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if it
+        /// slept.
         pub(crate) fn park(
             &self,
             key: usize,
@@ -58,7 +59,8 @@ mod lot {
             }
         }
 
-        /// Wakes sleepers under `key` from the first on as `pick` says, then calls `done` with the queue locked.
+        /// Wakes sleepers under `key` from the first on as `pick` says, then calls `done` with the queue
+        /// locked.
         pub(crate) fn unpark(
             &self,
             key: usize,

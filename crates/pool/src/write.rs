@@ -9,8 +9,9 @@
 //! 5. Write all of them in place: one batch, a run for each stretch of neighbours.
 //! 6. Leave the smallest `rec_lsn` with the file until it is synced; call the pages written.
 //!
-//! A thread that has copied pages not yet written waits for nothing but the log and the disk: before it waits
-//! for a latch or for another writer it writes what it has. Somebody may hold that latch who waits for a frame.
+//! A thread that has copied pages not yet written waits for nothing but the log and the disk: before it
+//! waits for a latch or for another writer it writes what it has. Somebody may hold that latch who waits
+//! for a frame.
 
 use crate::bytes::{page_lsn, stamp};
 use crate::core::Core;

@@ -1,7 +1,5 @@
 //! What happens when pages cannot be read, written or kept: the caller hears of it, and nothing is lost.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
-
 mod common;
 
 use common::{DB, Shape, bench, bench_on, change, config, key, name, read_raw, value, write_raw};

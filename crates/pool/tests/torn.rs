@@ -1,4 +1,5 @@
-//! Power losses at every sync of a workload, and between: what the double-write file and the log make of them.
+//! Power losses at every sync of a workload, and between: what the double-write file and the log make of
+//! them.
 //!
 //! The log is a list in memory, durable as far as the pool asked for. After each power loss the double-write
 //! files are applied, the list is replayed from the redo point on, and every page must hold what the durable

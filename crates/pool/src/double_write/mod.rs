@@ -1,14 +1,15 @@
 //! Torn pages, made whole: images are written aside before they are written in place.
 //!
-//! A page is 8,192 bytes, a device may promise 512 or 4,096 at once. A page half written at a power loss is no
-//! start for redo, so every page whose place on the disk holds something recovery needs is first written to the
-//! file's double-write file, durably; then in place. After a crash [`repair`] puts images back over torn pages.
+//! A page is 8,192 bytes, a device may promise 512 or 4,096 at once. A page half written at a power loss
+//! is no start for redo, so every page whose place on the disk holds something recovery needs is first
+//! written to the file's double-write file, durably; then in place. After a crash [`repair`] puts images
+//! back over torn pages.
 //!
 //! # Layout
-//! The file has two halves, used in turn. A half is filled by batches, each a header page and the images after
-//! it. A header names the half's *generation* (grows with every turn), the batch's number in it, and the page
-//! number and CRC-32C of each image. What follows the last batch of the generation is left over from earlier
-//! turns and fails these checks.
+//! The file has two halves, used in turn. A half is filled by batches, each a header page and the images
+//! after it. A header names the half's *generation* (grows with every turn), the batch's number in it, and
+//! the page number and CRC-32C of each image. What follows the last batch of the generation is left over
+//! from earlier turns and fails these checks.
 //!
 //! # Invariants
 //! 1. A batch is durable before its first page is written in place, and before the next batch is written.

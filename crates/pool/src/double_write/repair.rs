@@ -28,9 +28,9 @@ struct Image {
     age: (u64, u32),
 }
 
-/// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file `file_id` of
-/// its database) that is torn in place or older than the image. Then forgets the images. To be called before
-/// anything else reads the file; safe to repeat and to be interrupted.
+/// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file
+/// `file_id` of its database) that is torn in place or older than the image. Then forgets the images. To
+/// be called before anything else reads the file; safe to repeat and to be interrupted.
 ///
 /// Whoever makes a data file anew under an old name (create, restore) calls [`reset`] first: an image of the
 /// name's former life would pass for one of this.
@@ -101,9 +101,9 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
 
 /// Whether the page is the image itself, or whole and newer.
 ///
-/// That its checksum holds is not enough: the format's checksum is a sum of sectors, and sectors of two versions
-/// can add up by chance. But a page that was torn in a write is not newer than that write's image. One that
-/// is newer was formatted since, and redo rebuilds it if it is torn.
+/// That its checksum holds is not enough: the format's checksum is a sum of sectors, and sectors of two
+/// versions can add up by chance. But a page that was torn in a write is not newer than that write's
+/// image. One that is newer was formatted since, and redo rebuilds it if it is torn.
 fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
     let newer = Page::new(page).lsn() > Page::new(image).lsn();
     page == image || (newer && verify(page, id) == Ok(Protection::Checksum))

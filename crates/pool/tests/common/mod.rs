@@ -1,4 +1,5 @@
-//! What the tests of the pool share: a log that only counts, files that watch the rules, pages with a content.
+//! What the tests of the pool share: a log that only counts, files that watch the rules, pages with a
+//! content.
 
 #![expect(
     clippy::unwrap_used,
