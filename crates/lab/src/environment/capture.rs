@@ -57,7 +57,8 @@ impl Capture {
         self
     }
 
-    /// Processor time the hypervisor has given to others since the start, percent; for the cause of a strange run.
+    /// Processor time the hypervisor has given to others since the start, percent: the cause of many a
+    /// strange run.
     #[must_use]
     pub fn steal_percent(&self) -> Option<f64> {
         host::cpu_ticks()?.steal_percent_since(self.ticks?)

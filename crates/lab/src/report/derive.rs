@@ -318,9 +318,9 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     for _ in 0..60 {
         let middle: f64 = f64::midpoint(low, high);
         if below(middle) < p {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
     }
     f64::midpoint(low, high)

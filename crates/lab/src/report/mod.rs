@@ -15,9 +15,9 @@
 //! 6. The page has less than 1.5 MB: large series are left out of its data block, and the page says so.
 //!
 //! # How a page is made
-//! `derive` sums up what the results don't spell out (waits by category, balance of files); `chart` draws, each
-//! chart twice, for desks and for phones; `section` writes the words; `embed` adds the raw figures; this file
-//! puts them in order.
+//! `derive` sums up what the results don't spell out (waits by category, balance of files); `chart` draws,
+//! each chart twice, for desks and for phones; `section` writes the words; `embed` adds the raw figures; this
+//! file puts them in order.
 //!
 //! # What can fail
 //! Nothing: what was not measured is said to be so in its place.

@@ -1,7 +1,8 @@
 //! A small writer of SVG: marks, text, scales.
 //!
-//! Colours never stand here: marks carry classes, the style sheet gives them colours for light, dark and print.
-//! Coordinates are in CSS pixels of the size the drawing is shown at, so that text keeps its size on a phone.
+//! Colours never stand here: marks carry classes, the style sheet gives them colours for light, dark and
+//! print. Coordinates are in CSS pixels of the size the drawing is shown at, so that text keeps its size on
+//! a phone.
 
 use maud::{Markup, PreEscaped, Render};
 use std::fmt::Write as _;

@@ -29,8 +29,8 @@ const COLUMNS: [&str; 22] = [
 ];
 
 impl Results {
-    /// The text of `runs.csv` (RFC 4180: comma, CRLF, quotes doubled). The waits of the working sessions follow
-    /// as `wait_us:TYPE` columns. What was not measured is empty.
+    /// The text of `runs.csv` (RFC 4180: comma, CRLF, quotes doubled). The waits of the working sessions
+    /// follow as `wait_us:TYPE` columns. What was not measured is empty.
     #[must_use]
     pub fn runs_csv(&self) -> String {
         let mut types: Vec<&str> = self

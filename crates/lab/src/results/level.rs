@@ -140,7 +140,7 @@ pub struct Knee {
     pub rule: String,
     /// Probability that each level is the knee.
     pub shares: Vec<KneeShare>,
-    /// Fitted response at each level with one turn at most, in the response's unit, in the order of the levels.
+    /// Fitted response at each level with one turn at most, in the response's unit, in the levels' order.
     #[serde(default)]
     pub unimodal_fit: Vec<f64>,
     /// Probability of a rise after the knee being chance; `None` when not tested.

@@ -1,15 +1,15 @@
 //! The schema of `results.json`.
 //!
-//! One value of [`Results`] is everything an experiment has to say: the question, the plan, the machine, every
-//! run as it was measured, what the statistics make of them, and the sentence at the end. The report, the
-//! terminal text, `runs.csv` and any later comparison read this value and nothing else, so that a page can be
+//! One value of [`Results`] is everything an experiment has to say: the question, the plan, the machine,
+//! every run as it was measured, what the statistics make of them, and the sentence at the end. The report,
+//! the terminal text, `runs.csv` and any later comparison read this value and nothing else, so that a page can be
 //! made anew from the file years after the run.
 //!
 //! # Invariants
 //! 1. Numbers are finite; what was not measured is `None` or an empty list, never 0 and never NaN
 //!    ([`Results::problems`] lists offences).
-//! 2. [`Run::level`] is the key of exactly one [`LevelResult::level`]; run ids are unique and count in the order
-//!    in which the runs were started.
+//! 2. [`Run::level`] is the key of exactly one [`LevelResult::level`]; run ids are unique and count in the
+//!    order in which the runs were started.
 //! 3. A failed run stays in the list with its reason; an outlier stays in the list with its label.
 //! 4. Times of one run are in seconds from its own start; [`Run::started_s`] is seconds from the start of the
 //!    experiment on a monotonic clock.

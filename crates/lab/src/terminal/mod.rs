@@ -45,8 +45,8 @@ impl Default for Style {
 }
 
 impl Style {
-    /// The style for standard output: colour on a terminal unless `NO_COLOR` is set or `TERM` is `dumb`, width
-    /// from `COLUMNS`, else 100.
+    /// The style for standard output: colour on a terminal unless `NO_COLOR` is set or `TERM` is `dumb`,
+    /// width from `COLUMNS`, else 100.
     #[must_use]
     pub fn of_stdout() -> Style {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());

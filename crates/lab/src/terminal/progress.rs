@@ -3,7 +3,8 @@
 //! Three modes: one line that is written over (terminal), one line a run (logs), one JSON object an event
 //! (tools). No verdict and no mean of a level is shown before the end: who peeks, stops when it suits.
 //!
-//! The caller has the clock: every event carries the seconds since the start, and the estimate of what is left.
+//! The caller has the clock: every event carries the seconds since the start, and the estimate of what is
+//! left.
 
 use super::plain;
 use crate::report::words::{duration, figure, level_name};
@@ -403,8 +404,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "block 3/6 run 14/36 4 data files: 8.21 s, 31,912 rows/s; 3 min 51 s left, 5 min 00 s at worst",
-                "block 3/6 run 14/36 4 data files: failed: bad ?[2Jname; 3 min 51 s left, 5 min 00 s at worst",
+                "block 3/6 run 14/36 4 data files: 8.21 s, 31,912 rows/s; \
+                 3 min 51 s left, 5 min 00 s at worst",
+                "block 3/6 run 14/36 4 data files: failed: bad ?[2Jname; \
+                 3 min 51 s left, 5 min 00 s at worst",
                 "finished: 36 runs in 2 min 30 s",
             ]
         );

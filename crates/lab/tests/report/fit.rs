@@ -66,6 +66,17 @@ pub(crate) fn fit(results: &mut Results) {
         .sum();
     let s = (square / free).sqrt();
     let b = f64::from(results.plan.blocks);
+    levels(results, &good, s, b);
+    noise(results, &good, s, b);
+    knee(results);
+}
+
+/// Sums up each level and compares it with the baseline.
+fn levels(results: &mut Results, good: &[Run], s: f64, b: f64) {
+    let of_level = |level: &str| -> Vec<f64> {
+        let runs = good.iter().filter(|run| run.level == level);
+        runs.map(|run| run.response.unwrap().ln()).collect()
+    };
     let base = results.plan.baseline.clone();
     let base_mean = mean(&of_level(&base));
     results.levels = results
@@ -76,9 +87,10 @@ pub(crate) fn fit(results: &mut Results) {
             let logs = of_level(key);
             if logs.is_empty() {
                 let failed = results.runs.iter().filter(|run| run.level == *key).count() as u32;
+                let value = key.parse().ok();
                 return LevelResult {
                     level: key.clone(),
-                    value: key.parse().ok(),
+                    value,
                     failed,
                     ..LevelResult::default()
                 };
@@ -86,7 +98,7 @@ pub(crate) fn fit(results: &mut Results) {
             level(
                 key,
                 &logs,
-                &good,
+                good,
                 s,
                 b,
                 *key == base,
@@ -94,8 +106,6 @@ pub(crate) fn fit(results: &mut Results) {
             )
         })
         .collect();
-    noise(results, &good, s, b);
-    knee(results);
 }
 
 fn level(

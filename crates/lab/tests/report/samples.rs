@@ -47,7 +47,7 @@ pub(crate) fn conclusive() -> Results {
     results.answer = Answer {
         badge: Badge::Conclusive,
         sentence: sentence(&results, "4", "8"),
-        detail: "Sixteen files cost three times as many checkpoint writes as four and give nothing back.".into(),
+        detail: "Sixteen files cost three times the checkpoint writes of four and give nothing back.".into(),
         recommended: Some("4".into()),
         apply: "ALTER DATABASE Sales ADD FILE (NAME = sales_2, FILENAME = 'D:\\sales_2.ndf', SIZE = 256MB);\n\
             ALTER DATABASE Sales ADD FILE (NAME = sales_3, FILENAME = 'D:\\sales_3.ndf', SIZE = 256MB);\n\

@@ -4,12 +4,12 @@ use super::{Plot, axis_title, level_positions, percent_tick, plain_tick, slot};
 use crate::report::derive::mean;
 use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range};
 use crate::report::words::{figure, level_name, round_percent, to_f64};
-use crate::results::{Better, Interval, LevelResult, Results, Run, Verdict};
+use crate::results::{Interval, LevelResult, Results, Run};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Inside a level's slot the mean stands left and the dots right, so that neither hides the other; parts of the
-/// slot's width, from its middle.
+/// Inside a level's slot the mean stands left and the dots right, so that neither hides the other; parts of
+/// the slot's width, from its middle.
 const MEAN_AT: f64 = -0.2;
 const DOTS_FROM: f64 = 0.0;
 const DOTS_TO: f64 = 0.36;
@@ -31,12 +31,12 @@ struct Dot<'a> {
 
 /// The chart with its switch between both views; it works without a script.
 pub(in crate::report) fn section(results: &Results) -> Markup {
-    let finding = finding(results);
+    let finding = super::finding::of(results);
     let response = &results.experiment.response;
     let draw_absolute = |size: Size| draw(results, size, View::Absolute);
     let draw_ratio = |size: Size| draw(results, size, View::Ratio);
-    let about = "Each dot is one run, its shape and colour tell the block. Thick line: mean of the level with \
-        its interval. Dashed line: mean of the baseline; the shaded band is the margin inside which a \
+    let about = "Each dot is one run, its shape and colour tell the block. Thick line: mean of the level \
+        with its interval. Dashed line: mean of the baseline; the shaded band is the margin inside which a \
         difference doesn't matter. The vertical axis doesn't start at zero.";
     html! {
         figure id="knee" {
@@ -96,74 +96,6 @@ fn line_swatch(class: &str) -> Markup {
 
 fn block_index(block: u32) -> usize {
     usize::try_from(block.saturating_sub(1)).unwrap_or(0)
-}
-
-/// The title: what the chart shows.
-pub(in crate::report) fn finding(results: &Results) -> String {
-    let name = |level: &str| level_name(&results.experiment, level);
-    let Some(baseline) = results.baseline().filter(|level| level.n > 0) else {
-        return "The baseline has no good run, so nothing can be compared".to_owned();
-    };
-    let delta = round_percent(results.plan.delta);
-    let words: Vec<(&LevelResult, Verdict)> = results
-        .levels
-        .iter()
-        .filter_map(|l| l.verdict.map(|verdict| (l, verdict)))
-        .collect();
-    let has = |wanted: Verdict| words.iter().any(|(_, verdict)| *verdict == wanted);
-    let after = rise_after_knee(results).map_or(String::new(), |level| {
-        format!("; {} is {} than that", name(&level.level), slower(results))
-    });
-    match results.knee.as_ref().and_then(|knee| knee.level.as_deref()) {
-        Some(knee) if knee == baseline.level && !has(Verdict::Better) => {
-            format!(
-                "More than {} shows no gain beyond {delta}{after}",
-                name(knee)
-            )
-        }
-        Some(knee) if has(Verdict::Better) => {
-            format!(
-                "{} is the fewest that is as good as the best, within {delta}{after}",
-                name(knee)
-            )
-        }
-        _ if words
-            .iter()
-            .all(|(_, v)| matches!(v, Verdict::Same | Verdict::Tiny))
-            && !words.is_empty() =>
-        {
-            format!(
-                "No level differs from {} by more than {delta}",
-                name(&baseline.level)
-            )
-        }
-        _ if has(Verdict::Better) || has(Verdict::Worse) => {
-            "Some levels differ from the baseline, but no knee can be named".to_owned()
-        }
-        _ => "The runs scatter too widely to tell the levels apart".to_owned(),
-    }
-}
-
-fn slower(results: &Results) -> &'static str {
-    match (
-        results.experiment.response.better,
-        results.experiment.response.unit.as_str(),
-    ) {
-        (Better::Lower, "s") => "slower",
-        _ => "worse",
-    }
-}
-
-/// The last level, when it is shown to be worse than the knee: the intervals of both means don't touch.
-fn rise_after_knee(results: &Results) -> Option<&LevelResult> {
-    let knee = results.level(results.knee.as_ref()?.level.as_deref()?)?;
-    let last = results.levels.last()?;
-    let (a, b) = (knee.mean_interval?, last.mean_interval?);
-    let apart = match results.experiment.response.better {
-        Better::Lower => b.low > a.high,
-        Better::Higher => b.high < a.low,
-    };
-    (apart && last.level != knee.level).then_some(last)
 }
 
 /// The baseline's mean within each block.

@@ -2,6 +2,7 @@
 
 pub(super) mod balance;
 pub(super) mod ceilings;
+mod finding;
 pub(super) mod knee;
 pub(super) mod noise;
 pub(super) mod published;
@@ -39,6 +40,28 @@ impl Plot {
                 &text(*tick, &ticks),
             );
         }
+    }
+
+    /// Values below the floor with what they are; grid lines where `grid` is set.
+    pub(super) fn across_axis(
+        &self,
+        svg: &mut Svg,
+        x: &Scale,
+        wanted: usize,
+        grid: bool,
+        title: &str,
+    ) {
+        let ticks = x.ticks(wanted);
+        for tick in &ticks {
+            let at = x.px(*tick);
+            if grid {
+                let class = if tick.abs() < 1e-12 { "axis" } else { "grid" };
+                svg.line(class, (at, self.top), (at, self.bottom));
+            }
+            let text = tick_text(*tick, &ticks).replace('-', "\u{2212}");
+            svg.text("tick", Anchor::Middle, at, self.bottom + 17.0, &text);
+        }
+        axis_title(svg, *self, self.bottom + 37.0, title);
     }
 
     /// The line at the bottom.

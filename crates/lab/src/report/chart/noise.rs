@@ -116,6 +116,10 @@ struct Placed<'a> {
     residual: &'a Residual,
 }
 
+fn minutes(point: &Placed<'_>) -> f64 {
+    point.run.started_s / 60.0
+}
+
 fn placed(results: &Results) -> Vec<Placed<'_>> {
     let run_of = |id: u32| results.runs.iter().find(|run| run.id == id);
     let residuals = results.noise.residuals.iter();
@@ -189,7 +193,6 @@ fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
         top: 26.0,
         bottom: height - 46.0,
     };
-    let minutes = |point: &Placed<'_>| point.run.started_s / 60.0;
     let x = Scale::new(
         range(points.iter().map(minutes), 0.02),
         (plot.left, plot.right),
@@ -202,22 +205,7 @@ fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
     plot.value_axis(&mut svg, &y, percent_tick);
     plot.floor(&mut svg);
     svg.line("axis", (plot.left, y.px(0.0)), (plot.right, y.px(0.0)));
-    if let Some(drift) = results.noise.drift {
-        let n = to_f64(points.len() as u64);
-        let center_x = points.iter().map(minutes).sum::<f64>() / n;
-        let center_y = points
-            .iter()
-            .map(|point| point.residual.with_block)
-            .sum::<f64>()
-            / n;
-        let line = |at: f64| center_y + drift.per_hour / 60.0 * (at - center_x);
-        let (from, to) = range(points.iter().map(minutes), 0.0);
-        svg.line(
-            "fit",
-            (x.px(from), y.px(line(from))),
-            (x.px(to), y.px(line(to))),
-        );
-    }
+    draw_drift(&mut svg, results, points, &x, &y);
     for point in points {
         let shape = usize::try_from(point.run.block.saturating_sub(1)).unwrap_or(0);
         let center = (x.px(minutes(point)), y.px(point.residual.with_block));
@@ -236,25 +224,13 @@ fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
             svg.ring(center, 8.5);
         }
     }
-    let ticks = x.ticks(if size.narrow { 4 } else { 8 });
-    for tick in &ticks {
-        let text = super::plain_tick(*tick, &ticks);
-        svg.text(
-            "tick",
-            Anchor::Middle,
-            x.px(*tick),
-            plot.bottom + 17.0,
-            &text,
-        );
-    }
-    let middle = f64::midpoint(plot.left, plot.right);
-    let title = "minutes since the experiment began";
-    svg.text(
-        "axis-title",
-        Anchor::Middle,
-        middle,
-        plot.bottom + 38.0,
-        title,
+    let wanted = if size.narrow { 4 } else { 8 };
+    plot.across_axis(
+        &mut svg,
+        &x,
+        wanted,
+        false,
+        "minutes since the experiment began",
     );
     svg.text(
         "axis-title",
@@ -264,6 +240,25 @@ fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
         "deviation from the level's mean",
     );
     svg
+}
+
+fn draw_drift(svg: &mut Svg, results: &Results, points: &[Placed<'_>], x: &Scale, y: &Scale) {
+    if let Some(drift) = results.noise.drift {
+        let n = to_f64(points.len() as u64);
+        let center_x = points.iter().map(minutes).sum::<f64>() / n;
+        let center_y = points
+            .iter()
+            .map(|point| point.residual.with_block)
+            .sum::<f64>()
+            / n;
+        let line = |at: f64| center_y + drift.per_hour / 60.0 * (at - center_x);
+        let (from, to) = range(points.iter().map(minutes), 0.0);
+        svg.line(
+            "fit",
+            (x.px(from), y.px(line(from))),
+            (x.px(to), y.px(line(to))),
+        );
+    }
 }
 
 /// Residuals against what a normal law would give.
@@ -350,26 +345,7 @@ fn draw_quantiles(points: &[(f64, f64)], spread: f64, size: Size) -> Svg {
     for (normal, value) in points {
         svg.mark(0, (x.px(*normal), y.px(*value)), 3.6, "", &signed(*value));
     }
-    let ticks = x.ticks(5);
-    for tick in &ticks {
-        let text = super::plain_tick(*tick, &ticks).replace('-', "\u{2212}");
-        svg.text(
-            "tick",
-            Anchor::Middle,
-            x.px(*tick),
-            plot.bottom + 17.0,
-            &text,
-        );
-    }
-    let middle = f64::midpoint(plot.left, plot.right);
-    let title = "normal law (standard deviations)";
-    svg.text(
-        "axis-title",
-        Anchor::Middle,
-        middle,
-        plot.bottom + 38.0,
-        title,
-    );
+    plot.across_axis(&mut svg, &x, 5, false, "normal law (standard deviations)");
     svg.text("axis-title", Anchor::Start, 0.0, 12.0, "residual");
     svg
 }

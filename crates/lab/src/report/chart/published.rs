@@ -134,12 +134,29 @@ fn draw(results: &Results, published: &Published, size: Size) -> Svg {
     plot.value_axis(&mut svg, &y, percent_tick);
     plot.floor(&mut svg);
     svg.line("baseline", (plot.left, y.px(0.0)), (plot.right, y.px(0.0)));
+    draw_ghost(&mut svg, &ghosts, &y);
+    draw_ours(&mut svg, results, plot, &y, &xs);
+    axis_title(
+        &mut svg,
+        plot,
+        plot.bottom + 42.0,
+        &results.experiment.factor.plural,
+    );
+    let title = format!(
+        "{}, change against the baseline",
+        results.experiment.response.name
+    );
+    svg.text("axis-title", Anchor::Start, 0.0, 12.0, &title);
+    svg
+}
+
+fn draw_ghost(svg: &mut Svg, ghosts: &[(f64, &PublishedPoint)], y: &Scale) {
     let line: Vec<(f64, f64)> = ghosts
         .iter()
         .map(|(x, p)| (*x, y.px(p.ratio - 1.0)))
         .collect();
     svg.polyline("ghost", &line);
-    for (x, point) in &ghosts {
+    for (x, point) in ghosts {
         let class = if point.stated {
             "ghost-point"
         } else {
@@ -148,14 +165,17 @@ fn draw(results: &Results, published: &Published, size: Size) -> Svg {
         let tip = format!("published at {}: {}", point.level, change(point.ratio));
         svg.mark(0, (*x, y.px(point.ratio - 1.0)), 5.0, class, &tip);
     }
+}
+
+fn draw_ours(svg: &mut Svg, results: &Results, plot: Plot, y: &Scale, xs: &[f64]) {
     let ours: Vec<(f64, f64)> = results
         .levels
         .iter()
-        .zip(&xs)
+        .zip(xs)
         .filter_map(|(level, x)| Some((*x, y.px(ratio(level)? - 1.0))))
         .collect();
     svg.polyline("ours", &ours);
-    for (level, x) in results.levels.iter().zip(&xs) {
+    for (level, x) in results.levels.iter().zip(xs) {
         if let Some(i) = level.interval {
             svg.line(
                 "whisker ours",
@@ -175,18 +195,14 @@ fn draw(results: &Results, published: &Published, size: Size) -> Svg {
             &level.level,
         );
     }
-    axis_title(
-        &mut svg,
-        plot,
-        plot.bottom + 42.0,
-        &results.experiment.factor.plural,
-    );
-    let title = format!(
-        "{}, change against the baseline",
-        results.experiment.response.name
-    );
-    svg.text("axis-title", Anchor::Start, 0.0, 12.0, &title);
-    svg
+}
+
+fn direction(same: Option<bool>) -> &'static str {
+    match same {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "cannot tell",
+    }
 }
 
 fn statements(published: &Published) -> Markup {
@@ -200,7 +216,7 @@ fn statements(published: &Published) -> Markup {
             tbody { @for (theirs, ours, same) in &published.comparisons { tr {
                 td class="words" { (theirs) }
                 td class="words" { (ours) }
-                td class="words" { (match same { Some(true) => "yes", Some(false) => "no", None => "cannot tell" }) }
+                td class="words" { (direction(*same)) }
             } } }
         } }
     }

@@ -1,6 +1,6 @@
 //! Where the sessions' time went: stacked bars by level, and the change against the baseline.
 
-use super::{Plot, plain_tick};
+use super::Plot;
 use crate::report::derive::{LevelTime, TimeSpent};
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg};
 use crate::report::words::{figure, latency, level_name, percent, to_f64};
@@ -87,50 +87,14 @@ fn draw_stack(time: &TimeSpent, size: Size) -> Svg {
     let total = |level: &LevelTime| level.waited_s.iter().sum::<f64>() + level.running_s;
     let longest = time.levels.iter().map(total).fold(0.0, f64::max);
     let x = Scale::new((0.0, longest * 1.02), (plot.left, plot.right));
-    let ticks = x.ticks(if size.narrow { 4 } else { 8 });
-    for tick in &ticks {
-        svg.line("grid", (x.px(*tick), plot.top), (x.px(*tick), plot.bottom));
-        let text = plain_tick(*tick, &ticks);
-        svg.text(
-            "tick",
-            Anchor::Middle,
-            x.px(*tick),
-            plot.bottom + 16.0,
-            &text,
-        );
-    }
+    let wanted = if size.narrow { 4 } else { 8 };
+    plot.across_axis(&mut svg, &x, wanted, true, "seconds per session");
     for (index, level) in time.levels.iter().enumerate() {
         let top = plot.top + row * to_f64(index as u64) + 5.0;
         let bottom = top + row - 10.0;
         let middle = f64::midpoint(top, bottom) + 4.0;
         svg.text("level", Anchor::End, plot.left - 10.0, middle, &level.level);
-        let mut from = 0.0;
-        let parts = level.waited_s.iter().zip(&time.categories).enumerate();
-        for (kind, (seconds, category)) in parts.filter(|(_, (seconds, _))| **seconds > 0.0) {
-            let tip = format!(
-                "{category} at {}: {} s per session",
-                level.level,
-                figure(*seconds)
-            );
-            let class = format!("bar k{kind}");
-            svg.rect(
-                &class,
-                (x.px(from), top),
-                (x.px(from + seconds), bottom),
-                &tip,
-            );
-            from += seconds;
-        }
-        let tip = format!(
-            "running or not accounted for: {} s",
-            figure(level.running_s)
-        );
-        svg.rect(
-            "bar running",
-            (x.px(from), top),
-            (x.px(from + level.running_s), bottom),
-            &tip,
-        );
+        draw_parts(&mut svg, &x, (top, bottom), level, &time.categories);
         if !size.narrow {
             let end = x.px(total(level)) + 8.0;
             svg.text(
@@ -142,15 +106,44 @@ fn draw_stack(time: &TimeSpent, size: Size) -> Svg {
             );
         }
     }
-    let middle = f64::midpoint(plot.left, plot.right);
-    svg.text(
-        "axis-title",
-        Anchor::Middle,
-        middle,
-        plot.bottom + 36.0,
-        "seconds per session",
-    );
     svg
+}
+
+/// One bar: the categories one after the other, then the rest.
+fn draw_parts(
+    svg: &mut Svg,
+    x: &Scale,
+    (top, bottom): (f64, f64),
+    level: &LevelTime,
+    categories: &[String],
+) {
+    let mut from = 0.0;
+    let parts = level.waited_s.iter().zip(categories).enumerate();
+    for (kind, (seconds, category)) in parts.filter(|(_, (seconds, _))| **seconds > 0.0) {
+        let tip = format!(
+            "{category} at {}: {} s per session",
+            level.level,
+            figure(*seconds)
+        );
+        let class = format!("bar k{kind}");
+        svg.rect(
+            &class,
+            (x.px(from), top),
+            (x.px(from + seconds), bottom),
+            &tip,
+        );
+        from += seconds;
+    }
+    let tip = format!(
+        "running or not accounted for: {} s",
+        figure(level.running_s)
+    );
+    svg.rect(
+        "bar running",
+        (x.px(from), top),
+        (x.px(from + level.running_s), bottom),
+        &tip,
+    );
 }
 
 fn stack_table(results: &Results, time: &TimeSpent) -> Markup {
@@ -316,19 +309,14 @@ fn draw_changes(list: &[Change<'_>], rows: &[(usize, &str)], size: Size) -> Svg 
         crate::report::svg::range(values, 0.05),
         (plot.left, plot.right),
     );
-    let ticks = x.ticks(if size.narrow { 4 } else { 8 });
-    for tick in &ticks {
-        let class = if tick.abs() < 1e-12 { "axis" } else { "grid" };
-        svg.line(class, (x.px(*tick), plot.top), (x.px(*tick), plot.bottom));
-        let text = plain_tick(*tick, &ticks).replace('-', "\u{2212}");
-        svg.text(
-            "tick",
-            Anchor::Middle,
-            x.px(*tick),
-            plot.bottom + 16.0,
-            &text,
-        );
-    }
+    let wanted = if size.narrow { 4 } else { 8 };
+    plot.across_axis(
+        &mut svg,
+        &x,
+        wanted,
+        true,
+        "seconds per session against the baseline",
+    );
     for (index, (part, row)) in rows.iter().enumerate() {
         let top = plot.top + pitch * to_f64(index as u64);
         if index > 0 {
@@ -357,15 +345,6 @@ fn draw_changes(list: &[Change<'_>], rows: &[(usize, &str)], size: Size) -> Svg 
             svg.rect(&class, (x.px(0.0), y), (x.px(seconds), y + bar), &tip);
         }
     }
-    let middle = f64::midpoint(plot.left, plot.right);
-    let title = "seconds per session against the baseline";
-    svg.text(
-        "axis-title",
-        Anchor::Middle,
-        middle,
-        plot.bottom + 36.0,
-        title,
-    );
     svg
 }
 

@@ -56,7 +56,7 @@ pub(in crate::report) fn panel(results: &Results) -> Markup {
             ("Correlation of neighbouring runs", neighbours),
         ]))
         @if noise.lag1.is_some_and(|lag| lag.abs() > 0.3) {
-            p class="warn" { "Neighbouring runs resemble each other: something slower than a run is at work." }
+            p class="warn" { "Neighbouring runs are alike: something slower than a run is at work." }
         }
         (control(results))
         (run_order(results))
@@ -93,7 +93,8 @@ fn outliers(results: &Results) -> Markup {
                         td { (ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"))) }
                         td { (outlier.ratio_without.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"))) }
                         td class="words" {
-                            @if outlier.causes.is_empty() { "nothing known" } @else { (outlier.causes.join("; ")) }
+                            @if outlier.causes.is_empty() { "nothing known" }
+                            @else { (outlier.causes.join("; ")) }
                         }
                     }
                 } }

@@ -86,7 +86,7 @@ fn order(results: &Results) -> Markup {
     html! {
         @if blocks.is_empty() { p { "Not recorded." } } @else {
             div class="scroll" { table class="order" {
-                caption { "Levels from left to right as they were run; \u{2032} is the baseline's second run" }
+                caption { "Levels in the order they were run; \u{2032} is the baseline's second run" }
                 tbody { @for (block, runs) in &blocks { tr {
                     th scope="row" { "block " (block) }
                     @for run in runs {

@@ -45,7 +45,7 @@ pub(in crate::report) fn strips(results: &Results) -> Markup {
             details class="strips" open[open] {
                 summary { (level_name(&results.experiment, level)) ", " (list.len()) " runs" }
                 (drawings(&format!("strips-{}", crate::report::slug(level)), &title,
-                    "One strip a run, left to right in time; the figures are in the page's data block.", &draw))
+                    "One strip a run, left to right in time; the figures are in the data block.", &draw))
             }
         }
     }
