@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// What the pool asks of a database's log.
 pub trait WriteAhead: Send + Sync + Debug {
-    /// Returns when every record up to and with `lsn` is durable. Must not need the pool.
+    /// Returns when every record up to and with `lsn` is durable; an `lsn` beyond the end (a page of a file
+    /// that another log wrote) means all there is. Must not need the pool.
     fn make_durable(&self, lsn: Lsn) -> Result<(), LogFailure>;
     /// A lower bound of every LSN that will be assigned from now on. What appending publishes with release
     /// order is to be read with acquire order: who sees a record counted sees its page dirty.

@@ -23,7 +23,7 @@ use crate::mode::LatchMode;
 use crate::pace::Pace;
 use furrow_format::{Lsn, PAGE_SIZE, PageNo};
 use furrow_io::time::Moment;
-use furrow_io::{AlignedBuf, WriteRun, thread};
+use furrow_io::{AlignedBuf, IoError, IoErrorKind, IoOp, WriteRun, thread};
 use furrow_observe::counters::Counter;
 use furrow_observe::files::IoKind;
 use std::collections::BTreeMap;
@@ -413,6 +413,15 @@ impl<'c> Batch<'c> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
+        if !self.copies.is_empty() {
+            // Only a panic leaves copies behind. Nobody knows how far the write came: the file has failed.
+            let (path, why) = (self.file.file.path(), "the writing thread panicked");
+            let kind = IoErrorKind::Os(0, why.to_owned());
+            let error = self.file.fail(IoError::new(IoOp::Write, path, 0, kind));
+            let copies = std::mem::take(&mut self.copies);
+            self.abandon(&copies, &error);
+            self.core.announce_written();
+        }
         let mut kept = self.core.staging.lock();
         if kept.len() < 8 {
             kept.push(std::mem::replace(&mut self.staging, AlignedBuf::new(0)));

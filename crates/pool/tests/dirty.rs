@@ -273,3 +273,17 @@ fn descriptors_show_what_is_in_memory() {
     assert_eq!(bench.pool.drop_clean_buffers(), 2);
     assert_eq!(bench.pool.descriptors().len(), 1);
 }
+
+#[test]
+fn a_database_dropped_in_the_middle_of_read_ahead_leaves_no_page_behind() {
+    let wanted: Vec<_> = (1..=2)
+        .flat_map(|file| (0..40).map(move |page| key(file, page)))
+        .collect();
+    for _ in 0..30 {
+        let bench = bench(SHAPE);
+        bench.pool.prefetch(&wanted).unwrap();
+        bench.pool.drop_database(DB).unwrap();
+        assert_eq!(bench.pool.descriptors(), []);
+        assert_eq!(bench.pool.stats().free, SHAPE.frames);
+    }
+}

@@ -345,3 +345,31 @@ fn impossible_configurations_are_refused() {
         ));
     }
 }
+
+/// A bug that panics in the middle of a write must not leave pages that look clean. (Here the file's own watch
+/// panics, because the log lied: so this also shows that the watch of all these tests sees.)
+#[test]
+fn a_panic_while_writing_fails_the_file_and_keeps_the_page() {
+    let bench = bench(Shape { files: 1, ..SHAPE });
+    let mut page = bench.pool.fetch(key(1, 5), Ex, LatchRank::Data).unwrap();
+    change(&bench.log, &mut page, 8);
+    drop(page);
+    bench.log.lies.store(true, Ordering::SeqCst);
+    let checkpoint = || {
+        bench
+            .pool
+            .checkpoint_pages(DB, CheckpointOptions::default())
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(checkpoint)).is_err());
+    bench.log.lies.store(false, Ordering::SeqCst);
+    assert_eq!(
+        (bench.pool.dirty_count(DB), bench.pool.oldest_rec_lsn(DB)),
+        (1, Some(Lsn(1)))
+    );
+    let error = checkpoint().unwrap_err();
+    assert!(error.to_string().contains("panicked"), "{error}");
+    assert_eq!(
+        value(&bench.pool.fetch(key(1, 5), Sh, LatchRank::Data).unwrap()),
+        8
+    );
+}

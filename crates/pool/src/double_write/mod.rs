@@ -32,9 +32,11 @@ use header::{BatchHeader, MAX_IMAGES};
 use parking_lot::{Condvar, Mutex};
 use std::io::IoSlice;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Largest number of images in one batch.
 pub(crate) const MAX_BATCH_PAGES: u32 = MAX_IMAGES as u32;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Most buffers in one write; systems refuse more than 1,024.
 const MAX_SLICES: usize = 512;
 
@@ -105,7 +107,9 @@ impl DoubleWrite {
         while area.next + 1 + images.len() as u32 > self.half_pages {
             let other = 1 - area.half;
             if area.under_way[other] > 0 {
-                self.drained.wait(&mut area);
+                // Not for ever: a writer that failed may never tell.
+                data.check()?;
+                self.drained.wait_for(&mut area, LOOK_AGAIN);
                 continue;
             }
             data.sync()?;

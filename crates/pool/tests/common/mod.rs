@@ -31,6 +31,8 @@ pub struct FakeLog {
     pub durable: AtomicU64,
     pub redo: AtomicU64,
     pub broken: AtomicBool,
+    /// Says that it is durable without being so.
+    pub lies: AtomicBool,
 }
 
 impl FakeLog {
@@ -48,7 +50,9 @@ impl WriteAhead for FakeLog {
             lsn.0 <= self.last.load(Ordering::SeqCst),
             "asked for a record never appended"
         );
-        self.durable.fetch_max(lsn.0, Ordering::SeqCst);
+        if !self.lies.load(Ordering::SeqCst) {
+            self.durable.fetch_max(lsn.0, Ordering::SeqCst);
+        }
         Ok(())
     }
 
