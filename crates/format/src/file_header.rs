@@ -1,11 +1,11 @@
 //! Page 0 of each data file: which file of which database this is, how large, how it grows.
 //!
-//! The page holds one record, status 0x30, of variable columns only. Their number grew with the versions (23 to
-//! 49); an upgraded file may keep an older, shorter record. The record need not lie at 96: the product
-//! rewrites it behind the old one. So everything goes through slot 0 and column numbers.
+//! The page holds one record, status 0x30, of variable columns only. Their number grew with the
+//! versions (23 to 49); an upgraded file may keep an older, shorter record. The record need not lie at
+//! 96: the product rewrites it behind the old one. So everything goes through slot 0 and column numbers.
 //!
-//! Columns this engine does not know stay as they are ([`FileHeader::updated_record`]); a fresh header has the columns
-//! of version 706 with the lengths that real files have.
+//! Columns this engine does not know stay as they are ([`FileHeader::updated_record`]); a fresh header
+//! has the columns of version 706 with the lengths that real files have.
 
 use crate::bytes::{chunk, u16_at, u32_at};
 use crate::types::{Guid, decode_utf16, encode_utf16};

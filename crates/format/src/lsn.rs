@@ -61,7 +61,8 @@ impl Lsn {
         bytes
     }
 
-    /// From the ten bytes of a page header; a part that is out of range saturates (foreign files may hold any value).
+    /// From the ten bytes of a page header; a part that is out of range saturates (foreign files may
+    /// hold any value).
     pub fn from_bytes(bytes: [u8; 10]) -> Lsn {
         let [a, b, c, d, e, f, g, h, i, j] = bytes;
         let vlf = u32::from_le_bytes([a, b, c, d]).min(Self::MAX_VLF);

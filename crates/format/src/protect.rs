@@ -6,7 +6,8 @@
 //!   writes, the displaced bits lie in `m_tornBits`, and the page must be restored ([`untear`]) before use;
 //! - neither: pages never written since they were formatted by the product.
 //!
-//! The checksum is weak (two flips in one bit column of one sector cancel); it is the format's, so we keep it.
+//! The checksum is weak (two flips in one bit column of one sector cancel); it is the format's, so we
+//! keep it.
 
 use crate::bytes::u32_at;
 use crate::page::TORN_BITS;
@@ -124,7 +125,8 @@ pub fn stamp_nothing(page: &mut PageBuf) {
     PageMut::new(page).set_torn_bits(0);
 }
 
-/// Puts the displaced bits back, where the page carries torn bits, and clears the flag so that it happens once.
+/// Puts the displaced bits back, where the page carries torn bits, and clears the flag so that it
+/// happens once.
 ///
 /// `m_tornBits` stays: it holds the signature that the next write must not repeat.
 pub fn untear(page: &mut PageBuf) {

@@ -1,11 +1,13 @@
 //! The boot page (1:9): what must be known of a database before its catalog can be read.
 //!
 //! The page holds one record of fixed bytes, without columns. Every field has its place on the page
-//! ([`field`]), so that one field can be read, set, or logged as a change ([`Field::change`](crate::Field::change)). [`Boot`] is all of
-//! them in one: for making the page and for tools.
+//! ([`field`]), so that one field can be read, set, or logged as a change
+//! ([`Field::change`](crate::Field::change)). [`Boot`] is all of them in one: for making the page and
+//! for tools.
 //!
-//! Own fields (recovery model, clean shutdown, ...) lie in bytes that are zero in real files of versions 611 to 706,
-//! behind a magic: a page without it is a foreign one, and its own fields read as their defaults.
+//! Own fields (recovery model, clean shutdown, ...) lie in bytes that are zero in real files of
+//! versions 611 to 706, behind a magic: a page without it is a foreign one, and its own fields read as
+//! their defaults.
 
 pub mod field;
 mod options;
@@ -243,7 +245,8 @@ impl OwnBoot {
     }
 }
 
-/// Length of the boot record, when the page is a boot page and the record reaches behind [`field::OLD_VERSION`].
+/// Length of the boot record, when the page is a boot page and the record reaches behind
+/// [`field::OLD_VERSION`].
 fn check(page: &PageBuf) -> Result<usize, BootError> {
     let view = Page::new(page);
     if view.page_type() != PageType::Boot {

@@ -134,6 +134,14 @@ impl<'a> Change<'a> {
 
     /// Reads the fields of a change with this tag, and leaves `input` behind them.
     pub(super) fn decode_fields(tag: u8, input: &mut &'a [u8]) -> Result<Change<'a>, ChangeError> {
+        match tag {
+            FORMAT..=HEAP_FREE | IMAGE => Change::decode_content(tag, input),
+            _ => Change::decode_setting(tag, input),
+        }
+    }
+
+    /// Changes of whole pages and of rows.
+    fn decode_content(tag: u8, input: &mut &'a [u8]) -> Result<Change<'a>, ChangeError> {
         Ok(match tag {
             FORMAT => Change::Format(take_init(input)?),
             FORMAT_MAP => Change::FormatMap(take_map(tag, input)?),
@@ -156,11 +164,14 @@ impl<'a> Change<'a> {
                 slot: take_u16(input)?,
                 bytes: take_bytes(input)?,
             },
-            PATCH_ROW => Change::PatchRow {
-                slot: take_u16(input)?,
-                offset: take_u16(input)?,
-                bytes: take_bytes(input)?,
-            },
+            PATCH_ROW => {
+                let (slot, offset) = (take_u16(input)?, take_u16(input)?);
+                Change::PatchRow {
+                    slot,
+                    offset,
+                    bytes: take_bytes(input)?,
+                }
+            }
             HEAP_PUT => Change::HeapPut {
                 slot: take_u16(input)?,
                 bytes: take_bytes(input)?,
@@ -168,6 +179,20 @@ impl<'a> Change<'a> {
             HEAP_FREE => Change::HeapFree {
                 slot: take_u16(input)?,
             },
+            IMAGE => {
+                let (head, tail) = (take_bytes(input)?, take_bytes(input)?);
+                if head.len() + tail.len() > PAGE_SIZE {
+                    return Err(ChangeError::BadField { tag });
+                }
+                Change::Image { head, tail }
+            }
+            _ => return Err(ChangeError::UnknownTag { tag }),
+        })
+    }
+
+    /// Changes of header fields, bytes and maps.
+    fn decode_setting(tag: u8, input: &mut &'a [u8]) -> Result<Change<'a>, ChangeError> {
+        Ok(match tag {
             SET_LINKS => {
                 let [present] = take(input)?;
                 if present & !(HAS_PREV | HAS_NEXT) != 0 {
@@ -204,24 +229,20 @@ impl<'a> Change<'a> {
                 index: take_u16(input)?,
                 value: take_bool(tag, input)?,
             },
-            SET_BITS => Change::SetBits {
-                first: take_u16(input)?,
-                count: take_u16(input)?,
-                value: take_bool(tag, input)?,
-            },
+            SET_BITS => {
+                let (first, count) = (take_u16(input)?, take_u16(input)?);
+                Change::SetBits {
+                    first,
+                    count,
+                    value: take_bool(tag, input)?,
+                }
+            }
             SET_PFS => {
                 let index = take_u16(input)?;
                 Change::SetPfs {
                     index,
                     value: PfsByte(u8::from_le_bytes(take(input)?)),
                 }
-            }
-            IMAGE => {
-                let (head, tail) = (take_bytes(input)?, take_bytes(input)?);
-                if head.len() + tail.len() > PAGE_SIZE {
-                    return Err(ChangeError::BadField { tag });
-                }
-                Change::Image { head, tail }
             }
             _ => return Err(ChangeError::UnknownTag { tag }),
         })
@@ -232,9 +253,13 @@ fn put_u16(value: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// A byte string with its length. Strings of changes are parts of one page (a row list, at most the rows of one page
-/// with a length each): a longer one is cut here and then refused by whoever reads it.
+/// A byte string with its length. Strings of changes are parts of one page, or the rows of one page with
+/// a length each: a longer one is a bug of the caller's, cut here and refused by whoever reads it.
 fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    debug_assert!(
+        bytes.len() <= usize::from(u16::MAX),
+        "no page has so many bytes"
+    );
     let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     put_u16(len, out);
     out.extend_from_slice(bytes.get(..usize::from(len)).unwrap_or(bytes));

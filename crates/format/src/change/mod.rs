@@ -6,11 +6,12 @@
 //! [`ChangeWriter`] appends to a log record and a [`ChangeReader`] gives back.
 //!
 //! Rules:
-//! - `apply` is atomic: on an error the page's live content is as before. It never panics, whatever the bytes.
-//! - `apply` never changes `m_lsn`. The caller stamps the page after the last change of its group; redo compares
-//!   `m_lsn` **once a group and page**, before the group's first change of that page.
-//! - The outcome is a function of the page's live content and of the change. Stale bytes between records may differ
-//!   between do and redo; nothing reads them.
+//! - `apply` is atomic: on an error the page's live content is as before. It never panics, whatever
+//!   the bytes.
+//! - `apply` never changes `m_lsn`. The caller stamps the page after the last change of its group;
+//!   redo compares `m_lsn` **once a group and page**, before the group's first change of that page.
+//! - The outcome is a function of the page's live content and of the change. Stale bytes between
+//!   records may differ between do and redo; nothing reads them.
 //! - Changes with [`Change::rebuilds`] need nothing of what the page held before: redo need not read it.
 //!
 //! Encoding of a group's entry, little-endian:

@@ -2,7 +2,8 @@
 
 use crate::bytes::u16_at;
 
-/// Records to append, each preceded by its length: what [`Change::LoadRows`](crate::Change::LoadRows) carries.
+/// Records to append, each preceded by its length: what [`Change::LoadRows`](crate::Change::LoadRows)
+/// carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowList<'a> {
     bytes: &'a [u8],

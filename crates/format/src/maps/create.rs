@@ -50,7 +50,8 @@ pub struct MapInit {
 }
 
 impl MapInit {
-    /// The fresh map page that a file of `file_pages` pages has at `page`; `None` where no map has its fixed place.
+    /// The fresh map page that a file of `file_pages` pages has at `page`; `None` where no map has its
+    /// fixed place.
     pub fn fixed(page: PageId, file_pages: u32) -> Option<MapInit> {
         let kind = match super::fixed_page_type(page.page)? {
             PageType::Pfs => MapKind::Pfs { file_pages },

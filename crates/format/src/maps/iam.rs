@@ -62,8 +62,8 @@ impl<'a> Iam<'a> {
         self.map
     }
 
-    /// The change that fills or empties a single-page slot: `value` is a page id's six bytes. `None` when the page
-    /// is no sound IAM page or has no such slot.
+    /// The change that fills or empties a single-page slot: `value` is a page id's six bytes. `None`
+    /// when the page is no sound IAM page or has no such slot.
     pub fn set_single_page<'v>(
         bytes: &PageBuf,
         index: u8,

@@ -193,7 +193,8 @@ impl<'a> Pfs<'a> {
     }
 }
 
-/// Sets a status byte; `false`, with nothing changed, when the page has no sound PFS record or `index` lies beyond it.
+/// Sets a status byte; `false`, with nothing changed, when the page has no sound PFS record or `index`
+/// lies beyond it.
 pub(crate) fn set_pfs(page: &mut PageBuf, index: u16, value: PfsByte) -> bool {
     let Some(start) = bytes_start(Page::new(page)) else {
         return false;

@@ -6,7 +6,8 @@
 //! - each slot is 0 (empty: heaps only) or names the first byte of a record that lies between the header
 //!   and `m_freeData`; records do not overlap;
 //! - `m_freeData` does not reach into the slot array;
-//! - a record is self-delimiting: [`record_len`](crate::record_len) of the bytes at its start gives its length.
+//! - a record is self-delimiting: [`record_len`](crate::record_len) of the bytes at its start gives
+//!   its length.
 //!
 //! Edits are atomic: an error leaves the page's live content as it was. They behave as a function of live
 //! content only (never of the stale bytes between records), so that redo on an image of the page
@@ -46,7 +47,8 @@ pub struct PageMut<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Views `bytes` as a page. Any bytes will do: accessors of damaged pages give `None` or nonsense, never panic.
+    /// Views `bytes` as a page. Any bytes will do: accessors of damaged pages give `None` or nonsense,
+    /// never panic.
     #[inline]
     pub const fn new(bytes: &'a PageBuf) -> Page<'a> {
         Page { bytes }

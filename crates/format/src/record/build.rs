@@ -51,8 +51,8 @@ impl<'a> RecordBuilder<'a> {
         }
     }
 
-    /// Appends the record to `out`; gives its length, or `None` (with `out` unchanged) where offsets of 15 bits
-    /// do not reach its end.
+    /// Appends the record to `out`; gives its length, or `None` (with `out` unchanged) where offsets
+    /// of 15 bits do not reach its end.
     pub fn build(&self, out: &mut Vec<u8>) -> Option<usize> {
         let start = out.len();
         put_header(self.kind, self.fixed.len(), out);
@@ -91,8 +91,8 @@ impl<'a, V> Tail<'_, V>
 where
     V: ExactSizeIterator<Item = VarColumn<'a>> + DoubleEndedIterator + Clone,
 {
-    /// Completes the record whose header and fixed columns `out` has from `start` on. Gives the record's length, or
-    /// `None` with the record removed where it is too long.
+    /// Completes the record whose header and fixed columns `out` has from `start` on. Gives the
+    /// record's length, or `None` with the record removed where it is too long.
     pub(crate) fn put(self, start: usize, out: &mut Vec<u8>) -> Option<usize> {
         let kept = self
             .vars

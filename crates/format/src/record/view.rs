@@ -151,7 +151,8 @@ impl<'a> Record<'a> {
             .unwrap_or_default()
     }
 
-    /// `len` bytes of the fixed columns at `offset` from the record's start; `None` where the record has not so many.
+    /// `len` bytes of the fixed columns at `offset` from the record's start; `None` where the record
+    /// has not so many.
     #[inline]
     pub fn fixed_at(self, offset: u16, len: u16) -> Option<&'a [u8]> {
         let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(len));

@@ -42,8 +42,9 @@ impl RowLayout {
         }
     }
 
-    /// The bytes of a fixed column that takes no NULL, straight from the record's first byte on: for searches, with
-    /// [`Page::record_start`](crate::Page::record_start). `None` where the column is not of that kind.
+    /// The bytes of a fixed column that takes no NULL, straight from the record's first byte on: for
+    /// searches, with [`Page::record_start`](crate::Page::record_start). `None` where the column is
+    /// not of that kind.
     #[inline]
     pub fn fixed_value<'a>(&self, start: &'a [u8], index: usize) -> Option<&'a [u8]> {
         let column = self.columns().get(index)?;

@@ -227,8 +227,8 @@ impl RowLayout {
         self.vars.len()
     }
 
-    /// Length of the longest row, `(max)` columns counted as 24-byte pointers; what must not exceed 8,060 unless
-    /// columns may move off the row.
+    /// Length of the longest row, `(max)` columns counted as 24-byte pointers; what must not exceed
+    /// 8,060 unless columns may move off the row.
     pub fn max_row_size(&self) -> usize {
         let nulls = match self.null_columns {
             0 => 0,

@@ -6,12 +6,12 @@
 //! ([`RowLayout::from_columns`]).
 //!
 //! The rules for new layouts, in column order:
-//! 1. fixed columns first, from byte 4 (data) or 1 (index); a `bit` column takes a byte where the first one of eight
-//!    falls, the next seven share it;
+//! 1. fixed columns first, from byte 4 (data) or 1 (index); a `bit` column takes a byte where the
+//!    first one of eight falls, the next seven share it;
 //! 2. non-leaf rows end their fixed part with the child's page id;
 //! 3. variable columns are numbered; of a row, empty ones at the end are not stored;
-//! 4. data rows have a null bit for every column; index rows have one for every column if any is nullable, else
-//!    no null bitmap at all;
+//! 4. data rows have a null bit for every column; index rows have one for every column if any is
+//!    nullable, else no null bitmap at all;
 //! 5. a heap row is at least nine bytes long, so that a forwarding stub can take its place on a full page: a
 //!    heap's fixed part is at least two bytes.
 //!

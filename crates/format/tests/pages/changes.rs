@@ -1,7 +1,7 @@
 //! Random sequences of changes against a model: rows as a plain list.
 //!
-//! After each change: the page holds the model's rows, every page invariant holds, `m_lsn` is untouched, and the
-//! change read back from its bytes does the same to a copy of the page.
+//! After each change: the page holds the model's rows, every page invariant holds, `m_lsn` is
+//! untouched, and the change read back from its bytes does the same to a copy of the page.
 
 use crate::support::{OnFailure, Rng, record, seeds};
 use furrow_format::{

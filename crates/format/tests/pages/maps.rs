@@ -152,6 +152,11 @@ fn bits_beyond_the_map_and_maps_of_other_pages_are_refused() {
         assert!(apply(&change, &mut page).is_err(), "{change:?}");
         assert!(page == before, "{change:?}");
     }
+}
+
+#[test]
+fn bytes_beside_the_lsn_are_patched_and_rows_are_not() {
+    let mut page = map(MapKind::Gam);
     apply(
         &Change::PatchBytes {
             offset: 50,

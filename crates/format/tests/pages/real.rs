@@ -9,7 +9,8 @@ use furrow_format::{
 use furrow_io::{Access, Open, SystemVolume, Volume};
 use std::path::PathBuf;
 
-/// What is known of a file: name, version, version at birth, free extents, pages by protection (checksum, torn, none).
+/// What is known of a file: name, version, version at birth, free extents, pages by protection
+/// (checksum, torn, none).
 struct Known {
     file: &'static str,
     database: &'static str,
