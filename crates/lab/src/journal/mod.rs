@@ -7,8 +7,9 @@
 //! # Invariants
 //! 1. A line is durable before the act that it announces begins (`created` before the thing is made) or
 //!    before the next one begins (all others).
-//! 2. Lines are numbered without gaps. The last one may be torn: it is then as if it had not been
-//!    written. A damaged line before it is an error, never skipped.
+//! 2. Lines are numbered without gaps. The last one may be torn, in several pieces even where its
+//!    sectors were written out of order: it is then as if it had not been written. A damaged line
+//!    before a whole one is an error, never skipped.
 //! 3. The first event is the plan with its hash.
 //! 4. While it is written, the file is padded to whole 4 KiB blocks with empty lines, so that every
 //!    write is an aligned overwrite; readers skip empty lines. Closing cuts the padding off.
@@ -33,7 +34,7 @@ pub use event::{Event, Kind, Line, Outcome, State, Thing};
 pub use history::{History, RETRIES, RunHistory};
 pub use log::Log;
 
-use furrow_io::{IoError, Volume};
+use furrow_io::{IoError, IoErrorKind, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
@@ -76,10 +77,24 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A new journal in `dir`; fails when one is there.
+    /// A new journal in `dir`; fails when one is there. One that was begun and never got its first
+    /// line, because the process died, is taken over.
     pub fn create(volume: &Arc<dyn Volume>, dir: &Path) -> Result<Journal, JournalError> {
-        let file = AppendFile::create(volume.as_ref(), &dir.join(FILE_NAME))?;
-        Ok(Journal { file, next: 1 })
+        let path = dir.join(FILE_NAME);
+        match AppendFile::create(volume.as_ref(), &path) {
+            Ok(file) => Ok(Journal { file, next: 1 }),
+            Err(error) if error.kind == IoErrorKind::AlreadyExists => {
+                let (mut file, bytes) = AppendFile::open(volume.as_ref(), &path)?;
+                let (lines, _) = parse(&path, &bytes)?;
+                let begun = lines.is_empty() && is_beginning(&bytes);
+                if !begun {
+                    return Err(error.into());
+                }
+                file.keep(&[])?;
+                Ok(Journal { file, next: 1 })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Opens the journal in `dir` behind its last whole line, and gives all events so far.
@@ -106,8 +121,12 @@ impl Journal {
             .map_err(|error| JournalError::Unwritable(error.to_string()))?;
         // A number that is not finite is written as null, and null does not read back: find out now,
         // not when the experiment is resumed.
-        serde_json::from_str::<Line>(&text)
+        let back: Line = serde_json::from_str(&text)
             .map_err(|error| JournalError::Unwritable(error.to_string()))?;
+        if back != line {
+            let reason = "a number is not finite".to_string();
+            return Err(JournalError::Unwritable(reason));
+        }
         text.push('\n');
         self.file.append(text.as_bytes())?;
         self.next += 1;
@@ -118,6 +137,18 @@ impl Journal {
     pub fn trim(&mut self) -> Result<(), JournalError> {
         Ok(self.file.trim()?)
     }
+}
+
+/// Whether this can be the torn first line of a journal, and nothing else.
+fn is_beginning(bytes: &[u8]) -> bool {
+    const FIRST: &[u8] = b"{\"seq\":1,";
+    let text: Vec<u8> = bytes
+        .iter()
+        .copied()
+        .filter(|byte| !matches!(byte, 0 | b'\n'))
+        .take(FIRST.len())
+        .collect();
+    FIRST.starts_with(&text)
 }
 
 /// Reads a journal without opening it for writing.
@@ -148,22 +179,27 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<(Vec<Line>, usize), JournalError> 
         if is_blank(text) {
             continue;
         }
-        if let Some(reason) = torn.take() {
-            return Err(damaged(lines.len() + 1, reason));
-        }
         match serde_json::from_slice::<Line>(text) {
-            Ok(_) if !whole => torn = Some("it has no end".to_string()),
-            Ok(line) if line.seq != lines.len() as u64 + 1 => {
-                return Err(damaged(
-                    lines.len() + 1,
-                    format!("it carries number {}", line.seq),
-                ));
+            Ok(_) if !whole => {
+                torn.get_or_insert("it has no end".to_string());
             }
+            // An append is one line: behind a torn one there can be shreds, but no whole line.
             Ok(line) => {
+                let expected = lines.len() as u64 + 1;
+                let reason = match torn.take() {
+                    None if line.seq == expected => None,
+                    None => Some(format!("it carries number {}", line.seq)),
+                    torn => torn,
+                };
+                if let Some(reason) = reason {
+                    return Err(damaged(lines.len() + 1, reason));
+                }
                 lines.push(line);
                 end = place;
             }
-            Err(error) => torn = Some(error.to_string()),
+            Err(error) => {
+                torn.get_or_insert(error.to_string());
+            }
         }
     }
     Ok((lines, end))

@@ -9,7 +9,7 @@
 //! with `l^2 = n / (n + n0)`, `r^2 = 1 - l^2` and f the density of a chi over its root degrees of
 //! freedom. Both integrals are Gauss-Legendre sums.
 
-use super::special::{chi2_quantile, gauss_legendre, invert, normal_cdf, normal_density};
+use super::special::{chi2_quantile, gauss_legendre, normal_cdf, normal_density};
 use libm::lgamma;
 use std::sync::OnceLock;
 
@@ -45,11 +45,37 @@ impl Dunnett {
 /// The critical value `c`: with chance 1 - `alpha` no |t| of the family passes it.
 pub fn dunnett_critical(family: Dunnett, alpha: f64) -> f64 {
     let nodes = chi_nodes(family.nu);
-    let mut high = 8.0;
-    while inside_at(&family, &nodes, high) < 1.0 - alpha && high < 4096.0 {
+    let over = |c: f64| inside_at(&family, &nodes, c) - (1.0 - alpha);
+    let (mut low, mut high) = (0.0, 4.0);
+    let (mut at_low, mut at_high) = (alpha - 1.0, over(4.0));
+    while at_high < 0.0 && high < 4096.0 {
+        (low, at_low) = (high, at_high);
         high *= 2.0;
+        at_high = over(high);
     }
-    invert(|c| inside_at(&family, &nodes, c), 1.0 - alpha, 0.0, high)
+    // A bracketed secant: a side that is kept twice counts half, so that both sides close in.
+    let mut kept = 0;
+    for _ in 0..60 {
+        let middle = (low * at_high - high * at_low) / (at_high - at_low);
+        let at_middle = over(middle);
+        if at_middle.abs() < 1e-9 || high - low < 1e-8 {
+            return middle;
+        }
+        if at_middle < 0.0 {
+            (low, at_low) = (middle, at_middle);
+            if kept == -1 {
+                at_high *= 0.5;
+            }
+            kept = -1;
+        } else {
+            (high, at_high) = (middle, at_middle);
+            if kept == 1 {
+                at_low *= 0.5;
+            }
+            kept = 1;
+        }
+    }
+    0.5 * (low + high)
 }
 
 /// The p-value of one |t|, adjusted for the whole family.
@@ -88,7 +114,7 @@ fn inside_at(family: &Dunnett, nodes: &[(f64, f64)], c: f64) -> f64 {
     let power = i32::try_from(family.comparisons).unwrap_or(i32::MAX);
     let mut total = 0.0;
     for &(u, chi_weight) in nodes {
-        if chi_weight < 1e-18 {
+        if chi_weight < 1e-13 {
             continue;
         }
         let inner: f64 = baseline

@@ -1,0 +1,258 @@
+//! Runs that fail, an operator who stops, disks that are too small.
+
+use crate::synthetic::{Synthetic, Trouble, assert_clean, furnish, run_all, setup};
+use furrow_io::{MemoryVolume, Volume};
+use furrow_lab::environment::Environment;
+use furrow_lab::guard::GuardError;
+use furrow_lab::journal::State;
+use furrow_lab::results::{Badge, RunStatus};
+use furrow_lab::runner::{Phase, Runner, RunnerError, Stop};
+use std::path::Path;
+use std::sync::Arc;
+
+fn fails(run: u32, state: State, times: u32) -> Trouble {
+    Trouble::Fails { run, state, times }
+}
+
+#[test]
+fn a_run_that_fails_once_is_tried_again_in_every_state() {
+    for state in State::ON_THE_WAY {
+        let mut experiment = Synthetic::published(0.004, 3);
+        experiment.trouble.push(fails(7, state, 1));
+        let plan = experiment.plan();
+        let (stop, results) = run_all(&mut experiment, plan).unwrap();
+        assert_eq!(stop, Stop::Finished);
+        let run = results.runs.iter().find(|run| run.id == 7).unwrap();
+        let kinds: Vec<&str> = results.deviations.iter().map(|d| d.kind.as_str()).collect();
+        if state == State::Teardown {
+            // The figures were taken before, and the runner removed what was left.
+            assert_eq!(
+                (&run.status, kinds.as_slice()),
+                (&RunStatus::Done, &["error"][..])
+            );
+        } else {
+            let why = format!("the model fails in {}", state.word());
+            assert_eq!(run.status, RunStatus::Retried(why));
+            assert_eq!(kinds, ["failed", "retried"]);
+        }
+        assert_eq!(results.plan.blocks_done, 6);
+    }
+}
+
+#[test]
+fn a_run_that_fails_twice_is_marked_and_passed_over() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.trouble.push(fails(7, State::Measure, 2));
+    let plan = experiment.plan();
+    let (stop, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!((stop, results.plan.blocks_done), (Stop::Finished, 5));
+    let run = results.runs.iter().find(|run| run.id == 7).unwrap();
+    assert!(matches!(run.status, RunStatus::Failed(_)) && run.response.is_none());
+    assert_eq!(results.level(&run.level).unwrap().failed, 1);
+    assert_eq!(results.answer.badge, Badge::Conclusive);
+    assert!(
+        results
+            .limits
+            .iter()
+            .any(|limit| limit.contains("1 runs gave no figures"))
+    );
+}
+
+#[test]
+fn three_failures_in_a_row_stop_the_experiment() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment
+        .trouble
+        .extend((20..=22).map(|run| fails(run, State::Setup, 2)));
+    let plan = experiment.plan();
+    let (stop, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!((stop, results.runs.len()), (Stop::Failures, 22));
+    assert_eq!(results.answer.badge, Badge::Aborted);
+    assert_eq!(
+        results.plan.stopped_because,
+        "too many runs failed in a row"
+    );
+}
+
+#[test]
+fn a_level_that_fails_throughout_leaves_the_others_comparable() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    let plan = experiment.plan();
+    let sixteen: Vec<u32> = plan
+        .runs()
+        .iter()
+        .filter(|r| r.cell.count("files") == Some(16))
+        .map(|r| r.id)
+        .collect();
+    experiment
+        .trouble
+        .extend(sixteen.iter().map(|&run| fails(run, State::Setup, 2)));
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(
+        results.answer.recommended.as_deref(),
+        Some("4"),
+        "{:#?}",
+        results.answer
+    );
+    let level = results.level("16").unwrap();
+    assert_eq!((level.n, level.failed, level.verdict), (0, 6, None));
+}
+
+#[test]
+fn figures_that_are_not_finite_fail_the_run_and_nothing_else() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.trouble.push(Trouble::NotFinite { run: 4 });
+    let plan = experiment.plan();
+    let (stop, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(stop, Stop::Finished);
+    let run = results.runs.iter().find(|run| run.id == 4).unwrap();
+    assert!(
+        run.status.reason().unwrap().contains("cannot be written"),
+        "{:?}",
+        run.status
+    );
+}
+
+#[test]
+fn what_somebody_puts_into_our_directory_stays() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.trouble.push(Trouble::Intruder { run: 2 });
+    let plan = experiment.plan();
+    let mut runner = Runner::create(setup(volume.clone(), &experiment), plan, &experiment).unwrap();
+    assert_eq!(
+        runner.run(&mut experiment, &mut |_| {}).unwrap(),
+        Stop::Finished
+    );
+    let left = volume.list(Path::new("/data")).unwrap();
+    assert_eq!(left.len(), 2, "{left:?}");
+    let dir = left.iter().find(|path| path.extension().is_none()).unwrap();
+    assert_eq!(volume.list(dir).unwrap(), [dir.join("holiday.jpg")]);
+    let results = runner.results(&experiment, Environment::default());
+    assert!(
+        results
+            .deviations
+            .iter()
+            .any(|d| d.text.contains("is not empty"))
+    );
+}
+
+#[test]
+fn ctrl_c_ends_the_run_and_resume_does_it_again() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.trouble.push(Trouble::CtrlC { run: 9 });
+    let plan = experiment.plan();
+    let mut runner = Runner::create(
+        setup(volume.clone(), &experiment),
+        plan.clone(),
+        &experiment,
+    )
+    .unwrap();
+    assert_eq!(
+        runner.run(&mut experiment, &mut |_| {}).unwrap(),
+        Stop::Cancelled
+    );
+    assert_clean(volume.as_ref(), &experiment.server);
+    let results = runner.results(&experiment, Environment::default());
+    assert_eq!(results.answer.badge, Badge::Aborted);
+    assert!(matches!(results.runs[8].status, RunStatus::Interrupted(_)));
+    drop(runner);
+
+    experiment.trouble.clear();
+    experiment.clock.advance(7_200.0);
+    let mut runner = Runner::resume(setup(volume.clone(), &experiment), &mut experiment).unwrap();
+    assert_eq!(
+        runner.run(&mut experiment, &mut |_| {}).unwrap(),
+        Stop::Finished
+    );
+    let results = runner.results(&experiment, Environment::default());
+    assert_eq!((results.runs.len(), results.plan.blocks_done), (36, 6));
+    assert!(
+        results
+            .deviations
+            .iter()
+            .any(|d| d.text.contains("after a gap of 7200 s"))
+    );
+    assert!(results.runs[8].started_s > 7_200.0);
+    let mut whole = Synthetic::published(0.004, 3);
+    let (_, want) = run_all(&mut whole, plan).unwrap();
+    let responses = |r: &furrow_lab::results::Results| -> Vec<Option<f64>> {
+        r.runs.iter().map(|run| run.response).collect()
+    };
+    assert_eq!(responses(&results), responses(&want));
+    assert_eq!(results.answer.sentence, want.answer.sentence);
+}
+
+#[test]
+fn after_the_deadline_no_run_is_begun() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    let mut plan = experiment.plan();
+    // The clock stands at midnight; a run takes about 100 s.
+    plan.until = Some("00:30".to_string());
+    let (stop, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(stop, Stop::Deadline);
+    assert!(
+        (17..=19).contains(&results.runs.len()),
+        "{}",
+        results.runs.len()
+    );
+    assert!(results.runs.iter().all(|run| run.started_s < 1_800.0));
+    assert_eq!(results.plan.stopped_because, "the deadline was reached");
+}
+
+#[test]
+fn a_directory_in_use_and_a_full_disk_are_refused_before_anything_is_made() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_capacity(64 << 20));
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.forecast_bytes = 60 << 20;
+    let setup = setup(volume.clone(), &experiment);
+    let refused = Runner::create(setup.clone(), experiment.plan(), &experiment);
+    let Err(RunnerError::Guard(GuardError::Space { missing })) = refused else {
+        panic!("60 MiB and a fifth were promised on 64");
+    };
+    assert!(missing[0].missing_bytes() > 8 << 20 && !volume.exists(Path::new("/out")).unwrap());
+    experiment.forecast_bytes = 1 << 20;
+    let first = Runner::create(setup.clone(), experiment.plan(), &experiment).unwrap();
+    let second = Runner::resume(setup.clone(), &mut experiment);
+    assert!(
+        matches!(second, Err(RunnerError::Guard(GuardError::InUse { .. }))),
+        "{second:?}"
+    );
+    drop(first);
+    // A journal with runs in it is never begun anew.
+    assert!(Runner::create(setup, experiment.plan(), &experiment).is_err());
+}
+
+#[test]
+fn the_time_left_is_told_truthfully() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    let plan = experiment.plan();
+    let mut runner = Runner::create(setup(volume, &experiment), plan, &experiment).unwrap();
+    let mut told = Vec::new();
+    runner
+        .run(&mut experiment, &mut |progress| {
+            if matches!(progress.phase, Phase::End { .. }) {
+                told.push((
+                    progress.elapsed_s,
+                    progress.left_s,
+                    progress.worst_left_s,
+                    progress.run,
+                ));
+            }
+        })
+        .unwrap();
+    let total = told.last().unwrap().0;
+    assert_eq!(told.len(), 36);
+    // The forecast of 50 s was wrong by half; after the first block it is right within 2%.
+    for (elapsed, left, worst, run) in &told[6..] {
+        let error = (elapsed + left - total).abs() / total;
+        assert!(error < 0.02 && worst >= left, "run {run}: {error}");
+    }
+    assert_eq!(told[35].1, 0.0);
+}

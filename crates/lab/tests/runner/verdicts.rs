@@ -1,0 +1,158 @@
+//! What is said about runs whose truth is known.
+
+use crate::synthetic::{Synthetic, run_all};
+use furrow_lab::results::{Badge, Confidence, Control, Verdict};
+use furrow_lab::runner::Stop;
+
+#[test]
+fn a_quiet_machine_gets_a_conclusive_answer() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    let plan = experiment.plan();
+    let (stop, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(stop, Stop::Finished);
+    assert_eq!((results.runs.len(), results.plan.blocks_done), (36, 6));
+    assert_eq!(
+        results.answer.badge,
+        Badge::Conclusive,
+        "{:#?}",
+        results.answer
+    );
+    let sentence = &results.answer.sentence;
+    assert!(sentence.starts_with("4 files: 5."), "{sentence}");
+    assert!(sentence.contains("% faster than 1 (4."), "{sentence}");
+    assert!(
+        sentence.ends_with("; 8 is not better by more than 2%"),
+        "{sentence}"
+    );
+    assert_eq!(results.answer.recommended.as_deref(), Some("4"));
+    assert_eq!(results.answer.apply, "--files 4");
+    let knee = results.knee.as_ref().unwrap();
+    assert_eq!(knee.level.as_deref(), Some("4"));
+    assert!(
+        knee.shares[2].probability > 0.9 && knee.unimodal_fit.len() == 5,
+        "{knee:?}"
+    );
+    let four = results.level("4").unwrap();
+    assert_eq!(four.verdict, Some(Verdict::Better));
+    assert!(four.robust.unwrap().agrees && four.interval.unwrap().contains(0.945));
+    let base = results.baseline().unwrap();
+    assert_eq!((base.n, base.verdict, four.n), (12, None, 6));
+    assert_eq!(
+        results
+            .runs
+            .iter()
+            .filter(|run| run.control == Control::APrime)
+            .count(),
+        6
+    );
+    let noise = &results.noise;
+    assert!(noise.aa.as_ref().unwrap().passed);
+    let cv = noise.cv.unwrap();
+    assert!(cv.interval.contains(0.004), "{cv:?}");
+    assert!(noise.mde_after.unwrap().effect < noise.mde_before.unwrap().effect);
+    assert!(noise.drift.unwrap().per_hour > 0.0 && noise.residuals.len() == 36);
+    // Log waits are 70% of the time at every level: they cannot be what made the difference.
+    assert_eq!(results.attribution.confidence, Confidence::Unknown);
+    assert!(
+        results
+            .attribution
+            .evidence_against
+            .iter()
+            .any(|e| e.contains("barely changed"))
+    );
+}
+
+#[test]
+fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
+    let mut experiment = Synthetic::published(0.03, 8);
+    experiment.truth = vec![100.0, 99.0, 98.0, 98.0, 98.5];
+    let plan = experiment.plan();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(
+        results.answer.badge,
+        Badge::CannotTell,
+        "{:#?}",
+        results.answer
+    );
+    let sentence = &results.answer.sentence;
+    assert!(sentence.starts_with("cannot tell: "), "{sentence}");
+    assert!(
+        sentence.contains(" more blocks (") && sentence.contains(") would see "),
+        "{sentence}"
+    );
+    assert!(results.answer.recommended.is_none());
+    let next = results.answer.next_step.as_ref().unwrap();
+    assert!(
+        next.starts_with("furrow lab run synthetic --blocks "),
+        "{next}"
+    );
+}
+
+#[test]
+fn a_flat_curve_says_that_one_is_enough() {
+    let mut experiment = Synthetic::published(0.004, 5);
+    experiment.truth = vec![100.0; 5];
+    let plan = experiment.plan();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(
+        results.answer.sentence,
+        "1 file is enough: no other level is better by more than 2%"
+    );
+    assert_eq!(results.attribution.resource, "Tran Log IO");
+    assert!(
+        results.levels[1..]
+            .iter()
+            .all(|l| matches!(l.verdict, Some(Verdict::Same | Verdict::Tiny)))
+    );
+}
+
+#[test]
+fn throughput_is_judged_with_more_as_better() {
+    let mut experiment = Synthetic::published(0.004, 6);
+    // The model's seconds stand for rows a second here.
+    experiment.truth = vec![100.0, 104.0, 110.0, 110.5, 103.0];
+    let mut plan = experiment.plan();
+    plan.response.better = furrow_lab::results::Better::Higher;
+    plan.response.unit = "rows/s".to_string();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(results.answer.recommended.as_deref(), Some("4"));
+    let sentence = &results.answer.sentence;
+    assert!(
+        sentence.starts_with("4 files: ") && sentence.contains("% faster than 1"),
+        "{sentence}"
+    );
+    assert_eq!(results.level("4").unwrap().verdict, Some(Verdict::Better));
+    let fit = &results.knee.as_ref().unwrap().unimodal_fit;
+    assert!(fit[2] > fit[0] && fit[3] > fit[4], "{fit:?}");
+}
+
+#[test]
+fn three_blocks_are_a_screening() {
+    let mut experiment = Synthetic::published(0.004, 4);
+    let mut plan = experiment.plan();
+    plan.blocks = 3;
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(results.answer.badge, Badge::Screening);
+    assert!(
+        results
+            .answer
+            .sentence
+            .starts_with("screening (3 blocks), no verdict: ")
+    );
+    assert!(
+        results
+            .levels
+            .iter()
+            .all(|l| l.robust.is_none_or(|r| r.interval.is_none()))
+    );
+}
+
+#[test]
+fn the_same_journal_gives_the_same_report() {
+    let report = || {
+        let mut experiment = Synthetic::published(0.01, 9);
+        let plan = experiment.plan();
+        run_all(&mut experiment, plan).unwrap().1.to_json().unwrap()
+    };
+    assert_eq!(report(), report());
+}

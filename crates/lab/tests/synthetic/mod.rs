@@ -1,0 +1,287 @@
+//! An experiment without an engine: a model of responses, a fake server, and files that are really made.
+
+use furrow_io::{MemoryVolume, Volume};
+use furrow_lab::design::{Cell, Factor};
+use furrow_lab::environment::Environment;
+use furrow_lab::experiment::{Experiment, RunContext, StepError};
+use furrow_lab::guard::Removal;
+use furrow_lab::journal::{Kind, ManualClock, State, write_file};
+use furrow_lab::plan::{Forecast, Plan};
+use furrow_lab::results::{self, Latency, Results, Run, WaitTotal};
+use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop};
+use furrow_lab::stats::Stream;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What goes wrong, and where.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Trouble {
+    /// The run fails in this state, at its first `times` attempts.
+    Fails { run: u32, state: State, times: u32 },
+    /// Ctrl-C while the run measures.
+    CtrlC { run: u32 },
+    /// The figures hold a number that is not finite.
+    NotFinite { run: u32 },
+    /// Somebody puts a file into the run's directory.
+    Intruder { run: u32 },
+}
+
+/// A server that keeps databases by name.
+pub(crate) type Server = Arc<Mutex<BTreeSet<String>>>;
+
+/// The model: true seconds by level, noise, drift.
+#[derive(Debug)]
+pub(crate) struct Synthetic {
+    pub(crate) files: Vec<u64>,
+    pub(crate) truth: Vec<f64>,
+    pub(crate) cv: f64,
+    pub(crate) drift: f64,
+    pub(crate) seed: u64,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) server: Server,
+    pub(crate) trouble: Vec<Trouble>,
+    pub(crate) forecast_bytes: u64,
+    /// Attempts seen by (run, state).
+    pub(crate) seen: Vec<(u32, u32, State)>,
+}
+
+impl Synthetic {
+    /// The published shape: falls to 8, rises at 16.
+    pub(crate) fn published(cv: f64, seed: u64) -> Synthetic {
+        Synthetic {
+            files: vec![1, 2, 4, 8, 16],
+            truth: vec![100.0, 97.0, 94.5, 94.0, 95.0],
+            cv,
+            drift: 0.02,
+            seed,
+            clock: Arc::new(ManualClock::at(1_767_225_600_000_000)),
+            server: Arc::new(Mutex::new(BTreeSet::from(["production".to_string()]))),
+            trouble: Vec::new(),
+            forecast_bytes: 1 << 20,
+            seen: Vec::new(),
+        }
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        Plan::new(
+            "synthetic",
+            "How many files for this model?",
+            self.factors(),
+            11,
+        )
+    }
+
+    fn meet(&mut self, state: State, context: &RunContext<'_>) -> Result<(), StepError> {
+        let run = context.run().id;
+        let before = self
+            .seen
+            .iter()
+            .filter(|(r, _, s)| (*r, *s) == (run, state))
+            .count() as u32;
+        self.seen.push((run, before + 1, state));
+        let hit = self.trouble.iter().any(|trouble| {
+            matches!(trouble, Trouble::Fails { run: r, state: s, times }
+                if (*r, *s) == (run, state) && before < *times)
+        });
+        if hit {
+            Err(StepError::Failed(format!(
+                "the model fails in {}",
+                state.word()
+            )))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn has(&self, trouble: Trouble) -> bool {
+        self.trouble.contains(&trouble)
+    }
+
+    /// The response depends on seed and run alone, so that a resumed experiment gives the same figures.
+    fn seconds(&self, cell: &Cell, run: u32) -> f64 {
+        let noise = Stream::named(self.seed, &format!("run {run}")).normal();
+        let drift = 1.0 + self.drift * f64::from(run) / 36.0;
+        self.truth[cell.index] * drift * (self.cv * noise).exp()
+    }
+}
+
+fn directory(context: &RunContext<'_>) -> PathBuf {
+    PathBuf::from(format!("/data/lab_{}", context.tag()))
+}
+
+fn database(context: &RunContext<'_>) -> String {
+    format!("lab_{}", context.tag())
+}
+
+impl Experiment for Synthetic {
+    fn subject(&self) -> results::Experiment {
+        results::Experiment {
+            name: "synthetic".to_string(),
+            question: "How many files for this model?".to_string(),
+            factor: results::Factor {
+                singular: "file".to_string(),
+                plural: "files".to_string(),
+                option: "--files".to_string(),
+            },
+            ..results::Experiment::default()
+        }
+    }
+
+    fn factors(&self) -> Vec<Factor> {
+        vec![Factor::counts("files", &self.files)]
+    }
+
+    fn forecast(&self, _cell: &Cell) -> Forecast {
+        Forecast {
+            seconds: 50.0,
+            peak_bytes: vec![(PathBuf::from("/data"), self.forecast_bytes)],
+            ..Forecast::default()
+        }
+    }
+
+    fn setup(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        self.clock.advance(5.0);
+        let dir = directory(context);
+        context.claim_directory(&dir)?;
+        context.volume().create_dir(&dir)?;
+        for file in 0..cell.count("files").unwrap_or(1).min(2) {
+            let path = dir.join(format!("data{file}.ndf"));
+            context.claim_file(&path)?;
+            write_file(context.volume().as_ref(), &path, b"pages")?;
+        }
+        context.claim(Kind::Database, database(context))?;
+        self.server.lock().unwrap().insert(database(context));
+        self.meet(State::Setup, context)
+    }
+
+    fn measure(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
+        let run = context.run().id;
+        let seconds = self.seconds(cell, run);
+        self.clock.advance(seconds);
+        if self.has(Trouble::CtrlC { run }) {
+            context.cancel_flag().store(true, Ordering::Relaxed);
+        }
+        if context.is_cancelled() {
+            return Err(StepError::Cancelled);
+        }
+        if self.has(Trouble::Intruder { run }) {
+            let path = directory(context).join("holiday.jpg");
+            write_file(context.volume().as_ref(), &path, b"beach")?;
+        }
+        self.meet(State::Measure, context)?;
+        let log_us = (seconds * 16.0 * 1e6 * 0.7) as u64;
+        Ok(Run {
+            response: Some(seconds),
+            seconds: Some(seconds),
+            workers: 16,
+            rows_per_s: Some(262_144.0 / seconds),
+            cpu_s: self.has(Trouble::NotFinite { run }).then_some(f64::NAN),
+            latency: vec![Latency {
+                operation: "commit".into(),
+                p99_us: 900,
+                ..Latency::default()
+            }],
+            waits: vec![WaitTotal {
+                wait_type: "WRITELOG".to_string(),
+                category: "Tran Log IO".to_string(),
+                total_us: log_us,
+                ..WaitTotal::default()
+            }],
+            ..Run::default()
+        })
+    }
+
+    fn collect(
+        &mut self,
+        _cell: &Cell,
+        record: &mut Run,
+        context: &mut RunContext<'_>,
+    ) -> Result<(), StepError> {
+        record.notes.push("collected".to_string());
+        self.meet(State::Collect, context)
+    }
+
+    fn verify(
+        &mut self,
+        _cell: &Cell,
+        _record: &Run,
+        context: &mut RunContext<'_>,
+    ) -> Result<(), StepError> {
+        self.meet(State::Verify, context)
+    }
+
+    fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        self.clock.advance(1.0);
+        self.meet(State::Teardown, context)?;
+        let name = database(context);
+        if self.server.lock().unwrap().remove(&name) {
+            context.database_removed(&name)?;
+        }
+        // One file by hand; the rest is the runner's.
+        if let Some(path) = context
+            .owned_paths()
+            .first()
+            .cloned()
+            .filter(|p| p.extension().is_some())
+        {
+            assert_eq!(context.remove(Kind::File, &path)?, Removal::Gone);
+        }
+        Ok(())
+    }
+
+    fn remove_database(&mut self, name: &str) -> Result<(), StepError> {
+        assert!(name.starts_with("lab_"), "asked to remove {name}");
+        self.server.lock().unwrap().remove(name);
+        Ok(())
+    }
+
+    fn apply(&self, cell: &Cell) -> (String, String) {
+        (
+            format!("--files {}", cell.count("files").unwrap_or(0)),
+            "--files 1".to_string(),
+        )
+    }
+}
+
+/// A volume with somebody's files on it.
+pub(crate) fn furnish(volume: &dyn Volume) {
+    volume.create_dir(Path::new("/data")).unwrap();
+    write_file(volume, Path::new("/data/production.mdf"), b"precious").unwrap();
+}
+
+/// Nothing of ours is left, and nothing of others is gone.
+pub(crate) fn assert_clean(volume: &dyn Volume, server: &Server) {
+    let left = volume.list(Path::new("/data")).unwrap();
+    assert_eq!(left, [PathBuf::from("/data/production.mdf")]);
+    assert_eq!(
+        *server.lock().unwrap(),
+        BTreeSet::from(["production".to_string()])
+    );
+}
+
+pub(crate) fn setup(volume: Arc<dyn Volume>, experiment: &Synthetic) -> RunnerSetup {
+    RunnerSetup {
+        volume,
+        out_dir: PathBuf::from("/out"),
+        clock: experiment.clock.clone(),
+        cancel: Arc::new(AtomicBool::new(false)),
+        program: "test".to_string(),
+    }
+}
+
+/// Runs a plan on a fresh volume.
+pub(crate) fn run_all(
+    experiment: &mut Synthetic,
+    plan: Plan,
+) -> Result<(Stop, Results), RunnerError> {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let mut runner = Runner::create(setup(volume.clone(), experiment), plan, experiment)?;
+    let stop = runner.run(experiment, &mut |_| {})?;
+    assert_clean(volume.as_ref(), &experiment.server);
+    let results = runner.results(experiment, Environment::default());
+    assert_eq!(results.problems(), Vec::<String>::new());
+    Ok((stop, results))
+}
