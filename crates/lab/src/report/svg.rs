@@ -222,6 +222,17 @@ impl Svg {
     }
 }
 
+/// A name that has to fit into so many pixels; what is cut off ends in dots.
+pub(super) fn short(text: &str, pixels: f64) -> String {
+    let most = usize::try_from(super::words::round_u64(pixels / 7.5))
+        .unwrap_or(0)
+        .max(2);
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['\u{2026}']).collect()
+}
+
 fn tooltip(tip: &str) -> String {
     if tip.is_empty() {
         String::new()

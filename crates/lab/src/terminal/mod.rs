@@ -13,7 +13,7 @@
 mod progress;
 mod table;
 
-pub use progress::{Counts, Mode, Moved, Progress, RunEvent};
+pub use progress::{Live, Mode, ProgressView};
 
 use crate::report::derive::{Balance, TimeSpent};
 use crate::report::words::{

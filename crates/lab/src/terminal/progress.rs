@@ -1,16 +1,18 @@
 //! What is seen while an experiment runs.
 //!
 //! Three modes: one line that is written over (terminal), one line a run (logs), one JSON object an event
-//! (tools). No verdict and no mean of a level is shown before the end: who peeks, stops when it suits.
+//! (tools). No verdict, no mean of a level, not even a run's response is shown before the end: who peeks,
+//! stops when it suits.
 //!
-//! The caller has the clock: every event carries the seconds since the start, and the estimate of what is
-//! left.
+//! The runner tells where it stands ([`crate::runner::Progress`]); the experiment may add how far its load has
+//! come ([`Live`]). A sink that fails is left alone: a closed terminal must not stop a night's work.
 
 use super::plain;
 use crate::report::words::{duration, figure, level_name};
-use crate::results::{Experiment, Run};
+use crate::results::{Control, Experiment};
+use crate::runner::{Phase, Progress};
 use serde::Serialize;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +31,6 @@ impl Mode {
     /// [`Mode::Line`] where standard error is a terminal that can be steered, else [`Mode::Plain`].
     #[must_use]
     pub fn of_stderr() -> Mode {
-        use std::io::IsTerminal;
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if std::io::stderr().is_terminal() && !dumb {
             Mode::Line
@@ -39,125 +40,161 @@ impl Mode {
     }
 }
 
-/// Where an experiment stands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Counts {
-    /// Block under way, from 1.
-    pub block: u32,
-    /// Blocks in all.
-    pub blocks: u32,
-    /// Run under way, from 1.
-    pub run: u32,
-    /// Runs in all.
-    pub runs: u32,
-    /// Seconds since the start.
-    pub elapsed_s: f64,
-    /// Seconds left, by the medians of the cells that ran; `None` before anything is known.
-    pub left_s: Option<f64>,
-    /// Seconds left at worst.
-    pub left_worst_s: Option<f64>,
-}
-
-/// Something within a run.
+/// How far the load of the run under way has come.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Moved {
-    /// Key of the level.
-    pub level: String,
-    /// What is done: `setup`, `measure`, `teardown`.
-    pub step: String,
+pub struct Live {
     /// Part done, a fraction; `None` where it can't be known.
     pub share: Option<f64>,
-    /// Rows (or whatever the experiment counts) a second, of the last second.
+    /// Rows (or whatever the experiment counts) a second, of late.
     pub rate: Option<f64>,
     /// Unit of the rate: `rows/s`.
     pub rate_unit: String,
-    /// Bytes free on the tightest volume, in words, where it is watched.
-    pub free: Option<String>,
+    /// Bytes free on the tightest volume, where it is watched.
+    pub free_bytes: Option<u64>,
 }
 
-/// One thing to show.
+/// Writes progress to a sink.
 #[derive(Debug)]
-pub enum RunEvent<'a> {
-    /// The run under way moved on; in plain mode not shown.
-    Moved(&'a Moved),
-    /// A run ended, well or badly.
-    Ended(&'a Run),
-    /// A sentence worth a line: a retry, a resumed journal, a guard's warning.
-    Note(&'a str),
-    /// The experiment ended.
-    Finished,
-}
-
-/// Writes progress to a sink; a sink that fails is left alone, the experiment goes on.
-#[derive(Debug)]
-pub struct Progress<W: Write> {
+pub struct ProgressView<W: Write> {
     sink: W,
     mode: Mode,
     width: usize,
     experiment: Experiment,
+    last: Option<Progress>,
     /// Characters of the line on screen.
     on_screen: usize,
 }
 
 /// An event as a tool reads it.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
+#[serde(default)]
 struct JsonEvent<'a> {
     event: &'a str,
-    #[serde(flatten)]
-    counts: &'a Counts,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    place: Option<JsonPlace<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    moved: Option<&'a Moved>,
+    state: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    run_ended: Option<JsonRun<'a>>,
+    took_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<&'a str>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    live: Option<&'a Live>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
 }
 
-/// The part of a run that a tool needs at once; the rest is in the journal.
+/// Where the experiment stands.
 #[derive(Serialize)]
-struct JsonRun<'a> {
-    id: u32,
+struct JsonPlace<'a> {
+    block: u32,
+    blocks: u32,
+    run: u32,
+    runs: u32,
+    settled: u32,
+    attempt: u32,
     level: &'a str,
-    status: &'a str,
-    reason: Option<&'a str>,
-    response: Option<f64>,
-    seconds: Option<f64>,
-    rows_per_s: Option<f64>,
+    elapsed_s: f64,
+    left_s: f64,
+    worst_left_s: f64,
+    assumed: bool,
 }
 
-impl<W: Write> Progress<W> {
-    /// Progress of `experiment` to `sink`, lines no wider than `width`.
-    pub fn new(sink: W, mode: Mode, width: usize, experiment: Experiment) -> Progress<W> {
-        Progress {
+impl<'a> JsonPlace<'a> {
+    fn of(progress: &'a Progress) -> JsonPlace<'a> {
+        JsonPlace {
+            block: progress.block,
+            blocks: progress.blocks,
+            run: progress.run,
+            runs: progress.runs,
+            settled: progress.settled,
+            attempt: progress.attempt,
+            level: &progress.level,
+            elapsed_s: progress.elapsed_s,
+            left_s: progress.left_s,
+            worst_left_s: progress.worst_left_s,
+            assumed: progress.assumed,
+        }
+    }
+}
+
+impl<W: Write> ProgressView<W> {
+    /// A view on `experiment`, written to `sink` in lines no wider than `width`.
+    pub fn new(sink: W, mode: Mode, width: usize, experiment: Experiment) -> ProgressView<W> {
+        ProgressView {
             sink,
             mode,
             width: width.max(20),
             experiment,
+            last: None,
             on_screen: 0,
         }
     }
 
-    /// Shows one event.
-    pub fn show(&mut self, counts: &Counts, event: &RunEvent<'_>) {
-        match self.mode {
-            Mode::Quiet => {}
-            Mode::Json => self.show_json(counts, event),
-            Mode::Plain => self.show_plain(counts, event),
-            Mode::Line => self.show_line(counts, event),
+    /// The runner moved on: what its callback is for.
+    pub fn step(&mut self, progress: &Progress) {
+        match (self.mode, &progress.phase) {
+            (Mode::Quiet, _) => {}
+            (Mode::Json, _) => self.json_step(progress),
+            (_, Phase::End { took_s, failed }) => {
+                // On a terminal only what went wrong leaves a line behind.
+                if self.mode == Mode::Plain || failed.is_some() {
+                    let text = self.ended(progress, *took_s, failed.as_deref());
+                    self.line(&text);
+                }
+            }
+            (Mode::Line, _) => self.over(&self.moving(progress, &Live::default())),
+            (Mode::Plain, _) => {}
         }
-        // A closed terminal or a full log must not stop a night's work.
+        self.last = Some(progress.clone());
         let _ = self.sink.flush();
     }
 
-    /// The sink, for what comes after.
-    pub fn into_sink(mut self) -> W {
-        if self.mode == Mode::Line {
-            self.clear();
+    /// The load of the run under way has come so far. Once a second is often enough.
+    pub fn live(&mut self, live: &Live) {
+        let place = self.last.as_ref().map(JsonPlace::of);
+        match (self.mode, &self.last) {
+            (Mode::Line, Some(progress)) => self.over(&self.moving(progress, live)),
+            (Mode::Json, _) => {
+                let text = to_json(&JsonEvent {
+                    event: "live",
+                    place,
+                    live: Some(live),
+                    ..JsonEvent::default()
+                });
+                self.line(&text);
+            }
+            _ => {}
         }
+        let _ = self.sink.flush();
+    }
+
+    /// A sentence worth a line: a resumed journal, a guard's warning, a deadline.
+    pub fn note(&mut self, text: &str) {
+        match self.mode {
+            Mode::Quiet => {}
+            Mode::Json => {
+                let event = JsonEvent {
+                    event: "note",
+                    text: Some(text),
+                    ..JsonEvent::default()
+                };
+                self.line(&to_json(&event));
+            }
+            Mode::Line | Mode::Plain => self.line(&plain(text)),
+        }
+        let _ = self.sink.flush();
+    }
+
+    /// Clears the line and gives the sink back.
+    pub fn finish(mut self) -> W {
+        self.clear();
+        let _ = self.sink.flush();
         self.sink
     }
 
     fn line(&mut self, text: &str) {
+        self.clear();
         let _ = writeln!(self.sink, "{text}");
     }
 
@@ -168,272 +205,277 @@ impl<W: Write> Progress<W> {
         }
     }
 
-    fn show_json(&mut self, counts: &Counts, event: &RunEvent<'_>) {
-        let mut json = JsonEvent {
-            event: "",
-            counts,
-            moved: None,
-            run_ended: None,
-            text: None,
+    /// Writes over the line on screen.
+    fn over(&mut self, text: &str) {
+        let mut text = plain(text);
+        // A line that wraps could not be written over.
+        text.truncate(self.width - 1);
+        let pad = " ".repeat(self.on_screen.saturating_sub(text.len()));
+        self.on_screen = text.len();
+        let _ = write!(self.sink, "\r{text}{pad}");
+    }
+
+    fn json_step(&mut self, progress: &Progress) {
+        let mut event = JsonEvent {
+            place: Some(JsonPlace::of(progress)),
+            ..JsonEvent::default()
         };
-        match event {
-            RunEvent::Moved(moved) => (json.event, json.moved) = ("moved", Some(*moved)),
-            RunEvent::Note(text) => (json.event, json.text) = ("note", Some(*text)),
-            RunEvent::Finished => json.event = "finished",
-            RunEvent::Ended(run) => {
-                json.event = "run-end";
-                json.run_ended = Some(JsonRun {
-                    id: run.id,
-                    level: &run.level,
-                    status: run.status.word(),
-                    reason: run.status.reason(),
-                    response: run.response,
-                    seconds: run.seconds,
-                    rows_per_s: run.rows_per_s,
-                });
+        match &progress.phase {
+            Phase::Begin => event.event = "run-begin",
+            Phase::Step(state) => {
+                event.event = "step";
+                event.state = Some(state.word());
+            }
+            Phase::End { took_s, failed } => {
+                event.event = "run-end";
+                event.took_s = Some(*took_s);
+                event.failed = failed.as_deref();
             }
         }
-        if let Ok(text) = serde_json::to_string(&json) {
-            self.line(&text);
-        }
+        let text = to_json(&event);
+        self.line(&text);
     }
 
-    fn show_plain(&mut self, counts: &Counts, event: &RunEvent<'_>) {
-        match event {
-            RunEvent::Moved(_) => {}
-            RunEvent::Ended(run) => {
-                let text = self.ended(counts, run);
-                self.line(&text);
-            }
-            RunEvent::Note(text) => self.line(&plain(text)),
-            RunEvent::Finished => {
-                let runs = counts.runs;
-                self.line(&format!(
-                    "finished: {runs} runs in {}",
-                    duration(counts.elapsed_s)
-                ));
-            }
+    fn moving(&self, progress: &Progress, live: &Live) -> String {
+        let state = match &progress.phase {
+            Phase::Begin => "begin",
+            Phase::Step(state) => state.word(),
+            Phase::End { .. } => "done",
+        };
+        let mut doing = format!("{}: {state}", self.level(progress));
+        if let Some(share) = live.share {
+            doing.push_str(&format!(" {:.0}%", share.clamp(0.0, 1.0) * 100.0));
         }
+        if let Some(rate) = live.rate {
+            doing.push_str(&format!(" at {} {}", figure(rate), live.rate_unit));
+        }
+        let mut parts = vec![place(progress), doing, left(progress)];
+        let free = live.free_bytes.map(crate::report::words::bytes);
+        parts.extend(free.map(|free| format!("{free} free")));
+        parts.join(" | ")
     }
 
-    fn show_line(&mut self, counts: &Counts, event: &RunEvent<'_>) {
-        match event {
-            RunEvent::Moved(moved) => {
-                let mut text = self.moving(counts, moved);
-                // Text is ASCII by now; a line that wraps could not be written over.
-                text.truncate(self.width - 1);
-                let pad = " ".repeat(self.on_screen.saturating_sub(text.len()));
-                self.on_screen = text.len();
-                let _ = write!(self.sink, "\r{text}{pad}");
-            }
-            // Runs that end well leave no line behind; what went wrong does.
-            RunEvent::Ended(run) if run.status.reason().is_none() => {}
-            _ => {
-                self.clear();
-                self.show_plain(counts, event);
-            }
-        }
-    }
-
-    fn moving(&self, counts: &Counts, moved: &Moved) -> String {
-        let mut parts = vec![
-            format!(
-                "block {}/{} run {}/{}",
-                counts.block, counts.blocks, counts.run, counts.runs
-            ),
-            format!(
-                "{}: {}",
-                level_name(&self.experiment, &moved.level),
-                moved.step
-            ),
-        ];
-        if let Some(last) = parts.last_mut() {
-            if let Some(share) = moved.share {
-                last.push_str(&format!(" {:.0}%", share.clamp(0.0, 1.0) * 100.0));
-            }
-            if let Some(rate) = moved.rate {
-                last.push_str(&format!(" at {} {}", figure(rate), moved.rate_unit));
-            }
-        }
-        parts.push(left(counts));
-        parts.extend(moved.free.as_ref().map(|free| format!("{free} free")));
-        plain(&parts.join(" | "))
-    }
-
-    fn ended(&self, counts: &Counts, run: &Run) -> String {
-        let unit = &self.experiment.response.unit;
-        let measured = run.response.map_or_else(
-            || {
-                format!(
-                    "{}: {}",
-                    run.status.word(),
-                    run.status.reason().unwrap_or("no reason given")
-                )
-            },
-            |response| {
-                let rate = run
-                    .rows_per_s
+    fn ended(&self, progress: &Progress, took_s: f64, failed: Option<&str>) -> String {
+        let how = match failed {
+            Some(why) => format!("failed after {}: {why}", duration(took_s)),
+            None => {
+                let rate = progress
+                    .rate
                     .map(|rate| format!(", {} rows/s", figure(rate)));
-                let again = run
-                    .status
-                    .reason()
-                    .map(|why| format!(", second attempt ({why})"));
-                let (rate, again) = (rate.unwrap_or_default(), again.unwrap_or_default());
-                format!("{} {unit}{rate}{again}", figure(response))
-            },
-        );
-        plain(&format!(
-            "block {}/{} run {}/{} {}: {measured}; {}",
-            counts.block,
-            counts.blocks,
-            counts.run,
-            counts.runs,
-            level_name(&self.experiment, &run.level),
-            left(counts)
-        ))
+                format!("done in {}{}", duration(took_s), rate.unwrap_or_default())
+            }
+        };
+        let (place, level, left) = (place(progress), self.level(progress), left(progress));
+        plain(&format!("{place}, {level}: {how}; {left}"))
+    }
+
+    fn level(&self, progress: &Progress) -> String {
+        let name = level_name(&self.experiment, &progress.level);
+        let again = if progress.attempt > 1 {
+            ", second attempt"
+        } else {
+            ""
+        };
+        let label = if progress.control == Control::APrime {
+            " (A')"
+        } else {
+            ""
+        };
+        format!("{name}{label}{again}")
     }
 }
 
+fn to_json(event: &JsonEvent<'_>) -> String {
+    serde_json::to_string(event).unwrap_or_else(|_| "{\"event\":\"unreadable\"}".to_owned())
+}
+
+fn place(progress: &Progress) -> String {
+    let block = match progress.block {
+        0 => "warm-up".to_owned(),
+        block => format!("block {block}/{}", progress.blocks),
+    };
+    format!("{block} run {}/{}", progress.run, progress.runs)
+}
+
 /// The time left, with the worst case where it is worth saying.
-fn left(counts: &Counts) -> String {
-    match (counts.left_s, counts.left_worst_s) {
-        (None, _) => "time left not yet known".to_owned(),
-        (Some(left), Some(worst)) if worst > left * 1.1 => {
-            format!("{} left, {} at worst", duration(left), duration(worst))
-        }
-        (Some(left), _) => format!("{} left", duration(left)),
+fn left(progress: &Progress) -> String {
+    let left = duration(progress.left_s);
+    if progress.assumed {
+        format!("about {left} left, by an assumed rate")
+    } else if progress.worst_left_s > progress.left_s * 1.1 {
+        format!("{left} left, {} at worst", duration(progress.worst_left_s))
+    } else {
+        format!("{left} left")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Factor, Response, RunStatus};
+    use crate::journal::State;
+    use crate::results::Factor;
 
-    fn experiment() -> Experiment {
-        Experiment {
-            factor: Factor {
-                singular: "data file".into(),
-                plural: "data files".into(),
-                ..Factor::default()
-            },
-            response: Response {
-                unit: "s".into(),
-                ..Response::default()
-            },
-            ..Experiment::default()
-        }
-    }
-
-    fn counts() -> Counts {
-        Counts {
+    fn at(phase: Phase) -> Progress {
+        Progress {
             block: 3,
             blocks: 6,
             run: 14,
             runs: 36,
+            settled: 13,
+            attempt: 1,
+            level: "4".into(),
+            control: Control::None,
+            phase,
+            rate: Some(31_912.0),
             elapsed_s: 150.0,
-            left_s: Some(231.0),
-            left_worst_s: Some(300.0),
+            left_s: 231.0,
+            worst_left_s: 300.0,
+            assumed: false,
         }
     }
 
-    fn moved() -> Moved {
-        Moved {
-            level: "4".into(),
-            step: "measure".into(),
+    fn end(failed: Option<&str>) -> Progress {
+        at(Phase::End {
+            took_s: 10.81,
+            failed: failed.map(str::to_owned),
+        })
+    }
+
+    fn view(mode: Mode, width: usize) -> ProgressView<Vec<u8>> {
+        let factor = Factor {
+            singular: "data file".into(),
+            plural: "data files".into(),
+            option: "--files".into(),
+        };
+        ProgressView::new(
+            Vec::new(),
+            mode,
+            width,
+            Experiment {
+                factor,
+                ..Experiment::default()
+            },
+        )
+    }
+
+    fn live() -> Live {
+        Live {
             share: Some(0.62),
             rate: Some(31_912.4),
             rate_unit: "rows/s".into(),
-            free: Some("41 GB".into()),
+            free_bytes: Some(41 << 30),
         }
     }
 
-    fn shown(mode: Mode, width: usize, events: &[RunEvent<'_>]) -> String {
-        let mut progress = Progress::new(Vec::new(), mode, width, experiment());
-        for event in events {
-            progress.show(&counts(), event);
-        }
-        String::from_utf8(progress.into_sink()).unwrap()
-    }
-
-    fn run(status: RunStatus) -> Run {
-        let response = status.is_good().then_some(8.214);
-        Run {
-            level: "4".into(),
-            response,
-            status,
-            rows_per_s: Some(31_912.0),
-            ..Run::default()
-        }
+    fn text(view: ProgressView<Vec<u8>>) -> String {
+        String::from_utf8(view.finish()).unwrap()
     }
 
     #[test]
     fn the_line_is_written_over_and_never_wraps() {
-        let text = shown(Mode::Line, 200, &[RunEvent::Moved(&moved())]);
-        assert!(text.starts_with(
-            "\rblock 3/6 run 14/36 | 4 data files: measure 62% at 31,912 rows/s | \
-             3 min 51 s left, 5 min 00 s at worst | 41 GB free"
-        ));
-        let narrow = shown(Mode::Line, 40, &[RunEvent::Moved(&moved())]);
-        assert!(narrow.split('\r').all(|line| line.len() < 40), "{narrow:?}");
-        let failed = run(RunStatus::Failed("disk full".into()));
-        let text = shown(
-            Mode::Line,
-            200,
-            &[RunEvent::Moved(&moved()), RunEvent::Ended(&failed)],
+        let mut wide = view(Mode::Line, 200);
+        wide.step(&at(Phase::Step(State::Measure)));
+        wide.live(&live());
+        wide.step(&end(None));
+        let text_wide = text(wide);
+        let second = text_wide.split('\r').nth(2).unwrap();
+        assert_eq!(
+            second,
+            "block 3/6 run 14/36 | 4 data files: measure 62% at 31,912 rows/s | \
+             3 min 51 s left, 5 min 00 s at worst | 41.0 GB free"
         );
         assert!(
-            text.ends_with(
-                "4 data files: failed: disk full; 3 min 51 s left, 5 min 00 s at worst\n"
-            )
+            !text_wide.contains('\n'),
+            "a run that ends well leaves no line"
+        );
+        let mut narrow = view(Mode::Line, 40);
+        narrow.step(&at(Phase::Step(State::Measure)));
+        narrow.live(&live());
+        assert!(text(narrow).split('\r').all(|line| line.len() < 40));
+    }
+
+    #[test]
+    fn what_went_wrong_stays_on_the_terminal() {
+        let mut view = view(Mode::Line, 200);
+        view.step(&at(Phase::Begin));
+        view.step(&end(Some("disk full")));
+        view.note("stopped after three failures");
+        let text = text(view);
+        let lines: Vec<&str> = text
+            .lines()
+            .map(|line| line.rsplit('\r').next().unwrap())
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "block 3/6 run 14/36, 4 data files: failed after 11 s: disk full; \
+                 3 min 51 s left, 5 min 00 s at worst",
+                "stopped after three failures",
+            ]
         );
     }
 
     #[test]
     fn logs_get_one_line_a_run_and_nothing_that_steers_a_terminal() {
-        let good = run(RunStatus::Done);
-        let bad = run(RunStatus::Failed("bad\n\u{1b}[2Jname".into()));
-        let events = [
-            RunEvent::Moved(&moved()),
-            RunEvent::Ended(&good),
-            RunEvent::Ended(&bad),
-            RunEvent::Finished,
-        ];
-        let text = shown(Mode::Plain, 80, &events);
+        let mut view = view(Mode::Plain, 80);
+        view.step(&at(Phase::Step(State::Setup)));
+        view.live(&live());
+        view.step(&Progress {
+            assumed: true,
+            ..end(None)
+        });
+        view.step(&Progress {
+            block: 0,
+            attempt: 2,
+            ..end(Some("bad\n\u{1b}[2Jname"))
+        });
+        let text = text(view);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines,
             [
-                "block 3/6 run 14/36 4 data files: 8.21 s, 31,912 rows/s; \
+                "block 3/6 run 14/36, 4 data files: done in 11 s, 31,912 rows/s; \
+                 about 3 min 51 s left, by an assumed rate",
+                "warm-up run 14/36, 4 data files, second attempt: failed after 11 s: bad ?[2Jname; \
                  3 min 51 s left, 5 min 00 s at worst",
-                "block 3/6 run 14/36 4 data files: failed: bad ?[2Jname; \
-                 3 min 51 s left, 5 min 00 s at worst",
-                "finished: 36 runs in 2 min 30 s",
             ]
         );
     }
 
     #[test]
     fn tools_get_one_object_an_event() {
-        let good = run(RunStatus::Done);
-        let events = [
-            RunEvent::Moved(&moved()),
-            RunEvent::Ended(&good),
-            RunEvent::Note("x"),
-            RunEvent::Finished,
-        ];
-        let text = shown(Mode::Json, 80, &events);
-        let values: Vec<serde_json::Value> = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let mut view = view(Mode::Json, 80);
+        view.step(&at(Phase::Begin));
+        view.step(&at(Phase::Step(State::Measure)));
+        view.live(&live());
+        view.step(&end(Some("x")));
+        view.note("n");
+        let text = text(view);
+        let read = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        let values: Vec<serde_json::Value> = text.lines().map(read).collect();
         let kinds: Vec<&str> = values
             .iter()
             .map(|value| value["event"].as_str().unwrap())
             .collect();
-        assert_eq!(kinds, ["moved", "run-end", "note", "finished"]);
-        assert_eq!(values[1]["run_ended"]["response"], 8.214);
-        assert_eq!(values[0]["run"], 14);
-        assert_eq!(values[0]["moved"]["share"], 0.62);
+        assert_eq!(kinds, ["run-begin", "step", "live", "run-end", "note"]);
+        assert_eq!(values[1]["state"], "measure");
+        assert_eq!(
+            (&values[2]["share"], &values[2]["run"]),
+            (&0.62.into(), &14.into())
+        );
+        assert_eq!(
+            (&values[3]["failed"], &values[3]["left_s"]),
+            (&"x".into(), &231.0.into())
+        );
+        assert_eq!(values[4]["text"], "n");
+    }
+
+    #[test]
+    fn quiet_is_quiet() {
+        let mut view = view(Mode::Quiet, 80);
+        view.step(&end(Some("x")));
+        view.live(&live());
+        view.note("n");
+        assert_eq!(text(view), "");
     }
 }

@@ -1,7 +1,7 @@
 //! How evenly the data files shared the writes: one cell a file, one row a level.
 
 use crate::report::derive::{Balance, FileShare};
-use crate::report::svg::{Anchor, Figure, Size, Svg};
+use crate::report::svg::{Anchor, Figure, Size, Svg, short};
 use crate::report::words::{bytes, change, figure, latency, level_name, round_u64, to_f64};
 use crate::results::Results;
 use maud::{Markup, Render, html};
@@ -89,7 +89,7 @@ fn draw(balances: &[Balance], size: Size) -> Svg {
             Anchor::End,
             left - 8.0,
             y + row / 2.0 + 4.0,
-            &balance.level,
+            &short(&balance.level, left),
         );
         for (place, file) in balance.files.iter().enumerate() {
             let x = left + cell * to_f64(place as u64);

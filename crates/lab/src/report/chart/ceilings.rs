@@ -1,6 +1,6 @@
 //! What was reached of what the machine can do. Only what was measured is drawn.
 
-use crate::report::svg::{Anchor, Figure, Scale, Size, Svg};
+use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, short};
 use crate::report::words::{figure, level_name, percent, to_f64};
 use crate::results::{Ceiling, Results};
 use maud::{Markup, Render, html};
@@ -90,9 +90,21 @@ fn draw(measured: &[(&Ceiling, f64)], size: Size) -> Svg {
         let top = 6.0 + row * to_f64(index as u64);
         let bar = top + if size.narrow { 20.0 } else { 7.0 };
         if size.narrow {
-            svg.text("row", Anchor::Start, left, top + 14.0, &ceiling.name);
+            svg.text(
+                "row",
+                Anchor::Start,
+                left,
+                top + 14.0,
+                &short(&ceiling.name, right),
+            );
         } else {
-            svg.text("row", Anchor::End, left - 12.0, top + 20.0, &ceiling.name);
+            svg.text(
+                "row",
+                Anchor::End,
+                left - 12.0,
+                top + 20.0,
+                &short(&ceiling.name, left),
+            );
         }
         svg.rect("track", (left, bar), (right, bar + 18.0), "");
         let tip = format!("{}: {}", ceiling.name, percent(*share));

@@ -2,7 +2,7 @@
 
 use super::{Plot, axis_title, level_positions, percent_tick, plain_tick, slot};
 use crate::report::derive::mean;
-use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range};
+use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range, short};
 use crate::report::words::{figure, level_name, round_percent, to_f64};
 use crate::results::{Interval, LevelResult, Results, Run};
 use maud::{Markup, html};
@@ -31,6 +31,9 @@ struct Dot<'a> {
 
 /// The chart with its switch between both views; it works without a script.
 pub(in crate::report) fn section(results: &Results) -> Markup {
+    if results.runs.is_empty() {
+        return html! { p class="absent" { "There is no run yet." } };
+    }
     let finding = super::finding::of(results);
     let response = &results.experiment.response;
     let draw_absolute = |size: Size| draw(results, size, View::Absolute);
@@ -384,7 +387,7 @@ fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
             Anchor::Middle,
             *x,
             plot.bottom + 20.0,
-            &level.level,
+            &short(&level.level, slot(xs, 110.0)),
         );
         if let Some(share) = shares.iter().find(|share| share.level == level.level) {
             let text = percent_whole(share.probability);

@@ -114,11 +114,7 @@ pub(super) fn slot(positions: &[f64], widest: f64) -> f64 {
 
 /// The word under the horizontal axis.
 pub(super) fn axis_title(svg: &mut Svg, plot: Plot, y: f64, text: &str) {
-    svg.text(
-        "axis-title",
-        Anchor::Middle,
-        f64::midpoint(plot.left, plot.right),
-        y,
-        text,
-    );
+    let text = super::svg::short(text, plot.right - plot.left + 60.0);
+    let middle = f64::midpoint(plot.left, plot.right);
+    svg.text("axis-title", Anchor::Middle, middle, y, &text);
 }

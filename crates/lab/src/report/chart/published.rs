@@ -1,7 +1,7 @@
 //! The published shape as a ghost beside ours.
 
-use super::{Plot, axis_title, level_positions, percent_tick};
-use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
+use super::{Plot, axis_title, level_positions, percent_tick, slot};
+use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range, short};
 use crate::report::words::{change, change_range};
 use crate::results::{LevelResult, Published, PublishedPoint, Results};
 use maud::{Markup, Render, html};
@@ -192,7 +192,7 @@ fn draw_ours(svg: &mut Svg, results: &Results, plot: Plot, y: &Scale, xs: &[f64]
             Anchor::Middle,
             *x,
             plot.bottom + 20.0,
-            &level.level,
+            &short(&level.level, slot(xs, 110.0)),
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Plot;
 use crate::report::derive::{LevelTime, TimeSpent};
-use crate::report::svg::{Anchor, Figure, Scale, Size, Svg};
+use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, short};
 use crate::report::words::{figure, latency, level_name, percent, to_f64};
 use crate::results::Results;
 use maud::{Markup, Render, html};
@@ -93,7 +93,8 @@ fn draw_stack(time: &TimeSpent, size: Size) -> Svg {
         let top = plot.top + row * to_f64(index as u64) + 5.0;
         let bottom = top + row - 10.0;
         let middle = f64::midpoint(top, bottom) + 4.0;
-        svg.text("level", Anchor::End, plot.left - 10.0, middle, &level.level);
+        let name = short(&level.level, plot.left);
+        svg.text("level", Anchor::End, plot.left - 10.0, middle, &name);
         draw_parts(&mut svg, &x, (top, bottom), level, &time.categories);
         if !size.narrow {
             let end = x.px(total(level)) + 8.0;
@@ -327,14 +328,15 @@ fn draw_changes(list: &[Change<'_>], rows: &[(usize, &str)], size: Size) -> Svg 
             );
         }
         if size.narrow {
-            svg.text("row", Anchor::Start, plot.left, top + 15.0, row);
+            let name = short(row, plot.right - plot.left);
+            svg.text("row", Anchor::Start, plot.left, top + 15.0, &name);
         } else {
             svg.text(
                 "row",
                 Anchor::End,
                 plot.left - 12.0,
                 top + pitch / 2.0 + 4.0,
-                row,
+                &short(row, plot.left),
             );
         }
         for (place, change) in list.iter().enumerate() {

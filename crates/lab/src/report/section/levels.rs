@@ -79,7 +79,7 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
                 th scope="col" { (experiment.factor.plural) } th scope="col" { "runs" }
                 th scope="col" { "median" } th scope="col" { "mean" } th scope="col" { "ratio" }
                 th scope="col" { "change" } th scope="col" { "interval" }
-                th scope="col" { "robust twin" } th scope="col" { "verdict" } th scope="col" { "CV" }
+                th scope="col" { "robust twin" } th scope="col" class="words" { "verdict" } th scope="col" { "CV" }
                 @if rows { th scope="col" { "rows/s" } }
                 @if commits { th scope="col" { "commits/s" } }
                 @if p99 { th scope="col" { "p99" } }
