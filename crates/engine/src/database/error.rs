@@ -1,0 +1,190 @@
+//! What can go wrong in the engine, and the message a user gets for it.
+
+use furrow_access::AccessError;
+use furrow_format::DatabaseId;
+use furrow_io::{IoError, IoErrorKind};
+use furrow_log::LogError;
+use furrow_observe::messages::{self, Arg, Message};
+use furrow_pool::PoolError;
+use furrow_recovery::RecoveryError;
+use furrow_space::SpaceError;
+use furrow_txn::TxnError;
+use furrow_txn::lock::LockError;
+use thiserror::Error;
+
+/// An error of the engine.
+///
+/// What a user did wrong, or meets as a state of things, is [`EngineError::Refused`] with the product's messages. What
+/// failed below keeps its own type, so that nothing of its reason is lost; [`EngineError::messages`] says both
+/// in the product's words.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// Refused, for the reason that the messages give: the cause first, what follows from it after.
+    #[error("{}", join(.0))]
+    Refused(Vec<Message>),
+    /// The device.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The buffer pool.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// A transaction.
+    #[error(transparent)]
+    Txn(#[from] TxnError),
+    /// Files and allocation.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// Rows.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// Checkpoint or restart.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// The database says things of itself that cannot be.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+fn join(messages: &[Message]) -> String {
+    let texts: Vec<String> = messages.iter().map(ToString::to_string).collect();
+    texts.join("\n")
+}
+
+impl From<LockError> for EngineError {
+    fn from(e: LockError) -> EngineError {
+        EngineError::Txn(e.into())
+    }
+}
+
+impl EngineError {
+    /// Refused with one message of the tables.
+    pub fn refused(number: u32, args: &[Arg]) -> EngineError {
+        EngineError::Refused(vec![Message::new(number, args)])
+    }
+
+    /// Refused with these messages.
+    pub fn of(message: Message) -> EngineError {
+        EngineError::Refused(vec![message])
+    }
+
+    /// With one more message behind it, such as 1802 behind what kept CREATE DATABASE from going on.
+    #[must_use]
+    pub fn followed_by(self, message: Message) -> EngineError {
+        let mut messages = self.messages();
+        messages.push(message);
+        EngineError::Refused(messages)
+    }
+
+    /// With one more message before it, such as 5009 before what kept ADD FILE from going on.
+    #[must_use]
+    pub fn after(self, message: Message) -> EngineError {
+        let mut messages = vec![message];
+        messages.extend(self.messages());
+        EngineError::Refused(messages)
+    }
+
+    /// Number of the first message.
+    pub fn number(&self) -> u32 {
+        self.messages().first().map_or(0, |m| m.number)
+    }
+
+    /// Whether some message has this number.
+    pub fn has(&self, number: u32) -> bool {
+        self.messages().iter().any(|m| m.number == number)
+    }
+
+    /// What a client prints.
+    pub fn messages(&self) -> Vec<Message> {
+        match self {
+            EngineError::Refused(messages) => messages.clone(),
+            EngineError::Io(e) => vec![io_message(e)],
+            EngineError::Log(e) => vec![log_message(e)],
+            EngineError::Pool(e) => vec![pool_message(e)],
+            EngineError::Txn(e) => vec![txn_message(e)],
+            EngineError::Access(AccessError::Txn(e)) => vec![txn_message(e)],
+            EngineError::Recovery(RecoveryError::Log(e)) => vec![log_message(e)],
+            EngineError::Recovery(RecoveryError::Pool(e)) => vec![pool_message(e)],
+            EngineError::Recovery(RecoveryError::Txn(e)) => vec![txn_message(e)],
+            other => vec![Message::custom(other.own_number(), 21, 1, &other.to_string())],
+        }
+    }
+
+    fn own_number(&self) -> u32 {
+        match self {
+            EngineError::Recovery(RecoveryError::Broken { .. }) => 824,
+            EngineError::Recovery(RecoveryError::Redo { .. }) => 3456,
+            EngineError::Recovery(_) => 3313,
+            EngineError::Thread(_) => 701,
+            _ => 8646,
+        }
+    }
+}
+
+/// The operating system's error as the product's messages quote it: number and text.
+pub(crate) fn os_error(kind: &IoErrorKind) -> String {
+    format!("{}({kind})", kind.os_number())
+}
+
+fn io_message(e: &IoError) -> Message {
+    let args = [
+        os_error(&e.kind).into(),
+        Arg::from(format!("{:?}", e.op).to_lowercase()),
+        Arg::from(e.offset),
+        Arg::from(e.path.display().to_string()),
+    ];
+    Message::new(823, &args)
+}
+
+fn log_message(e: &LogError) -> Message {
+    match e {
+        LogError::Io(e) => io_message(e),
+        LogError::Full(reason) => {
+            let text = format!(
+                "The transaction log for the database is full due to '{}'.",
+                reason.name()
+            );
+            Message::custom(9002, 17, reason.number(), &text)
+        }
+        other => Message::custom(9001, 21, 1, &other.to_string()),
+    }
+}
+
+fn pool_message(e: &PoolError) -> Message {
+    match e {
+        PoolError::Io { source, .. } => io_message(source),
+        PoolError::BadPage { key, path, fault } => {
+            let DatabaseId(db) = key.db;
+            let args = [
+                Arg::from(fault.to_string()),
+                Arg::from("read"),
+                Arg::page(key.page.file.0, key.page.page.0),
+                Arg::from(db),
+                Arg::from(u64::from(key.page.page.0) * furrow_format::PAGE_SIZE as u64),
+                Arg::from(path.display().to_string()),
+            ];
+            Message::new(824, &args)
+        }
+        other => Message::custom(other.number().unwrap_or(8646), 17, 1, &other.to_string()),
+    }
+}
+
+fn txn_message(e: &TxnError) -> Message {
+    match e {
+        TxnError::Log(e) => log_message(e),
+        TxnError::Pool(e) => pool_message(e),
+        TxnError::Lock(e) => {
+            let number = e.number().unwrap_or(0);
+            let (level, state) = messages::info(number).map_or((16, 1), |i| (i.level, i.state));
+            Message::custom(number, level, state, &e.to_string())
+        }
+        TxnError::NoChanges(_) => Message::custom(9001, 21, 5, &e.to_string()),
+        other => Message::custom(3314, 21, 1, &other.to_string()),
+    }
+}

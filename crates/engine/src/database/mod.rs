@@ -1,0 +1,78 @@
+//! A database: its files, its log, its catalog, and who works on them.
+
+mod error;
+mod state;
+
+pub use error::EngineError;
+pub use state::{DatabaseOptions, DatabaseState};
+
+pub(crate) use error::os_error;
+pub(crate) use state::StateCell;
+
+use crate::background::Background;
+use crate::catalog::Catalog;
+use crate::files::FileBook;
+use crate::instance::Shared;
+use furrow_format::DatabaseId;
+use furrow_observe::Instruments;
+use furrow_observe::errorlog::ErrorLog;
+use furrow_space::Space;
+use furrow_txn::Store;
+use furrow_txn::lock::LockManager;
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+
+/// An open database.
+///
+/// # What this half of the engine asks of the catalog
+/// - `Catalog::open(&Arc<Store>, &Arc<Space>) -> Result<Catalog, EngineError>`: pages are redone, nothing is undone yet; the
+///   boot page ([`furrow_format::BOOT_PAGE`]) says where it begins.
+/// - `Catalog: furrow_txn::Undo`, by reference, also before undo is finished.
+/// - `Catalog::base(&self, &'static BaseTable) -> &Arc<Tree>`: the tree of a base table (`sysprufiles`, `sysphfg`, `sysclsobjs`).
+/// - `Catalog::after_undo(&self) -> Result<(), EngineError>`: once, when undo is done: forget what was cached, go on with
+///   drops that were interrupted.
+/// - `Catalog::write_counts(&self) -> Result<(), EngineError>`: before a checkpoint, with no latch held: counts of rows and
+///   pages. May wait for log space, therefore never called while making room in the log.
+/// - `Catalog::purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError>`: removes up to `limit` leaves'
+///   ghosts whose keys nobody has locked.
+///
+/// Sessions call [`Database::check`] at the start of each statement.
+#[derive(Debug)]
+pub struct Database {
+    pub(crate) id: DatabaseId,
+    pub(crate) name: String,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) space: Arc<Space>,
+    pub(crate) locks: LockManager,
+    pub(crate) instruments: Arc<Instruments>,
+    pub(crate) error_log: Arc<ErrorLog>,
+    pub(crate) catalog: Catalog,
+    pub(crate) options: RwLock<DatabaseOptions>,
+    pub(crate) state: StateCell,
+    pub(crate) files: FileBook,
+    pub(crate) background: Mutex<Option<Background>>,
+}
+
+impl Database {
+    /// Its number within the instance.
+    pub fn id(&self) -> DatabaseId {
+        self.id
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its state.
+    pub fn state(&self) -> DatabaseState {
+        self.state.get()
+    }
+
+    /// An error (926, 942, ...) unless it is online. Cheap: one load.
+    #[inline]
+    pub fn check(&self) -> Result<(), EngineError> {
+        self.state.check(&self.name)
+    }
+}
