@@ -1,15 +1,19 @@
 //! The rows of a new database's base tables.
 
+mod fixed;
+#[cfg(test)]
+mod tests;
+
 use super::layout::{ColumnSpec, NullBits, RowsetKind, RowsetLayout, lay_out};
 use super::schema::{BaseColumn, BaseRow, BaseTable, Code};
 use super::{
-    AllocUnit, BASE_TABLES, ClassObject, Column, DatabaseFile, File1, IndexColumn, IndexStat,
-    Owner, PhysicalFilegroup, Rowset, ScalarType, SchemaObject, class, column_status,
-    index_column_status, index_kind, index_status, object_status, object_type, rowset_status,
-    schema_id, unit_kind,
+    AllocUnit, BASE_TABLES, Column, DatabaseFile, File1, IndexColumn, IndexStat, PhysicalFilegroup,
+    Rowset, SchemaObject, column_status, index_column_status, index_kind, index_status,
+    object_status, object_type, rowset_status, schema_id, unit_kind,
 };
-use crate::types::{Collation, DataType, DateTime, Guid, TypeId, Value};
+use crate::types::{DataType, DateTime, Guid, TypeId, Value};
 use crate::{PageId, RowsetId};
+use fixed::{class_objects, owners, scalar_types};
 
 /// Pages of an allocation unit of a new database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -429,120 +433,3 @@ fn physical_filegroup(id: u16, name: &str) -> PhysicalFilegroup {
         name: name.to_owned(),
     }
 }
-
-fn owners(created: DateTime) -> Vec<Owner> {
-    let owner = |id, name: &str, kind, sid: Option<&[u8]>, schema: Option<&str>| Owner {
-        id,
-        name: name.to_owned(),
-        kind: Code([kind]),
-        sid: sid.map(<[u8]>::to_vec),
-        password: None,
-        dfltsch: schema.map(str::to_owned),
-        status: 0,
-        created,
-        modified: created,
-        deflanguage: None,
-    };
-    vec![
-        owner(0, "public", b'R', None, None),
-        owner(schema_id::DBO, "dbo", b'S', Some(&[1]), Some("dbo")),
-        owner(schema_id::GUEST, "guest", b'S', Some(&[0]), Some("guest")),
-        owner(
-            schema_id::INFORMATION_SCHEMA,
-            "INFORMATION_SCHEMA",
-            b'S',
-            None,
-            None,
-        ),
-        owner(schema_id::SYS, "sys", b'S', None, None),
-    ]
-}
-
-fn class_objects(bootstrap: &Bootstrap<'_>) -> Vec<ClassObject> {
-    let created = bootstrap.created;
-    let object = |class, id, name: &str, status, kind| ClassObject {
-        class,
-        id,
-        name: name.to_owned(),
-        status,
-        kind,
-        intprop: 0,
-        created,
-        modified: created,
-    };
-    let schemas = [
-        (schema_id::DBO, "dbo"),
-        (schema_id::GUEST, "guest"),
-        (schema_id::INFORMATION_SCHEMA, "INFORMATION_SCHEMA"),
-        (schema_id::SYS, "sys"),
-    ];
-    filegroups(bootstrap)
-        .map(|(id, name)| {
-            object(
-                class::FILEGROUP,
-                i32::from(id),
-                name,
-                i32::from(id == 1),
-                Code(*b"FG"),
-            )
-        })
-        .chain(schemas.map(|(id, name)| object(class::SCHEMA, id, name, 0, Code([0; 2]))))
-        .collect()
-}
-
-/// Types of the system: each [`TypeId`] but the UDT, and `sysname`.
-fn scalar_types(created: DateTime) -> Vec<ScalarType> {
-    let row = |id, name: &str, data_type: DataType, not_null: bool| ScalarType {
-        id,
-        schid: schema_id::SYS,
-        name: name.to_owned(),
-        xtype: data_type.id as u8,
-        length: data_type.length,
-        prec: data_type.precision,
-        scale: data_type.scale,
-        collationid: data_type.collation.0 as i32,
-        status: i32::from(not_null),
-        created,
-        modified: created,
-        dflt: 0,
-        chk: 0,
-    };
-    let mut types = TypeId::ALL
-        .iter()
-        .filter(|&&id| id != TypeId::Udt)
-        .map(|&id| row(id as i32, id.name(), widest(id), id == TypeId::RowVersion))
-        .collect::<Vec<_>>();
-    types.push(row(
-        256,
-        "sysname",
-        DataType::sized(TypeId::NVarChar, 256),
-        true,
-    ));
-    types
-}
-
-/// The widest type of an id: what `sysscalartypes` lists.
-fn widest(id: TypeId) -> DataType {
-    match id {
-        TypeId::Decimal | TypeId::Numeric => {
-            let collation = Collation::NONE;
-            DataType {
-                id,
-                length: 17,
-                precision: 38,
-                scale: 38,
-                collation,
-            }
-        }
-        TypeId::Char
-        | TypeId::VarChar
-        | TypeId::NChar
-        | TypeId::NVarChar
-        | TypeId::Binary
-        | TypeId::VarBinary => DataType::sized(id, 8000),
-        _ => DataType::simple(id),
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -31,13 +31,15 @@ mod physical;
 mod rows;
 mod source;
 mod space;
+mod table;
 mod v611;
 mod walk;
 
 pub use column::{ColumnPlace, Stored, StoredColumn, find_column};
-pub use database::{Database, Index, Table, TableColumn, TableRows};
+pub use database::Database;
 pub use error::MdfError;
 pub use rows::{Row, Rows};
 pub use source::{MdfImage, PageSource, sniff};
 pub use space::{FileSummary, summarize};
+pub use table::{Index, Table, TableColumn, TableRows};
 pub use walk::OwnedPages;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::catalog::{SYSALLOCUNITS, SYSCOLPARS, SYSFILES1, SYSROWSETS, SYSRSCOLS, SYSSCHOBJS};
 use crate::catalog::{SYSPRUFILES, SYSSINGLEOBJREFS};
+use crate::types::Collation;
 
 fn offsets(table: &BaseTable) -> Vec<(i16, i16)> {
     let halves = |word: i32| ((word & 0xFFFF) as i16, (word >> 16) as i16);

@@ -1,0 +1,132 @@
+//! What the catalog says of a table, and the iterator over its rows.
+
+use super::MdfError;
+use super::rows::Rows;
+use super::v611::declared;
+use crate::catalog::{Code, Column, Identity, Rowset, column_status};
+use crate::types::{DataType, Value};
+
+/// A table.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Object id.
+    pub id: i32,
+    /// Schema.
+    pub schema: String,
+    /// Name.
+    pub name: String,
+    /// Type code: [`object_type`](crate::catalog::object_type).
+    pub kind: Code<2>,
+    /// Columns, by column id.
+    pub columns: Vec<TableColumn>,
+    /// Rowsets of its rows: one per partition.
+    pub rowsets: Vec<Rowset>,
+    /// Rows, as the catalog counts them.
+    pub row_count: i64,
+    /// Whether the rows lie in a heap.
+    pub is_heap: bool,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub struct TableColumn {
+    /// Column id.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// The declared type.
+    pub data_type: DataType,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+    /// Whether it is computed; one that isn't persisted has no values here: they read as NULL.
+    pub computed: bool,
+    /// Last value, increment and seed of an identity column.
+    pub identity: Option<Identity>,
+}
+
+/// An index of a table.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// Index id.
+    pub id: i32,
+    /// Name.
+    pub name: String,
+    /// 1 clustered, 2 nonclustered.
+    pub kind: u8,
+    /// Unique.
+    pub unique: bool,
+    /// Of the primary key.
+    pub primary_key: bool,
+    /// Key columns in order: column id and whether it is descending.
+    pub key: Vec<(i32, bool)>,
+    /// Included columns.
+    pub included: Vec<i32>,
+}
+
+pub(super) fn table_column(row: &Column) -> Option<TableColumn> {
+    let data_type = declared(row.xtype, row.length, row.prec, row.scale, row.collationid)?;
+    Some(TableColumn {
+        id: row.colid,
+        name: row.name.clone().unwrap_or_default(),
+        data_type,
+        nullable: row.status & column_status::NOT_NULL == 0,
+        computed: row.status & column_status::COMPUTED != 0,
+        identity: row
+            .idtval
+            .as_deref()
+            .and_then(|bytes| Identity::decode(&data_type, bytes)),
+    })
+}
+
+/// Rows of one partition, and which of the table's columns it stores.
+#[derive(Debug)]
+pub(super) struct Part<'s> {
+    pub(super) rows: Rows<'s>,
+    /// One per column of the table: whether the rows store it.
+    pub(super) places: Vec<bool>,
+}
+
+impl<'s> TableRows<'s> {
+    pub(super) fn new(parts: Vec<Part<'s>>) -> TableRows<'s> {
+        TableRows {
+            parts: parts.into_iter(),
+            current: None,
+        }
+    }
+}
+
+/// Iterates over the rows of a table: [`Database::rows`](super::Database::rows).
+#[derive(Debug)]
+pub struct TableRows<'s> {
+    parts: std::vec::IntoIter<Part<'s>>,
+    current: Option<Part<'s>>,
+}
+
+impl Iterator for TableRows<'_> {
+    type Item = Result<Vec<Value>, MdfError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.current.is_none() {
+                self.current = Some(self.parts.next()?);
+            }
+            let part = self.current.as_mut()?;
+            let Some(row) = part.rows.next() else {
+                self.current = None;
+                continue;
+            };
+            let values = row.map(|row| {
+                let mut stored = row.values.into_iter();
+                let mut value = |is_stored: &bool| {
+                    if *is_stored {
+                        stored.next().unwrap_or(Value::Null)
+                    } else {
+                        Value::Null
+                    }
+                };
+                part.places.iter().map(&mut value).collect()
+            });
+            return Some(values);
+        }
+    }
+}
