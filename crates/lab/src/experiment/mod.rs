@@ -16,6 +16,10 @@
 //! # What can fail
 //! A step returns [`StepError`]: cancelled, refused by the guard, or failed with a sentence.
 
+mod latency;
+
+pub use latency::{histogram_of, latency_of, new_histogram};
+
 use crate::design::{Cell, Factor};
 use crate::guard::{self, GuardError, Removal};
 use crate::journal::{Event, Kind, Log, Thing};

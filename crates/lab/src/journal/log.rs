@@ -55,7 +55,7 @@ impl Log {
     /// Writes an event, durably, and takes it into the story.
     pub fn append(&mut self, event: Event) -> Result<(), JournalError> {
         let at_us = self.now_us();
-        self.journal.append(at_us, event.clone())?;
+        let event = self.journal.append(at_us, event)?;
         self.history.take(at_us, &event);
         Ok(())
     }

@@ -110,8 +110,8 @@ impl Journal {
         Ok((Journal { file, next }, lines))
     }
 
-    /// Appends an event, durably.
-    pub fn append(&mut self, at_us: i64, event: Event) -> Result<(), JournalError> {
+    /// Appends an event, durably, and gives it back.
+    pub fn append(&mut self, at_us: i64, event: Event) -> Result<Event, JournalError> {
         let line = Line {
             seq: self.next,
             at_us,
@@ -130,7 +130,7 @@ impl Journal {
         text.push('\n');
         self.file.append(text.as_bytes())?;
         self.next += 1;
-        Ok(())
+        Ok(line.event)
     }
 
     /// Cuts the padding off. More may be appended after.

@@ -144,8 +144,8 @@ fn head(plan: &Plan, cv: f64, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// The smallest effect this plan can see at an assumed noise.
-pub(crate) fn power_sentence(plan: &Plan, cv: f64) -> String {
+/// The smallest effect this plan can see at an assumed noise, in a sentence for before the first run.
+pub fn power_sentence(plan: &Plan, cv: f64) -> String {
     let design = Design {
         levels: plan.cells().len(),
         baseline_runs: if plan.aa_control { 2 } else { 1 },

@@ -18,7 +18,7 @@ mod explain;
 mod hash;
 
 pub(crate) use explain::peak_by_volume;
-pub use explain::{Forecast, TimeModel, explain, minutes};
+pub use explain::{Forecast, TimeModel, explain, minutes, power_sentence};
 pub use hash::canonical_json;
 
 use crate::design::{Cell, Factor, block_orders, cells};

@@ -18,7 +18,7 @@
 //! 1. [`Runner::create`]: check the plan, check space, begin the journal. Or [`Runner::resume`]: read it,
 //!    mark the gap, end unfinished runs as interrupted, remove what they left.
 //! 2. [`Runner::run`]: for every run that is not settled: set-up, measure, collect, verify, tear-down.
-//! 3. [`Runner::results`]: [`analyse`].
+//! 3. [`Runner::results`] judges what is there ([`analyse`]).
 //!
 //! # What can fail
 //! [`RunnerError`]. Failing runs are not errors; a journal that cannot be written is.

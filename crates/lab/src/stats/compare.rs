@@ -19,6 +19,13 @@ pub struct Comparison {
     pub p_adjusted: f64,
 }
 
+/// An arm minus the mean of the baseline.
+struct Contrast {
+    arm: usize,
+    weights: Vec<(usize, f64)>,
+    estimate: Estimate,
+}
+
 /// Compares every arm of `levels` with the mean of the `baseline` arms.
 ///
 /// For a table without gaps the critical value is exact. With gaps the comparisons are correlated
@@ -29,13 +36,15 @@ pub fn versus_baseline(
     levels: &[usize],
     alpha: f64,
 ) -> Vec<Comparison> {
-    let present: Vec<(usize, Vec<(usize, f64)>, Estimate)> = levels
+    let present: Vec<Contrast> = levels
         .iter()
         .filter_map(|&arm| {
             let weights = against(model, baseline, arm);
-            model
-                .contrast(&weights)
-                .map(|estimate| (arm, weights, estimate))
+            model.contrast(&weights).map(|estimate| Contrast {
+                arm,
+                weights,
+                estimate,
+            })
         })
         .collect();
     let family = Dunnett {
@@ -46,7 +55,7 @@ pub fn versus_baseline(
     let critical = dunnett_critical(family, alpha);
     present
         .iter()
-        .map(|&(arm, _, estimate)| Comparison {
+        .map(|&Contrast { arm, estimate, .. }| Comparison {
             arm,
             estimate,
             critical,
@@ -79,11 +88,11 @@ fn against(model: &TwoWay, baseline: &[usize], arm: usize) -> Vec<(usize, f64)> 
     weights
 }
 
-fn mean_correlation(model: &TwoWay, present: &[(usize, Vec<(usize, f64)>, Estimate)]) -> f64 {
+fn mean_correlation(model: &TwoWay, present: &[Contrast]) -> f64 {
     let mut sum = 0.0;
     let mut count = 0;
-    for (i, (_, left, _)) in present.iter().enumerate() {
-        for (_, right, _) in &present[i + 1..] {
+    for (i, Contrast { weights: left, .. }) in present.iter().enumerate() {
+        for Contrast { weights: right, .. } in &present[i + 1..] {
             let product = model.covariance(left, left).unwrap_or(0.0)
                 * model.covariance(right, right).unwrap_or(0.0);
             if product > 0.0 {

@@ -1,5 +1,7 @@
 //! The runner with an experiment made of a model: verdicts, failures, kills.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
+
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
 
