@@ -1,1 +1,28 @@
-//! Heaps and B+trees.
+//! Heaps and B+trees: row operations and scans.
+//!
+//! - [`Shape`]: what rows look like; [`Key`]: what trees are searched by.
+//! - [`Tree`]: a B+tree with its insert, delete, update, point read and range scan.
+//! - [`By`]: on whose behalf an operation runs: a transaction, the undoing of one, the engine itself.
+//! - [`UndoOp`]: what a log record says about undoing.
+//!
+//! # Invariants
+//! 1. No latch is held while waiting for a lock, for log space, for pages or for a flush.
+//! 2. Latches are taken parent before child, left before right, rows before allocation maps.
+//! 3. A structural change and the row that caused it are one mini-transaction.
+//!
+//! # What can fail
+//! [`AccessError`]. A page that does not hold what its place demands is reported, never trusted.
+
+mod author;
+mod error;
+mod key;
+mod shape;
+mod tree;
+mod undo;
+
+pub use author::By;
+pub use error::AccessError;
+pub use key::Key;
+pub use shape::{KeyColumn, Shape};
+pub use tree::{Bound, Cursor, Direction, RowCheck, Step, Tree, TreeParts, Visitor};
+pub use undo::UndoOp;

@@ -201,9 +201,9 @@ impl Log {
         while !block.is_filled(state) {
             spins += 1;
             if spins < 100 {
-                std::hint::spin_loop()
+                std::hint::spin_loop();
             } else {
-                yield_now()
+                yield_now();
             }
         }
         #[expect(unsafe_code, reason = "the protocol of `Block`")]

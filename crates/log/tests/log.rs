@@ -1,5 +1,7 @@
 //! The log from outside: appending, group commit, circular use, reading back.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use furrow_format::{Lsn, TxnId};
 use furrow_io::{Access, File, MemoryVolume, Open, Volume, thread};
 use furrow_log::{Log, LogConfig, LogError, LogScan, Record, RecordKind, RecordReader};

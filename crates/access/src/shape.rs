@@ -1,0 +1,221 @@
+//! What the rows of a rowset look like: leaf layout, non-leaf layout, key.
+
+use crate::AccessError;
+use crate::key::Key;
+use furrow_format::catalog::{RowsetColumn, layout_status};
+use furrow_format::types::{Collation, DataType, TypeId, compare};
+use furrow_format::{ColumnLayout, Page, PageBuf, PageId, PageType, Place, Record, RowError, RowForm, RowLayout};
+use std::cmp::Ordering;
+
+/// A key column of a tree.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyColumn {
+    /// Its number among the leaf layout's columns.
+    pub leaf: usize,
+    /// Its number among the non-leaf layout's columns.
+    pub node: usize,
+    /// Its type.
+    pub data_type: DataType,
+    /// Descending.
+    pub descending: bool,
+    /// The hidden number that tells equal keys apart.
+    pub uniquifier: bool,
+}
+
+/// The rows of a heap or of a tree, on both levels.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    /// Leaf rows, or the heap's.
+    pub leaf: RowLayout,
+    /// Non-leaf rows; none for a heap.
+    pub node: Option<RowLayout>,
+    /// The key in key order; empty for a heap. In non-leaf rows, and in comparing, all of it counts.
+    pub key: Vec<KeyColumn>,
+    /// Whether a whole key occurs once (then without the uniquifier or locator).
+    pub unique: bool,
+}
+
+fn half(word: i32, high: bool) -> u16 {
+    (word as u32 >> if high { 16 } else { 0 }) as u16
+}
+
+fn column_layout(column: &RowsetColumn, data_type: &DataType, node: bool) -> ColumnLayout {
+    let offset = half(column.offset, node) as i16;
+    let null_bit = half(column.nullbit, node);
+    let variable = data_type.fixed_len().is_none() || column.status & layout_status::UNIQUIFIER != 0;
+    ColumnLayout {
+        column_id: column.rscolid as u32,
+        kind: data_type.id,
+        max_len: data_type.max_in_row_len(),
+        place: match offset {
+            o if o < 0 => Place::Var((-(i32::from(o)) - 1) as u16),
+            o => Place::Fixed(o as u16),
+        },
+        null_bit: (null_bit > 0).then(|| null_bit - 1),
+        bit_pos: (column.bitpos >> if node { 8 } else { 0 }) as u8,
+        nullable: column.status & layout_status::NOT_NULL == 0 && !variable_uniquifier(column),
+    }
+}
+
+fn variable_uniquifier(column: &RowsetColumn) -> bool {
+    column.status & layout_status::UNIQUIFIER != 0
+}
+
+impl Shape {
+    /// The shape that the catalog describes: columns in physical order, `minleaf` and `minint` of `sysrowsets`.
+    pub fn from_catalog(
+        form: RowForm,
+        columns: &[RowsetColumn],
+        minleaf: u16,
+        minint: u16,
+        unique: bool,
+    ) -> Result<Shape, RowError> {
+        let mut leaf = Vec::new();
+        let mut keyed: Vec<(i16, usize, &RowsetColumn, DataType)> = Vec::new();
+        let live = columns.iter().filter(|c| c.status & layout_status::DROPPED == 0);
+        for column in live {
+            let data_type = DataType::from_ti(column.ti, Collation(column.cid as u32));
+            let bad = RowError::Layout { column_id: column.rscolid as u32 };
+            let data_type = data_type.ok_or(bad)?;
+            if column.ordkey > 0 {
+                keyed.push((column.ordkey, leaf.len(), column, data_type));
+            }
+            leaf.push(column_layout(column, &data_type, false));
+        }
+        keyed.sort_by_key(|k| k.0);
+        let key = keyed.iter().enumerate().map(|(node, &(_, leaf, column, data_type))| KeyColumn {
+            leaf,
+            node,
+            data_type,
+            descending: column.status & layout_status::DESCENDING != 0,
+            uniquifier: variable_uniquifier(column),
+        });
+        let node = match form {
+            RowForm::Heap => None,
+            _ => {
+                let places = keyed.iter().map(|k| column_layout(k.2, &k.3, true)).collect();
+                Some(RowLayout::from_columns(RowForm::IndexNode, places, minint)?)
+            }
+        };
+        let key = key.collect();
+        Ok(Shape { leaf: RowLayout::from_columns(form, leaf, minleaf)?, node, key, unique })
+    }
+
+    /// Type of leaf pages.
+    pub fn leaf_type(&self) -> PageType {
+        if self.leaf.form().is_data() { PageType::Data } else { PageType::Index }
+    }
+
+    /// The key of a leaf row.
+    pub fn key_of(&self, row: &[u8]) -> Option<Key> {
+        let record = self.leaf.record(row, self.leaf.pminlen())?;
+        let mut key = Key::new();
+        for column in &self.key {
+            key.push(self.leaf.value(record, column.leaf).ok()?);
+        }
+        Some(key)
+    }
+
+    /// The key of a leaf row made of these values (one for each leaf column).
+    pub fn key_of_values(&self, values: &[Option<&[u8]>]) -> Key {
+        let mut key = Key::new();
+        for column in &self.key {
+            key.push(values.get(column.leaf).copied().flatten());
+        }
+        key
+    }
+
+    /// The number of key columns without the uniquifier: what has to be unique in a unique tree.
+    pub fn visible_key_len(&self) -> usize {
+        self.key.iter().filter(|c| !c.uniquifier).count()
+    }
+
+    /// A non-leaf row for a child whose rows all have this key or a greater one.
+    pub fn node_row(&self, key: &Key, child: PageId, out: &mut Vec<u8>) -> Result<usize, AccessError> {
+        let node = self.node.as_ref().ok_or(RowError::Child)?;
+        let mut values = key.columns();
+        for (value, column) in values.iter_mut().zip(&self.key) {
+            // A row without the uniquifier has number 0: so has its entry above.
+            if column.uniquifier && value.is_none() {
+                *value = Some(&[]);
+            }
+        }
+        Ok(node.encode_node(&values, child, out)?)
+    }
+
+    /// Largest non-leaf row there can be, with its slot.
+    pub fn largest_node_row(&self) -> usize {
+        let node = self.key.iter().map(|c| usize::from(c.data_type.max_in_row_len()) + 2);
+        // Status, child, column count, null bitmap, count of variable columns, slot.
+        node.sum::<usize>() + 1 + 6 + 2 + self.key.len() / 8 + 1 + 2 + 2
+    }
+
+    /// How the row in `slot` compares with `key`, by as many columns as the key has. A row that cannot be read is an error.
+    #[inline]
+    pub fn compare_at(&self, page: &PageBuf, slot: u16, key: &Key) -> Result<Ordering, AccessError> {
+        let view = Page::new(page);
+        let is_leaf = view.level() == 0;
+        self.try_compare(view, is_leaf, slot, key).ok_or_else(|| AccessError::Damaged {
+            page: view.page_id(),
+            what: "a record cannot be read",
+        })
+    }
+
+    #[inline]
+    fn try_compare(&self, page: Page<'_>, is_leaf: bool, slot: u16, key: &Key) -> Option<Ordering> {
+        let start = page.record_start(slot)?;
+        let layout = if is_leaf { &self.leaf } else { self.node.as_ref()? };
+        let mut record: Option<Record<'_>> = None;
+        for (at, column) in self.key.iter().enumerate().take(key.len()) {
+            let number = if is_leaf { column.leaf } else { column.node };
+            let mine = match layout.fixed_value(start, number) {
+                Some(bytes) => Some(bytes),
+                None => {
+                    let record = match record {
+                        Some(r) => r,
+                        None => *record.insert(layout.record(start, page.pminlen())?),
+                    };
+                    layout.value(record, number).ok()?
+                }
+            };
+            let order = compare_column(column, mine, key.column(at));
+            if order != Ordering::Equal {
+                return Some(if column.descending { order.reverse() } else { order });
+            }
+        }
+        Some(Ordering::Equal)
+    }
+
+    /// Compares two keys by the columns that both have.
+    pub fn compare_keys(&self, a: &Key, b: &Key) -> Ordering {
+        let shared = a.len().min(b.len());
+        for (at, column) in self.key.iter().enumerate().take(shared) {
+            let order = compare_column(column, a.column(at), b.column(at));
+            if order != Ordering::Equal {
+                return if column.descending { order.reverse() } else { order };
+            }
+        }
+        Ordering::Equal
+    }
+}
+
+/// NULL comes before every value; a missing uniquifier is 0.
+#[inline]
+fn compare_column(column: &KeyColumn, a: Option<&[u8]>, b: Option<&[u8]>) -> Ordering {
+    if column.uniquifier {
+        let number = |v: Option<&[u8]>| {
+            v.and_then(|v| v.first_chunk()).map_or(0, |c| i32::from_le_bytes(*c))
+        };
+        return number(a).cmp(&number(b));
+    }
+    match (a, b) {
+        (Some(a), Some(b)) if column.data_type.id == TypeId::BigInt => {
+            match (a.first_chunk(), b.first_chunk()) {
+                (Some(a), Some(b)) => i64::from_le_bytes(*a).cmp(&i64::from_le_bytes(*b)),
+                _ => compare(&column.data_type, a, b),
+            }
+        }
+        (Some(a), Some(b)) => compare(&column.data_type, a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}

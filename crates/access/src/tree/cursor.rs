@@ -1,0 +1,306 @@
+//! Scans in key order, both ways.
+//!
+//! A cursor copies the rows of one leaf at a time under its SH latch and hands them out with no latch held. For
+//! the next leaf it descends again by the last key it saw, so that splits in between do no harm. While it copies, it
+//! asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the batch before
+//! it; the caller waits with no latch held and goes on.
+
+use super::Tree;
+use super::node::Side;
+use crate::{AccessError, Key};
+use furrow_format::{Page, PageId, Status};
+use furrow_pool::{PageKey, PageRead, Sh};
+
+/// Leaves asked for in advance.
+pub(super) const READ_AHEAD: usize = 64;
+
+/// One end of a range of keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bound {
+    /// No limit.
+    Open,
+    /// Rows equal to the key, as far as it goes, belong to the range.
+    Included(Key),
+    /// They do not.
+    Excluded(Key),
+}
+
+/// Which way a scan goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending in the order of the tree.
+    Forward,
+    /// Descending.
+    Backward,
+}
+
+/// What the caller says of a row that a cursor meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowCheck {
+    /// Take it.
+    Take,
+    /// Pass over it.
+    Skip,
+    /// Its lock has to be waited for first.
+    Wait,
+}
+
+/// What a cursor asks of its caller, under the leaf's latch: must not block.
+pub trait Visitor {
+    /// Whether every row of the leaf may be taken without asking: nobody else has changed rows that are not committed.
+    fn all_committed(&mut self) -> bool;
+    /// What to do with a live row or a ghost.
+    fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck;
+}
+
+/// What a step of the cursor came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Rows were copied.
+    Rows,
+    /// The row with this key has to be waited for.
+    Wait(Key),
+    /// The range is exhausted.
+    End,
+}
+
+/// A scan of a range of a tree.
+#[derive(Debug)]
+pub struct Cursor<'t> {
+    tree: &'t Tree,
+    direction: Direction,
+    /// Where to go on.
+    from: Bound,
+    to: Bound,
+    done: bool,
+    read_ahead: bool,
+    ahead: Vec<PageId>,
+    asked_up_to: Option<PageId>,
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    next: usize,
+}
+
+impl Tree {
+    /// A scan from `low` to `high`, in either direction.
+    pub fn scan(&self, low: Bound, high: Bound, direction: Direction) -> Cursor<'_> {
+        let (from, to) = match direction {
+            Direction::Forward => (low, high),
+            Direction::Backward => (high, low),
+        };
+        Cursor {
+            tree: self,
+            direction,
+            from,
+            to,
+            done: false,
+            read_ahead: false,
+            ahead: Vec::new(),
+            asked_up_to: None,
+            bytes: Vec::with_capacity(8192),
+            ends: Vec::with_capacity(128),
+            next: 0,
+        }
+    }
+}
+
+impl Cursor<'_> {
+    /// Asks the pool for the leaves to come, 64 at a time; for scans of many leaves.
+    #[must_use]
+    pub fn with_read_ahead(mut self) -> Self {
+        self.read_ahead = true;
+        self
+    }
+
+    /// The next row of the present batch.
+    pub fn next_in_batch(&mut self) -> Option<&[u8]> {
+        let at = self.next;
+        let end = *self.ends.get(at)? as usize;
+        let start = at.checked_sub(1).map_or(0, |b| self.ends.get(b).copied().unwrap_or(0) as usize);
+        self.next += 1;
+        self.bytes.get(start..end)
+    }
+
+    /// Fetches the next batch.
+    pub fn step(&mut self, visitor: &mut dyn Visitor) -> Result<Step, AccessError> {
+        loop {
+            self.bytes.clear();
+            self.ends.clear();
+            self.next = 0;
+            if self.done {
+                return Ok(Step::End);
+            }
+            let waiting = match self.direction {
+                Direction::Forward => self.forward(visitor)?,
+                Direction::Backward => self.backward(visitor)?,
+            };
+            if !self.ends.is_empty() {
+                return Ok(Step::Rows);
+            }
+            if let Some(key) = waiting {
+                return Ok(Step::Wait(key));
+            }
+        }
+    }
+
+    fn empty_key() -> Key {
+        Key::new()
+    }
+
+    /// Copies from the first leaf with rows behind `from`. Returns the key of a row to wait for.
+    fn forward(&mut self, visitor: &mut dyn Visitor) -> Result<Option<Key>, AccessError> {
+        let tree = self.tree;
+        let (key, side) = match &self.from {
+            Bound::Open => (Self::empty_key(), Side::Before),
+            Bound::Included(key) => (key.clone(), Side::Before),
+            Bound::Excluded(key) => (key.clone(), Side::Behind),
+        };
+        let ahead = self.read_ahead.then_some(&mut self.ahead);
+        let mut leaf = tree.leaf_at(&key, side, Sh, ahead)?;
+        self.prefetch()?;
+        let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
+        // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over hand.
+        while slot >= Page::new(&leaf).slot_count() {
+            let next = Page::new(&leaf).next();
+            if next.is_none() {
+                self.done = true;
+                return Ok(None);
+            }
+            leaf = tree.fetch(next, Sh)?;
+            slot = tree.rows_before(&leaf, 0, &key, side)?;
+        }
+        let end = match &self.to {
+            Bound::Open => Page::new(&leaf).slot_count(),
+            Bound::Included(to) => tree.rows_before(&leaf, 0, to, Side::Behind)?,
+            Bound::Excluded(to) => tree.rows_before(&leaf, 0, to, Side::Before)?,
+        };
+        if end < Page::new(&leaf).slot_count() || Page::new(&leaf).next().is_none() {
+            self.done = true;
+        }
+        self.copy(&leaf, slot..end, visitor)
+    }
+
+    /// Copies from the last leaf with rows before `from`.
+    fn backward(&mut self, visitor: &mut dyn Visitor) -> Result<Option<Key>, AccessError> {
+        let tree = self.tree;
+        let (key, side) = match &self.from {
+            Bound::Open => (Self::empty_key(), Side::Behind),
+            Bound::Included(key) => (key.clone(), Side::Behind),
+            Bound::Excluded(key) => (key.clone(), Side::Before),
+        };
+        let mut leaf = tree.leaf_at(&key, side, Sh, None)?;
+        let mut end = tree.rows_before(&leaf, 0, &key, side)?;
+        while end == 0 {
+            let prev = Page::new(&leaf).prev();
+            if prev.is_none() {
+                self.done = true;
+                return Ok(None);
+            }
+            leaf = self.step_left(leaf, prev)?;
+            end = tree.rows_before(&leaf, 0, &key, side)?;
+        }
+        let start = match &self.to {
+            Bound::Open => 0,
+            Bound::Included(to) => tree.rows_before(&leaf, 0, to, Side::Before)?,
+            Bound::Excluded(to) => tree.rows_before(&leaf, 0, to, Side::Behind)?,
+        };
+        if start > 0 || Page::new(&leaf).prev().is_none() {
+            self.done = true;
+        }
+        self.copy(&leaf, start.min(end)..end, visitor)
+    }
+
+    /// From a leaf to its left neighbour. Latches go left to right, so the right one is let go first; a split in
+    /// between puts pages between the two, which are walked through from the left.
+    fn step_left<'p>(&self, leaf: PageRead<'p>, prev: PageId) -> Result<PageRead<'p>, AccessError>
+    where
+        Self: 'p,
+    {
+        let store = self.tree.store();
+        let here = leaf.key().page;
+        let tried = store.pool().try_fetch(store.key(prev), Sh, furrow_pool::LatchRank::Data)?;
+        let left = match tried {
+            Some(left) => {
+                drop(leaf);
+                left
+            }
+            None => {
+                drop(leaf);
+                self.fetch_for(prev)?
+            }
+        };
+        let mut left = left;
+        // While the latch was gone, the neighbour may have been split.
+        while Page::new(&left).next() != here && !Page::new(&left).next().is_none() {
+            let next = Page::new(&left).next();
+            left = self.fetch_for(next)?;
+        }
+        Ok(left)
+    }
+
+    fn fetch_for<'p>(&self, page: PageId) -> Result<PageRead<'p>, AccessError>
+    where
+        Self: 'p,
+    {
+        self.tree.fetch(page, Sh)
+    }
+
+    /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets.
+    fn copy(
+        &mut self,
+        leaf: &PageRead<'_>,
+        slots: std::ops::Range<u16>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<Option<Key>, AccessError> {
+        let tree = self.tree;
+        let count = slots.end.saturating_sub(slots.start);
+        let free_pass = visitor.all_committed();
+        let mut last = None;
+        for i in 0..count {
+            let slot = match self.direction {
+                Direction::Forward => slots.start + i,
+                Direction::Backward => slots.end - 1 - i,
+            };
+            let row = tree.row_at(leaf, slot)?;
+            let ghost = Status(row.first().copied().unwrap_or(0)).is_ghost();
+            let check = match (free_pass, ghost) {
+                (true, false) => RowCheck::Take,
+                (true, true) => RowCheck::Skip,
+                (false, ghost) => visitor.check(row, ghost),
+            };
+            match check {
+                RowCheck::Take => {
+                    self.bytes.extend_from_slice(row);
+                    self.ends.push(self.bytes.len() as u32);
+                }
+                RowCheck::Skip => {}
+                RowCheck::Wait => {
+                    let key = tree.key_at(leaf, slot)?;
+                    self.from = Bound::Included(key.clone());
+                    self.done = false;
+                    return Ok(Some(key));
+                }
+            }
+            last = Some(slot);
+        }
+        if let (Some(slot), false) = (last, self.done) {
+            self.from = Bound::Excluded(tree.key_at(leaf, slot)?);
+        }
+        Ok(None)
+    }
+
+    /// Asks for the leaves to come, once half of those asked for have been seen.
+    fn prefetch(&mut self) -> Result<(), AccessError> {
+        let asked = self.asked_up_to.and_then(|p| self.ahead.iter().position(|&a| a == p));
+        let first = asked.map_or(0, |at| at + 1);
+        let wanted = self.ahead.get(first..).unwrap_or_default();
+        if wanted.is_empty() || asked.is_some_and(|at| at >= READ_AHEAD / 2) {
+            return Ok(());
+        }
+        let store = self.tree.store();
+        let keys: Vec<PageKey> = wanted.iter().map(|&p| store.key(p)).collect();
+        store.pool().prefetch(&keys)?;
+        self.asked_up_to = wanted.last().copied();
+        Ok(())
+    }
+}

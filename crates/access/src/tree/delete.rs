@@ -1,0 +1,97 @@
+//! Deleting rows: first as ghosts, later for good.
+
+use super::Tree;
+use crate::undo::UndoOp;
+use crate::{AccessError, By, Key};
+use furrow_format::{Change, Page, PageBuf, RecordKind, Status};
+use furrow_pool::Ex;
+use furrow_txn::{Author, Mini};
+
+impl Tree {
+    fn status_at(&self, page: &PageBuf, slot: u16) -> Result<Status, AccessError> {
+        Ok(Status(self.row_at(page, slot)?.first().copied().unwrap_or(0)))
+    }
+
+    fn ghost_kind(&self) -> RecordKind {
+        if self.parts.shape.leaf.form().is_data() {
+            RecordKind::GhostData
+        } else {
+            RecordKind::GhostIndex
+        }
+    }
+
+    /// Marks the row with this whole key as a ghost. The caller holds X on the key.
+    pub fn delete(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
+        let undo = UndoOp::TreeDelete(key.clone()).encode(self.parts.rowset);
+        self.mark(by, key, &undo, true)
+    }
+
+    /// Brings a ghost back: the undoing of [`Tree::delete`].
+    pub(crate) fn undelete(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
+        self.mark(by, key, &[], false)
+    }
+
+    fn mark(&self, by: &mut By<'_>, key: &Key, undo: &[u8], ghost: bool) -> Result<(), AccessError> {
+        by.prepare(self.store(), undo.len() + 64)?;
+        let leaf = self.leaf_for(key, Ex)?;
+        let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
+        let status = self.status_at(&leaf, slot)?;
+        if status.is_ghost() == ghost {
+            return Err(AccessError::NotFound);
+        }
+        let kind = if ghost { self.ghost_kind() } else { self.parts.shape.leaf.form().record_kind() };
+        let mut mini = Mini::new(self.store());
+        let at = mini.adopt(leaf);
+        let bytes = [status.with_kind(kind).0];
+        mini.push(at, &Change::PatchRow { slot, offset: 0, bytes: &bytes });
+        mini.push(at, &Change::SetGhosts { delta: if ghost { 1 } else { -1 } });
+        by.commit(mini, undo)?;
+        Ok(())
+    }
+
+    /// Takes the row out of its page: the undoing of an insert.
+    pub(crate) fn remove(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
+        let leaf = self.leaf_for(key, Ex)?;
+        let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
+        let ghost = self.status_at(&leaf, slot)?.is_ghost();
+        let mut mini = Mini::new(self.store());
+        let at = mini.adopt(leaf);
+        mini.push(at, &Change::RemoveRow { slot });
+        if ghost {
+            mini.push(at, &Change::SetGhosts { delta: -1 });
+        }
+        by.commit(mini, &[])?;
+        Ok(())
+    }
+
+    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says that nobody can want them back.
+    /// Returns how many went.
+    pub fn purge_ghosts(
+        &self,
+        key: &Key,
+        dead: &dyn Fn(&Key) -> bool,
+    ) -> Result<usize, AccessError> {
+        By::System.prepare(self.store(), 8192)?;
+        let leaf = self.leaf_for(key, Ex)?;
+        if Page::new(&leaf).ghost_count() == 0 {
+            return Ok(0);
+        }
+        let mut gone = Vec::new();
+        for slot in 0..Page::new(&leaf).slot_count() {
+            if self.status_at(&leaf, slot)?.is_ghost() && dead(&self.key_at(&leaf, slot)?) {
+                gone.push(slot);
+            }
+        }
+        if gone.is_empty() {
+            return Ok(0);
+        }
+        let mut mini = Mini::new(self.store());
+        let at = mini.adopt(leaf);
+        for &slot in gone.iter().rev() {
+            mini.push(at, &Change::RemoveRow { slot });
+        }
+        mini.push(at, &Change::SetGhosts { delta: -(gone.len() as i16) });
+        mini.commit(&Author::System).map_err(AccessError::from)?;
+        Ok(gone.len())
+    }
+}

@@ -1,0 +1,109 @@
+//! B+trees: clustered and nonclustered, unique and not.
+//!
+//! # Structure
+//! The root page never moves: when it splits, its rows go to two new pages and it becomes their parent. Leaf
+//! pages are linked both ways. Slot 0 of a non-leaf page stands for "less than every key of the next slot"; its key is not compared.
+//!
+//! # Latching
+//! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX; if the row does not
+//! fit, it lets go of everything, reserves pages, and descends again with EX latches, letting go of all ancestors
+//! of a page that has room for one more entry. Neighbours are latched left to right; a step to the left is made by key.
+//!
+//! # Logging
+//! A split with its new pages, its parent's entry and the row that caused it is one mini-transaction. Row
+//! operations are undone by key; a split is not undone.
+
+mod cursor;
+mod delete;
+mod descend;
+mod insert;
+mod node;
+mod split;
+mod update;
+
+pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, Visitor};
+
+use crate::shape::Shape;
+use crate::{AccessError, Key};
+use furrow_format::{PageId, RowsetId};
+use furrow_space::{Space, Unit};
+use furrow_txn::Store;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64};
+
+/// What identifies a tree.
+#[derive(Debug, Clone)]
+pub struct TreeParts {
+    /// Pool, log and active transactions of its database.
+    pub store: Arc<Store>,
+    /// Files of its database.
+    pub space: Arc<Space>,
+    /// The allocation unit its pages belong to.
+    pub unit: Arc<Unit>,
+    /// Its rowset.
+    pub rowset: RowsetId,
+    /// Its number within the table: 1 is the clustered index.
+    pub index_id: u32,
+    /// Its root page.
+    pub root: PageId,
+    /// Its rows.
+    pub shape: Shape,
+}
+
+/// A B+tree.
+#[derive(Debug)]
+pub struct Tree {
+    parts: TreeParts,
+    /// Level of the root when it was last seen.
+    root_level: AtomicU8,
+    /// The rightmost leaf when it was last seen; 0 for none.
+    last_leaf: AtomicU64,
+}
+
+impl Tree {
+    /// A tree whose root page is there.
+    pub fn open(parts: TreeParts) -> Tree {
+        Tree { parts, root_level: AtomicU8::new(0), last_leaf: AtomicU64::new(0) }
+    }
+
+    /// Its rows.
+    pub fn shape(&self) -> &Shape {
+        &self.parts.shape
+    }
+
+    /// Its rowset.
+    pub fn rowset(&self) -> RowsetId {
+        self.parts.rowset
+    }
+
+    /// Its number within the table.
+    pub fn index_id(&self) -> u32 {
+        self.parts.index_id
+    }
+
+    /// Its root page.
+    pub fn root(&self) -> PageId {
+        self.parts.root
+    }
+
+    /// Its allocation unit.
+    pub fn unit(&self) -> &Arc<Unit> {
+        &self.parts.unit
+    }
+
+    fn store(&self) -> &Store {
+        &self.parts.store
+    }
+
+    /// Reads the row with this (whole) key, as it is now; no locks are looked at. The closure gets the row's bytes.
+    pub fn get<T>(
+        &self,
+        key: &Key,
+        with: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, AccessError> {
+        let leaf = self.leaf_for(key, furrow_pool::Sh)?;
+        let Some(slot) = self.find_exact(&leaf, key)? else { return Ok(None) };
+        let row = self.row_at(&leaf, slot)?;
+        Ok((!furrow_format::Status(row.first().copied().unwrap_or(0)).is_ghost()).then(|| with(row)))
+    }
+}

@@ -1,0 +1,85 @@
+//! Searching within one page.
+
+use super::Tree;
+use crate::{AccessError, Key};
+use furrow_format::{Page, PageBuf, PageId, Record};
+use std::cmp::Ordering;
+
+/// Which way a search for a key goes among equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Before the first row that equals the key as far as the key goes.
+    Before,
+    /// Behind the last such row.
+    Behind,
+}
+
+impl Tree {
+    /// How many rows from slot `from` on lie before `key` (and, `Behind`, equal it).
+    pub(super) fn rows_before(
+        &self,
+        page: &PageBuf,
+        from: u16,
+        key: &Key,
+        side: Side,
+    ) -> Result<u16, AccessError> {
+        let (mut low, mut high) = (from, Page::new(page).slot_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let order = self.parts.shape.compare_at(page, middle, key)?;
+            if order == Ordering::Less || (order == Ordering::Equal && side == Side::Behind) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// The slot of a non-leaf page whose child holds the place `side` of `key`.
+    pub(super) fn child_slot(
+        &self,
+        page: &PageBuf,
+        key: &Key,
+        side: Side,
+    ) -> Result<u16, AccessError> {
+        if Page::new(page).slot_count() == 0 {
+            return Err(damaged(page, "a non-leaf page is empty"));
+        }
+        // Slot 0 is less than every key.
+        Ok(self.rows_before(page, 1, key, side)? - 1)
+    }
+
+    /// The child that a slot of a non-leaf page points to.
+    pub(super) fn child_at(&self, page: &PageBuf, slot: u16) -> Result<PageId, AccessError> {
+        let view = Page::new(page);
+        let record = view.record_start(slot).and_then(|r| Record::index(r, view.pminlen()));
+        let child = record.and_then(Record::child).filter(|c| !c.is_none());
+        child.ok_or_else(|| damaged(page, "a non-leaf entry has no child"))
+    }
+
+    /// The slot of the row with exactly this (whole) key.
+    pub(super) fn find_exact(&self, page: &PageBuf, key: &Key) -> Result<Option<u16>, AccessError> {
+        let slot = self.rows_before(page, 0, key, Side::Before)?;
+        if slot == Page::new(page).slot_count() {
+            return Ok(None);
+        }
+        let order = self.parts.shape.compare_at(page, slot, key)?;
+        Ok((order == Ordering::Equal).then_some(slot))
+    }
+
+    /// The record in `slot`.
+    pub(super) fn row_at<'a>(&self, page: &'a PageBuf, slot: u16) -> Result<&'a [u8], AccessError> {
+        Page::new(page).record(slot).ok_or_else(|| damaged(page, "a record cannot be read"))
+    }
+
+    /// The key of the leaf row in `slot`.
+    pub(super) fn key_at(&self, page: &PageBuf, slot: u16) -> Result<Key, AccessError> {
+        let row = self.row_at(page, slot)?;
+        self.parts.shape.key_of(row).ok_or_else(|| damaged(page, "a key cannot be read"))
+    }
+}
+
+pub(crate) fn damaged(page: &PageBuf, what: &'static str) -> AccessError {
+    AccessError::Damaged { page: Page::new(page).page_id(), what }
+}

@@ -1,0 +1,326 @@
+//! Splitting pages.
+//!
+//! A full page gives part of its rows to a new right neighbour, and its parent gets an entry for it. Where:
+//! - a row that goes behind the last one starts the new page alone, so that ascending loads leave full pages,
+//!   also when many of them interleave;
+//! - a row before the first one of the whole tree keeps the old page alone, for descending loads;
+//! - otherwise where both halves have about the same bytes.
+//!
+//! The path from the lowest ancestor with room is latched EX; the new pages were reserved before. Everything is planned in one
+//! mini-transaction, bottom up: an entry that does not fit its page splits that page in turn. The root keeps
+//! its number: its rows move to two new pages below it.
+
+use super::Tree;
+use super::node::damaged;
+use crate::{AccessError, By, Key};
+use furrow_format::{BODY_SIZE, Change, Page, PageBuf, PageId, PageInit, PageType, PfsByte, RowError, RowListBuilder, SLOT_SIZE};
+use furrow_pool::{Ex, LatchRank, PageWrite};
+use furrow_space::Reservation;
+use furrow_txn::{Author, Mini};
+
+/// Log space for a split: two pages' rows on each of a few levels.
+const SPLIT_LOG_BYTES: usize = 3 * 8192;
+
+/// The new row fits on neither half: see [`Tree::new_row_fits_a_half`].
+const NO_ROOM: AccessError = AccessError::Row(RowError::RowTooLarge { len: BODY_SIZE });
+
+/// A row to be put on a page that is being split: slot, key, bytes.
+type NewRow<'a> = (u16, &'a Key, &'a [u8]);
+
+/// The rows of a page as they will be, the new one among them.
+struct Rows<'a> {
+    rows: Vec<&'a [u8]>,
+    /// Where the new one is, if there is one.
+    new_at: Option<usize>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(page: &'a PageBuf, new: Option<(u16, &'a [u8])>) -> Result<Rows<'a>, AccessError> {
+        let view = Page::new(page);
+        let mut rows = Vec::with_capacity(usize::from(view.slot_count()) + 1);
+        for slot in 0..view.slot_count() {
+            rows.push(view.record(slot).ok_or_else(|| damaged(page, "a record cannot be read"))?);
+        }
+        let new_at = new.map(|(slot, row)| {
+            let at = usize::from(slot).min(rows.len());
+            rows.insert(at, row);
+            at
+        });
+        Ok(Rows { rows, new_at })
+    }
+
+    fn size(rows: &[&[u8]]) -> usize {
+        rows.iter().map(|r| r.len() + SLOT_SIZE).sum()
+    }
+
+    /// How many of the rows stay on the left page; `None` when the new row fits on neither half.
+    fn split_point(&self, leftmost: bool) -> Option<usize> {
+        let n = self.rows.len();
+        match self.new_at {
+            _ if n < 2 => return None,
+            Some(at) if at == n - 1 => return Some(n - 1),
+            Some(0) if leftmost => return Some(1),
+            _ => {}
+        }
+        let total = Self::size(&self.rows);
+        let mut left = 0;
+        let mut best: Option<(usize, usize)> = None;
+        for (i, row) in self.rows.iter().enumerate().take(n - 1) {
+            left += row.len() + SLOT_SIZE;
+            let right = total - left;
+            let fits = left <= BODY_SIZE && right <= BODY_SIZE;
+            let skew = left.abs_diff(right);
+            if fits && best.is_none_or(|(_, least)| skew < least) {
+                best = Some((i + 1, skew));
+            }
+        }
+        best.map(|(keep, _)| keep)
+    }
+}
+
+impl Tree {
+    /// Reserves pages for a split of every level, and its log space. No latch may be held.
+    pub(super) fn reserve_for_split(&self, by: &mut By<'_>) -> Result<Reservation, AccessError> {
+        by.prepare(self.store(), SPLIT_LOG_BYTES)?;
+        let levels = self.root_level.load(std::sync::atomic::Ordering::Relaxed);
+        let hint = self.last_leaf.load(std::sync::atomic::Ordering::Relaxed);
+        let near = (hint != 0).then(|| PageId::new((hint >> 32) as u16, hint as u32));
+        Ok(self.parts.space.reserve(&self.parts.unit, u32::from(levels) + 3, near)?)
+    }
+
+    /// Splits the leaf at the end of `path` as a step of its own, to make room on it.
+    pub(super) fn split_only(
+        &self,
+        path: Vec<(PageWrite<'_>, u16)>,
+        pages: &mut Reservation,
+    ) -> Result<(), AccessError> {
+        let mut mini = Mini::new(self.store());
+        self.plan_split(&mut mini, path, pages, None)?;
+        mini.commit(&Author::System).map_err(AccessError::from)?;
+        pages.done();
+        Ok(())
+    }
+
+    /// Whether the leaf can be split so that the new row fits on one half. A long row between two long ones
+    /// may need a page of its own: then the leaf is split first, without it.
+    pub(super) fn new_row_fits_a_half(
+        &self,
+        page: &PageBuf,
+        slot: u16,
+        row: &[u8],
+    ) -> Result<bool, AccessError> {
+        let rows = Rows::of(page, Some((slot, row)))?;
+        let leftmost = Page::new(page).prev().is_none();
+        Ok(rows.split_point(leftmost).is_some())
+    }
+
+    /// Plans the split of the leaf at the end of `path`, with the new row if there is one. Returns the new last
+    /// leaf of the tree, when the new page is that.
+    pub(super) fn plan_split<'p>(
+        &'p self,
+        mini: &mut Mini<'p>,
+        path: Vec<(PageWrite<'p>, u16)>,
+        pages: &mut Reservation,
+        new: Option<NewRow<'_>>,
+    ) -> Result<Option<PageId>, AccessError> {
+        let slots: Vec<u16> = path.iter().map(|p| p.1).collect();
+        let at: Vec<usize> = path.into_iter().map(|(page, _)| mini.adopt(page)).collect();
+        let mut row = new.map(|(slot, key, bytes)| (slot, key.clone(), bytes.to_vec()));
+        let mut last_leaf = None;
+        for (depth, &page) in at.iter().enumerate().rev() {
+            let is_leaf = Page::new(mini.page(page)).level() == 0;
+            let room = row.as_ref().is_some_and(|(_, _, r)| Page::new(mini.page(page)).fits(r.len()));
+            if room && !is_leaf {
+                if let Some((slot, _, bytes)) = &row {
+                    mini.push(page, &Change::InsertRow { slot: *slot, bytes });
+                }
+                return Ok(last_leaf);
+            }
+            if mini.page_id(page) == self.root() {
+                self.split_root(mini, page, pages, row.as_ref())?;
+                return Ok(last_leaf);
+            }
+            let (separator, right, right_is_last) = self.split_page(mini, page, pages, row.as_ref())?;
+            if is_leaf && right_is_last {
+                last_leaf = Some(right);
+            }
+            let mut entry = Vec::new();
+            self.parts.shape.node_row(&separator, right, &mut entry)?;
+            let parent_slot = depth.checked_sub(1).and_then(|d| slots.get(d)).copied().unwrap_or(0);
+            row = Some((parent_slot + 1, separator, entry));
+        }
+        // The path starts at the root or at a page with room, so that the loop returns.
+        Err(damaged(mini.page(0), "a split ran out of ancestors"))
+    }
+
+    fn key_of_row(&self, page: &PageBuf, row: &[u8]) -> Result<Key, AccessError> {
+        let shape = &self.parts.shape;
+        let view = Page::new(page);
+        let key = if view.level() == 0 {
+            shape.key_of(row)
+        } else {
+            self.node_key(row, view.pminlen())
+        };
+        key.ok_or_else(|| damaged(page, "a key cannot be read"))
+    }
+
+    fn node_key(&self, row: &[u8], pminlen: u16) -> Option<Key> {
+        let node = self.parts.shape.node.as_ref()?;
+        let record = node.record(row, pminlen)?;
+        let mut key = Key::new();
+        for column in &self.parts.shape.key {
+            key.push(node.value(record, column.node).ok()?);
+        }
+        Some(key)
+    }
+
+    /// Plans the split of a page that is not the root: separator, new page, whether it has no right neighbour.
+    fn split_page<'p>(
+        &'p self,
+        mini: &mut Mini<'p>,
+        page: usize,
+        pages: &mut Reservation,
+        new: Option<&(u16, Key, Vec<u8>)>,
+    ) -> Result<(Key, PageId, bool), AccessError> {
+        let (left_id, next) = (mini.page_id(page), Page::new(mini.page(page)).next());
+        let copy = Box::new(*mini.page(page));
+        let view = Page::new(&copy);
+        let rows = Rows::of(&copy, new.map(|(slot, _, bytes)| (*slot, &bytes[..])))?;
+        let keep = rows.split_point(view.prev().is_none()).ok_or(NO_ROOM)?;
+        let moved = &rows.rows[keep..];
+        let separator = match (rows.new_at, new) {
+            (Some(at), Some((_, key, _))) if at == keep => key.clone(),
+            _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
+        };
+        let right_id = pages.take()?;
+        let init = PageInit {
+            level: view.level(),
+            prev: left_id,
+            next,
+            ..PageInit::new(right_id, view.page_type(), self.parts.unit.id(), view.pminlen())
+        };
+        let right = mini.adopt(self.store().create(right_id, LatchRank::Data)?);
+        mini.push(right, &Change::Format(init));
+        Self::push_rows(mini, right, moved);
+        let new_left = rows.new_at.filter(|&at| at < keep);
+        let stays = keep - usize::from(new_left.is_some());
+        let gone = view.slot_count() - stays as u16;
+        if gone > 0 {
+            mini.push(page, &Change::RemoveRows { from: stays as u16, count: gone });
+        }
+        if let (Some(at), Some((_, _, bytes))) = (new_left, new) {
+            mini.push(page, &Change::InsertRow { slot: at as u16, bytes });
+        }
+        mini.push(page, &Change::SetLinks { prev: None, next: Some(right_id) });
+        self.count_ghosts(mini, (page, right), &copy, stays);
+        if !next.is_none() {
+            let neighbour = mini.adopt(self.fetch(next, Ex)?);
+            mini.push(neighbour, &Change::SetLinks { prev: Some(right_id), next: None });
+        }
+        pages.allocate(mini, right_id, PfsByte::ALLOCATED)?;
+        Ok((separator, right_id, next.is_none()))
+    }
+
+    /// Moves the count of ghosts along with the rows from slot `stays` on.
+    fn count_ghosts(&self, mini: &mut Mini<'_>, at: (usize, usize), before: &PageBuf, stays: usize) {
+        let view = Page::new(before);
+        if view.ghost_count() == 0 {
+            return;
+        }
+        let ghosts = view.records().filter(|(slot, row)| {
+            usize::from(*slot) >= stays
+                && furrow_format::Status(row.first().copied().unwrap_or(0)).is_ghost()
+        });
+        let moved = ghosts.count() as i16;
+        if moved > 0 {
+            mini.push(at.0, &Change::SetGhosts { delta: -moved });
+            mini.push(at.1, &Change::SetGhosts { delta: moved });
+        }
+    }
+
+    fn push_rows(mini: &mut Mini<'_>, at: usize, rows: &[&[u8]]) {
+        let mut list = RowListBuilder::new();
+        for row in rows {
+            // Rows of a page are never longer than one.
+            let _fits = list.push(row);
+        }
+        mini.push(at, &Change::LoadRows(list.rows()));
+    }
+
+    /// Plans the split of the root: its rows go to two new pages, it becomes their parent.
+    fn split_root<'p>(
+        &'p self,
+        mini: &mut Mini<'p>,
+        root: usize,
+        pages: &mut Reservation,
+        new: Option<&(u16, Key, Vec<u8>)>,
+    ) -> Result<(), AccessError> {
+        let copy = Box::new(*mini.page(root));
+        let view = Page::new(&copy);
+        let rows = Rows::of(&copy, new.map(|(slot, _, bytes)| (*slot, &bytes[..])))?;
+        let keep = rows.split_point(true).ok_or(NO_ROOM)?;
+        let (stay, moved) = rows.rows.split_at(keep);
+        let separator = match (rows.new_at, new) {
+            (Some(at), Some((_, key, _))) if at == keep => key.clone(),
+            _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
+        };
+        let (left_id, right_id) = (pages.take()?, pages.take()?);
+        let unit = self.parts.unit.id();
+        let init = |page, prev, next| PageInit {
+            level: view.level(),
+            prev,
+            next,
+            ..PageInit::new(page, view.page_type(), unit, view.pminlen())
+        };
+        for (id, prev, next, rows) in [
+            (left_id, PageId::NONE, right_id, stay),
+            (right_id, left_id, PageId::NONE, moved),
+        ] {
+            let page = mini.adopt(self.store().create(id, LatchRank::Data)?);
+            mini.push(page, &Change::Format(init(id, prev, next)));
+            Self::push_rows(mini, page, rows);
+            let ghost = |r: &&&[u8]| furrow_format::Status(r.first().copied().unwrap_or(0)).is_ghost();
+            let ghosts = rows.iter().filter(ghost).count() as i16;
+            if ghosts > 0 && view.level() == 0 {
+                mini.push(page, &Change::SetGhosts { delta: ghosts });
+            }
+        }
+        let node_min = self.parts.shape.node.as_ref().map_or(0, |n| n.pminlen());
+        let root_init = PageInit {
+            level: view.level() + 1,
+            ..PageInit::new(self.root(), PageType::Index, unit, node_min)
+        };
+        mini.push(root, &Change::Format(root_init));
+        let lowest = self.lowest_entry(&separator, left_id)?;
+        let mut entry = Vec::new();
+        self.parts.shape.node_row(&separator, right_id, &mut entry)?;
+        Self::push_rows(mini, root, &[&lowest, &entry]);
+        for id in [left_id, right_id] {
+            pages.allocate(mini, id, PfsByte::ALLOCATED)?;
+        }
+        self.root_level.store(view.level() + 1, std::sync::atomic::Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The first entry of a level: its key stands for "less than every key" and is NULL where it can be.
+    fn lowest_entry(&self, like: &Key, child: PageId) -> Result<Vec<u8>, AccessError> {
+        let shape = &self.parts.shape;
+        let mut key = Key::new();
+        let zeros = [0_u8; 64];
+        for (at, column) in shape.key.iter().enumerate() {
+            let width = like.column(at).map_or(0, <[u8]>::len).min(zeros.len());
+            let fixed = column.data_type.fixed_len().is_some() && !column.uniquifier;
+            let value = if fixed { zeros.get(..width) } else { Some(&zeros[..0]) };
+            // A fixed column wider than the zeros repeats the separator's value; nobody reads it.
+            let value = match like.column(at) {
+                Some(mine) if fixed && mine.len() > zeros.len() => Some(mine),
+                None if fixed => None,
+                _ => value,
+            };
+            key.push(value);
+        }
+        let mut row = Vec::new();
+        shape.node_row(&key, child, &mut row)?;
+        Ok(row)
+    }
+}

@@ -1,0 +1,54 @@
+//! Replacing a row by one with the same key.
+
+use super::Tree;
+use crate::undo::UndoOp;
+use crate::{AccessError, By, Key};
+use furrow_format::{Change, Status};
+use furrow_pool::Ex;
+use furrow_txn::Mini;
+
+impl Tree {
+    /// Replaces the row with this whole key. The caller holds X on the key.
+    pub fn update(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
+        self.replace(by, key, row, true)
+    }
+
+    /// Puts an old row back: the undoing of [`Tree::update`].
+    pub(crate) fn restore(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
+        self.replace(by, key, row, false)
+    }
+
+    fn replace(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        row: &[u8],
+        undoable: bool,
+    ) -> Result<(), AccessError> {
+        loop {
+            // The old row may be as long as a page's.
+            by.prepare(self.store(), row.len() + 8192 + 64)?;
+            let leaf = self.leaf_for(key, Ex)?;
+            let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
+            let old = self.row_at(&leaf, slot)?.to_vec();
+            if Status(old.first().copied().unwrap_or(0)).is_ghost() {
+                return Err(AccessError::NotFound);
+            }
+            if self.replacement_fits(&leaf, slot, row.len())? {
+                let undo = match undoable {
+                    true => UndoOp::TreeUpdate(key.clone(), old).encode(self.parts.rowset),
+                    false => Vec::new(),
+                };
+                let mut mini = Mini::new(self.store());
+                let at = mini.adopt(leaf);
+                mini.push(at, &Change::ReplaceRow { slot, bytes: row });
+                by.commit(mini, &undo)?;
+                return Ok(());
+            }
+            drop(leaf);
+            let mut pages = self.reserve_for_split(by)?;
+            let path = self.path_for_split(key)?;
+            self.split_only(path, &mut pages)?;
+        }
+    }
+}

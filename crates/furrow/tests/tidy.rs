@@ -1,0 +1,240 @@
+//! The rules of the house, kept by a test: sizes, banned calls, layering, leftovers.
+//!
+//! A rule that gets in the way is changed here, with a reason, not dodged.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const LINE_COLUMNS: usize = 110;
+const FILE_LINES: usize = 800;
+const FUNCTION_LINES: usize = 70;
+
+/// Floors of the house: a crate may depend on crates of its own floor or below.
+const FLOORS: &[(&str, u32)] = &[
+    ("furrow-io", 0),
+    ("furrow-format", 1),
+    ("furrow-observe", 1),
+    ("furrow-log", 2),
+    ("furrow-pool", 2),
+    ("furrow-txn", 2),
+    ("furrow-space", 3),
+    ("furrow-access", 3),
+    ("furrow-recovery", 4),
+    ("furrow-engine", 6),
+    ("furrow-lab", 8),
+    ("furrow", 9),
+    ("furrow-bench", 10),
+];
+
+/// What only `io` may say, and what to say instead.
+const BANNED_OUTSIDE_IO: &[(&str, &str)] = &[
+    ("std::fs", "furrow_io::Volume"),
+    ("std::time::Instant", "furrow_io::time::Moment"),
+    ("std::time::SystemTime", "furrow_io::time::WallTime"),
+    ("std::thread", "furrow_io::thread"),
+    ("Instant::now", "furrow_io::time::Moment::now"),
+];
+
+/// What nobody may leave behind. Written in two parts so that this file does not trip over itself.
+const LEFTOVERS: &[&str] = &[
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("dbg", "!("),
+    concat!("todo", "!("),
+    concat!("unimplemented", "!("),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            if !path.ends_with("target") {
+                walk(&path, found);
+            }
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Path from the root, crate name, text.
+fn sources() -> Vec<(String, String, String)> {
+    let mut paths = Vec::new();
+    walk(&root().join("crates"), &mut paths);
+    let base = root();
+    let of = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        let short = path.strip_prefix(&base).unwrap().display().to_string();
+        let name = short.split('/').nth(1).unwrap().to_string();
+        (short, name, text)
+    };
+    paths.into_iter().map(of).collect()
+}
+
+fn assert_none(faults: &[String]) {
+    assert!(faults.is_empty(), "{} fault(s):\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn lines_and_files_keep_their_size_and_are_plain_ascii() {
+    let mut faults = Vec::new();
+    for (path, _, text) in sources() {
+        let lines = text.lines().count();
+        if lines > FILE_LINES {
+            faults.push(format!("{path}: {lines} lines, {FILE_LINES} at most: one concept a file"));
+        }
+        for (n, line) in text.lines().enumerate() {
+            if line.chars().count() > LINE_COLUMNS {
+                faults.push(format!("{path}:{}: longer than {LINE_COLUMNS} columns", n + 1));
+            }
+            if !line.is_ascii() {
+                faults.push(format!("{path}:{}: not ASCII", n + 1));
+            }
+            if line.ends_with(' ') || line.contains('\t') {
+                faults.push(format!("{path}:{}: stray blank or tab", n + 1));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn a_function_fits_a_screen() {
+    let mut faults = Vec::new();
+    for (path, _, text) in sources() {
+        let mut open: Option<(usize, usize, String)> = None;
+        for (n, line) in text.lines().enumerate() {
+            let indent = line.len() - line.trim_start().len();
+            let code = line.trim_start();
+            let starts = code.split('(').next().is_some_and(|head| {
+                let words: Vec<&str> = head.split_whitespace().collect();
+                words.iter().position(|w| *w == "fn").is_some_and(|at| {
+                    words[..at].iter().all(|w| {
+                        w.starts_with("pub") || ["const", "async", "unsafe", "extern"].contains(w)
+                    })
+                })
+            });
+            if starts && !code.ends_with(';') {
+                open = Some((n, indent, code.to_string()));
+            } else if let Some((start, depth, head)) = &open {
+                if indent == *depth && code.starts_with('}') {
+                    let lines = n - start + 1;
+                    if lines > FUNCTION_LINES {
+                        faults.push(format!("{path}:{}: {lines} lines: {head}", start + 1));
+                    }
+                    open = None;
+                }
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn only_io_touches_the_system() {
+    let mut faults = Vec::new();
+    for (path, name, text) in sources() {
+        if name == "io" || path.ends_with("tests/tidy.rs") {
+            continue;
+        }
+        for (n, line) in text.lines().enumerate() {
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            for (banned, instead) in BANNED_OUTSIDE_IO {
+                if line.contains(banned) {
+                    faults.push(format!("{path}:{}: {banned}: use {instead}", n + 1));
+                }
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn unsafe_stays_in_three_rooms_and_argues_its_case() {
+    let mut faults = Vec::new();
+    for (path, name, text) in sources() {
+        if path.ends_with("tests/tidy.rs") {
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        for (n, line) in lines.iter().enumerate() {
+            let code = line.split("//").next().unwrap_or("");
+            let is_unsafe = ["unsafe {", "unsafe impl", "unsafe fn"].iter().any(|u| code.contains(u));
+            if !is_unsafe {
+                continue;
+            }
+            if !["io", "pool", "log"].contains(&name.as_str()) {
+                faults.push(format!("{path}:{}: unsafe outside of io, pool and log", n + 1));
+            }
+            let above = &lines[n.saturating_sub(8)..=n];
+            let argued = above.iter().any(|l| l.contains("SAFETY:") || l.contains("# Safety"));
+            if !argued {
+                faults.push(format!("{path}:{}: no SAFETY argument", n + 1));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let mut faults = Vec::new();
+    for (path, _, text) in sources() {
+        for (n, line) in text.lines().enumerate() {
+            for word in LEFTOVERS {
+                if line.contains(word) && !path.ends_with("tests/tidy.rs") {
+                    faults.push(format!("{path}:{}: {word}", n + 1));
+                }
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn no_crate_imports_uphill() {
+    let floors: BTreeMap<&str, u32> = FLOORS.iter().copied().collect();
+    let mut faults = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let manifest = entry.unwrap().path().join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        let name = text.lines().find_map(|l| l.strip_prefix("name = ")).unwrap().trim_matches('"');
+        let Some(mine) = floors.get(name) else {
+            faults.push(format!("{name} has no floor: name it in FLOORS and in ARCHITECTURE.md"));
+            continue;
+        };
+        let normal = text.split("[dev-dependencies]").next().unwrap();
+        for dependency in normal.lines().filter_map(|l| l.split(['.', ' ', '=']).next()) {
+            if floors.get(dependency).is_some_and(|floor| floor > mine) {
+                faults.push(format!("{name} (floor {mine}) imports {dependency} uphill"));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn every_room_opens_with_its_essay() {
+    let mut faults = Vec::new();
+    for (path, _, text) in sources() {
+        let is_door = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
+        if !text.starts_with("//!") {
+            faults.push(format!("{path}: does not say what it is for"));
+        } else if is_door && path.ends_with("lib.rs") {
+            let essay = text.lines().take_while(|l| l.starts_with("//!")).count();
+            if essay < 6 {
+                faults.push(format!("{path}: {essay} lines are no essay (purpose, invariants, what can fail)"));
+            }
+        }
+    }
+    assert_none(&faults);
+}
