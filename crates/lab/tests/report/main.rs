@@ -3,6 +3,7 @@
 mod fit;
 mod html;
 mod samples;
+mod schema;
 mod text;
 
 use furrow_lab::results::Results;
@@ -28,4 +29,11 @@ fn print_page() {
     for (name, results) in every().into_iter().filter(|(name, _)| *name == wanted) {
         println!("<!-- {name} -->\n{}", furrow_lab::report::render(&results));
     }
+}
+
+/// Prints the sample that a schema's stored file is made of, once for each schema version.
+#[test]
+#[ignore = "prints a file for the tests of a new schema version"]
+fn print_two_runs() {
+    println!("{}", samples::two_runs().to_json().unwrap());
 }

@@ -651,3 +651,43 @@ fn published() -> Published {
         ],
     }
 }
+
+/// The conclusive sample cut down to one run of the baseline and one of four files; every list has something.
+pub(crate) fn two_runs() -> Results {
+    let mut results = conclusive();
+    results
+        .runs
+        .retain(|run| run.block == 1 && (run.level == "4" || run.control == Control::A));
+    results.plan.order.truncate(2);
+    results
+        .levels
+        .retain(|level| level.level == "1" || level.level == "4");
+    results.noise.residuals.truncate(2);
+    for run in &mut results.runs {
+        run.cell.insert("volumes".into(), "2".into());
+        run.series
+            .iter_mut()
+            .for_each(|series| series.values.truncate(3));
+        run.background_waits.push(run.waits[0].clone());
+        run.waits.truncate(2);
+        run.files.truncate(2);
+        run.notes.push("a note".into());
+    }
+    results.runs[1].status = RunStatus::Retried("a deadlock".into());
+    results.noise.outliers.push(Outlier {
+        run: results.runs[0].id,
+        score: 4.5,
+        causes: vec!["a checkpoint".into()],
+        ratio_without: Some(0.95),
+    });
+    results.deviations.push(Deviation {
+        kind: "retried".into(),
+        run: Some(6),
+        text: "once".into(),
+    });
+    results
+        .environment
+        .settings
+        .push(("recovery".into(), "full".into()));
+    results
+}

@@ -193,9 +193,7 @@ fn draw(results: &Results, size: Size, view: View) -> Svg {
     draw_reference(&mut svg, plot, &y, margin, reference(results, view));
     draw_knee(&mut svg, results, size, plot, &xs);
     let width = slot(&xs, 110.0);
-    if absolute {
-        draw_fit(&mut svg, results, &y, &xs, width * MEAN_AT);
-    }
+    draw_fit(&mut svg, results, view, &y, &xs, width * MEAN_AT);
     for (level, x) in results.levels.iter().zip(&xs) {
         draw_level(&mut svg, results, level, view, (*x, width), &y, plot);
     }
@@ -299,13 +297,18 @@ fn draw_knee(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
     svg.text("knee-label", Anchor::Middle, x, plot.top - 12.0, &text);
 }
 
-fn draw_fit(svg: &mut Svg, results: &Results, y: &Scale, xs: &[f64], shift: f64) {
+fn draw_fit(svg: &mut Svg, results: &Results, view: View, y: &Scale, xs: &[f64], shift: f64) {
     let Some(knee) = &results.knee else { return };
+    let base = results.baseline().and_then(|level| level.mean);
+    let place = |value: f64| match (view, base) {
+        (View::Ratio, Some(base)) => value / base - 1.0,
+        _ => value,
+    };
     if knee.unimodal_fit.len() == xs.len() && xs.len() > 2 {
         let points: Vec<(f64, f64)> = xs
             .iter()
             .zip(&knee.unimodal_fit)
-            .map(|(x, value)| (x + shift, y.px(*value)))
+            .map(|(x, value)| (x + shift, y.px(place(*value))))
             .collect();
         svg.polyline("fit", &points);
     }
