@@ -20,6 +20,8 @@ pub(crate) struct FreeList {
     frames: Mutex<VecDeque<u32>>,
     len: AtomicUsize,
     available: Condvar,
+    /// Threads that wait for a frame.
+    stalled: AtomicUsize,
 }
 
 impl FreeList {
@@ -29,6 +31,7 @@ impl FreeList {
             frames: Mutex::new((0..frames as u32).collect()),
             len: AtomicUsize::new(frames),
             available: Condvar::new(),
+            stalled: AtomicUsize::new(0),
         }
     }
 
@@ -89,6 +92,9 @@ impl Core {
 
     /// A free frame without waiting; for read-ahead, which is not worth a stall.
     pub(crate) fn take_spare_frame(&self) -> Option<u32> {
+        if self.free.stalled.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
         self.pop_free().or_else(|| self.sweep_one(OWN_STEPS))
     }
 
@@ -148,6 +154,13 @@ impl Core {
     fn stall(&self) -> Result<u32, PoolError> {
         self.lazy.count_stall();
         self.counters.add(Counter::FreeListStalls, 1);
+        self.free.stalled.fetch_add(1, Ordering::Relaxed);
+        let result = self.wait_for_frame();
+        self.free.stalled.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    fn wait_for_frame(&self) -> Result<u32, PoolError> {
         let start = Moment::now();
         let seen = self.lazy.failures();
         loop {

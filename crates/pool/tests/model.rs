@@ -4,11 +4,13 @@
 
 mod common;
 
-use common::{Shape, bench, change, key, read_raw, value};
+use common::{Shape, bench_on, change, config, key, read_raw, value};
+use furrow_format::Page;
 use furrow_io::random::{Rng, seeded};
-use furrow_io::thread;
-use furrow_pool::{CheckpointOptions, Ex, LatchRank, Sh, Up};
+use furrow_io::{MemoryVolume, thread};
+use furrow_pool::{CheckpointOptions, Ex, LatchRank, PoolConfig, Sh, Up};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 const FILE_PAGES: u32 = 160;
 const THREADS: u64 = 4;
@@ -24,7 +26,12 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
         file_pages: FILE_PAGES,
         double_write: true,
     };
-    let bench = bench(shape);
+    // Patient: the machine that runs the tests may be busy.
+    let patient = PoolConfig {
+        buffer_wait: Duration::from_secs(20),
+        ..config(shape.frames)
+    };
+    let bench = bench_on(&MemoryVolume::new(), shape, patient);
     let model: Vec<AtomicU64> = (0..2 * FILE_PAGES).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -129,4 +136,36 @@ fn work(bench: &common::Bench, model: &[AtomicU64], seed: u64) {
             }
         }
     }
+}
+
+/// Frames change their pages as fast as they can while threads look for them without a lock.
+#[test]
+fn a_page_fetched_is_the_page_asked_for() {
+    let seed = furrow_io::random::test_seed() % (1 << 32);
+    println!("FURROW_SEED={seed}");
+    let shape = Shape {
+        frames: 16,
+        files: 1,
+        file_pages: 32,
+        double_write: false,
+    };
+    let patient = PoolConfig {
+        buffer_wait: Duration::from_secs(20),
+        ..config(shape.frames)
+    };
+    let bench = bench_on(&MemoryVolume::new(), shape, patient);
+    thread::scope(|scope| {
+        for worker in 0..4 {
+            let bench = &bench;
+            scope.spawn(move || {
+                let mut rng = seeded(seed + worker);
+                for _ in 0..60_000 {
+                    let key = key(1, rng.random_range(0..shape.file_pages));
+                    let page = bench.pool.fetch(key, Sh, LatchRank::Data).unwrap();
+                    assert_eq!(page.key(), key);
+                    assert_eq!(Page::new(&page).page_id(), key.page);
+                }
+            });
+        }
+    });
 }
