@@ -97,6 +97,9 @@ pub fn physical_order(columns: &mut [ColumnSpec]) {
 }
 
 /// Lays out a rowset whose columns come in physical order.
+///
+/// Sizes that no row can have come out as such (`minleaf` and `maxleaf` beyond 8,060): whoever
+/// declares a table checks them, with the messages for it.
 pub fn lay_out(
     rowset: RowsetId,
     kind: RowsetKind,
@@ -130,7 +133,7 @@ pub fn lay_out(
             *place = inner.place(column);
         }
     }
-    inner.fixed_end += CHILD_SIZE;
+    inner.fixed_end = inner.fixed_end.saturating_add(CHILD_SIZE);
     let heap = kind == RowsetKind::Heap;
     if heap {
         leaf.fixed_end = leaf.fixed_end.max(HEAP_FIXED_END);
@@ -141,14 +144,18 @@ pub fn lay_out(
             .zip(places.iter().zip(&inner_places))
             .map(|((order, column), (leaf, inner))| row(rowset, order, column, *leaf, *inner))
             .collect(),
-        minleaf: leaf.fixed_end as i16,
-        minint: if heap { 0 } else { inner.fixed_end as i16 },
+        minleaf: i16::try_from(leaf.fixed_end).unwrap_or(i16::MAX),
+        minint: if heap {
+            0
+        } else {
+            i16::try_from(inner.fixed_end).unwrap_or(i16::MAX)
+        },
         maxnullbit: leaf.null_bits as i16,
         maxleaf: leaf.largest_row() as i32,
         maxint: if heap {
             0
         } else {
-            inner.largest_row().max(MAXINT_FLOOR) as i16
+            i16::try_from(inner.largest_row().max(MAXINT_FLOOR)).unwrap_or(i16::MAX)
         },
     }
 }
@@ -186,7 +193,7 @@ impl Level {
 
     fn place(&mut self, column: &ColumnSpec) -> Place {
         let null_bit = if self.has_bitmap {
-            self.null_bits += 1;
+            self.null_bits = self.null_bits.saturating_add(1);
             self.null_bits
         } else {
             0
@@ -195,11 +202,11 @@ impl Level {
             _ if column.data_type.id == TypeId::Bit => self.place_bit(),
             Some(length) if column.column_id != 0 => {
                 let offset = self.fixed_end;
-                self.fixed_end += length;
+                self.fixed_end = self.fixed_end.saturating_add(length);
                 (offset as i16, 0)
             }
             _ => {
-                self.variables += 1;
+                self.variables = self.variables.saturating_add(1);
                 self.variable_bytes += u32::from(column.data_type.max_in_row_len());
                 (-(self.variables as i16), 0)
             }
@@ -215,8 +222,9 @@ impl Level {
         let (byte, bit) = match self.bits {
             Some((byte, bit)) if bit < 8 => (byte, bit),
             _ => {
-                self.fixed_end += 1;
-                (self.fixed_end - 1, 0)
+                let byte = self.fixed_end;
+                self.fixed_end = self.fixed_end.saturating_add(1);
+                (byte, 0)
             }
         };
         self.bits = Some((byte, bit + 1));

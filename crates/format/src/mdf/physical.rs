@@ -7,20 +7,16 @@ use super::rows::Rows;
 use super::v611::join;
 use super::walk::sound_page;
 use super::{MdfError, PageSource};
-use crate::bytes::{chunk, u16_at};
+use crate::boot::{BOOT_PAGE, field};
 use crate::catalog::{
     AllocUnit, BaseRow, BaseTable, HobtColumn, Rowset, RowsetColumn, RowsetColumn611,
     SYSALLOCUNITS, SYSHOBTCOLUMNS, SYSROWSETCOLUMNS, SYSROWSETS, SYSRSCOLS, base_layout, unit_kind,
 };
 use crate::types::Value;
-use crate::{FileId, PageId, PageNo, PageType};
+use crate::{PageId, PageType};
 
 /// The last version whose layouts lie in two tables.
 const LAST_OF_2005: u16 = 612;
-const BOOT_PAGE: PageNo = PageNo(9);
-const VERSION_AT: usize = 100;
-const CREATE_VERSION_AT: usize = 102;
-const FIRST_UNITS_PAGE_AT: usize = 612;
 
 /// What the physical catalog holds.
 #[derive(Debug, Default)]
@@ -38,15 +34,11 @@ pub(super) struct Physical {
 impl Physical {
     /// Follows the bootstrap path.
     pub(super) fn read(source: &dyn PageSource) -> Result<Physical, MdfError> {
-        let boot_id = PageId {
-            file: FileId(1),
-            page: BOOT_PAGE,
-        };
-        let boot = sound_page(source, boot_id, || "the bootstrap".to_owned())?;
-        let first = chunk(boot, FIRST_UNITS_PAGE_AT).map_or(PageId::NONE, PageId::from_bytes);
+        let boot = sound_page(source, BOOT_PAGE, || "the bootstrap".to_owned())?;
+        let first = field::CATALOG_PAGE.get_page(boot);
         let mut physical = Physical {
-            version: u16_at(boot, VERSION_AT).unwrap_or(0),
-            create_version: u16_at(boot, CREATE_VERSION_AT).unwrap_or(0),
+            version: field::VERSION.get_u16(boot),
+            create_version: field::CREATE_VERSION.get_u16(boot),
             ..Physical::default()
         };
         // Nothing names the unit of sysallocunits yet; its pages are reached by their links.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::MdfError;
+use crate::boot::{BOOT_PAGE, field};
 use crate::{
     FileId, PAGE_SIZE, Page, PageBuf, PageFault, PageFlags, PageId, PageNo, PageType, Protection,
     untear, verify,
@@ -23,9 +24,7 @@ pub trait PageSource {
     fn protection(&self, page: PageId) -> Option<Result<Protection, PageFault>>;
 }
 
-const BOOT_PAGE: u32 = 9;
 const LEAST_PAGES: usize = 10;
-const VERSION_AT: usize = 100;
 const VERSIONS: std::ops::RangeInclusive<u16> = 515..=1100;
 
 /// Data files of one database in memory.
@@ -130,7 +129,7 @@ pub fn sniff(bytes: &[u8]) -> Result<(), MdfError> {
     if pages.len() < LEAST_PAGES {
         return refuse(format!("{} pages are too few", pages.len()));
     }
-    let (Some(first), Some(boot)) = (pages.first(), pages.get(BOOT_PAGE as usize)) else {
+    let (Some(first), Some(boot)) = (pages.first(), pages.get(BOOT_PAGE.page.0 as usize)) else {
         return refuse("no boot page".to_owned());
     };
     let (header, boot_header) = (Page::new(first), Page::new(boot));
@@ -142,18 +141,16 @@ pub fn sniff(bytes: &[u8]) -> Result<(), MdfError> {
     }
     let expected = PageId {
         file: header.page_id().file,
-        page: PageNo(BOOT_PAGE),
+        page: BOOT_PAGE.page,
     };
     if boot_header.page_type() != PageType::Boot || boot_header.page_id() != expected {
         return refuse("page 9 is no boot page: a secondary file?".to_owned());
     }
-    match crate::bytes::u16_at(boot, VERSION_AT) {
-        Some(version) if VERSIONS.contains(&version) => Ok(()),
-        version => refuse(format!(
-            "database version {} is not known",
-            version.unwrap_or(0)
-        )),
+    let version = field::VERSION.get_u16(boot);
+    if !VERSIONS.contains(&version) {
+        return refuse(format!("database version {version} is not known"));
     }
+    Ok(())
 }
 
 #[cfg(test)]

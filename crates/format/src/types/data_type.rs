@@ -105,12 +105,17 @@ impl DataType {
 
     /// `decimal(precision, scale)` or `numeric(precision, scale)`.
     pub fn decimal(id: TypeId, precision: u8, scale: u8) -> Result<DataType, TypeError> {
-        if !(1..=38).contains(&precision) {
-            let text = format!("Column or parameter has an invalid precision of {precision}.");
+        if precision == 0 {
+            return Err(zero_length());
+        }
+        if precision > 38 {
+            let text = format!(
+                "Specified column precision {precision} is greater than the maximum precision of 38."
+            );
             return Err(TypeError::BadType { number: 2750, text });
         }
         if scale > precision {
-            let text = format!("The scale {scale} must be less than or equal to the precision.");
+            let text = "The scale must be less than or equal to the precision.".to_owned();
             return Err(TypeError::BadType { number: 192, text });
         }
         Ok(DataType::decimal_unchecked(id, precision, scale))
@@ -134,14 +139,19 @@ impl DataType {
             Some(units @ 1..=8000) if units * unit <= 8000 => {
                 Ok(DataType::sized(id, (units * unit) as i16))
             }
-            Some(0) => {
-                let text = "Length or precision specification 0 is invalid.".to_owned();
-                Err(TypeError::BadType { number: 1001, text })
+            Some(0) => Err(zero_length()),
+            Some(units) if unit == 2 && units <= 8000 => {
+                let text = format!(
+                    "The size ({units}) given to the type '{id}' exceeds the maximum allowed (4000)."
+                );
+                Err(TypeError::BadType { number: 2717, text })
             }
             _ => {
-                let max = 8000 / unit;
-                let text =
-                    format!("The size given to the type '{id}' exceeds the maximum ({max}).");
+                let units = units.map_or("max".to_owned(), |units| units.to_string());
+                let text = format!(
+                    "The size ({units}) given to the type '{id}' exceeds the maximum allowed for any \
+                     data type (8000)."
+                );
                 Err(TypeError::BadType { number: 131, text })
             }
         }
@@ -223,6 +233,11 @@ impl DataType {
         };
         Some(data_type.with_collation(collation))
     }
+}
+
+fn zero_length() -> TypeError {
+    let text = "Length or precision specification 0 is invalid.".to_owned();
+    TypeError::BadType { number: 1001, text }
 }
 
 /// Bytes of a decimal of this precision.
@@ -376,7 +391,7 @@ mod tests {
         assert_eq!(number(DataType::decimal(TypeId::Decimal, 5, 6)), 192);
         assert_eq!(number(DataType::scaled(TypeId::Time, 8)), 1002);
         assert_eq!(number(DataType::string(TypeId::Char, Some(8001))), 131);
-        assert_eq!(number(DataType::string(TypeId::NChar, Some(4001))), 131);
+        assert_eq!(number(DataType::string(TypeId::NChar, Some(4001))), 2717);
         assert_eq!(number(DataType::string(TypeId::VarChar, Some(0))), 1001);
         assert_eq!(number(DataType::string(TypeId::Binary, None)), 131);
     }

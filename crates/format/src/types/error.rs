@@ -74,7 +74,7 @@ pub enum TypeError {
         /// Target type's name.
         to: &'static str,
     },
-    /// 1001, 1002, 2716, 2717, 2750: a declared type that doesn't exist.
+    /// 131, 192, 1001, 1002, 2717, 2750: a declared type that doesn't exist.
     #[error("{text}")]
     BadType {
         /// Message number.
@@ -93,7 +93,7 @@ pub enum TypeError {
 }
 
 impl TypeError {
-    /// SQL Server's message number; 824 is not used here: the reader of the page names the page.
+    /// SQL Server's message number; for bytes that are no value that of DBCC's finding, 2570.
     pub const fn number(&self) -> u32 {
         match self {
             TypeError::IntegerOverflow { .. } => 220,
@@ -107,7 +107,7 @@ impl TypeError {
             TypeError::NotAGuid => 8169,
             TypeError::Clash { .. } => 206,
             TypeError::BadType { number, .. } => *number,
-            TypeError::Malformed { .. } => 8621,
+            TypeError::Malformed { .. } => 2570,
         }
     }
 }

@@ -320,6 +320,57 @@ fn variants_keep_their_type_and_sort_by_family() {
     assert_eq!(compare(&variant, &number, &larger), Ordering::Less);
 }
 
+/// Text of any kind is a value or an error for every type, and what is a value can be stored or gets a message.
+#[test]
+fn hostile_text_never_panics_on_its_way_to_a_value() {
+    let pieces = [
+        "1",
+        "0",
+        "99999999999999999999",
+        "-",
+        "+",
+        ".",
+        "e",
+        ":",
+        "/",
+        "T",
+        "Z",
+        " ",
+        "AM",
+        "0x",
+        "$",
+        ",",
+        "9999-12-31",
+        "23:59:59.9999999",
+        "+14:00",
+        "-14:01",
+        "{",
+        "\u{20AC}",
+        "\u{1F600}",
+        "NULL",
+    ];
+    let mut state = 0x2545_F491_4F6C_DD1Du64;
+    for round in 0..20_000 {
+        let mut text = String::new();
+        for _ in 0..round % 6 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            text.push_str(pieces[(state >> 20) as usize % pieces.len()]);
+        }
+        let data_type = of(TypeId::ALL[round % TypeId::ALL.len()]);
+        if let Ok(value) = parse_value(&data_type, &text)
+            && let Ok(bytes) = encode(&data_type, &value)
+        {
+            let back = decode(&data_type, &bytes);
+            assert!(
+                back.is_ok() || value.is_null(),
+                "{data_type} {text:?} {bytes:x?}"
+            );
+        }
+    }
+}
+
 /// Decoding, comparing and printing survive any bytes, and the order stays an order.
 #[test]
 fn hostile_bytes_never_panic_and_still_have_an_order() {

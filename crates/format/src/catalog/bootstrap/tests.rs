@@ -226,3 +226,21 @@ fn bits_share_bytes_and_the_key_comes_first_in_new_tables() {
     assert_eq!(inner[..4], [-2, 1, -1, 0]);
     assert_eq!((layout.minleaf, layout.minint), (10, 11));
 }
+
+#[test]
+fn a_table_too_wide_for_any_row_has_sizes_that_say_so() {
+    let wide = (1..=1024).map(|column_id| ColumnSpec {
+        column_id,
+        data_type: DataType::sized(TypeId::Char, 8000),
+        nullable: false,
+        key_ordinal: 1,
+        descending: false,
+    });
+    let wide = wide.collect::<Vec<_>>();
+    let layout = lay_out(RowsetId(1), RowsetKind::Clustered, NullBits::Always, &wide);
+    assert_eq!(
+        (layout.minleaf, layout.minint, layout.maxint),
+        (i16::MAX, i16::MAX, i16::MAX)
+    );
+    assert!(layout.maxleaf > 8060 && layout.leaf(RowsetKind::Clustered).is_err());
+}
