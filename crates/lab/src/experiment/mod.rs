@@ -116,6 +116,12 @@ pub trait Experiment {
         Vec::new()
     }
 
+    /// The bound that a category of waits runs into: for log waits the rate of durable writes. With it
+    /// a cause can be called attributed, without it only likely.
+    fn ceiling_for(&self, _category: &str) -> Option<Ceiling> {
+        None
+    }
+
     /// The command that runs `plan`.
     fn command(&self, plan: &Plan) -> String {
         format!(

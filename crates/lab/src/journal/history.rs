@@ -84,6 +84,8 @@ pub struct History {
     pub deviations: Vec<Deviation>,
     /// Why it stopped, if it did.
     pub stopped: Option<String>,
+    /// Why it had stopped before it was resumed.
+    pub stopped_before: Option<String>,
 }
 
 impl History {
@@ -112,6 +114,7 @@ impl History {
             owned: Vec::new(),
             deviations: Vec::new(),
             stopped: None,
+            stopped_before: None,
         };
         for line in &lines[1..] {
             history.take(line.at_us, &line.event);
@@ -171,7 +174,7 @@ impl History {
     }
 
     fn resumed(&mut self, gap_s: f64) {
-        self.stopped = None;
+        self.stopped_before = self.stopped.take();
         let text = format!("the experiment was resumed after a gap of {gap_s:.0} s");
         self.deviate("resumed", None, &text);
     }

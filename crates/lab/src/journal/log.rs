@@ -11,6 +11,8 @@ pub struct Log {
     journal: Journal,
     history: History,
     clock: Arc<dyn Clock>,
+    /// How far the clock lies behind the last session, if it was set back.
+    behind_us: i64,
 }
 
 impl Log {
@@ -34,6 +36,7 @@ impl Log {
             journal,
             history,
             clock,
+            behind_us: 0,
         })
     }
 
@@ -45,10 +48,12 @@ impl Log {
     ) -> Result<Log, JournalError> {
         let (journal, lines) = Journal::open(volume, dir)?;
         let history = History::of(&dir.join(super::FILE_NAME), &lines)?;
+        let behind_us = (history.last_us - clock.now_us()).max(0);
         Ok(Log {
             journal,
             history,
             clock,
+            behind_us,
         })
     }
 
@@ -65,9 +70,10 @@ impl Log {
         self.append(Event::Step { run, state })
     }
 
-    /// Now; never before the last event, so that a clock set back between sessions does no harm.
+    /// Now; never before the last event: a clock that was set back between two sessions is carried on
+    /// from where the journal stands.
     pub fn now_us(&self) -> i64 {
-        self.clock.now_us().max(self.history.last_us)
+        self.clock.now_us() + self.behind_us
     }
 
     /// What has happened.

@@ -242,6 +242,35 @@ impl Runner {
         Ok(())
     }
 
+    /// After a stop by failures the runs that caused it are tried again: whoever resumes has mended
+    /// what was wrong.
+    pub(super) fn reopen_failures(&mut self) -> Result<(), RunnerError> {
+        let history = self.log.history();
+        if history.stopped_before.as_deref() != Some(super::Stop::Failures.words()) {
+            return Ok(());
+        }
+        let begun = history
+            .runs
+            .iter()
+            .rev()
+            .skip_while(|(_, run)| !run.is_settled());
+        let failed: Vec<(u32, u32)> = begun
+            .take_while(|(_, run)| run.record.is_none())
+            .map(|(&id, run)| (id, run.attempts))
+            .collect();
+        for (run, attempt) in failed {
+            let reason = "it failed before the stop and is tried again".to_string();
+            let outcome = Outcome::Interrupted;
+            self.log.append(Event::RunEnd {
+                run,
+                attempt,
+                outcome,
+                reason,
+            })?;
+        }
+        Ok(())
+    }
+
     fn rate_of(&self, run: &PlannedRun) -> Option<f64> {
         self.log
             .history()

@@ -11,7 +11,8 @@
 //!    stop the experiment.
 //! 3. Leftovers of a run are removed before the next one begins; if that fails, the experiment stops:
 //!    going on would fill the disk.
-//! 4. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
+//! 4. Before each run the space it needs is there, or the experiment stops.
+//! 5. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
 //!    does not count.
 //!
 //! # Algorithm
@@ -97,6 +98,8 @@ pub enum Stop {
     Deadline,
     /// Too many failures in a row.
     Failures,
+    /// Less space is left than the next run needs.
+    Space,
 }
 
 impl Stop {
@@ -107,6 +110,7 @@ impl Stop {
             Stop::Cancelled => "stopped by the operator",
             Stop::Deadline => "the deadline was reached",
             Stop::Failures => "too many runs failed in a row",
+            Stop::Space => "less space was left than the next run needs",
         }
     }
 }
@@ -177,6 +181,7 @@ impl Runner {
         let gap_s = (runner.log.now_us() - last) as f64 / 1e6;
         runner.log.append(Event::Resumed { gap_s })?;
         runner.end_unfinished()?;
+        runner.reopen_failures()?;
         runner.remove_leftovers(experiment)?;
         Ok(runner)
     }
@@ -246,17 +251,17 @@ impl Runner {
         let mut failures = 0;
         for index in 0..self.runs.len() {
             let run = self.runs[index].clone();
+            if self.log.history().is_settled(run.id) {
+                continue;
+            }
             while !self.log.history().is_settled(run.id) {
-                if self.setup.cancel.load(Ordering::Relaxed) {
-                    return Ok(Stop::Cancelled);
-                }
-                if self
-                    .deadline_us
-                    .is_some_and(|deadline| self.log.now_us() >= deadline)
-                {
-                    return Ok(Stop::Deadline);
+                if let Some(stop) = self.must_stop() {
+                    return Ok(stop);
                 }
                 self.remove_leftovers(experiment)?;
+                if !self.has_space(&*experiment, &run)? {
+                    return Ok(Stop::Space);
+                }
                 if self.attempt(experiment, &run, watch)? == Outcome::Interrupted {
                     return Ok(Stop::Cancelled);
                 }
@@ -274,6 +279,37 @@ impl Runner {
         }
         self.remove_leftovers(experiment)?;
         Ok(Stop::Finished)
+    }
+
+    fn must_stop(&self) -> Option<Stop> {
+        if self.setup.cancel.load(Ordering::Relaxed) {
+            return Some(Stop::Cancelled);
+        }
+        let late = self
+            .deadline_us
+            .is_some_and(|deadline| self.log.now_us() >= deadline);
+        late.then_some(Stop::Deadline)
+    }
+
+    /// Others may have filled the disk since the first check.
+    fn has_space(
+        &mut self,
+        experiment: &dyn Experiment,
+        run: &PlannedRun,
+    ) -> Result<bool, RunnerError> {
+        let peaks = crate::plan::peak_by_volume(&[experiment.forecast(&run.cell)]);
+        let factor = self.log.history().plan.guard.space_factor;
+        match check_space(self.setup.volume.as_ref(), &peaks, factor) {
+            Ok(_) => Ok(true),
+            Err(error @ GuardError::Space { .. }) => {
+                self.log.append(Event::Error {
+                    run: Some(run.id),
+                    text: error.to_string(),
+                })?;
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Judges what is there, after the end or after a stop.

@@ -4,7 +4,7 @@ use crate::synthetic::{Synthetic, Trouble, assert_clean, furnish, run_all, setup
 use furrow_io::{MemoryVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::guard::GuardError;
-use furrow_lab::journal::State;
+use furrow_lab::journal::{State, write_file};
 use furrow_lab::results::{Badge, RunStatus};
 use furrow_lab::runner::{Phase, Runner, RunnerError, Stop};
 use std::path::Path;
@@ -54,7 +54,7 @@ fn a_run_that_fails_twice_is_marked_and_passed_over() {
         results
             .limits
             .iter()
-            .any(|limit| limit.contains("1 runs gave no figures"))
+            .any(|limit| limit.contains("1 run gave no figures"))
     );
 }
 
@@ -71,6 +71,65 @@ fn three_failures_in_a_row_stop_the_experiment() {
     assert_eq!(
         results.plan.stopped_because,
         "too many runs failed in a row"
+    );
+}
+
+#[test]
+fn whoever_resumes_after_failures_has_them_tried_again() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment
+        .trouble
+        .extend((20..=22).map(|run| fails(run, State::Setup, 2)));
+    let plan = experiment.plan();
+    let mut runner = Runner::create(setup(volume.clone(), &experiment), plan, &experiment).unwrap();
+    assert_eq!(
+        runner.run(&mut experiment, &mut |_| {}).unwrap(),
+        Stop::Failures
+    );
+    drop(runner);
+    // The clock was set back by an hour meanwhile; times in the journal still do not fall.
+    experiment.clock.advance(-3_600.0);
+    let mut runner = Runner::resume(setup(volume, &experiment), &mut experiment).unwrap();
+    assert_eq!(
+        runner.run(&mut experiment, &mut |_| {}).unwrap(),
+        Stop::Finished
+    );
+    let results = runner.results(&experiment, Environment::default());
+    assert_eq!(results.plan.blocks_done, 6);
+    assert!(matches!(results.runs[21].status, RunStatus::Retried(_)));
+    let starts: Vec<f64> = results.runs[22..].iter().map(|run| run.started_s).collect();
+    assert!(
+        starts.windows(2).all(|pair| pair[1] - pair[0] > 90.0),
+        "{starts:?}"
+    );
+}
+
+#[test]
+fn a_disk_that_others_fill_meanwhile_stops_the_experiment() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_capacity(64 << 20));
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.forecast_bytes = 40 << 20;
+    let plan = experiment.plan();
+    let mut runner = Runner::create(setup(volume.clone(), &experiment), plan, &experiment).unwrap();
+    let stop = runner
+        .run(&mut experiment, &mut |progress| {
+            if progress.run == 5 && progress.phase == Phase::Begin {
+                let others = vec![7; 24 << 20];
+                write_file(volume.as_ref(), Path::new("/data/others.bak"), &others).unwrap();
+            }
+        })
+        .unwrap();
+    assert_eq!(stop, Stop::Space);
+    let results = runner.results(&experiment, Environment::default());
+    assert_eq!(results.runs.len(), 5);
+    assert!(
+        results
+            .deviations
+            .iter()
+            .any(|d| d.text.contains("MiB are missing"))
     );
 }
 

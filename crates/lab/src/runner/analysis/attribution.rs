@@ -8,7 +8,8 @@
 
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::results::{Attribution, Confidence, Run};
+use crate::experiment::Experiment;
+use crate::results::{Attribution, Ceiling, Confidence, Run};
 use crate::stats::{mean, median};
 use std::collections::BTreeMap;
 
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 const RUNNING: &str = "running, not waiting";
 /// Share of the change that a category must carry.
 const ENOUGH: f64 = 0.6;
+/// Use of a ceiling from which on it limits.
+const CEILING: f64 = 0.85;
 /// A share that changes by less than this has not changed.
 const BARELY: f64 = 0.02;
 
@@ -67,6 +70,7 @@ pub(super) fn attribute(
     facts: &Facts<'_>,
     judged: &[Judged],
     recommended: Option<&str>,
+    experiment: &dyn Experiment,
 ) -> Attribution {
     let Some(target) = target(facts, judged, recommended) else {
         return Attribution::default();
@@ -85,7 +89,33 @@ pub(super) fn attribute(
     if (change / base.elapsed).abs() < facts.plan.delta {
         return unchanged(&base, &level, names);
     }
-    changed(&base, &level, change, names)
+    let mut found = changed(&base, &level, change, names);
+    if found.confidence == Confidence::Likely {
+        let ceiling = experiment.ceiling_for(&found.resource);
+        hold_against(&mut found, ceiling.as_ref());
+    }
+    found
+}
+
+/// A likely cause is attributed when its ceiling is nearly used up.
+fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
+    let bound = ceiling.and_then(|c| Some((c, c.used? / c.limit.filter(|&limit| limit > 0.0)?)));
+    let Some((ceiling, used)) = bound else {
+        let text = "no ceiling was measured, so it is not known how much of the resource was used";
+        found.evidence_against.push(text.to_string());
+        return;
+    };
+    let told = format!(
+        "{}: {:.0}% of its ceiling is used",
+        ceiling.name,
+        100.0 * used
+    );
+    if used > CEILING {
+        found.confidence = Confidence::Attributed;
+        found.evidence_for.push(told);
+    } else {
+        found.evidence_against.push(told);
+    }
 }
 
 /// The level to explain: the recommended one, else the one that differs most from the baseline.
@@ -153,9 +183,6 @@ fn changed(base: &Budget, level: &Budget, change: f64, names: (&str, &str)) -> A
     result.resource.clone_from(category);
     result.confidence = Confidence::Likely;
     result.evidence_for.push(told);
-    result.evidence_against.push(
-        "no ceiling was measured, so it is not known how much of the resource was used".into(),
-    );
     result
 }
 
@@ -246,6 +273,20 @@ mod tests {
             ("Tran Log IO", Confidence::Likely)
         );
         assert!((found.share.unwrap() - 0.9).abs() < 1e-9);
+        let ceiling = |used| Ceiling {
+            limit: Some(100.0),
+            used: Some(used),
+            ..Ceiling::default()
+        };
+        for (bound, want) in [
+            (None, Confidence::Likely),
+            (Some(ceiling(80.0)), Confidence::Likely),
+            (Some(ceiling(90.0)), Confidence::Attributed),
+        ] {
+            let mut held = found.clone();
+            hold_against(&mut held, bound.as_ref());
+            assert_eq!(held.confidence, want);
+        }
     }
 
     #[test]

@@ -47,7 +47,12 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     let judged = levels::judge_all(&facts);
     let found = answer::find_knee(&facts);
     let (answer, knee) = answer::answer(&facts, &judged, found, analysis.experiment);
-    let attribution = attribution::attribute(&facts, &judged, answer.recommended.as_deref());
+    let attribution = attribution::attribute(
+        &facts,
+        &judged,
+        answer.recommended.as_deref(),
+        analysis.experiment,
+    );
     let seconds = (history.last_us - history.started_us) as f64 / 1e6;
     let mut results = Results {
         schema_version: SCHEMA_VERSION,
@@ -119,8 +124,9 @@ fn limits(facts: &Facts<'_>, experiment: &dyn Experiment) -> Vec<String> {
         .filter(|run| !run.status.is_good())
         .count();
     if failed > 0 {
+        let runs = if failed == 1 { "run" } else { "runs" };
         limits.push(format!(
-            "{failed} runs gave no figures; the others were compared without them."
+            "{failed} {runs} gave no figures; the comparison goes without."
         ));
     }
     if facts.plan.blocks < 5 {
