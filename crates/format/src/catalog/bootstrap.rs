@@ -99,6 +99,7 @@ pub fn base_layout(table: &BaseTable) -> RowsetLayout {
             nullable: column.nullable && !stored_not_null(table, column),
             key_ordinal: u16::from(column.key_ordinal),
             descending: false,
+            uniquifier: false,
         })
         .collect::<Vec<_>>();
     let kind = if table.is_heap() {

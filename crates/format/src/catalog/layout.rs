@@ -7,7 +7,8 @@
 //! - variable columns take ordinals -1, -2, ...;
 //! - null bits count from 1.
 //!
-//! Non-leaf rows hold the key columns alone, in key order from byte 1, and the child page behind them.
+//! Non-leaf rows hold the key columns alone, in key order from byte 1, and the child page behind them. The
+//! uniquifier has a null bit in leaf rows and none in non-leaf rows.
 
 use super::{RowsetColumn, layout_status};
 use crate::RowsetId;
@@ -32,19 +33,22 @@ pub struct ColumnSpec {
     pub key_ordinal: u16,
     /// Descending key.
     pub descending: bool,
+    /// Whether this is the uniquifier, in a clustered index or in the locator of a nonclustered one.
+    pub uniquifier: bool,
 }
 
 impl ColumnSpec {
-    /// The uniquifier of a clustered index that isn't unique: an `int` that variable columns hold, so that
-    /// the first row of a key does without it.
-    pub const fn uniquifier(key_ordinal: u16) -> ColumnSpec {
-        let data_type = DataType::simple(TypeId::Int);
+    /// The uniquifier of a clustered index that isn't unique: an `int` that variable columns hold, so that the
+    /// first row of a key does without it. Column id 0 in the clustered index; in the locator of a nonclustered
+    /// one its place there.
+    pub const fn uniquifier(column_id: i32, key_ordinal: u16) -> ColumnSpec {
         ColumnSpec {
-            column_id: 0,
-            data_type,
+            column_id,
+            data_type: DataType::simple(TypeId::Int),
             nullable: false,
             key_ordinal,
             descending: false,
+            uniquifier: true,
         }
     }
 }
@@ -89,8 +93,8 @@ pub struct RowsetLayout {
 
 /// Sorts the columns of a new table into physical order.
 pub fn physical_order(columns: &mut [ColumnSpec]) {
-    columns.sort_by_key(|column| match (column.column_id, column.key_ordinal) {
-        (0, _) => (0, 0),
+    columns.sort_by_key(|column| match (column.uniquifier, column.key_ordinal) {
+        (true, _) => (0, 0),
         (_, 0) => (2, column.column_id),
         (_, ordinal) => (1, i32::from(ordinal)),
     });
@@ -109,7 +113,7 @@ pub fn lay_out(
     let is_data = kind != RowsetKind::Nonclustered;
     let bitmap_for = |any_nullable: bool| null_bits == NullBits::Always || any_nullable;
     let leaf_bitmap = is_data || bitmap_for(columns.iter().any(|column| column.nullable));
-    let mut leaf = Level::new(if is_data { 4 } else { 1 }, leaf_bitmap);
+    let mut leaf = Level::new(if is_data { 4 } else { 1 }, leaf_bitmap, false);
     let places = columns
         .iter()
         .map(|column| leaf.place(column))
@@ -126,7 +130,7 @@ pub fn lay_out(
     let key_nullable = key
         .iter()
         .any(|&at| columns.get(at).is_some_and(|column| column.nullable));
-    let mut inner = Level::new(1, bitmap_for(key_nullable));
+    let mut inner = Level::new(1, bitmap_for(key_nullable), true);
     let mut inner_places = vec![Place::default(); columns.len()];
     for at in key {
         if let (Some(place), Some(column)) = (inner_places.get_mut(at), columns.get(at)) {
@@ -171,6 +175,7 @@ struct Place {
 /// A level as it fills up.
 struct Level {
     has_bitmap: bool,
+    is_node: bool,
     fixed_end: u16,
     variables: u16,
     variable_bytes: u32,
@@ -180,9 +185,10 @@ struct Level {
 }
 
 impl Level {
-    fn new(header: u16, has_bitmap: bool) -> Level {
+    fn new(header: u16, has_bitmap: bool, is_node: bool) -> Level {
         Level {
             has_bitmap,
+            is_node,
             fixed_end: header,
             variables: 0,
             variable_bytes: 0,
@@ -192,7 +198,7 @@ impl Level {
     }
 
     fn place(&mut self, column: &ColumnSpec) -> Place {
-        let null_bit = if self.has_bitmap {
+        let null_bit = if self.has_bitmap && !(column.uniquifier && self.is_node) {
             self.null_bits = self.null_bits.saturating_add(1);
             self.null_bits
         } else {
@@ -200,7 +206,7 @@ impl Level {
         };
         let (offset, bit) = match column.data_type.fixed_len() {
             _ if column.data_type.id == TypeId::Bit => self.place_bit(),
-            Some(length) if column.column_id != 0 => {
+            Some(length) if !column.uniquifier => {
                 let offset = self.fixed_end;
                 self.fixed_end = self.fixed_end.saturating_add(length);
                 (offset as i16, 0)
@@ -261,7 +267,7 @@ fn row(
     for (set, bit) in [
         (!column.nullable, layout_status::NOT_NULL),
         (column.descending, layout_status::DESCENDING),
-        (column.column_id == 0, layout_status::UNIQUIFIER),
+        (column.uniquifier, layout_status::UNIQUIFIER),
     ] {
         if set {
             status |= bit;

@@ -62,9 +62,9 @@ impl StoredColumn {
         self.status & layout_status::DROPPED != 0 || self.column_id >= 0x0400_0000
     }
 
-    /// Whether this is the uniquifier.
-    pub const fn is_uniquifier(&self) -> bool {
-        self.column_id == 0 || self.status & layout_status::UNIQUIFIER != 0
+    /// Whether this is the uniquifier: an `int` among variable columns is nothing else.
+    pub fn is_uniquifier(&self) -> bool {
+        self.data_type.id == TypeId::Int && (self.leaf.offset < 0 || self.inner.offset < 0)
     }
 }
 
@@ -110,11 +110,8 @@ pub fn find_column<'a>(
     }
     match record.var(place.offset.unsigned_abs().checked_sub(1)?) {
         Some((bytes, true)) => Some(Stored::Pointer(bytes)),
-        // An int among variable columns is a uniquifier, also where a nonclustered index holds it under a
-        // place of its own. The first row of a key has none, which counts as 0.
-        None | Some((&[], false)) if column.data_type.id == TypeId::Int => {
-            Some(Stored::Bytes(&[0; 4]))
-        }
+        // The first row of a key has no uniquifier, which counts as 0.
+        None | Some((&[], false)) if column.is_uniquifier() => Some(Stored::Bytes(&[0; 4])),
         Some((bytes, false)) => Some(Stored::Bytes(bytes)),
         // Trailing columns that are empty aren't stored.
         None => Some(Stored::Bytes(&[])),

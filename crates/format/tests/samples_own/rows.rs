@@ -31,6 +31,7 @@ fn layout() -> RowsetLayout {
         nullable,
         key_ordinal: 0,
         descending: false,
+        uniquifier: false,
     };
     let int = DataType::simple(TypeId::Int);
     let specs = [

@@ -197,11 +197,12 @@ fn bits_share_bytes_and_the_key_comes_first_in_new_tables() {
         nullable: column_id % 2 == 0,
         key_ordinal,
         descending: false,
+        uniquifier: false,
     };
     let mut specs = vec![spec(1, TypeId::Bit, 0), spec(2, TypeId::VarChar, 2)];
     specs.extend((3..=10).map(|column_id| spec(column_id, TypeId::Bit, 0)));
     specs.push(spec(11, TypeId::Int, 1));
-    specs.push(ColumnSpec::uniquifier(3));
+    specs.push(ColumnSpec::uniquifier(0, 3));
     super::super::physical_order(&mut specs);
     let layout = lay_out(RowsetId(1), RowsetKind::Clustered, NullBits::Always, &specs);
     let ids = layout
@@ -235,6 +236,7 @@ fn a_table_too_wide_for_any_row_has_sizes_that_say_so() {
         nullable: false,
         key_ordinal: 1,
         descending: false,
+        uniquifier: false,
     });
     let wide = wide.collect::<Vec<_>>();
     let layout = lay_out(RowsetId(1), RowsetKind::Clustered, NullBits::Always, &wide);
