@@ -3,7 +3,7 @@
 mod common;
 
 use common::{DB, Shape, bench, bench_on, change, config, key, name, read_raw, value, write_raw};
-use furrow_format::{FileId, Lsn, PageFault};
+use furrow_format::{FileId, Lsn, PageFault, Protection, stamp_torn_bits, verify};
 use furrow_io::sim::{Effect, Fault, OpKind, Ops, SimOptions, SyncLoss};
 use furrow_io::thread;
 use furrow_io::time::{Duration, Moment, sleep};
@@ -71,6 +71,45 @@ fn a_damaged_page_is_reported_and_its_frame_used_again() {
     assert_eq!(
         value(&bench.pool.fetch(key(1, 9), Sh, LatchRank::Data).unwrap()),
         0
+    );
+}
+
+#[test]
+fn torn_bits_are_taken_out_on_the_way_in_and_replaced_by_a_checksum_on_the_way_out() {
+    let bench = bench(SHAPE);
+    let file = bench.files[0].inner.as_ref();
+    let mut page = read_raw(file, 9);
+    stamp_torn_bits(&mut page);
+    write_raw(file, 9, &page);
+    let mut guard = bench.pool.fetch(key(1, 9), Ex, LatchRank::Data).unwrap();
+    assert_eq!(value(&guard), 0, "every displaced bit is back");
+    change(&bench.log, &mut guard, 1);
+    drop(guard);
+    bench
+        .pool
+        .checkpoint_pages(DB, CheckpointOptions::default())
+        .unwrap();
+    assert_eq!(
+        verify(&read_raw(file, 9), key(1, 9).page),
+        Ok(Protection::Checksum)
+    );
+    page[8191] ^= 1;
+    write_raw(file, 10, &page);
+    write_raw(file, 9, &page);
+    bench.pool.drop_clean_buffers();
+    let error = bench
+        .pool
+        .fetch(key(1, 9), Sh, LatchRank::Data)
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            PoolError::BadPage {
+                fault: PageFault::Torn { .. },
+                ..
+            }
+        ),
+        "{error}"
     );
 }
 

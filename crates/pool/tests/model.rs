@@ -44,21 +44,7 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
         let checkpoints = scope.spawn(|| {
             let mut written = 0;
             while !done.load(Ordering::Relaxed) {
-                let tail = bench.log.last.load(Ordering::SeqCst) + 1;
-                let stats = bench
-                    .pool
-                    .checkpoint_pages(common::DB, CheckpointOptions::default())
-                    .unwrap();
-                written += stats.pages;
-                let redo = bench
-                    .pool
-                    .oldest_rec_lsn(common::DB)
-                    .map_or(tail, |lsn| lsn.0.min(tail));
-                assert!(
-                    redo >= bench.log.redo.load(Ordering::SeqCst),
-                    "redo never moves back"
-                );
-                bench.log.redo.store(redo, Ordering::SeqCst);
+                written += checkpoint(&bench);
             }
             written
         });
@@ -66,8 +52,34 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
         done.store(true, Ordering::Relaxed);
         assert!(checkpoints.join().unwrap() > 0 && all_ok);
     });
+    compare(&bench, &model);
+    assert!(
+        bench.pool.stats().lazy_writes > 0,
+        "the pool was too large to need eviction"
+    );
+}
+
+/// A checkpoint as recovery makes it; the number of pages written.
+fn checkpoint(bench: &common::Bench) -> u64 {
+    let tail = bench.log.last.load(Ordering::SeqCst) + 1;
+    let stats = bench
+        .pool
+        .checkpoint_pages(common::DB, CheckpointOptions::default())
+        .unwrap();
+    let redo = bench
+        .pool
+        .oldest_rec_lsn(common::DB)
+        .map_or(tail, |lsn| lsn.0.min(tail));
+    let before = bench.log.redo.swap(redo, Ordering::SeqCst);
+    assert!(redo >= before, "redo moved back from {before} to {redo}");
+    stats.pages
+}
+
+/// Every page, through the pool and then on the disk, holds what the model says.
+fn compare(bench: &common::Bench, model: &[AtomicU64]) {
+    let place = |at: usize| (at as u32 / FILE_PAGES, at as u32 % FILE_PAGES);
     for (at, expected) in model.iter().enumerate() {
-        let (file, page) = (at as u32 / FILE_PAGES, at as u32 % FILE_PAGES);
+        let (file, page) = place(at);
         let guard = bench
             .pool
             .fetch(key(file as u16 + 1, page), Sh, LatchRank::Data)
@@ -79,21 +91,14 @@ fn pages_keep_every_change_through_eviction_and_checkpoints() {
             guard.key()
         );
     }
-    bench
-        .pool
-        .checkpoint_pages(common::DB, CheckpointOptions::default())
-        .unwrap();
+    checkpoint(bench);
     assert_eq!(bench.pool.dirty_count(common::DB), 0);
     assert_eq!(bench.pool.oldest_rec_lsn(common::DB), None);
     for (at, expected) in model.iter().enumerate() {
-        let (file, page) = (at as u32 / FILE_PAGES, at as u32 % FILE_PAGES);
+        let (file, page) = place(at);
         let on_disk = read_raw(bench.files[file as usize].as_ref(), page);
         assert_eq!(value(&on_disk), expected.load(Ordering::Relaxed));
     }
-    assert!(
-        bench.pool.stats().lazy_writes > 0,
-        "the pool was too large to need eviction"
-    );
 }
 
 fn work(bench: &common::Bench, model: &[AtomicU64], seed: u64) {
