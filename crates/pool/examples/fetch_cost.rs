@@ -116,7 +116,7 @@ fn measure_resident(pool: &Pool, threads: u32) {
     );
     measure("fetch EX, own page", threads, turns, |t, _| ex(t + 100));
     measure("fetch EX, one page for all", threads, turns / 4, |_, _| {
-        ex(9)
+        ex(9);
     });
     measure(
         "fetch EX and change a dirty page",
