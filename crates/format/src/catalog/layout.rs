@@ -38,9 +38,9 @@ pub struct ColumnSpec {
 }
 
 impl ColumnSpec {
-    /// The uniquifier of a clustered index that isn't unique: an `int` that variable columns hold, so that the
-    /// first row of a key does without it. Column id 0 in the clustered index; in the locator of a nonclustered
-    /// one its place there.
+    /// The uniquifier of a clustered index that isn't unique: an `int` that variable columns hold, so that
+    /// the first row of a key does without it. Column id 0 in the clustered index; in the locator of a
+    /// nonclustered one its place there.
     pub const fn uniquifier(column_id: i32, key_ordinal: u16) -> ColumnSpec {
         ColumnSpec {
             column_id,

@@ -320,7 +320,8 @@ fn variants_keep_their_type_and_sort_by_family() {
     assert_eq!(compare(&variant, &number, &larger), Ordering::Less);
 }
 
-/// Text of any kind is a value or an error for every type, and what is a value can be stored or gets a message.
+/// Text of any kind is a value or an error for every type, and what is a value can be stored or gets a
+/// message.
 #[test]
 fn hostile_text_never_panics_on_its_way_to_a_value() {
     let pieces = [
