@@ -1,6 +1,6 @@
 //! Numbers as people write them. One place, so that page and terminal never disagree.
 
-use crate::results::{Better, Experiment};
+use crate::results::{Better, Experiment, Response};
 
 /// Three significant digits at least, thousands separated, no exponent: `12.3`, `1,234`, `0.0123`.
 pub(crate) fn figure(value: f64) -> String {
@@ -136,6 +136,42 @@ pub(crate) fn level_name(experiment: &Experiment, level: &str) -> String {
     }
 }
 
+/// What is measured, with its unit: "elapsed time (s)".
+pub(crate) fn measure(response: &Response) -> String {
+    let name = if response.name.is_empty() {
+        "response"
+    } else {
+        &response.name
+    };
+    if response.unit.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} ({})", response.unit)
+    }
+}
+
+/// A moment as people read it: `2026-11-21 20:45:00 UTC`; anything else as it is.
+pub(crate) fn moment(text: &str) -> String {
+    match (
+        text.get(..10),
+        text.get(10..11),
+        text.get(11..19),
+        text.ends_with('Z'),
+    ) {
+        (Some(day), Some("T"), Some(time), true) => format!("{day} {time} UTC"),
+        _ => text.to_owned(),
+    }
+}
+
+/// A probability without decimals; what isn't certain is never called so.
+pub(crate) fn chance(probability: f64) -> String {
+    match probability * 100.0 {
+        p if p > 0.0 && p < 1.0 => "<1%".to_owned(),
+        p if p > 99.0 && p < 100.0 => ">99%".to_owned(),
+        p => format!("{p:.0}%"),
+    }
+}
+
 /// Whether a ratio lies on the good side of 1.
 pub(crate) fn is_gain(better: Better, ratio: f64) -> bool {
     match better {
@@ -197,5 +233,14 @@ mod tests {
         assert_eq!(latency(340.0), "340 us");
         assert_eq!(latency(1200.0), "1.20 ms");
         assert_eq!(latency(3_400_000.0), "3.40 s");
+        assert_eq!(
+            moment("2026-11-21T20:45:00.123456Z"),
+            "2026-11-21 20:45:00 UTC"
+        );
+        assert_eq!(moment("yesterday"), "yesterday");
+        assert_eq!(
+            [0.0, 0.004, 0.5, 0.996, 1.0].map(chance),
+            ["0%", "<1%", "50%", ">99%", "100%"]
+        );
     }
 }

@@ -1,10 +1,16 @@
 //! Pages and texts made of made-up experiments, and what must hold for each of them.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
+
 mod fit;
 mod html;
 mod samples;
 mod schema;
 mod text;
+
+#[path = "../synthetic/mod.rs"]
+#[expect(dead_code, reason = "the runner's tests use the rest")]
+mod synthetic;
 
 use furrow_lab::results::Results;
 
@@ -17,7 +23,17 @@ fn every() -> Vec<(&'static str, Results)> {
         ("uneven", samples::sixteen_uneven_files()),
         ("hostile", samples::hostile()),
         ("empty", Results::default()),
+        ("analysed", analysed(0.006, 6)),
+        ("analysed-noisy", analysed(0.08, 3)),
     ]
+}
+
+/// What the runner and its statistics make of a modelled machine.
+fn analysed(cv: f64, blocks: u32) -> Results {
+    let mut experiment = synthetic::Synthetic::published(cv, 7);
+    let mut plan = experiment.plan();
+    plan.blocks = blocks;
+    synthetic::run_all(&mut experiment, plan).unwrap().1
 }
 
 /// Prints one page, to be looked at in a browser:

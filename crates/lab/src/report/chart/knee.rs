@@ -3,7 +3,7 @@
 use super::{Plot, axis_title, level_positions, percent_tick, plain_tick, slot};
 use crate::report::derive::mean;
 use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range, short};
-use crate::report::words::{figure, level_name, round_percent, to_f64};
+use crate::report::words::{chance, figure, level_name, measure, round_percent, to_f64};
 use crate::results::{Interval, LevelResult, Results, Run};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -35,7 +35,6 @@ pub(in crate::report) fn section(results: &Results) -> Markup {
         return html! { p class="absent" { "There is no run yet." } };
     }
     let finding = super::finding::of(results);
-    let response = &results.experiment.response;
     let draw_absolute = |size: Size| draw(results, size, View::Absolute);
     let draw_ratio = |size: Size| draw(results, size, View::Ratio);
     let about = "Each dot is one run, its shape and colour tell the block. Thick line: mean of the level \
@@ -45,7 +44,7 @@ pub(in crate::report) fn section(results: &Results) -> Markup {
         figure id="knee" {
             figcaption { (finding) }
             input type="radio" name="knee-view" id="view-absolute" checked;
-            label for="view-absolute" { "As measured (" (response.unit) ")" }
+            label for="view-absolute" { "As measured" }
             input type="radio" name="knee-view" id="view-ratio";
             label for="view-ratio" { "Against the baseline of the same block" }
             div class="view absolute" { (drawings("knee-abs", &finding, about, &draw_absolute)) }
@@ -288,9 +287,7 @@ fn draw_knee(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
         .shares
         .iter()
         .find(|share| Some(&share.level) == knee.level.as_ref());
-    let sure = share.map_or(String::new(), |s| {
-        format!(" ({})", percent_whole(s.probability))
-    });
+    let sure = share.map_or(String::new(), |s| format!(" ({})", chance(s.probability)));
     let half = if size.narrow { 46.0 } else { 60.0 };
     let x = x.clamp(plot.left + half, plot.right - half);
     let text = format!("knee: {}{sure}", knee.level.as_deref().unwrap_or(""));
@@ -393,7 +390,7 @@ fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
             &short(&level.level, slot(xs, 110.0)),
         );
         if let Some(share) = shares.iter().find(|share| share.level == level.level) {
-            let text = percent_whole(share.probability);
+            let text = chance(share.probability);
             svg.text("share", Anchor::Middle, *x, plot.bottom + 38.0, &text);
         }
     }
@@ -409,7 +406,7 @@ fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
 fn draw_head(svg: &mut Svg, results: &Results, size: Size, view: View) {
     let response = &results.experiment.response;
     let left = match view {
-        View::Absolute => format!("{} ({})", response.name, response.unit),
+        View::Absolute => measure(response),
         View::Ratio => format!("{}, change", response.name),
     };
     svg.text("axis-title", Anchor::Start, 0.0, 12.0, &left);
@@ -418,16 +415,7 @@ fn draw_head(svg: &mut Svg, results: &Results, size: Size, view: View) {
     }
 }
 
-fn percent_whole(fraction: f64) -> String {
-    match fraction * 100.0 {
-        p if p > 0.0 && p < 1.0 => "<1%".to_owned(),
-        p if p > 99.0 && p < 100.0 => ">99%".to_owned(),
-        p => format!("{p:.0}%"),
-    }
-}
-
 fn runs_table(results: &Results) -> Markup {
-    let unit = &results.experiment.response.unit;
     let baselines = block_baselines(results);
     html! {
         table {
@@ -435,7 +423,7 @@ fn runs_table(results: &Results) -> Markup {
             thead { tr {
                 th scope="col" { "run" } th scope="col" { "block" } th scope="col" { "place" }
                 th scope="col" { (results.experiment.factor.plural) }
-                th scope="col" { (results.experiment.response.name) " (" (unit) ")" }
+                th scope="col" { (measure(&results.experiment.response)) }
                 th scope="col" { "over its block's baseline" }
                 th scope="col" { "rows/s" } th scope="col" { "status" }
             } }

@@ -3,7 +3,7 @@
 use super::{Plot, percent_tick};
 use crate::report::derive::normal_quantile;
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
-use crate::report::words::{change, change_range, figure, level_name, percent, to_f64};
+use crate::report::words::{change, change_range, figure, level_name, measure, percent, to_f64};
 use crate::results::{Control, Residual, Results, Run};
 use maud::{Markup, Render, html};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub(in crate::report) fn control(results: &Results) -> Markup {
         draw: &draw,
         legend: html! {},
         table: html! { table {
-            caption { "Baseline twice a block (" (results.experiment.response.unit) ")" }
+            caption { "Baseline twice a block, " (measure(&results.experiment.response)) }
             thead { tr {
                 th scope="col" { "block" } th scope="col" { "A" } th scope="col" { "A\u{2032}" }
                 th scope="col" { "A\u{2032} against A" }
@@ -105,7 +105,7 @@ fn draw_control(results: &Results, pairs: &[(u32, f64, f64)], size: Size) -> Svg
         title,
     );
     let response = &results.experiment.response;
-    let unit = format!("{} ({})", response.name, response.unit);
+    let unit = measure(response);
     svg.text("axis-title", Anchor::Start, 0.0, 12.0, &unit);
     svg
 }

@@ -7,6 +7,10 @@ use crate::report::words::{figure, latency, level_name, percent, to_f64};
 use crate::results::Results;
 use maud::{Markup, Render, html};
 
+/// A category whose share of the time changes by less than this explains no difference, however many its
+/// seconds: it shrank or grew with everything else.
+const BARELY: f64 = 0.02;
+
 /// Both charts, or a sentence when no run counted its waits.
 pub(in crate::report) fn section(results: &Results) -> Markup {
     let time = TimeSpent::of(results);
@@ -210,18 +214,30 @@ fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) 
     let Some(change) = chosen else {
         return "Change against the baseline".to_owned();
     };
-    let waits = time.categories.iter().zip(&change.by_row);
-    let Some((category, seconds)) = waits.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) else {
+    let waits = time.categories.iter().zip(&change.by_row).enumerate();
+    let heaviest = waits.max_by(|a, b| a.1.1.abs().total_cmp(&b.1.1.abs()));
+    let Some((part, (category, seconds))) = heaviest else {
         return "Change against the baseline".to_owned();
     };
     let name = level_name(&results.experiment, change.level);
-    let elapsed = results
-        .baseline()
-        .and_then(|l| time.at(&l.level))
-        .map_or(0.0, |t| t.elapsed_s);
+    let base = results.baseline().and_then(|level| time.at(&level.level));
+    let elapsed = base.map_or(0.0, |time| time.elapsed_s);
+    let share = |time: &LevelTime| {
+        time.waited_s.get(part).copied().unwrap_or(0.0) / time.elapsed_s.max(f64::MIN_POSITIVE)
+    };
+    let shares = (base.map(share), time.at(change.level).map(share));
     if seconds.abs() < 0.01 * elapsed {
         return format!(
             "Waits barely change between the baseline and {name}: they explain no difference"
+        );
+    }
+    if let (Some(before), Some(after)) = shares
+        && (after - before).abs() < BARELY
+    {
+        let (before, after) = (percent(before), percent(after));
+        return format!(
+            "{category} keeps its share of the time ({before}, at {name} {after}): \
+             it changed with everything else and explains no difference"
         );
     }
     let way = if *seconds < 0.0 { "less" } else { "more" };

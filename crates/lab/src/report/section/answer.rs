@@ -1,6 +1,6 @@
 //! Question, answer, and why: what most readers will ever read.
 
-use crate::report::words::{bytes, duration, level_name, percent};
+use crate::report::words::{bytes, chance, duration, level_name, moment, percent};
 use crate::results::{Badge, Confidence, Results};
 use maud::{Markup, html};
 
@@ -43,11 +43,13 @@ pub(in crate::report) fn header(results: &Results) -> Markup {
                 " " (badge_meaning(badge))
             }
             dl class="strip" {
-                div { dt { "Target" } dd { (experiment.target) } }
+                @if !experiment.target.is_empty() {
+                    div { dt { "Target" } dd { (experiment.target) } }
+                }
                 @if !experiment.database.is_empty() {
                     div { dt { "Database" } dd { (experiment.database) } }
                 }
-                div { dt { "Begun" } dd { (results.started) } }
+                div { dt { "Begun" } dd { (moment(&results.started)) } }
                 div { dt { "Took" } dd { (duration(results.duration_s)) } }
                 div { dt { "Runs" } dd {
                     (good) " of " (results.plan.order.len().max(results.runs.len()))
@@ -86,7 +88,7 @@ pub(in crate::report) fn answer(results: &Results) -> Markup {
 }
 
 fn knee_shares(results: &Results) -> Markup {
-    let Some(knee) = results.knee.as_ref().filter(|knee| !knee.shares.is_empty()) else {
+    let Some(knee) = &results.knee else {
         return html! {};
     };
     let mut shares: Vec<_> = knee
@@ -95,13 +97,17 @@ fn knee_shares(results: &Results) -> Markup {
         .filter(|share| share.probability >= 0.005)
         .collect();
     shares.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    // A single one is in the answer's own words.
+    if shares.len() < 2 {
+        return html! {};
+    }
     html! {
         p class="small" {
             "Chance to be the fewest that is as good as the best: "
             @for (index, share) in shares.iter().enumerate() {
                 @if index > 0 { ", " }
                 (level_name(&results.experiment, &share.level)) " "
-                (format!("{:.0}%", share.probability * 100.0))
+                (chance(share.probability))
             }
             "."
         }

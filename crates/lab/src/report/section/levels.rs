@@ -1,6 +1,6 @@
 //! The table of levels against the baseline.
 
-use crate::report::words::{change, change_range, figure, is_gain, latency, percent};
+use crate::report::words::{change, change_range, figure, is_gain, latency, measure, percent};
 use crate::results::{LevelResult, Results, Verdict};
 use maud::{Markup, html};
 
@@ -71,8 +71,7 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
         div class="scroll" { table class="levels" {
             caption {
                 span {
-                    (experiment.response.name) " (" (experiment.response.unit)
-                    "); intervals hold together with " (confidence) " confidence (Dunnett)"
+                    (measure(&experiment.response)) "; intervals hold together with " (confidence) " confidence (Dunnett)"
                 }
             }
             thead { tr {
