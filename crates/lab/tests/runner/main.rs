@@ -7,4 +7,5 @@ mod synthetic;
 
 mod failures;
 mod kills;
+mod processes;
 mod verdicts;

@@ -40,6 +40,8 @@ pub(crate) struct Synthetic {
     pub(crate) drift: f64,
     pub(crate) seed: u64,
     pub(crate) clock: Arc<ManualClock>,
+    /// Data goes to `data` below it, journal and results to `out`.
+    pub(crate) root: PathBuf,
     pub(crate) server: Server,
     pub(crate) trouble: Vec<Trouble>,
     pub(crate) forecast_bytes: u64,
@@ -56,6 +58,7 @@ impl Synthetic {
             cv,
             drift: 0.02,
             seed,
+            root: PathBuf::from("/"),
             clock: Arc::new(ManualClock::at(1_767_225_600_000_000)),
             server: Arc::new(Mutex::new(BTreeSet::from(["production".to_string()]))),
             trouble: Vec::new(),
@@ -107,8 +110,8 @@ impl Synthetic {
     }
 }
 
-fn directory(context: &RunContext<'_>) -> PathBuf {
-    PathBuf::from(format!("/data/lab_{}", context.tag()))
+fn directory(root: &Path, context: &RunContext<'_>) -> PathBuf {
+    root.join(format!("data/lab_{}", context.tag()))
 }
 
 fn database(context: &RunContext<'_>) -> String {
@@ -136,14 +139,14 @@ impl Experiment for Synthetic {
     fn forecast(&self, _cell: &Cell) -> Forecast {
         Forecast {
             seconds: 50.0,
-            peak_bytes: vec![(PathBuf::from("/data"), self.forecast_bytes)],
+            peak_bytes: vec![(self.root.join("data"), self.forecast_bytes)],
             ..Forecast::default()
         }
     }
 
     fn setup(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
         self.clock.advance(5.0);
-        let dir = directory(context);
+        let dir = directory(&self.root, context);
         context.claim_directory(&dir)?;
         context.volume().create_dir(&dir)?;
         for file in 0..cell.count("files").unwrap_or(1).min(2) {
@@ -167,7 +170,7 @@ impl Experiment for Synthetic {
             return Err(StepError::Cancelled);
         }
         if self.has(Trouble::Intruder { run }) {
-            let path = directory(context).join("holiday.jpg");
+            let path = directory(&self.root, context).join("holiday.jpg");
             write_file(context.volume().as_ref(), &path, b"beach")?;
         }
         self.meet(State::Measure, context)?;
@@ -247,14 +250,24 @@ impl Experiment for Synthetic {
 
 /// A volume with somebody's files on it.
 pub(crate) fn furnish(volume: &dyn Volume) {
-    volume.create_dir(Path::new("/data")).unwrap();
-    write_file(volume, Path::new("/data/production.mdf"), b"precious").unwrap();
+    furnish_at(volume, Path::new("/"));
+}
+
+/// The same below a root.
+pub(crate) fn furnish_at(volume: &dyn Volume, root: &Path) {
+    volume.create_dir(&root.join("data")).unwrap();
+    write_file(volume, &root.join("data/production.mdf"), b"precious").unwrap();
 }
 
 /// Nothing of ours is left, and nothing of others is gone.
 pub(crate) fn assert_clean(volume: &dyn Volume, server: &Server) {
-    let left = volume.list(Path::new("/data")).unwrap();
-    assert_eq!(left, [PathBuf::from("/data/production.mdf")]);
+    assert_clean_at(volume, Path::new("/"), server);
+}
+
+/// The same below a root.
+pub(crate) fn assert_clean_at(volume: &dyn Volume, root: &Path, server: &Server) {
+    let left = volume.list(&root.join("data")).unwrap();
+    assert_eq!(left, [root.join("data/production.mdf")]);
     assert_eq!(
         *server.lock().unwrap(),
         BTreeSet::from(["production".to_string()])
@@ -264,7 +277,7 @@ pub(crate) fn assert_clean(volume: &dyn Volume, server: &Server) {
 pub(crate) fn setup(volume: Arc<dyn Volume>, experiment: &Synthetic) -> RunnerSetup {
     RunnerSetup {
         volume,
-        out_dir: PathBuf::from("/out"),
+        out_dir: experiment.root.join("out"),
         clock: experiment.clock.clone(),
         cancel: Arc::new(AtomicBool::new(false)),
         program: "test".to_string(),
