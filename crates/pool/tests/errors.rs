@@ -385,8 +385,8 @@ fn impossible_configurations_are_refused() {
     }
 }
 
-/// A bug that panics in the middle of a write must not leave pages that look clean. (Here the file's own watch
-/// panics, because the log lied: so this also shows that the watch of all these tests sees.)
+/// A bug that panics in the middle of a write must not leave pages that look clean. (Here the file's own
+/// watch panics, because the log lied: so this also shows that the watch of all these tests sees.)
 #[test]
 fn a_panic_while_writing_fails_the_file_and_keeps_the_page() {
     let bench = bench(Shape { files: 1, ..SHAPE });
