@@ -2,8 +2,8 @@
 //!
 //! One value of [`Results`] is everything an experiment has to say: the question, the plan, the machine,
 //! every run as it was measured, what the statistics make of them, and the sentence at the end. The report,
-//! the terminal text, `runs.csv` and any later comparison read this value and nothing else, so that a page can be
-//! made anew from the file years after the run.
+//! the terminal text, `runs.csv` and any later comparison read this value and nothing else, so that a page
+//! can be made anew from the file years after the run.
 //!
 //! # Invariants
 //! 1. Numbers are finite; what was not measured is `None` or an empty list, never 0 and never NaN

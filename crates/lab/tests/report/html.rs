@@ -18,10 +18,12 @@ fn parse(page: &str) -> RcDom {
     html5ever::parse_document(RcDom::default(), options).one(page)
 }
 
+type Attr = (String, String);
+
 /// Calls `see` with the name and attributes of every element.
-fn walk(node: &Handle, see: &mut dyn FnMut(&str, &[(String, String)])) {
+fn walk(node: &Handle, see: &mut dyn FnMut(&str, &[Attr])) {
     if let NodeData::Element { name, attrs, .. } = &node.data {
-        let attrs: Vec<(String, String)> = attrs
+        let attrs: Vec<Attr> = attrs
             .borrow()
             .iter()
             .map(|attr| (attr.name.local.to_string(), attr.value.to_string()))

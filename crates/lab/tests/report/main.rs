@@ -4,6 +4,7 @@
 
 mod fit;
 mod html;
+mod parts;
 mod samples;
 mod schema;
 mod text;

@@ -71,14 +71,16 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
         div class="scroll" { table class="levels" {
             caption {
                 span {
-                    (measure(&experiment.response)) "; intervals hold together with " (confidence) " confidence (Dunnett)"
+                    (measure(&experiment.response)) "; intervals hold together with " (confidence)
+                    " confidence (Dunnett)"
                 }
             }
             thead { tr {
                 th scope="col" { (experiment.factor.plural) } th scope="col" { "runs" }
                 th scope="col" { "median" } th scope="col" { "mean" } th scope="col" { "ratio" }
                 th scope="col" { "change" } th scope="col" { "interval" }
-                th scope="col" { "robust twin" } th scope="col" class="words" { "verdict" } th scope="col" { "CV" }
+                th scope="col" { "robust twin" } th scope="col" class="words" { "verdict" }
+                th scope="col" { "CV" }
                 @if rows { th scope="col" { "rows/s" } }
                 @if commits { th scope="col" { "commits/s" } }
                 @if p99 { th scope="col" { "p99" } }
