@@ -107,6 +107,20 @@ fn a_flat_curve_says_that_one_is_enough() {
 }
 
 #[test]
+fn a_curve_that_only_rises_says_that_one_is_enough_and_what_the_worst_costs() {
+    let mut experiment = Synthetic::published(0.01, 3);
+    experiment.truth = vec![100.0, 103.0, 105.5, 109.0, 115.0];
+    let plan = experiment.plan();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let sentence = &results.answer.sentence;
+    let begin = "1 file is enough: no other level is better by more than 2%; 16 files: 15.";
+    assert!(sentence.starts_with(begin), "{sentence}");
+    assert!(sentence.contains("% slower than 1 ("), "{sentence}");
+    assert_eq!(results.level("16").unwrap().verdict, Some(Verdict::Worse));
+    assert!(results.knee.unwrap().rise_after_p.unwrap() < 0.01);
+}
+
+#[test]
 fn throughput_is_judged_with_more_as_better() {
     let mut experiment = Synthetic::published(0.004, 6);
     // The model's seconds stand for rows a second here.

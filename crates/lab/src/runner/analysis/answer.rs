@@ -238,7 +238,18 @@ impl Teller<'_> {
     }
 
     fn none_better_tail(&self) -> String {
-        format!(": no other level is better by more than {}%", self.margin())
+        let worst = self
+            .judged
+            .iter()
+            .filter(|j| j.verdict() == Some(Verdict::Worse))
+            .filter_map(|j| Some((j.cell, self.facts.loss(j.comparison?.estimate.value))))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .and_then(|(cell, _)| self.against_baseline(cell))
+            .map_or(String::new(), |text| format!("; {text}"));
+        format!(
+            ": no other level is better by more than {}%{worst}",
+            self.margin()
+        )
     }
 
     fn none_better(&self) -> String {
@@ -305,16 +316,38 @@ impl Teller<'_> {
         }
     }
 
+    /// How likely each level is to be the knee, the likeliest first, those under 5% left out.
+    fn chances(&self, named: usize, ladder: &Ladder) -> String {
+        let probability = &ladder.found.probability;
+        let mut places: Vec<usize> = (0..probability.len())
+            .filter(|&place| probability[place] >= 0.05)
+            .collect();
+        places.sort_by(|&a, &b| probability[b].total_cmp(&probability[a]));
+        let key = |place: usize| &self.facts.keys[ladder.cells[place]];
+        let told: Vec<String> = places
+            .iter()
+            .map(|&place| format!("{} {:.0}%", key(place), 100.0 * probability[place]))
+            .collect();
+        let mut text = format!(
+            "Chance to be the fewest that are as good as the best: {}.",
+            told.join(", ")
+        );
+        if let Some(&likeliest) = places.first().filter(|&&place| place < named) {
+            text.push_str(&format!(
+                " {} may do as well; {} is named because that is sure.",
+                key(likeliest),
+                key(named)
+            ));
+        }
+        text
+    }
+
     fn detail(&self, knee: Option<usize>, ladder: Option<&Ladder>) -> String {
         let mut parts = Vec::new();
         if let (Some(cell), Some(ladder)) = (knee, ladder)
             && let Some(place) = ladder.cells.iter().position(|&c| c == cell)
         {
-            let percent = 100.0 * ladder.found.probability[place];
-            parts.push(format!(
-                "The chance that {} is the fewest that are as good as the best: {percent:.0}%.",
-                self.facts.keys[cell]
-            ));
+            parts.push(self.chances(place, ladder));
         }
         let disagree = self
             .judged

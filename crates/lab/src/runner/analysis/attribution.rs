@@ -9,7 +9,7 @@
 use super::facts::Facts;
 use super::levels::Judged;
 use crate::experiment::Experiment;
-use crate::results::{Attribution, Ceiling, Confidence, Run};
+use crate::results::{Attribution, Ceiling, Confidence, Run, Verdict};
 use crate::stats::{mean, median};
 use std::collections::BTreeMap;
 
@@ -86,7 +86,13 @@ pub(super) fn attribute(
         facts.keys[target].as_str(),
     );
     let change = level.elapsed - base.elapsed;
-    if (change / base.elapsed).abs() < facts.plan.delta {
+    // A change that was not shown is noise; there is nothing to explain but where the time goes.
+    let verdict = judged
+        .iter()
+        .find(|j| j.cell == target)
+        .and_then(Judged::verdict);
+    let shown = matches!(verdict, Some(Verdict::Better | Verdict::Worse));
+    if !shown || (change / base.elapsed).abs() < facts.plan.delta {
         return unchanged(&base, &level, names);
     }
     let mut found = changed(&base, &level, change, names);
