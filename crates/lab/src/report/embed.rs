@@ -3,13 +3,10 @@
 use crate::results::Results;
 use std::fmt::Write as _;
 
-/// The page stays under 1.5 MB: the data block may take this much of it.
-const BLOCK_LIMIT_BYTES: usize = 900_000;
-
-/// The JSON for the page's data block, and what was left out to keep the page small.
-pub(super) fn json_block(results: &Results) -> (String, Option<&'static str>) {
+/// The JSON for the page's data block in `limit_bytes`, and what was left out to make it fit.
+pub(super) fn json_block(results: &Results, limit_bytes: usize) -> (String, Option<&'static str>) {
     let plain = compact(results);
-    if plain.len() <= BLOCK_LIMIT_BYTES {
+    if plain.len() <= limit_bytes {
         return (plain, None);
     }
     let mut thin = results.clone();
@@ -19,7 +16,7 @@ pub(super) fn json_block(results: &Results) -> (String, Option<&'static str>) {
             .for_each(|latency| latency.histogram = None);
     }
     let text = compact(&thin);
-    if text.len() <= BLOCK_LIMIT_BYTES {
+    if text.len() <= limit_bytes {
         return (text, Some("latency histograms"));
     }
     for run in &mut thin.runs {
@@ -27,7 +24,7 @@ pub(super) fn json_block(results: &Results) -> (String, Option<&'static str>) {
         run.events.clear();
     }
     let text = compact(&thin);
-    if text.len() <= BLOCK_LIMIT_BYTES {
+    if text.len() <= limit_bytes {
         return (
             text,
             Some("latency histograms, one-second series and events"),
@@ -41,7 +38,7 @@ pub(super) fn json_block(results: &Results) -> (String, Option<&'static str>) {
         run.files.clear();
     }
     let text = compact(&thin);
-    if text.len() <= BLOCK_LIMIT_BYTES {
+    if text.len() <= limit_bytes {
         return (text, Some("everything of a run but its main figures"));
     }
     (
@@ -59,8 +56,13 @@ fn compact(results: &Results) -> String {
         .replace('&', "\\u0026")
 }
 
+/// The link that saves `runs.csv`; `None` when it would take more than `limit_bytes`.
+pub(super) fn csv_link(results: &Results, limit_bytes: usize) -> Option<String> {
+    Some(data_link("text/csv", &results.runs_csv())).filter(|link| link.len() <= limit_bytes)
+}
+
 /// A link target that holds the text itself.
-pub(super) fn data_link(media_type: &str, text: &str) -> String {
+fn data_link(media_type: &str, text: &str) -> String {
     let mut link = format!("data:{media_type};charset=utf-8,");
     for byte in text.bytes() {
         match byte {
@@ -96,7 +98,7 @@ mod tests {
             schema_version: 1,
             ..Results::default()
         };
-        let (block, left_out) = json_block(&results);
+        let (block, left_out) = json_block(&results, 900_000);
         assert!(left_out.is_none());
         assert!(!block.contains(['<', '>', '&']));
         assert_eq!(
@@ -124,12 +126,12 @@ mod tests {
             runs: vec![run; 24],
             ..Results::default()
         };
-        let (block, left_out) = json_block(&results);
-        assert!(block.len() <= BLOCK_LIMIT_BYTES);
+        let (block, left_out) = json_block(&results, 900_000);
+        assert!(block.len() <= 900_000);
         assert_eq!(left_out, Some("latency histograms"));
         results.runs = results.runs.iter().cycle().take(120).cloned().collect();
-        let (block, left_out) = json_block(&results);
-        assert!(block.len() <= BLOCK_LIMIT_BYTES);
+        let (block, left_out) = json_block(&results, 900_000);
+        assert!(block.len() <= 900_000);
         assert!(left_out.unwrap().contains("series"));
     }
 

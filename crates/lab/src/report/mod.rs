@@ -39,6 +39,13 @@ const SCRIPT: &str = include_str!("../../templates/report.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
     img-src data:; base-uri 'none'; form-action 'none'";
 
+/// No page is larger.
+const PAGE_LIMIT_BYTES: usize = 1_500_000;
+/// Head, header and last section, names of any length aside.
+const SLACK_BYTES: usize = 40_000;
+/// Tables and tooltips of single runs stop here; `runs.csv` has them all.
+const MOST_ROWS: usize = 300;
+
 /// The page's sections: id and heading, in order.
 const SECTIONS: &[(&str, &str)] = &[
     ("answer", "Answer"),
@@ -60,7 +67,12 @@ const SECTIONS: &[(&str, &str)] = &[
 /// The whole page.
 #[must_use]
 pub fn render(results: &Results) -> String {
-    let (block, left_out) = embed::json_block(results);
+    let proof = body(results);
+    let taken = proof.0.len() + STYLE.len() + SCRIPT.len();
+    let csv = embed::csv_link(results, PAGE_LIMIT_BYTES.saturating_sub(taken) / 4);
+    let taken = taken + csv.as_ref().map_or(0, String::len) + SLACK_BYTES;
+    let (block, left_out) = embed::json_block(results, PAGE_LIMIT_BYTES.saturating_sub(taken));
+    let raw = facts::raw(results, csv.as_deref(), left_out);
     let title = format!("{} - Furrow lab", results.experiment.question);
     let page = html! {
         (DOCTYPE)
@@ -78,7 +90,8 @@ pub fn render(results: &Results) -> String {
                 a class="skip" href="#answer" { "To the answer" }
                 main {
                     (answer::header(results))
-                    (body(results, left_out))
+                    (proof)
+                    (section("raw", "Raw figures", &raw))
                 }
                 script type="application/json" id="results" { (PreEscaped(block)) }
                 script { (PreEscaped(SCRIPT)) }
@@ -96,19 +109,20 @@ pub fn render(results: &Results) -> String {
     page.into_string().chars().map(printable).collect()
 }
 
-fn body(results: &Results, left_out: Option<&str>) -> Markup {
+/// All sections but the last, which needs to know how much room there is.
+fn body(results: &Results) -> Markup {
     html! {
         (answer::answer(results))
         nav aria-label="Sections" {
             @for (id, heading) in SECTIONS.iter().skip(1) { a href={ "#" (id) } { (heading) } }
         }
-        @for (id, heading) in SECTIONS.iter().skip(1) {
-            (section(id, heading, &content(id, results, left_out)))
+        @for (id, heading) in SECTIONS.iter().skip(1).filter(|(id, _)| *id != "raw") {
+            (section(id, heading, &content(id, results)))
         }
     }
 }
 
-fn content(id: &str, results: &Results, left_out: Option<&str>) -> Markup {
+fn content(id: &str, results: &Results) -> Markup {
     match id {
         "why" => answer::why(results),
         "curve" => knee::section(results),
@@ -121,8 +135,7 @@ fn content(id: &str, results: &Results, left_out: Option<&str>) -> Markup {
         "plan" => plan::plan(results),
         "environment" => facts::environment(results),
         "limits" => facts::limits(results),
-        "seed" => published::section(results),
-        _ => facts::raw(results, left_out),
+        _ => published::section(results),
     }
 }
 

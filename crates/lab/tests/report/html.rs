@@ -162,6 +162,17 @@ fn nothing_is_fetched_and_the_page_stays_small() {
 }
 
 #[test]
+fn a_thousand_runs_still_make_a_small_page() {
+    let results = samples::a_thousand_runs();
+    assert!(results.runs.len() > 1000);
+    let page = render(&results);
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+    assert!(page.contains("Left out of the page to keep it small: "));
+    assert!(page.contains("the first 300 of "));
+    assert!(parse(&page).errors.borrow().is_empty());
+}
+
+#[test]
 fn hostile_names_stay_text() {
     let page = render(&samples::hostile());
     let mut scripts = 0;

@@ -200,6 +200,33 @@ pub(crate) fn sixteen_uneven_files() -> Results {
     results
 }
 
+/// More than anybody will run: long series, whole histograms.
+pub(crate) fn a_thousand_runs() -> Results {
+    let mut results = build(&Recipe {
+        seed: 1000,
+        blocks: 170,
+        shape: vec![
+            ("1", 1.0),
+            ("2", 0.98),
+            ("4", 0.95),
+            ("8", 0.94),
+            ("16", 0.96),
+        ],
+        scatter: 0.02,
+        drift: 0.1,
+        disturbed: None,
+        failing: None,
+        uneven: 1.0,
+    });
+    for run in &mut results.runs {
+        run.latency[0].histogram = Some("HISTFAAAB".repeat(300));
+        run.series[0].values = (0..600)
+            .map(|second| 30_000.0 + f64::from(second))
+            .collect();
+    }
+    results
+}
+
 /// Every text hostile: markup, quotes, controls, a line separator, very long words.
 pub(crate) fn hostile() -> Results {
     let evil = "<img src=x onerror=alert(1)>\"'&</script><!--\u{0}\u{2028}";

@@ -1,6 +1,7 @@
 //! The main chart: every run as a dot, each level's mean with its interval, baseline, margin and knee.
 
 use super::{Plot, axis_title, level_positions, percent_tick, plain_tick, slot};
+use crate::report::MOST_ROWS;
 use crate::report::derive::mean;
 use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range, short};
 use crate::report::words::{chance, figure, level_name, measure, round_percent, to_f64};
@@ -364,6 +365,9 @@ fn draw_level(
 }
 
 fn dot_tip(results: &Results, run: &Run) -> String {
+    if results.runs.len() > MOST_ROWS {
+        return String::new();
+    }
     let response = &results.experiment.response;
     format!(
         "run {}, block {}: {} {} at {}",
@@ -419,7 +423,7 @@ fn runs_table(results: &Results) -> Markup {
     let baselines = block_baselines(results);
     html! {
         table {
-            caption { "Every run, in order of start" }
+            caption { (super::rows_of("Every run, in order of start", results.runs.len())) }
             thead { tr {
                 th scope="col" { "run" } th scope="col" { "block" } th scope="col" { "place" }
                 th scope="col" { (results.experiment.factor.plural) }
@@ -427,7 +431,7 @@ fn runs_table(results: &Results) -> Markup {
                 th scope="col" { "over its block's baseline" }
                 th scope="col" { "rows/s" } th scope="col" { "status" }
             } }
-            tbody { @for run in &results.runs {
+            tbody { @for run in results.runs.iter().take(MOST_ROWS) {
                 tr {
                     td { (run.id) } td { (run.block) } td { (run.position) }
                     td { (run.level) @if run.control == crate::results::Control::APrime { "\u{2032}" } }

@@ -112,6 +112,15 @@ pub(super) fn slot(positions: &[f64], widest: f64) -> f64 {
         .fold(widest, f64::min)
 }
 
+/// A table's caption, with a word when not all rows are shown.
+pub(super) fn rows_of(caption: &str, rows: usize) -> String {
+    let most = super::MOST_ROWS;
+    if rows <= most {
+        return caption.to_owned();
+    }
+    format!("{caption}: the first {most} of {rows}; runs.csv has them all")
+}
+
 /// The word under the horizontal axis.
 pub(super) fn axis_title(svg: &mut Svg, plot: Plot, y: f64, text: &str) {
     let text = super::svg::short(text, plot.right - plot.left + 60.0);

@@ -1,6 +1,7 @@
 //! The noise panel's drawings: baseline against itself, runs in order, residuals against a normal law.
 
 use super::{Plot, percent_tick};
+use crate::report::MOST_ROWS;
 use crate::report::derive::normal_quantile;
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
 use crate::report::words::{change, change_range, figure, level_name, measure, percent, to_f64};
@@ -161,13 +162,13 @@ pub(in crate::report) fn run_order(results: &Results) -> Markup {
         draw: &draw,
         legend: html! {},
         table: html! { table {
-            caption { "Deviation of each run from its level's mean" }
+            caption { (super::rows_of("Deviation of each run from its level's mean", points.len())) }
             thead { tr {
                 th scope="col" { "run" } th scope="col" { "minute" } th scope="col" { "block" }
                 th scope="col" { "level" } th scope="col" { "deviation" }
                 th scope="col" { "without its block's part" }
             } }
-            tbody { @for point in &points { tr {
+            tbody { @for point in points.iter().take(MOST_ROWS) { tr {
                 th scope="row" { (point.run.id) }
                 td { (format!("{:.1}", point.run.started_s / 60.0)) }
                 td { (point.run.block) }
@@ -214,7 +215,8 @@ fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
             point.run.id,
             signed(point.residual.with_block)
         );
-        svg.mark(shape, center, 4.2, "", &tip);
+        let tip = if points.len() > MOST_ROWS { "" } else { &tip };
+        svg.mark(shape, center, 4.2, "", tip);
         if results
             .noise
             .outliers
@@ -306,9 +308,9 @@ pub(in crate::report) fn quantiles(results: &Results) -> Markup {
         draw: &draw,
         legend: html! {},
         table: html! { table {
-            caption { "Residuals and normal quantiles" }
+            caption { (super::rows_of("Residuals and normal quantiles", points.len())) }
             thead { tr { th scope="col" { "normal" } th scope="col" { "residual" } } }
-            tbody { @for (normal, value) in &points {
+            tbody { @for (normal, value) in points.iter().take(MOST_ROWS) {
                 tr { td { (format!("{normal:.2}")) } td { (signed(*value)) } }
             } }
         } },
@@ -342,8 +344,15 @@ fn draw_quantiles(points: &[(f64, f64)], spread: f64, size: Size) -> Svg {
         (x.px(ends.0), y.px(ends.0 * spread)),
         (x.px(ends.1), y.px(ends.1 * spread)),
     );
+    let tip = |value: f64| {
+        if points.len() > MOST_ROWS {
+            String::new()
+        } else {
+            signed(value)
+        }
+    };
     for (normal, value) in points {
-        svg.mark(0, (x.px(*normal), y.px(*value)), 3.6, "", &signed(*value));
+        svg.mark(0, (x.px(*normal), y.px(*value)), 3.6, "", &tip(*value));
     }
     plot.across_axis(&mut svg, &x, 5, false, "normal law (standard deviations)");
     svg.text("axis-title", Anchor::Start, 0.0, 12.0, "residual");

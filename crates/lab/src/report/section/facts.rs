@@ -3,7 +3,6 @@
 use super::fact_list;
 use super::plan::settings;
 use crate::environment::VolumeFacts;
-use crate::report::embed::data_link;
 use crate::report::words::{bytes, percent};
 use crate::results::Results;
 use maud::{Markup, html};
@@ -68,14 +67,21 @@ pub(in crate::report) fn limits(results: &Results) -> Markup {
 }
 
 /// Raw figures and the command that makes them again.
-pub(in crate::report) fn raw(results: &Results, left_out: Option<&str>) -> Markup {
-    let csv = data_link("text/csv", &results.runs_csv());
+pub(in crate::report) fn raw(
+    results: &Results,
+    csv: Option<&str>,
+    left_out: Option<&str>,
+) -> Markup {
     html! {
         p class="label" { "Run it again" }
         pre class="copy" { code { (results.reproduce) } }
         p {
-            a href=(csv) download={ (results.experiment.name) "-runs.csv" } { "runs.csv" }
-            ": one line a run. "
+            @if let Some(csv) = csv {
+                a href=(csv) download={ (results.experiment.name) "-runs.csv" } { "runs.csv" }
+                ": one line a run. "
+            } @else {
+                "runs.csv, one line a run, is too large for this page; it lies beside it. "
+            }
             span id="json-link" {
                 "The whole result as JSON (schema version " (results.schema_version)
                 ") stands in this page's source, in the element with the id "

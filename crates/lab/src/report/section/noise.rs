@@ -70,7 +70,9 @@ fn outliers(results: &Results) -> Markup {
     let run_of = |id: u32| results.runs.iter().find(|run| run.id == id);
     html! {
         h3 { "Strange runs" }
-        @if list.is_empty() {
+        @if results.noise.residuals.is_empty() {
+            p { "Not looked for: there are too few runs." }
+        } @else if list.is_empty() {
             p { "No run lies further than 3.5 scaled deviations from the model." }
         } @else {
             p class="small" { "Labelled, never left out: all figures on this page include them." }

@@ -40,7 +40,7 @@ pub(in crate::report) fn plan(results: &Results) -> Markup {
         (order(results))
         h3 { "Deviations" }
         @if results.deviations.is_empty() {
-            p { "None: every planned run was done once, in the planned order." }
+            p { (undeviating(results)) }
         } @else {
             ul { @for deviation in &results.deviations { li {
                 strong { (deviation.kind) }
@@ -53,6 +53,20 @@ pub(in crate::report) fn plan(results: &Results) -> Markup {
             ul { @for check in &plan.checks { li { (check) } } }
         }
     }
+}
+
+/// What may be said when no deviation was recorded.
+fn undeviating(results: &Results) -> String {
+    let planned = results.plan.order.len();
+    let good = results
+        .runs
+        .iter()
+        .filter(|run| run.status.is_good())
+        .count();
+    if good >= planned && planned > 0 {
+        return "None: every planned run was done.".to_owned();
+    }
+    format!("None was recorded, but only {good} of {planned} planned runs have figures.")
 }
 
 /// Names and values in two columns.
