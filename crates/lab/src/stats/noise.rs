@@ -1,7 +1,7 @@
 //! Is the test bed fit: A against A', drift, correlation in run order, runs that stick out.
 
 use super::linear::least_squares;
-use super::special::t_quantile;
+use super::special::{beta_regularised, t_quantile};
 use super::{Estimate, StatsError, TwoWay, mad_scaled, mean};
 
 /// The baseline against itself under its second label.
@@ -24,6 +24,18 @@ pub fn aa_check(model: &TwoWay, a: usize, a_prime: usize) -> Option<AaCheck> {
         interval,
         passed: interval.0 <= 0.0 && 0.0 <= interval.1,
     })
+}
+
+/// The chance that `alarms` or more of `experiments` A/A experiments raise a false alarm when each does
+/// so with chance `alpha`. Below 0.05 the test bed is not fit: something other than chance is at work.
+pub fn alarm_chance(alarms: usize, experiments: usize, alpha: f64) -> f64 {
+    if alarms == 0 {
+        return 1.0;
+    }
+    if alarms > experiments {
+        return 0.0;
+    }
+    beta_regularised(alarms as f64, (experiments - alarms + 1) as f64, alpha)
 }
 
 /// A straight line through the block effects.
@@ -160,6 +172,16 @@ mod tests {
             })
             .count();
         assert!((70..=130).contains(&alarms), "{alarms} of 2,000");
+    }
+
+    #[test]
+    fn four_alarms_in_twenty_are_no_chance() {
+        assert!((alarm_chance(4, 20, 0.05) - 0.016).abs() < 0.0005);
+        assert!((alarm_chance(1, 20, 0.05) - (1.0 - 0.95_f64.powi(20))).abs() < 1e-12);
+        assert_eq!(
+            (alarm_chance(0, 20, 0.05), alarm_chance(21, 20, 0.05)),
+            (1.0, 0.0)
+        );
     }
 
     #[test]
