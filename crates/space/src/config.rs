@@ -1,0 +1,102 @@
+//! What the engine tells about files and filegroups when it opens a database.
+
+use crate::SpaceError;
+use furrow_format::{FileGrowth, FileId};
+use furrow_io::{File, Fill};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Whether objects may get space in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileState {
+    /// Read, written, filled.
+    Online,
+    /// Its pages can be used, but it gets no new extents and does not grow (it is being emptied).
+    Closed,
+}
+
+/// A data file as the engine hands it over. The pool knows it already.
+#[derive(Debug, Clone)]
+pub struct DataFile {
+    /// Number of the file.
+    pub file_id: FileId,
+    /// Its filegroup.
+    pub filegroup: u16,
+    /// Logical name.
+    pub name: String,
+    /// The file itself.
+    pub file: Arc<dyn File>,
+    /// Size when its header cannot say otherwise: the header in page 0 decides.
+    pub size_pages: u32,
+    /// Largest size; `None` = until the disk is full.
+    pub max_pages: Option<u32>,
+    /// How it grows.
+    pub growth: FileGrowth,
+    /// Whether it is filled.
+    pub state: FileState,
+}
+
+/// A filegroup as the engine hands it over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilegroupSpec {
+    /// Its number; 1 is PRIMARY.
+    pub id: u16,
+    /// Its name.
+    pub name: String,
+    /// Whether all files grow when one has to (AUTOGROW_ALL_FILES).
+    pub autogrow_all: bool,
+    /// Whether objects go there that name no filegroup.
+    pub is_default: bool,
+}
+
+/// How space is handed out.
+#[derive(Debug, Clone, Copy)]
+pub struct SpaceOptions {
+    /// Consecutive extents a file takes when it is its turn: 1, or 64 with the startup option -E.
+    pub extents_a_turn: u32,
+    /// How a file's new bytes come to be: allocated (instant file initialisation) or zeroed.
+    pub fill: Fill,
+}
+
+impl SpaceOptions {
+    /// Extents a turn under the startup option -E.
+    pub const E_RUN: u32 = 64;
+}
+
+impl Default for SpaceOptions {
+    fn default() -> SpaceOptions {
+        SpaceOptions {
+            extents_a_turn: 1,
+            fill: Fill::Allocate,
+        }
+    }
+}
+
+/// Told of sizes that changed, so that the catalog follows.
+pub trait FileCatalog: Send + Sync + Debug {
+    /// The file is `size_pages` large now; called after that is in the log, with no latch held.
+    fn resized(&self, file: FileId, size_pages: u32) -> Result<(), SpaceError>;
+}
+
+/// Gets the lines of trace flag 1165.
+pub trait FillTrace: Send + Sync + Debug {
+    /// The lines of one recalculation, in order.
+    fn recalculated(&self, lines: &[String]);
+}
+
+/// What [`crate::Space::open`] needs besides the files.
+#[derive(Debug)]
+pub struct SpaceConfig {
+    /// Name of the database, for trace lines.
+    pub database: String,
+    /// The filegroups that hold data files.
+    pub filegroups: Vec<FilegroupSpec>,
+    /// The data files.
+    pub files: Vec<DataFile>,
+    /// How space is handed out.
+    pub options: SpaceOptions,
+    /// Told of growth.
+    pub catalog: Option<Arc<dyn FileCatalog>>,
+    /// Gets trace lines.
+    pub trace: Option<Arc<dyn FillTrace>>,
+}

@@ -1,0 +1,232 @@
+//! Mixed extents, and the IAM pages that live in them.
+
+use crate::error::damaged;
+use crate::file::{Claim, ExtentId, FileSpace};
+use crate::filegroup::Filegroup;
+use crate::promise::Promise;
+use crate::unit::{Chain, IamPage};
+use crate::{Space, SpaceError};
+use furrow_format::{
+    AllocUnitId, Bitmap, Change, MapInit, MapKind, PageId, PageNo, Pfs, PfsByte, extent_at_bit,
+    extent_bit, interval_extents, pfs_index_of, pfs_page_of, sgam_page_of,
+};
+use furrow_pool::{LatchRank, PageWrite};
+use furrow_txn::{Author, Mini};
+
+/// Log space of a new mixed extent, and of a new IAM page.
+const MIXED_LOG_BYTES: usize = 512;
+
+/// How often another thread may snatch the page before the maps themselves are suspected.
+const MOST_ATTEMPTS: usize = 10_000;
+
+/// An IAM page to be made.
+struct NewIam {
+    unit: AllocUnitId,
+    /// Place in the chain.
+    sequence: u32,
+    /// First page of the interval it will speak of.
+    interval: PageId,
+    /// Last page of the chain so far; none of an empty one.
+    tail: PageId,
+}
+
+impl Space {
+    /// Makes an IAM page and links it to the end of the chain. It lies in `file`, or, if that has no room, in another
+    /// file of the filegroup; `None` when no file has room.
+    pub(super) fn new_iam_page(
+        &self,
+        unit: AllocUnitId,
+        group: &Filegroup,
+        file: &FileSpace,
+        interval: PageId,
+        chain: &mut Chain,
+    ) -> Result<Option<PageId>, SpaceError> {
+        let new = NewIam {
+            unit,
+            sequence: chain.pages.len() as u32,
+            interval,
+            tail: chain.pages.last().map_or(PageId::NONE, |iam| iam.page),
+        };
+        let mut made = self.iam_page_in(&new, file)?;
+        for other in group.fill.files() {
+            if made.is_some() {
+                break;
+            }
+            made = self.iam_page_in(&new, &other)?;
+        }
+        if let Some(page) = made {
+            chain.pages.push(IamPage { page, interval });
+        }
+        Ok(made)
+    }
+
+    fn iam_page_in(&self, new: &NewIam, file: &FileSpace) -> Result<Option<PageId>, SpaceError> {
+        for _ in 0..MOST_ATTEMPTS {
+            let extent = match self.find_mixed(file)? {
+                Some(extent) => extent,
+                None => match Claim::of(file) {
+                    Some(claim) => self.take_mixed(claim)?,
+                    None => return Ok(None),
+                },
+            };
+            // Somebody else may have had its last page meanwhile: look again.
+            if let Some(page) = self.take_iam_page(new, file, extent)? {
+                return Ok(Some(page));
+            }
+        }
+        Err(damaged(
+            file.page(PageNo(1)),
+            "PFS and SGAM disagree about mixed extents",
+        ))
+    }
+
+    /// A mixed extent with a page to spare, at this moment.
+    fn find_mixed(&self, file: &FileSpace) -> Result<Option<ExtentId>, SpaceError> {
+        for interval in file.intervals() {
+            if interval.mixed.load(std::sync::atomic::Ordering::Acquire) <= 0 {
+                continue;
+            }
+            let id = file.page(sgam_page_of(interval.start));
+            let guard = self.store().update(id, LatchRank::Sgam)?;
+            let map = Bitmap::new(&guard).ok_or(damaged(id, "no sound SGAM page"))?;
+            let end = interval_extents(interval.start, file.size_pages());
+            if let Some(bit) = map.first_set(0, end) {
+                let no = extent_at_bit(interval.start, bit);
+                return Ok(Some(ExtentId { file: file.id, no }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a free extent a mixed one.
+    fn take_mixed(&self, claim: Claim<'_>) -> Result<ExtentId, SpaceError> {
+        let _promise = Promise::new(self.store(), MIXED_LOG_BYTES)?;
+        let mut mini = Mini::new(self.store());
+        let (gam, bit) = self.free_extent(&claim)?;
+        let at = mini.adopt(gam);
+        mini.push(
+            at,
+            &Change::SetBit {
+                index: bit as u16,
+                value: false,
+            },
+        );
+        let sgam = claim.file.page(sgam_page_of(claim.interval.start));
+        let at = mini.adopt(self.store().write(sgam, LatchRank::Sgam)?);
+        mini.push(
+            at,
+            &Change::SetBit {
+                index: bit as u16,
+                value: true,
+            },
+        );
+        mini.commit(&Author::System)?;
+        claim.interval.add_mixed(1);
+        let extent = ExtentId {
+            file: claim.file.id,
+            no: extent_at_bit(claim.interval.start, bit),
+        };
+        claim.used(bit);
+        Ok(extent)
+    }
+
+    /// Makes the IAM page in a page of this extent; `None` when it has none to spare any more, or is no mixed extent.
+    fn take_iam_page(
+        &self,
+        new: &NewIam,
+        file: &FileSpace,
+        extent: ExtentId,
+    ) -> Result<Option<PageId>, SpaceError> {
+        let _promise = Promise::new(self.store(), MIXED_LOG_BYTES)?;
+        let first = extent.no.first_page();
+        let pfs_id = file.page(pfs_page_of(first));
+        let pfs = self.store().update(pfs_id, LatchRank::Pfs)?;
+        let used = Pfs::new(&pfs).ok_or(damaged(pfs_id, "no sound PFS page"))?;
+        let used = used.allocated_in_extent(pfs_index_of(first));
+        let spare = extent.usable() & !used;
+        if spare == 0 {
+            return Ok(None);
+        }
+        let mut mini = Mini::new(self.store());
+        let pfs = mini.adopt(pfs.upgrade());
+        let page = extent.page(spare.trailing_zeros());
+        self.plan_iam_page(&mut mini, new, page)?;
+        let is_last = spare.count_ones() == 1;
+        let Some(sgam) = self.still_mixed(file, extent)? else {
+            return Ok(None);
+        };
+        if is_last {
+            let at = mini.adopt(sgam);
+            let index = extent_bit(extent.no);
+            mini.push(
+                at,
+                &Change::SetBit {
+                    index,
+                    value: false,
+                },
+            );
+        } else {
+            drop(sgam);
+        }
+        mini.push(
+            pfs,
+            &Change::SetPfs {
+                index: pfs_index_of(page.page),
+                value: PfsByte::IAM_PAGE,
+            },
+        );
+        mini.commit(&Author::System)?;
+        if let Some(interval) = file.interval_of(first).filter(|_| is_last) {
+            interval.add_mixed(-1);
+        }
+        Ok(Some(page))
+    }
+
+    /// Plans the IAM page itself and its link.
+    fn plan_iam_page<'p>(
+        &'p self,
+        mini: &mut Mini<'p>,
+        new: &NewIam,
+        page: PageId,
+    ) -> Result<(), SpaceError> {
+        let kind = MapKind::Iam {
+            unit: new.unit,
+            sequence: new.sequence,
+            interval_start: new.interval,
+        };
+        if !new.tail.is_none() {
+            let tail = mini.adopt(self.store().write(new.tail, LatchRank::Iam)?);
+            mini.push(
+                tail,
+                &Change::SetLinks {
+                    prev: None,
+                    next: Some(page),
+                },
+            );
+        }
+        let at = mini.adopt(self.store().create(page, LatchRank::Iam)?);
+        mini.push(at, &Change::FormatMap(MapInit { page, kind }));
+        mini.push(
+            at,
+            &Change::SetLinks {
+                prev: Some(new.tail),
+                next: None,
+            },
+        );
+        Ok(())
+    }
+
+    /// The SGAM page, latched EX, if it still says that the extent is mixed with a page to spare. The caller has
+    /// its PFS page EX, without which that cannot change.
+    fn still_mixed(
+        &self,
+        file: &FileSpace,
+        extent: ExtentId,
+    ) -> Result<Option<PageWrite<'_>>, SpaceError> {
+        let id = file.page(sgam_page_of(extent.no.first_page()));
+        let guard = self.store().update(id, LatchRank::Sgam)?;
+        let map = Bitmap::new(&guard).ok_or(damaged(id, "no sound SGAM page"))?;
+        let is_mixed = map.get(u32::from(extent_bit(extent.no)));
+        Ok(is_mixed.then(|| guard.upgrade()))
+    }
+}

@@ -1,0 +1,148 @@
+//! Extents for one allocation unit.
+
+use crate::error::damaged;
+use crate::file::{Claim, ExtentId, FileSpace};
+use crate::promise::Promise;
+use crate::unit::{Chain, Unit};
+use crate::{Space, SpaceError};
+use furrow_format::{AllocUnitId, Bitmap, Change, PageId, extent_at_bit, gam_page_of};
+use furrow_pool::{LatchRank, PageWrite};
+use furrow_txn::{Author, Mini};
+use std::sync::Arc;
+
+/// Log space of the allocation of an extent.
+const EXTENT_LOG_BYTES: usize = 512;
+
+impl Space {
+    /// Makes a unit: its first IAM page and its first extent, in the file whose turn it is. No latch may be held.
+    ///
+    /// Both are in the log for good. Who makes a unit within a transaction sees to it that the undoing of the
+    /// transaction drops it.
+    pub fn create_unit(&self, id: AllocUnitId, filegroup: u16) -> Result<Arc<Unit>, SpaceError> {
+        let group = self.filegroup(filegroup)?;
+        loop {
+            let Some(file) = group.fill.pick() else {
+                self.make_room(&group, id)?;
+                continue;
+            };
+            let claim = Claim::place(&file);
+            let mut chain = Chain::default();
+            let interval = file.page(claim.interval.start);
+            if self
+                .new_iam_page(id, &group, &file, interval, &mut chain)?
+                .is_none()
+            {
+                drop(claim);
+                self.force_room(&group, id)?;
+                continue;
+            }
+            let unit = Arc::new(Unit::fresh(id, group, chain));
+            let placed = self.take_extent(&unit, claim, unit.first_iam());
+            if let Err(error) = placed {
+                return Err(error);
+            }
+            return Ok(unit);
+        }
+    }
+
+    /// The unit whose IAM chain begins at `first_iam`. Nothing is read now.
+    pub fn open_unit(
+        &self,
+        id: AllocUnitId,
+        filegroup: u16,
+        first_iam: PageId,
+    ) -> Result<Arc<Unit>, SpaceError> {
+        Ok(Arc::new(Unit::existing(
+            id,
+            self.filegroup(filegroup)?,
+            first_iam,
+        )))
+    }
+
+    /// Sets extents aside for a unit, by proportional fill, without using pages of them. No latch may be held.
+    pub fn preallocate(&self, unit: &Unit, extents: u32) -> Result<(), SpaceError> {
+        (0..extents).try_for_each(|_| self.allocate_extent(unit))
+    }
+
+    /// Gives the unit one more extent, growing files if need be. No latch may be held.
+    pub(crate) fn allocate_extent(&self, unit: &Unit) -> Result<(), SpaceError> {
+        let group = &unit.filegroup;
+        loop {
+            let Some(file) = group.fill.pick() else {
+                self.make_room(group, unit.id())?;
+                continue;
+            };
+            let claim = Claim::place(&file);
+            match self.iam_for(unit, &file, &claim)? {
+                Some(iam) => return self.take_extent(unit, claim, iam),
+                None => {
+                    drop(claim);
+                    self.force_room(group, unit.id())?;
+                }
+            }
+        }
+    }
+
+    /// The unit's IAM page for an interval, made if need be; `None` when there is no room for one.
+    fn iam_for(
+        &self,
+        unit: &Unit,
+        file: &FileSpace,
+        claim: &Claim<'_>,
+    ) -> Result<Option<PageId>, SpaceError> {
+        let interval = file.page(claim.interval.start);
+        let mut chain = unit.chain.exclusive();
+        chain.read(self, unit.id())?;
+        match chain.of_interval(interval) {
+            Some(iam) => Ok(Some(iam)),
+            None => self.new_iam_page(unit.id(), &unit.filegroup, file, interval, &mut chain),
+        }
+    }
+
+    /// Marks a free extent of the claimed interval as the unit's.
+    fn take_extent(&self, unit: &Unit, claim: Claim<'_>, iam: PageId) -> Result<(), SpaceError> {
+        let _promise = Promise::new(self.store(), EXTENT_LOG_BYTES)?;
+        let mut mini = Mini::new(self.store());
+        let at = mini.adopt(self.store().write(iam, LatchRank::Iam)?);
+        let (gam, bit) = self.free_extent(&claim)?;
+        let extent = ExtentId {
+            file: claim.file.id,
+            no: extent_at_bit(claim.interval.start, bit),
+        };
+        mini.push(
+            at,
+            &Change::SetBit {
+                index: bit as u16,
+                value: true,
+            },
+        );
+        let at = mini.adopt(gam);
+        mini.push(
+            at,
+            &Change::SetBit {
+                index: bit as u16,
+                value: false,
+            },
+        );
+        unit.inbox.lock().arriving.push(extent);
+        let committed = mini.commit(&Author::System);
+        unit.inbox.lock().arrived(extent, committed.is_ok());
+        committed?;
+        claim.used(bit);
+        Ok(())
+    }
+
+    /// A free extent of the claimed interval, as a bit of its GAM page, which is latched EX.
+    pub(super) fn free_extent(
+        &self,
+        claim: &Claim<'_>,
+    ) -> Result<(PageWrite<'_>, u32), SpaceError> {
+        let id = claim.file.page(gam_page_of(claim.interval.start));
+        let guard = self.store().update(id, LatchRank::Gam)?;
+        let map = Bitmap::new(&guard).ok_or(damaged(id, "no sound GAM page"))?;
+        let (hint, end) = claim.interval.search(claim.file);
+        let bit = map.first_set_from_hint(hint, end);
+        let bit = bit.ok_or(damaged(id, "fewer free extents than were counted"))?;
+        Ok((guard.upgrade(), bit))
+    }
+}

@@ -1,0 +1,26 @@
+//! Log space for the steps that space takes by itself.
+
+use furrow_txn::{Store, TxnError};
+
+/// Log space promised for one mini-transaction of the engine's own.
+#[derive(Debug)]
+pub(crate) struct Promise<'a> {
+    store: &'a Store,
+    bytes: u64,
+}
+
+impl<'a> Promise<'a> {
+    /// Makes sure of log space for records of about `bytes`. Called with no latch held: it may wait.
+    pub(crate) fn new(store: &'a Store, bytes: usize) -> Result<Promise<'a>, TxnError> {
+        furrow_pool::assert_no_latches();
+        let bytes = bytes as u64;
+        store.promise(bytes)?;
+        Ok(Promise { store, bytes })
+    }
+}
+
+impl Drop for Promise<'_> {
+    fn drop(&mut self) {
+        self.store.log().give_back(self.bytes);
+    }
+}

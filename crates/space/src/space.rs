@@ -1,0 +1,178 @@
+//! The files of one database, opened.
+
+use crate::SpaceError;
+use crate::config::{DataFile, FileCatalog, FilegroupSpec, SpaceConfig, SpaceOptions};
+use crate::error::damaged;
+use crate::file::{FileSpace, IntervalCount};
+use crate::filegroup::{Filegroup, GrowthTurn};
+use crate::fill::Tracer;
+use crate::fill::{Fill, filling_order};
+use furrow_format::{
+    Bitmap, EXTENT_PAGES, FileHeader, FileId, GAM_INTERVAL, PAGE_SIZE, PageId, PageNo, gam_page_of,
+    interval_extents, sgam_page_of,
+};
+use furrow_observe::latches::{ClassLatch, LatchClass};
+use furrow_pool::LatchRank;
+use furrow_txn::Store;
+use parking_lot::RwLock;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The space of an open database: its data files and filegroups, and who gets which extent.
+#[derive(Debug)]
+pub struct Space {
+    store: Arc<Store>,
+    pub(crate) options: SpaceOptions,
+    pub(crate) catalog: Option<Arc<dyn FileCatalog>>,
+    pub(crate) tracer: Tracer,
+    pub(crate) files: RwLock<BTreeMap<FileId, Arc<FileSpace>>>,
+    pub(crate) filegroups: RwLock<BTreeMap<u16, Arc<Filegroup>>>,
+}
+
+impl Space {
+    /// Opens the space of a database. The pool has the files already, and redo is done: sizes are read from the file
+    /// headers and free extents counted from the maps.
+    pub fn open(store: Arc<Store>, config: SpaceConfig) -> Result<Arc<Space>, SpaceError> {
+        let mut files = BTreeMap::new();
+        for file in &config.files {
+            let opened = Arc::new(open_file(&store, file)?);
+            if files.insert(file.file_id, opened).is_some() {
+                return Err(SpaceError::FileExists(file.file_id));
+            }
+        }
+        let tracer = Tracer {
+            database: config.database,
+            sink: config.trace,
+        };
+        let space = Space {
+            store,
+            options: config.options,
+            catalog: config.catalog,
+            tracer,
+            files: RwLock::new(files),
+            filegroups: RwLock::new(BTreeMap::new()),
+        };
+        for spec in config.filegroups {
+            space.add_filegroup(spec);
+        }
+        for file in space.files.read().values() {
+            space.filegroup(file.filegroup)?;
+        }
+        Ok(Arc::new(space))
+    }
+
+    /// Makes a filegroup known; the files that name it already are filled from now on.
+    pub fn add_filegroup(&self, spec: FilegroupSpec) {
+        let members: Vec<_> = {
+            let files = self.files.read();
+            let mine = files
+                .values()
+                .filter(|file| file.filegroup == spec.id && !file.is_closed());
+            mine.map(Arc::clone).collect()
+        };
+        let group = Filegroup {
+            id: spec.id,
+            name: spec.name,
+            is_default: AtomicBool::new(spec.is_default),
+            autogrow_all: AtomicBool::new(spec.autogrow_all),
+            fill: Fill::new(
+                filling_order(members),
+                self.options.extents_a_turn,
+                self.tracer.clone(),
+            ),
+            growth: ClassLatch::new(LatchClass::FgcbAddRemove, GrowthTurn::default()),
+        };
+        self.filegroups.write().insert(spec.id, Arc::new(group));
+    }
+
+    /// The filegroups.
+    pub fn filegroups(&self) -> Vec<FilegroupSpec> {
+        self.filegroups
+            .read()
+            .values()
+            .map(|group| group.spec())
+            .collect()
+    }
+
+    /// Pool, log and active transactions of the database.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn filegroup(&self, id: u16) -> Result<Arc<Filegroup>, SpaceError> {
+        let groups = self.filegroups.read();
+        groups
+            .get(&id)
+            .map(Arc::clone)
+            .ok_or(SpaceError::UnknownFilegroup(id))
+    }
+
+    pub(crate) fn file(&self, id: FileId) -> Result<Arc<FileSpace>, SpaceError> {
+        self.files
+            .read()
+            .get(&id)
+            .map(Arc::clone)
+            .ok_or(SpaceError::UnknownFile(id))
+    }
+}
+
+/// Reads a file's header and counts its free extents.
+pub(crate) fn open_file(store: &Store, file: &DataFile) -> Result<FileSpace, SpaceError> {
+    let header = {
+        let page = PageId {
+            file: file.file_id,
+            page: PageNo(0),
+        };
+        let guard = store.read(page, LatchRank::FileHeader)?;
+        let read = FileHeader::decode(&guard);
+        read.map_err(|source| SpaceError::Header {
+            file: file.file_id,
+            source,
+        })?
+    };
+    // The header changes in one step with the maps; the catalog follows it.
+    let size_pages = header.size_pages / EXTENT_PAGES * EXTENT_PAGES;
+    let bytes = file.file.len_bytes();
+    let bytes = bytes.map_err(|source| SpaceError::Io {
+        file: file.file_id,
+        source,
+    })?;
+    let actual_pages = bytes / PAGE_SIZE as u64;
+    if actual_pages < u64::from(size_pages) {
+        return Err(SpaceError::Truncated {
+            file: file.file_id,
+            expected_pages: size_pages,
+            actual_pages,
+        });
+    }
+    let mut counts = Vec::new();
+    for start in (0..size_pages).step_by(GAM_INTERVAL as usize) {
+        counts.push(count_interval(
+            store,
+            file.file_id,
+            PageNo(start),
+            size_pages,
+        )?);
+    }
+    Ok(FileSpace::new(file, size_pages, &counts))
+}
+
+fn count_interval(
+    store: &Store,
+    file: FileId,
+    start: PageNo,
+    size_pages: u32,
+) -> Result<IntervalCount, SpaceError> {
+    let extents = interval_extents(start, size_pages);
+    let count = |page, rank| {
+        let id = PageId { file, page };
+        let guard = store.read(id, rank)?;
+        let map = Bitmap::new(&guard).ok_or(damaged(id, "no sound bitmap page"))?;
+        Ok::<u32, SpaceError>(map.count(extents))
+    };
+    Ok(IntervalCount {
+        free: count(gam_page_of(start), LatchRank::Gam)?,
+        mixed: count(sgam_page_of(start), LatchRank::Sgam)?,
+    })
+}

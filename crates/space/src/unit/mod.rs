@@ -1,0 +1,94 @@
+//! Allocation units in memory.
+//!
+//! What a unit owns is written in its IAM pages, and which pages of it are in use in PFS. In memory a unit keeps
+//! the extents in which pages are to be had, so that the usual allocation looks at no map at all:
+//!
+//! - `cache`: extents with unallocated pages, and which of these are *held* by reservations. Filled by
+//!   what is allocated and freed; what was there when the database was opened is found bit by bit, by need (`scan`).
+//! - `inbox`: what happened to pages, noted without waiting by threads that may hold page latches, and read by the
+//!   next one to open the cache.
+//! - `chain`: where the IAM pages are.
+//!
+//! # Lock order
+//! `cache` before `chain` before page latches before `inbox`. `cache` and `chain` are never waited for under a page
+//! latch. The maps are scanned with `cache` locked, so that nothing of the unit is reserved or given back meanwhile;
+//! what is being freed or has just been allocated at that moment is in the inbox, and is left out.
+
+mod cache;
+mod chain;
+mod inbox;
+mod scan;
+
+pub(crate) use cache::Cache;
+pub(crate) use chain::{Chain, IamPage};
+pub(crate) use inbox::{Event, Inbox};
+
+use crate::filegroup::Filegroup;
+use crate::heap::Rooms;
+use furrow_format::{AllocUnitId, PageId};
+use furrow_observe::latches::{ClassLatch, ExclusiveGuard, LatchClass};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// An allocation unit: one rowset's extents of one kind.
+#[derive(Debug)]
+pub struct Unit {
+    id: AllocUnitId,
+    first_iam: PageId,
+    pub(crate) filegroup: Arc<Filegroup>,
+    pub(crate) cache: ClassLatch<Cache>,
+    pub(crate) inbox: Mutex<Inbox>,
+    pub(crate) chain: ClassLatch<Chain>,
+    pub(crate) rooms: Mutex<Rooms>,
+}
+
+impl Unit {
+    /// A unit just made: all it owns is known.
+    pub(crate) fn fresh(id: AllocUnitId, filegroup: Arc<Filegroup>, chain: Chain) -> Unit {
+        let first_iam = chain.first();
+        Unit {
+            id,
+            first_iam,
+            filegroup,
+            cache: ClassLatch::new(LatchClass::AllocExtentCache, Cache::complete()),
+            inbox: Mutex::new(Inbox::default()),
+            chain: ClassLatch::new(LatchClass::AllocExtentCache, chain),
+            rooms: Mutex::new(Rooms::complete()),
+        }
+    }
+
+    /// A unit that is in the maps already.
+    pub(crate) fn existing(id: AllocUnitId, filegroup: Arc<Filegroup>, first_iam: PageId) -> Unit {
+        Unit {
+            id,
+            first_iam,
+            filegroup,
+            cache: ClassLatch::new(LatchClass::AllocExtentCache, Cache::unknown()),
+            inbox: Mutex::new(Inbox::default()),
+            chain: ClassLatch::new(LatchClass::AllocExtentCache, Chain::unread(first_iam)),
+            rooms: Mutex::new(Rooms::unknown()),
+        }
+    }
+
+    /// Its id, as in page headers.
+    pub fn id(&self) -> AllocUnitId {
+        self.id
+    }
+
+    /// Number of its filegroup.
+    pub fn filegroup(&self) -> u16 {
+        self.filegroup.id
+    }
+
+    /// Its first IAM page: what the catalog keeps.
+    pub fn first_iam(&self) -> PageId {
+        self.first_iam
+    }
+
+    /// The cache with everything in it that has happened.
+    pub(crate) fn open_cache(&self) -> ExclusiveGuard<'_, Cache> {
+        let mut cache = self.cache.exclusive();
+        cache.read(&mut self.inbox.lock());
+        cache
+    }
+}
