@@ -3,9 +3,10 @@
 //! # Invariants
 //! 1. The same sentence, figures and words as on the page: both take them from `report::words`.
 //! 2. No line is wider than asked for; there are at most [`MAX_LINES`] of them.
-//! 3. ASCII only, so that it survives every terminal and mail; colour only when it is asked for, and never as
-//!    the only carrier of a meaning.
+//! 3. ASCII only, so that it survives every terminal and mail; colour only when it is asked for, and never
+//!    as the only carrier of a meaning.
 //! 4. Text from outside can't steer the terminal: control characters are shown as `?`.
+//! 5. The path of the report is the exception to 2 and 3: it is printed whole.
 //!
 //! # What can fail
 //! Nothing.
@@ -21,6 +22,7 @@ use crate::report::words::{
 };
 use crate::results::{Badge, Confidence, LevelResult, Results};
 use std::io::IsTerminal;
+use std::path::Path;
 use table::{Align, Table};
 
 /// The longest summary, in lines.
@@ -68,13 +70,13 @@ impl Style {
     }
 }
 
-/// The text, with a newline at the end of every line.
+/// The text, with a newline at the end of every line. `out_dir` is where report.html and its companions lie.
 #[must_use]
-pub fn summary(results: &Results, style: Style) -> String {
+pub fn summary(results: &Results, style: Style, out_dir: Option<&Path>) -> String {
     let mut lines = head(results, style);
     lines.push(String::new());
     lines.extend(levels(results, style));
-    let tail = tail(results, style);
+    let tail = tail(results, style, out_dir);
     lines.extend(middle(
         results,
         style,
@@ -289,12 +291,14 @@ fn balance(results: &Results) -> String {
             Some(most.map_or(spread, |most: f64| most.max(spread)))
         });
     match (balances.is_empty(), spread) {
-        (true, _) => "files: traffic was not measured".to_owned(),
-        (false, None) => "files: one data file, nothing to balance".to_owned(),
-        (false, Some(spread)) if spread < 1.01 => "files: written evenly at every level".to_owned(),
+        (true, _) => "balance: traffic of files was not measured".to_owned(),
+        (false, None) => "balance: one data file, nothing to balance".to_owned(),
+        (false, Some(spread)) if spread < 1.01 => {
+            "balance: files were written evenly at every level".to_owned()
+        }
         (false, Some(spread)) => {
             format!(
-                "files: the most written one got {} times the least written one",
+                "balance: the most written file got {} times the least written one",
                 figure(spread)
             )
         }
@@ -352,7 +356,7 @@ fn command(label: &str, text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-fn tail(results: &Results, style: Style) -> Vec<String> {
+fn tail(results: &Results, style: Style, out_dir: Option<&Path>) -> Vec<String> {
     let delta = round_percent(results.plan.delta);
     let seed = results.plan.seed;
     let blocks = (results.plan.blocks_done, results.plan.blocks);
@@ -362,5 +366,11 @@ fn tail(results: &Results, style: Style) -> Vec<String> {
     );
     let mut lines = wrap_most(&plan, style.width, "", 1);
     lines.extend(command("again: ", &results.reproduce, style.width));
+    if let Some(dir) = out_dir {
+        let path = dir.join("report.html").display().to_string();
+        lines.push(format!("report: {}", path.replace(char::is_control, "?")));
+        let also = "beside it: results.json, runs.csv, journal.jsonl";
+        lines.extend(wrap_most(also, style.width, "", 1));
+    }
     lines
 }

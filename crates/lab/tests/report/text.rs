@@ -1,30 +1,28 @@
 //! The answer in thirty lines.
 
 use crate::{every, samples};
+use furrow_lab::results::Results;
 use furrow_lab::terminal::{MAX_LINES, Style, summary};
+use std::path::Path;
+
+fn text_of(results: &Results, width: usize, color: bool) -> String {
+    summary(
+        results,
+        Style { width, color },
+        Some(Path::new("furrow-lab/x")),
+    )
+}
 
 #[test]
 fn the_text_of_a_conclusive_experiment() {
-    let text = summary(
-        &samples::conclusive(),
-        Style {
-            width: 100,
-            color: false,
-        },
-    );
+    let text = text_of(&samples::conclusive(), 100, false);
     let wanted = include_str!("conclusive.txt");
     assert_eq!(text, wanted, "\n--- now ---\n{text}");
 }
 
 #[test]
 fn the_text_of_a_noisy_experiment_on_a_narrow_terminal() {
-    let text = summary(
-        &samples::noisy(),
-        Style {
-            width: 60,
-            color: false,
-        },
-    );
+    let text = text_of(&samples::noisy(), 60, false);
     let wanted = include_str!("noisy-60.txt");
     assert_eq!(text, wanted, "\n--- now ---\n{text}");
 }
@@ -33,13 +31,7 @@ fn the_text_of_a_noisy_experiment_on_a_narrow_terminal() {
 fn no_text_is_longer_or_wider_than_promised_and_all_of_it_is_plain() {
     for (name, results) in every() {
         for width in [40, 60, 80, 100, 160] {
-            let text = summary(
-                &results,
-                Style {
-                    width,
-                    color: false,
-                },
-            );
+            let text = text_of(&results, width, false);
             assert!(
                 text.lines().count() <= MAX_LINES,
                 "{name}: {}",
@@ -60,20 +52,8 @@ fn no_text_is_longer_or_wider_than_promised_and_all_of_it_is_plain() {
 #[test]
 fn the_sentence_survives_whole_and_colour_adds_nothing_but_colour() {
     let results = samples::conclusive();
-    let bare = summary(
-        &results,
-        Style {
-            width: 100,
-            color: false,
-        },
-    );
-    let painted = summary(
-        &results,
-        Style {
-            width: 100,
-            color: true,
-        },
-    );
+    let bare = text_of(&results, 100, false);
+    let painted = text_of(&results, 100, true);
     assert!(bare.contains(&results.answer.sentence));
     assert!(painted.contains("\u{1b}[32mbetter\u{1b}[0m"));
     let mut stripped = String::new();
@@ -85,4 +65,16 @@ fn the_sentence_survives_whole_and_colour_adds_nothing_but_colour() {
     }
     stripped.push_str(rest);
     assert_eq!(stripped, bare);
+}
+
+#[test]
+fn the_path_of_the_report_is_never_cut() {
+    let dir = format!("/{}/\u{e4}", "long".repeat(30));
+    let style = Style {
+        width: 40,
+        color: false,
+    };
+    let text = summary(&samples::conclusive(), style, Some(Path::new(&dir)));
+    assert!(text.contains(&format!("\nreport: {dir}/report.html\n")));
+    assert!(!summary(&samples::conclusive(), style, None).contains("report: "));
 }
