@@ -227,6 +227,10 @@ fn every_room_opens_with_its_essay() {
     let mut faults = Vec::new();
     for (path, _, text) in sources() {
         let is_door = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
+        if path.ends_with("/tests.rs") {
+            // A room's own tests stand under the room's essay.
+            continue;
+        }
         if !text.starts_with("//!") {
             faults.push(format!("{path}: does not say what it is for"));
         } else if is_door && path.ends_with("lib.rs") {
