@@ -32,7 +32,7 @@ pub(crate) mod words;
 use crate::results::Results;
 use chart::{balance, ceilings, knee, published, waits};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use section::{answer, facts, levels, noise, plan, section, strips};
+use section::{answer, facts, latches, levels, noise, plan, section, strips};
 
 const STYLE: &str = include_str!("../../templates/report.css");
 const SCRIPT: &str = include_str!("../../templates/report.js");
@@ -127,7 +127,7 @@ fn content(id: &str, results: &Results) -> Markup {
         "why" => answer::why(results),
         "curve" => knee::section(results),
         "levels" => levels::table(results),
-        "where" => waits::section(results),
+        "where" => html! { (waits::section(results)) (latches::tables(results)) },
         "files" => balance::section(results),
         "limits-used" => ceilings::section(results),
         "strips" => strips::strips(results),

@@ -204,6 +204,8 @@ fn titles_state_the_finding() {
         "4 files: 4.7% faster than 1 (3.4 to 5.9); 8 is not better by more than 2%",
         "4 data files is the fewest that is as good as the best, within 2%",
         "Proportional fill kept the files even",
+        "FGCB_PRP_FILL</th><td>3.00</td>",
+        "LOG_MANAGER</th><td>9.00</td>",
         "Nearly used up: log device, synced writes",
         "The same direction as published in 2 of 3 statements",
     ] {

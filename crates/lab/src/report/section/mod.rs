@@ -2,6 +2,7 @@
 
 pub(super) mod answer;
 pub(super) mod facts;
+pub(super) mod latches;
 pub(super) mod levels;
 pub(super) mod noise;
 pub(super) mod plan;
