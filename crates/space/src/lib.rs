@@ -13,6 +13,7 @@ mod promise;
 mod reserve;
 mod space;
 mod unit;
+mod usage;
 
 pub use config::{
     DataFile, FileCatalog, FileState, FilegroupSpec, FillTrace, SpaceConfig, SpaceOptions,
@@ -22,3 +23,4 @@ pub use new_file::new_file_pages;
 pub use reserve::Reservation;
 pub use space::Space;
 pub use unit::Unit;
+pub use usage::FileUsage;
