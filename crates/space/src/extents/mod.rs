@@ -13,3 +13,5 @@
 mod mixed;
 mod release;
 mod uniform;
+
+pub(crate) use release::interval_of;

@@ -1,1 +1,126 @@
-//! Giving extents back.
+//! Extents and IAM pages that become free.
+
+use crate::error::damaged;
+use crate::file::ExtentId;
+use crate::promise::Promise;
+use crate::reserve::pfs_of;
+use crate::unit::IamPage;
+use crate::{Space, SpaceError};
+use furrow_format::{
+    Change, EXTENT_PAGES, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of,
+    interval_start_of, pfs_index_of, sgam_page_of,
+};
+use furrow_pool::LatchRank;
+use furrow_txn::{Author, Mini};
+
+/// Log space of a mini-transaction that frees `extents` extents: PFS bytes and bits, or the removal of an IAM page.
+fn release_log_bytes(extents: usize) -> usize {
+    512 + extents * 64
+}
+
+impl Space {
+    /// Gives extents of one IAM page, all under one PFS page, back to the file: in one mini-transaction their PFS bytes
+    /// are cleared, their IAM bits go off and their GAM bits on. No latch may be held.
+    pub(crate) fn release_extents(
+        &self,
+        iam: IamPage,
+        extents: &[ExtentId],
+    ) -> Result<(), SpaceError> {
+        let Some(first) = extents.iter().min() else { return Ok(()) };
+        let file = self.file(first.file)?;
+        let interval = file.interval_of(first.no.first_page());
+        let interval = interval.ok_or(damaged(iam.page, "an extent beyond the end of its file"))?;
+        let _promise = Promise::new(self.store(), release_log_bytes(extents.len()))?;
+        let mut mini = Mini::new(self.store());
+        let pfs_id = pfs_of(first.first_page());
+        let pfs = mini.adopt(self.store().update(pfs_id, LatchRank::Pfs)?.upgrade());
+        for &extent in extents {
+            debug_assert_eq!(pfs_of(extent.first_page()), pfs_id);
+            clear_pfs(&mut mini, pfs, extent)?;
+        }
+        let at = mini.adopt(self.store().write(iam.page, LatchRank::Iam)?);
+        push_bits(&mut mini, at, extents, false);
+        let gam = file.page(gam_page_of(first.no.first_page()));
+        let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
+        push_bits(&mut mini, at, extents, true);
+        mini.commit(&Author::System)?;
+        file.add_free(&interval, u32::from(extent_bit(first.no)), extents.len() as u32);
+        Ok(())
+    }
+
+    /// Takes the last IAM page, which has no extents, off its chain and frees it, and its mixed extent when that is empty
+    /// then. `prev` is the page before it in the chain, none for the only one. No latch may be held.
+    pub(crate) fn release_iam_page(&self, iam: PageId, prev: PageId) -> Result<(), SpaceError> {
+        let _promise = Promise::new(self.store(), release_log_bytes(1))?;
+        let extent = ExtentId::of(iam);
+        let file = self.file(iam.file)?;
+        let first = extent.no.first_page();
+        let mut mini = Mini::new(self.store());
+        let pfs_id = pfs_of(iam);
+        let pfs = mini.adopt(self.store().update(pfs_id, LatchRank::Pfs)?.upgrade());
+        let used = Pfs::new(mini.page(pfs)).ok_or(damaged(pfs_id, "no sound PFS page"))?;
+        let used = used.allocated_in_extent(pfs_index_of(first));
+        let index = pfs_index_of(iam.page);
+        mini.push(pfs, &Change::SetPfs { index, value: PfsByte::FREE });
+        if !prev.is_none() {
+            let at = mini.adopt(self.store().write(prev, LatchRank::Iam)?);
+            mini.push(at, &Change::SetLinks { prev: None, next: Some(PageId::NONE) });
+        }
+        let was_full = used == 0xFF;
+        let gets_empty = used.count_ones() == 1;
+        let index = extent_bit(extent.no);
+        if gets_empty {
+            let gam = file.page(gam_page_of(first));
+            let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
+            mini.push(at, &Change::SetBit { index, value: true });
+        }
+        if gets_empty || was_full {
+            let sgam = file.page(sgam_page_of(first));
+            let at = mini.adopt(self.store().update(sgam, LatchRank::Sgam)?.upgrade());
+            mini.push(at, &Change::SetBit { index, value: was_full });
+        }
+        mini.commit(&Author::System)?;
+        if let Some(interval) = file.interval_of(first) {
+            interval.add_mixed(i64::from(was_full) - i64::from(gets_empty));
+            if gets_empty {
+                file.add_free(&interval, u32::from(index), 1);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Plans that nothing is said of the pages of an extent, fixed ones aside.
+fn clear_pfs(mini: &mut Mini<'_>, pfs: usize, extent: ExtentId) -> Result<(), SpaceError> {
+    let map = Pfs::new(mini.page(pfs));
+    let map = map.ok_or(damaged(mini.page_id(pfs), "no sound PFS page"))?;
+    let usable = extent.usable();
+    let mut stale = 0_u8;
+    for place in 0..EXTENT_PAGES {
+        let byte = map.get(pfs_index_of(extent.page(place).page));
+        stale |= u8::from(byte != PfsByte::FREE) << place;
+    }
+    for place in (0..EXTENT_PAGES).filter(|place| stale & usable & 1 << place != 0) {
+        let index = pfs_index_of(extent.page(place).page);
+        mini.push(pfs, &Change::SetPfs { index, value: PfsByte::FREE });
+    }
+    Ok(())
+}
+
+/// Plans the bits of these extents, neighbours in one change.
+fn push_bits(mini: &mut Mini<'_>, at: usize, extents: &[ExtentId], value: bool) {
+    let mut bits: Vec<u16> = extents.iter().map(|extent| extent_bit(extent.no)).collect();
+    bits.sort_unstable();
+    for run in bits.chunk_by(|a, b| a + 1 == *b) {
+        if let Some(&first) = run.first() {
+            let count = run.len() as u16;
+            mini.push(at, &Change::SetBits { first, count, value });
+        }
+    }
+}
+
+/// The interval that an extent lies in, as its IAM page names it.
+pub(crate) fn interval_of(extent: ExtentId) -> PageId {
+    let start: PageNo = interval_start_of(extent.no.first_page());
+    PageId { file: extent.file, page: start }
+}

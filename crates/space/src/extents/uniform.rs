@@ -39,6 +39,8 @@ impl Space {
             let unit = Arc::new(Unit::fresh(id, group, chain));
             let placed = self.take_extent(&unit, claim, unit.first_iam());
             if let Err(error) = placed {
+                // Best effort: what cannot be freed now is an empty IAM page that nobody refers to.
+                let _ = self.drop_unit(&unit);
                 return Err(error);
             }
             return Ok(unit);

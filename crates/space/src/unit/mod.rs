@@ -19,7 +19,7 @@ mod chain;
 mod inbox;
 mod scan;
 
-pub(crate) use cache::Cache;
+pub(crate) use cache::{Cache, ScanPlace};
 pub(crate) use chain::{Chain, IamPage};
 pub(crate) use inbox::{Event, Inbox};
 

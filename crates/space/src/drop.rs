@@ -1,0 +1,80 @@
+//! Dropping allocation units, in batches.
+//!
+//! A unit's extents go back to their files a few dozen at a time, each batch one mini-transaction; then its IAM
+//! pages, the first one last, because it is the one the catalog knows. Whatever moment a crash chooses, what is left is a
+//! unit with fewer extents, and the same call goes on.
+
+use crate::file::ExtentId;
+use crate::reserve::pfs_of;
+use crate::unit::{IamPage, ScanPlace, Unit};
+use crate::{Space, SpaceError};
+use furrow_format::{Iam, Page, Pfs, PfsByte, pfs_index_of};
+use furrow_pool::LatchRank;
+
+/// Extents freed by one mini-transaction: its log record stays far below a log block.
+const BATCH_EXTENTS: usize = 64;
+
+impl Space {
+    /// Gives everything back that the unit owns; afterwards it must not be used. Returns the number of extents freed.
+    /// A unit that was dropped before is no error. Nobody else may use the unit, and no latch may be held.
+    pub fn drop_unit(&self, unit: &Unit) -> Result<u64, SpaceError> {
+        self.drop_unit_while(unit, || true)
+    }
+
+    /// As [`Space::drop_unit`], but asks before each batch whether to go on; where it stops, the next call goes on.
+    pub fn drop_unit_while(
+        &self,
+        unit: &Unit,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<u64, SpaceError> {
+        furrow_pool::assert_no_latches();
+        let mut freed = 0;
+        if !self.is_there(unit)? {
+            return Ok(freed);
+        }
+        let chain = self.chain_of(unit)?;
+        for &iam in &chain {
+            let mut place = ScanPlace { iam: 0, bit: 0 };
+            while place.iam == 0 {
+                let seen = self.see_extents(iam, &mut place)?;
+                let extents: Vec<ExtentId> = seen.into_iter().map(|seen| seen.extent).collect();
+                for batch in extents.chunks(BATCH_EXTENTS) {
+                    if !go_on() {
+                        return Ok(freed);
+                    }
+                    self.release_extents(iam, batch)?;
+                    freed += batch.len() as u64;
+                }
+            }
+        }
+        let Some((first, later)) = chain.split_first() else { return Ok(freed) };
+        // From the end, so that sequence numbers stay those of the places.
+        for (at, iam) in later.iter().enumerate().rev() {
+            if !go_on() {
+                return Ok(freed);
+            }
+            let prev: &IamPage = chain.get(at).unwrap_or(first);
+            self.release_iam_page(iam.page, prev.page)?;
+            unit.chain.exclusive().pages.pop();
+        }
+        if go_on() {
+            self.release_iam_page(first.page, furrow_format::PageId::NONE)?;
+        }
+        Ok(freed)
+    }
+
+    /// Whether the unit's first IAM page is still there and its own.
+    fn is_there(&self, unit: &Unit) -> Result<bool, SpaceError> {
+        let first = unit.first_iam();
+        {
+            let pfs = self.store().read(pfs_of(first), LatchRank::Pfs)?;
+            let byte = Pfs::new(&pfs).map_or(PfsByte::FREE, |map| map.get(pfs_index_of(first.page)));
+            if !byte.has(PfsByte::ALLOCATED | PfsByte::IAM) {
+                return Ok(false);
+            }
+        }
+        let page = self.store().read(first, LatchRank::Iam)?;
+        let sequence = Iam::new(&page).map(Iam::sequence);
+        Ok(Page::new(&page).unit() == unit.id() && sequence == Some(0))
+    }
+}

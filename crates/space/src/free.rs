@@ -1,0 +1,91 @@
+//! Pages given back.
+
+use crate::error::damaged;
+use crate::extents::interval_of;
+use crate::reserve::{latch_maps, pfs_of};
+use crate::unit::{IamPage, Unit};
+use crate::{Space, SpaceError};
+use furrow_format::{Change, PageId, Pfs, PfsByte, pfs_index_of};
+use furrow_txn::Mini;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Pages whose freeing a mini-transaction has planned. Once that is in the log, hand it to [`Space::freed`];
+/// dropped before, the pages count as never freed.
+#[derive(Debug)]
+#[must_use = "the pages can be had again only after Space::freed"]
+pub struct FreedPages {
+    unit: Arc<Unit>,
+    pages: SmallVec<[PageId; 4]>,
+}
+
+impl Space {
+    /// Plans, in the caller's group, that pages of the unit are in use no more. Latches their PFS pages EX, in ascending order,
+    /// unless the group has them: no page of data may be latched after.
+    pub fn free_pages(
+        &self,
+        unit: &Arc<Unit>,
+        mini: &mut Mini<'_>,
+        pages: &[PageId],
+    ) -> Result<FreedPages, SpaceError> {
+        // Before the maps can say so: who reads them then knows that the matter is not settled.
+        unit.inbox.lock().freeing.extend_from_slice(pages);
+        let freed = FreedPages { unit: Arc::clone(unit), pages: pages.into() };
+        latch_maps(mini, pages.iter().copied())?;
+        for &page in pages {
+            let pfs = pfs_of(page);
+            let at = mini.position(pfs).ok_or(damaged(pfs, "not latched"))?;
+            let index = pfs_index_of(page.page);
+            let map = Pfs::new(mini.page(at)).ok_or(damaged(pfs, "no sound PFS page"))?;
+            if !map.get(index).is_allocated() {
+                return Err(damaged(page, "a page to be freed is not in use"));
+            }
+            mini.push(at, &Change::SetPfs { index, value: PfsByte::FREE });
+        }
+        Ok(freed)
+    }
+
+    /// The mini-transaction that frees these pages is in the log: they can be had again, and extents that have no page in use
+    /// any more go back to their file. No latch may be held.
+    pub fn freed(&self, freed: FreedPages) -> Result<(), SpaceError> {
+        furrow_pool::assert_no_latches();
+        let unit = Arc::clone(&freed.unit);
+        freed.settle(true);
+        self.give_back(&unit)
+    }
+
+    /// Gives the unit's empty extents back to their files.
+    fn give_back(&self, unit: &Unit) -> Result<(), SpaceError> {
+        loop {
+            let Some(extent) = unit.open_cache().take_emptied() else { return Ok(()) };
+            let interval = interval_of(extent);
+            let released = self.chain_of(unit).and_then(|chain| {
+                let iam = chain.iter().find(|iam| iam.interval == interval);
+                let iam: IamPage = *iam.ok_or(damaged(interval, "no IAM page speaks of it"))?;
+                self.release_extents(iam, &[extent])
+            });
+            unit.open_cache().left(extent, released.is_ok());
+            released?;
+        }
+    }
+}
+
+impl FreedPages {
+    fn settle(mut self, is_free: bool) {
+        let mut inbox = self.unit.inbox.lock();
+        for page in self.pages.drain(..) {
+            inbox.freed(page, is_free);
+        }
+    }
+}
+
+impl Drop for FreedPages {
+    fn drop(&mut self) {
+        if !self.pages.is_empty() {
+            let mut inbox = self.unit.inbox.lock();
+            for page in self.pages.drain(..) {
+                inbox.freed(page, false);
+            }
+        }
+    }
+}
