@@ -3,9 +3,9 @@
 use furrow_format::{PageId, RowError};
 use furrow_log::LogError;
 use furrow_pool::PoolError;
+use furrow_space::SpaceError;
 use furrow_txn::TxnError;
 use furrow_txn::lock::LockError;
-use furrow_space::SpaceError;
 use thiserror::Error;
 
 /// An error of a row operation.
@@ -30,6 +30,9 @@ pub enum AccessError {
     /// No row has this key or RID.
     #[error("no such row")]
     NotFound,
+    /// A log record says how to undo an operation of a tree, and its rowset is a heap, or the other way round.
+    #[error("the log record to undo does not belong to a structure of this kind")]
+    WrongUndo,
     /// A page does not hold what its place in the structure demands.
     #[error("page {page} is damaged: {what}")]
     Damaged {

@@ -55,8 +55,11 @@ impl Key {
         if *self.nulls.get(at)? {
             return None;
         }
-        let start = at.checked_sub(1).map_or(0, |before| self.ends.get(before).copied().unwrap_or(0));
-        self.bytes.get(usize::from(start)..usize::from(*self.ends.get(at)?))
+        let start = at
+            .checked_sub(1)
+            .map_or(0, |before| self.ends.get(before).copied().unwrap_or(0));
+        self.bytes
+            .get(usize::from(start)..usize::from(*self.ends.get(at)?))
     }
 
     /// The columns, for a row of them.
@@ -95,9 +98,13 @@ impl Key {
     pub fn hash(&self) -> u64 {
         // FNV-1a: stable over runs, so that lock resources print alike.
         let mix = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3);
-        let seed = self.ends.iter().zip(&self.nulls).fold(0xCBF2_9CE4_8422_2325, |h, (e, n)| {
-            mix(mix(mix(h, *e as u8), (*e >> 8) as u8), u8::from(*n))
-        });
+        let seed = self
+            .ends
+            .iter()
+            .zip(&self.nulls)
+            .fold(0xCBF2_9CE4_8422_2325, |h, (e, n)| {
+                mix(mix(mix(h, *e as u8), (*e >> 8) as u8), u8::from(*n))
+            });
         self.bytes.iter().fold(seed, |h, &b| mix(h, b))
     }
 }
@@ -120,7 +127,10 @@ mod tests {
         let mut rest = &bytes[..];
         assert_eq!(Key::decode(&mut rest), Some(key.clone()));
         assert_eq!(rest, [9]);
-        assert_ne!(key.hash(), Key::of(&[Some(b"ab"), Some(b""), None, Some(b"xyz")]).hash());
+        assert_ne!(
+            key.hash(),
+            Key::of(&[Some(b"ab"), Some(b""), None, Some(b"xyz")]).hash()
+        );
         for cut in 0..bytes.len() - 1 {
             assert_eq!(Key::decode(&mut &bytes[..cut]), None);
         }

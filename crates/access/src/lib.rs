@@ -13,6 +13,7 @@
 //! # What can fail
 //! [`AccessError`]. A page that does not hold what its place demands is reported, never trusted.
 
+mod audit;
 mod author;
 mod error;
 mod key;
@@ -20,6 +21,7 @@ mod shape;
 mod tree;
 mod undo;
 
+pub use audit::TreeAudit;
 pub use author::By;
 pub use error::AccessError;
 pub use key::Key;

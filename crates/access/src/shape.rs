@@ -4,8 +4,13 @@ use crate::AccessError;
 use crate::key::Key;
 use furrow_format::catalog::{RowsetColumn, layout_status};
 use furrow_format::types::{Collation, DataType, TypeId, compare};
-use furrow_format::{ColumnLayout, Page, PageBuf, PageId, PageType, Place, Record, RowError, RowForm, RowLayout};
+use furrow_format::{
+    ColumnLayout, Page, PageBuf, PageId, PageType, Place, Record, RowError, RowForm, RowLayout,
+};
 use std::cmp::Ordering;
+
+/// Most bytes of a whole key: 900 of an index, 900 of the clustered key behind it, two uniquifiers.
+pub(crate) const MAX_WHOLE_KEY_BYTES: usize = 1808;
 
 /// A key column of a tree.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +47,6 @@ fn half(word: i32, high: bool) -> u16 {
 fn column_layout(column: &RowsetColumn, data_type: &DataType, node: bool) -> ColumnLayout {
     let offset = half(column.offset, node) as i16;
     let null_bit = half(column.nullbit, node);
-    let variable = data_type.fixed_len().is_none() || column.status & layout_status::UNIQUIFIER != 0;
     ColumnLayout {
         column_id: column.rscolid as u32,
         kind: data_type.id,
@@ -72,10 +76,14 @@ impl Shape {
     ) -> Result<Shape, RowError> {
         let mut leaf = Vec::new();
         let mut keyed: Vec<(i16, usize, &RowsetColumn, DataType)> = Vec::new();
-        let live = columns.iter().filter(|c| c.status & layout_status::DROPPED == 0);
+        let live = columns
+            .iter()
+            .filter(|c| c.status & layout_status::DROPPED == 0);
         for column in live {
             let data_type = DataType::from_ti(column.ti, Collation(column.cid as u32));
-            let bad = RowError::Layout { column_id: column.rscolid as u32 };
+            let bad = RowError::Layout {
+                column_id: column.rscolid as u32,
+            };
             let data_type = data_type.ok_or(bad)?;
             if column.ordkey > 0 {
                 keyed.push((column.ordkey, leaf.len(), column, data_type));
@@ -83,27 +91,42 @@ impl Shape {
             leaf.push(column_layout(column, &data_type, false));
         }
         keyed.sort_by_key(|k| k.0);
-        let key = keyed.iter().enumerate().map(|(node, &(_, leaf, column, data_type))| KeyColumn {
-            leaf,
-            node,
-            data_type,
-            descending: column.status & layout_status::DESCENDING != 0,
-            uniquifier: variable_uniquifier(column),
-        });
+        let key = keyed
+            .iter()
+            .enumerate()
+            .map(|(node, &(_, leaf, column, data_type))| KeyColumn {
+                leaf,
+                node,
+                data_type,
+                descending: column.status & layout_status::DESCENDING != 0,
+                uniquifier: variable_uniquifier(column),
+            });
         let node = match form {
             RowForm::Heap => None,
             _ => {
-                let places = keyed.iter().map(|k| column_layout(k.2, &k.3, true)).collect();
+                let places = keyed
+                    .iter()
+                    .map(|k| column_layout(k.2, &k.3, true))
+                    .collect();
                 Some(RowLayout::from_columns(RowForm::IndexNode, places, minint)?)
             }
         };
         let key = key.collect();
-        Ok(Shape { leaf: RowLayout::from_columns(form, leaf, minleaf)?, node, key, unique })
+        Ok(Shape {
+            leaf: RowLayout::from_columns(form, leaf, minleaf)?,
+            node,
+            key,
+            unique,
+        })
     }
 
     /// Type of leaf pages.
     pub fn leaf_type(&self) -> PageType {
-        if self.leaf.form().is_data() { PageType::Data } else { PageType::Index }
+        if self.leaf.form().is_data() {
+            PageType::Data
+        } else {
+            PageType::Index
+        }
     }
 
     /// The key of a leaf row.
@@ -131,7 +154,12 @@ impl Shape {
     }
 
     /// A non-leaf row for a child whose rows all have this key or a greater one.
-    pub fn node_row(&self, key: &Key, child: PageId, out: &mut Vec<u8>) -> Result<usize, AccessError> {
+    pub fn node_row(
+        &self,
+        key: &Key,
+        child: PageId,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, AccessError> {
         let node = self.node.as_ref().ok_or(RowError::Child)?;
         let mut values = key.columns();
         for (value, column) in values.iter_mut().zip(&self.key) {
@@ -145,26 +173,40 @@ impl Shape {
 
     /// Largest non-leaf row there can be, with its slot.
     pub fn largest_node_row(&self) -> usize {
-        let node = self.key.iter().map(|c| usize::from(c.data_type.max_in_row_len()) + 2);
-        // Status, child, column count, null bitmap, count of variable columns, slot.
-        node.sum::<usize>() + 1 + 6 + 2 + self.key.len() / 8 + 1 + 2 + 2
+        let values = self
+            .key
+            .iter()
+            .map(|c| usize::from(c.data_type.max_in_row_len()));
+        let values = values.sum::<usize>().min(MAX_WHOLE_KEY_BYTES);
+        // Status, child, column count, null bitmap, count of variable columns and their ends, slot.
+        values + 2 * self.key.len() + 1 + 6 + 2 + self.key.len() / 8 + 1 + 2 + 2
     }
 
     /// How the row in `slot` compares with `key`, by as many columns as the key has. A row that cannot be read is an error.
     #[inline]
-    pub fn compare_at(&self, page: &PageBuf, slot: u16, key: &Key) -> Result<Ordering, AccessError> {
+    pub fn compare_at(
+        &self,
+        page: &PageBuf,
+        slot: u16,
+        key: &Key,
+    ) -> Result<Ordering, AccessError> {
         let view = Page::new(page);
         let is_leaf = view.level() == 0;
-        self.try_compare(view, is_leaf, slot, key).ok_or_else(|| AccessError::Damaged {
-            page: view.page_id(),
-            what: "a record cannot be read",
-        })
+        self.try_compare(view, is_leaf, slot, key)
+            .ok_or_else(|| AccessError::Damaged {
+                page: view.page_id(),
+                what: "a record cannot be read",
+            })
     }
 
     #[inline]
     fn try_compare(&self, page: Page<'_>, is_leaf: bool, slot: u16, key: &Key) -> Option<Ordering> {
         let start = page.record_start(slot)?;
-        let layout = if is_leaf { &self.leaf } else { self.node.as_ref()? };
+        let layout = if is_leaf {
+            &self.leaf
+        } else {
+            self.node.as_ref()?
+        };
         let mut record: Option<Record<'_>> = None;
         for (at, column) in self.key.iter().enumerate().take(key.len()) {
             let number = if is_leaf { column.leaf } else { column.node };
@@ -180,7 +222,11 @@ impl Shape {
             };
             let order = compare_column(column, mine, key.column(at));
             if order != Ordering::Equal {
-                return Some(if column.descending { order.reverse() } else { order });
+                return Some(if column.descending {
+                    order.reverse()
+                } else {
+                    order
+                });
             }
         }
         Some(Ordering::Equal)
@@ -192,7 +238,11 @@ impl Shape {
         for (at, column) in self.key.iter().enumerate().take(shared) {
             let order = compare_column(column, a.column(at), b.column(at));
             if order != Ordering::Equal {
-                return if column.descending { order.reverse() } else { order };
+                return if column.descending {
+                    order.reverse()
+                } else {
+                    order
+                };
             }
         }
         Ordering::Equal
@@ -204,7 +254,8 @@ impl Shape {
 fn compare_column(column: &KeyColumn, a: Option<&[u8]>, b: Option<&[u8]>) -> Ordering {
     if column.uniquifier {
         let number = |v: Option<&[u8]>| {
-            v.and_then(|v| v.first_chunk()).map_or(0, |c| i32::from_le_bytes(*c))
+            v.and_then(|v| v.first_chunk())
+                .map_or(0, |c| i32::from_le_bytes(*c))
         };
         return number(a).cmp(&number(b));
     }

@@ -97,7 +97,10 @@ mod tests {
     #[test]
     fn undo_parts_round_trip_and_cut_ones_are_refused() {
         let key = Key::of(&[Some(b"12345678"), None]);
-        let rid = RowId { page: PageId::new(3, 77), slot: 5 };
+        let rid = RowId {
+            page: PageId::new(3, 77),
+            slot: 5,
+        };
         for op in [
             UndoOp::TreeInsert(key.clone()),
             UndoOp::TreeDelete(key.clone()),

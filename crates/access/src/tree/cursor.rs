@@ -116,7 +116,9 @@ impl Cursor<'_> {
     pub fn next_in_batch(&mut self) -> Option<&[u8]> {
         let at = self.next;
         let end = *self.ends.get(at)? as usize;
-        let start = at.checked_sub(1).map_or(0, |b| self.ends.get(b).copied().unwrap_or(0) as usize);
+        let start = at
+            .checked_sub(1)
+            .map_or(0, |b| self.ends.get(b).copied().unwrap_or(0) as usize);
         self.next += 1;
         self.bytes.get(start..end)
     }
@@ -218,7 +220,9 @@ impl Cursor<'_> {
     {
         let store = self.tree.store();
         let here = leaf.key().page;
-        let tried = store.pool().try_fetch(store.key(prev), Sh, furrow_pool::LatchRank::Data)?;
+        let tried = store
+            .pool()
+            .try_fetch(store.key(prev), Sh, furrow_pool::LatchRank::Data)?;
         let left = match tried {
             Some(left) => {
                 drop(leaf);
@@ -291,7 +295,9 @@ impl Cursor<'_> {
 
     /// Asks for the leaves to come, once half of those asked for have been seen.
     fn prefetch(&mut self) -> Result<(), AccessError> {
-        let asked = self.asked_up_to.and_then(|p| self.ahead.iter().position(|&a| a == p));
+        let asked = self
+            .asked_up_to
+            .and_then(|p| self.ahead.iter().position(|&a| a == p));
         let first = asked.map_or(0, |at| at + 1);
         let wanted = self.ahead.get(first..).unwrap_or_default();
         if wanted.is_empty() || asked.is_some_and(|at| at >= READ_AHEAD / 2) {

@@ -9,7 +9,9 @@ use furrow_txn::{Author, Mini};
 
 impl Tree {
     fn status_at(&self, page: &PageBuf, slot: u16) -> Result<Status, AccessError> {
-        Ok(Status(self.row_at(page, slot)?.first().copied().unwrap_or(0)))
+        Ok(Status(
+            self.row_at(page, slot)?.first().copied().unwrap_or(0),
+        ))
     }
 
     fn ghost_kind(&self) -> RecordKind {
@@ -31,7 +33,13 @@ impl Tree {
         self.mark(by, key, &[], false)
     }
 
-    fn mark(&self, by: &mut By<'_>, key: &Key, undo: &[u8], ghost: bool) -> Result<(), AccessError> {
+    fn mark(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        undo: &[u8],
+        ghost: bool,
+    ) -> Result<(), AccessError> {
         by.prepare(self.store(), undo.len() + 64)?;
         let leaf = self.leaf_for(key, Ex)?;
         let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
@@ -39,12 +47,28 @@ impl Tree {
         if status.is_ghost() == ghost {
             return Err(AccessError::NotFound);
         }
-        let kind = if ghost { self.ghost_kind() } else { self.parts.shape.leaf.form().record_kind() };
+        let kind = if ghost {
+            self.ghost_kind()
+        } else {
+            self.parts.shape.leaf.form().record_kind()
+        };
         let mut mini = Mini::new(self.store());
         let at = mini.adopt(leaf);
         let bytes = [status.with_kind(kind).0];
-        mini.push(at, &Change::PatchRow { slot, offset: 0, bytes: &bytes });
-        mini.push(at, &Change::SetGhosts { delta: if ghost { 1 } else { -1 } });
+        mini.push(
+            at,
+            &Change::PatchRow {
+                slot,
+                offset: 0,
+                bytes: &bytes,
+            },
+        );
+        mini.push(
+            at,
+            &Change::SetGhosts {
+                delta: if ghost { 1 } else { -1 },
+            },
+        );
         by.commit(mini, undo)?;
         Ok(())
     }
@@ -90,7 +114,12 @@ impl Tree {
         for &slot in gone.iter().rev() {
             mini.push(at, &Change::RemoveRow { slot });
         }
-        mini.push(at, &Change::SetGhosts { delta: -(gone.len() as i16) });
+        mini.push(
+            at,
+            &Change::SetGhosts {
+                delta: -(gone.len() as i16),
+            },
+        );
         mini.commit(&Author::System).map_err(AccessError::from)?;
         Ok(gone.len())
     }

@@ -11,6 +11,17 @@ use std::sync::atomic::Ordering as Atomic;
 /// Entries of a parent to the right of the one taken that a scan will want next.
 pub(crate) type Ahead = Vec<PageId>;
 
+/// A page on the way to a leaf that is to be split.
+#[derive(Debug)]
+pub(super) struct PathStep<'p> {
+    /// The page.
+    pub(super) page: PageWrite<'p>,
+    /// The slot its child was taken from.
+    pub(super) slot: u16,
+    /// The right neighbour of a non-leaf page that may be split in turn.
+    pub(super) right: Option<PageWrite<'p>>,
+}
+
 impl Tree {
     pub(super) fn pack(page: PageId) -> u64 {
         u64::from(page.file.0) << 32 | u64::from(page.page.0)
@@ -72,16 +83,23 @@ impl Tree {
         }
     }
 
-    fn note_ahead(&self, page: &PageRead<'_>, slot: u16, ahead: &mut Ahead) -> Result<(), AccessError> {
+    fn note_ahead(
+        &self,
+        page: &PageRead<'_>,
+        slot: u16,
+        ahead: &mut Ahead,
+    ) -> Result<(), AccessError> {
         ahead.clear();
-        let last = Page::new(page).slot_count().min(slot.saturating_add(1 + super::cursor::READ_AHEAD as u16));
+        let last = Page::new(page)
+            .slot_count()
+            .min(slot.saturating_add(1 + super::cursor::READ_AHEAD as u16));
         for next in slot + 1..last {
             ahead.push(self.child_at(page, next)?);
         }
         Ok(())
     }
 
-    pub(super) fn fetch<M: Mode>(
+    pub(crate) fn fetch<M: Mode>(
         &self,
         page: PageId,
         mode: M,
@@ -127,27 +145,84 @@ impl Tree {
         self.last_leaf.store(Self::pack(page), Atomic::Relaxed);
     }
 
-    /// From the lowest page that has room for another entry (or the root) down to the leaf for `key`, all
-    /// latched EX, each with the slot its child is taken from.
-    pub(super) fn path_for_split(&self, key: &Key) -> Result<Vec<(PageWrite<'_>, u16)>, AccessError> {
+    /// The pages that a split of the leaf for `key` may change, all latched EX, the leaf last.
+    ///
+    /// Nearly always the leaf's parent has room: readers' latches lead down to it. Only when it is full everything is
+    /// latched EX from the root, and ancestors are let go as soon as a page below has room.
+    pub(super) fn path_for_split(&self, key: &Key) -> Result<Vec<PathStep<'_>>, AccessError> {
         let room = self.parts.shape.largest_node_row();
-        let mut path: Vec<(PageWrite<'_>, u16)> = Vec::new();
+        if let Some(path) = self.short_path(key, room)? {
+            return Ok(path);
+        }
+        let mut path: Vec<PathStep<'_>> = Vec::new();
         let mut page = self.fetch(self.root(), Ex)?;
         loop {
             let view = Page::new(&page);
-            let level = view.level();
+            let (level, next) = (view.level(), view.next());
             if level == 0 {
-                path.push((page, 0));
+                path.push(PathStep {
+                    page,
+                    slot: 0,
+                    right: None,
+                });
                 return Ok(path);
             }
+            let mut right = None;
             if usize::from(view.free_count()) >= room {
                 path.clear();
+            } else if !next.is_none() {
+                // It will be split perhaps: its neighbour has to be latched before anything below.
+                right = Some(self.fetch(next, Ex)?);
             }
             let slot = self.child_slot(&page, key, Side::Behind)?;
             let child = self.child_at(&page, slot)?;
-            path.push((page, slot));
+            path.push(PathStep { page, slot, right });
             page = self.fetch(child, Ex)?;
             self.expect_level(&page, level - 1)?;
+        }
+    }
+
+    /// The leaf for `key` and its parent, latched EX, when the parent has room for an entry.
+    fn short_path(&self, key: &Key, room: usize) -> Result<Option<Vec<PathStep<'_>>>, AccessError> {
+        if self.root_level.load(Atomic::Relaxed) < 2 {
+            return Ok(None);
+        }
+        let mut page = self.fetch(self.root(), furrow_pool::Sh)?;
+        loop {
+            let level = Page::new(&page).level();
+            if level < 2 {
+                return Ok(None);
+            }
+            let slot = self.child_slot(&page, key, Side::Behind)?;
+            let child = self.child_at(&page, slot)?;
+            if level > 2 {
+                let next = self.fetch(child, furrow_pool::Sh)?;
+                self.expect_level(&next, level - 1)?;
+                page = next;
+                continue;
+            }
+            let parent = self.fetch(child, Ex)?;
+            self.expect_level(&parent, 1)?;
+            drop(page);
+            if usize::from(Page::new(&parent).free_count()) < room {
+                return Ok(None);
+            }
+            let slot = self.child_slot(&parent, key, Side::Behind)?;
+            let leaf = self.fetch(self.child_at(&parent, slot)?, Ex)?;
+            self.expect_level(&leaf, 0)?;
+            let parent = PathStep {
+                page: parent,
+                slot,
+                right: None,
+            };
+            return Ok(Some(vec![
+                parent,
+                PathStep {
+                    page: leaf,
+                    slot: 0,
+                    right: None,
+                },
+            ]));
         }
     }
 }

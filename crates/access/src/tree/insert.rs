@@ -2,9 +2,10 @@
 
 use super::Tree;
 use super::node::Side;
+use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
-use furrow_format::{Change, Page, PageBuf, Status};
+use furrow_format::{Change, Page, PageBuf, PageId, Status};
 use furrow_pool::{Ex, PageWrite};
 use furrow_txn::Mini;
 
@@ -19,22 +20,40 @@ pub(super) enum Spot {
     Taken,
 }
 
+/// A row to insert, and how it is undone where it gets a slot of its own.
+#[derive(Clone, Copy)]
+struct New<'a> {
+    key: &'a Key,
+    row: &'a [u8],
+    undo: &'a [u8],
+}
+
 impl Tree {
     /// Inserts a leaf row. `row` is encoded by the leaf layout and `key` is its whole key, the uniquifier included.
     ///
     /// The caller holds the locks: X on the key.
     pub fn insert(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
+        let size = key.size_bytes();
+        if size > MAX_WHOLE_KEY_BYTES {
+            return Err(AccessError::KeyTooLarge { len: size });
+        }
         let undo = UndoOp::TreeInsert(key.clone()).encode(self.parts.rowset);
         by.prepare(self.store(), row.len() + undo.len() + 64)?;
         let leaf = match self.last_leaf_for(key)? {
             Some(leaf) => leaf,
             None => self.leaf_for(key, Ex)?,
         };
-        match self.insert_here(by, leaf, key, row, &undo)? {
+        let new = New {
+            key,
+            row,
+            undo: &undo,
+        };
+        match self.insert_here(by, leaf, new)? {
             None => Ok(()),
             Some(leaf) => {
+                let near = leaf.key().page;
                 drop(leaf);
-                self.insert_splitting(by, key, row, &undo)
+                self.insert_splitting(by, new, near)
             }
         }
     }
@@ -46,13 +65,19 @@ impl Tree {
             && self.parts.shape.compare_at(page, slot, key)?.is_eq()
         {
             let status = Status(self.row_at(page, slot)?.first().copied().unwrap_or(0));
-            return Ok(if status.is_ghost() { Spot::Ghost(slot) } else { Spot::Taken });
+            return Ok(if status.is_ghost() {
+                Spot::Ghost(slot)
+            } else {
+                Spot::Taken
+            });
         }
         Ok(Spot::Free(slot))
     }
 
     fn duplicate(&self) -> AccessError {
-        AccessError::DuplicateKey { index_id: self.parts.index_id }
+        AccessError::DuplicateKey {
+            index_id: self.parts.index_id,
+        }
     }
 
     /// Inserts on this leaf; hands it back when the row does not fit.
@@ -60,35 +85,52 @@ impl Tree {
         &'p self,
         by: &mut By<'_>,
         leaf: PageWrite<'p>,
-        key: &Key,
-        row: &[u8],
-        undo: &[u8],
+        new: New<'_>,
     ) -> Result<Option<PageWrite<'p>>, AccessError> {
-        let mut mini = Mini::new(self.store());
-        let spot = self.spot(&leaf, key)?;
-        let view = Page::new(&leaf);
-        let fits = match spot {
-            Spot::Taken => return Err(self.duplicate()),
-            Spot::Free(_) => view.fits(row.len()),
-            Spot::Ghost(slot) => self.replacement_fits(&leaf, slot, row.len())?,
-        };
-        if !fits {
+        let spot = self.spot(&leaf, new.key)?;
+        if !self.fits_at(&leaf, spot, new.row.len())? {
             return Ok(Some(leaf));
         }
-        let at = mini.adopt(leaf);
-        Self::push_row(&mut mini, at, spot, row);
-        by.commit(mini, undo)?;
+        let mut mini = Mini::new(self.store());
+        match spot {
+            Spot::Free(slot) => {
+                self.recent.note(leaf.key().page, slot);
+                let at = mini.adopt(leaf);
+                mini.push(
+                    at,
+                    &Change::InsertRow {
+                        slot,
+                        bytes: new.row,
+                    },
+                );
+                by.commit(mini, new.undo)?;
+            }
+            Spot::Ghost(slot) => {
+                // The ghost may be of the same transaction: undoing brings it back, so that what made it can be undone.
+                let ghost = self.row_at(&leaf, slot)?.to_vec();
+                let undo = UndoOp::TreeUpdate(new.key.clone(), ghost).encode(self.parts.rowset);
+                let at = mini.adopt(leaf);
+                mini.push(
+                    at,
+                    &Change::ReplaceRow {
+                        slot,
+                        bytes: new.row,
+                    },
+                );
+                mini.push(at, &Change::SetGhosts { delta: -1 });
+                by.commit(mini, &undo)?;
+            }
+            Spot::Taken => return Err(self.duplicate()),
+        }
         Ok(None)
     }
 
-    pub(super) fn push_row(mini: &mut Mini<'_>, at: usize, spot: Spot, row: &[u8]) {
+    /// Whether the row has room; a row that must not be inserted at all is an error.
+    fn fits_at(&self, leaf: &PageBuf, spot: Spot, len: usize) -> Result<bool, AccessError> {
         match spot {
-            Spot::Free(slot) => mini.push(at, &Change::InsertRow { slot, bytes: row }),
-            Spot::Ghost(slot) => {
-                mini.push(at, &Change::ReplaceRow { slot, bytes: row });
-                mini.push(at, &Change::SetGhosts { delta: -1 });
-            }
-            Spot::Taken => {}
+            Spot::Taken => Err(self.duplicate()),
+            Spot::Free(_) => Ok(Page::new(leaf).fits(len)),
+            Spot::Ghost(slot) => self.replacement_fits(leaf, slot, len),
         }
     }
 
@@ -107,36 +149,34 @@ impl Tree {
     fn insert_splitting(
         &self,
         by: &mut By<'_>,
-        key: &Key,
-        row: &[u8],
-        undo: &[u8],
+        new: New<'_>,
+        near: PageId,
     ) -> Result<(), AccessError> {
+        let New { key, row, undo } = new;
         loop {
-            let mut pages = self.reserve_for_split(by)?;
-            let path = self.path_for_split(key)?;
-            let Some((leaf, _)) = path.last() else { continue };
-            let spot = self.spot(leaf, key)?;
-            let fits = match spot {
-                Spot::Taken => return Err(self.duplicate()),
-                Spot::Free(_) => Page::new(leaf).fits(row.len()),
-                Spot::Ghost(slot) => self.replacement_fits(leaf, slot, row.len())?,
+            let mut pages = self.reserve_for_split(by, near)?;
+            let mut path = self.path_for_split(key)?;
+            let Some(step) = path.pop() else { continue };
+            let spot = self.spot(&step.page, key)?;
+            if self.fits_at(&step.page, spot, row.len())? {
+                drop(path);
+                // Somebody else made room.
+                if self.insert_here(by, step.page, new)?.is_none() {
+                    return Ok(());
+                }
+                continue;
+            }
+            let in_one = match spot {
+                Spot::Free(slot) if self.new_row_fits_a_half(&step.page, slot, row)? => Some(slot),
+                // A longer row over a ghost, or a row that needs a page of its own: make room first, then try again.
+                _ => None,
+            };
+            path.push(step);
+            let Some(slot) = in_one else {
+                self.split_only(path, &mut pages)?;
+                continue;
             };
             let mut mini = Mini::new(self.store());
-            if fits {
-                let Some((leaf, _)) = path.into_iter().next_back() else { continue };
-                let at = mini.adopt(leaf);
-                Self::push_row(&mut mini, at, spot, row);
-                by.commit(mini, undo)?;
-                return Ok(());
-            }
-            let slot = match spot {
-                Spot::Free(slot) if self.new_row_fits_a_half(leaf, slot, row)? => slot,
-                // A longer row over a ghost, or a row that needs a page of its own: make room first, then try again.
-                _ => {
-                    self.split_only(path, &mut pages)?;
-                    continue;
-                }
-            };
             let right = self.plan_split(&mut mini, path, &mut pages, Some((slot, key, row)))?;
             by.commit(mini, undo)?;
             pages.done();

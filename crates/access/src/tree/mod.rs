@@ -18,16 +18,19 @@ mod delete;
 mod descend;
 mod insert;
 mod node;
+mod recent;
 mod split;
 mod update;
 
 pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, Visitor};
 
 use crate::shape::Shape;
-use crate::{AccessError, Key};
-use furrow_format::{PageId, RowsetId};
+use crate::undo::UndoOp;
+use crate::{AccessError, By, Key};
+use furrow_format::{Change, PageId, PageInit, RowsetId};
+use furrow_pool::LatchRank;
 use furrow_space::{Space, Unit};
-use furrow_txn::Store;
+use furrow_txn::{Author, Mini, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 
@@ -58,12 +61,37 @@ pub struct Tree {
     root_level: AtomicU8,
     /// The rightmost leaf when it was last seen; 0 for none.
     last_leaf: AtomicU64,
+    recent: recent::Recent,
 }
 
 impl Tree {
     /// A tree whose root page is there.
     pub fn open(parts: TreeParts) -> Tree {
-        Tree { parts, root_level: AtomicU8::new(0), last_leaf: AtomicU64::new(0) }
+        Tree {
+            parts,
+            root_level: AtomicU8::new(0),
+            last_leaf: AtomicU64::new(0),
+            recent: recent::Recent::new(),
+        }
+    }
+
+    /// Makes an empty tree: a root page that is a leaf. What `parts` says of the root is not looked at.
+    pub fn create(mut parts: TreeParts) -> Result<Tree, AccessError> {
+        By::System.prepare(&parts.store, 512)?;
+        let mut pages = parts.space.reserve(&parts.unit, 1, None)?;
+        let root = pages.take()?;
+        let mut mini = Mini::new(&parts.store);
+        let at = mini.adopt(parts.store.create(root, LatchRank::Data)?);
+        let (kind, pminlen) = (parts.shape.leaf_type(), parts.shape.leaf.pminlen());
+        mini.push(
+            at,
+            &Change::Format(PageInit::new(root, kind, parts.unit.id(), pminlen)),
+        );
+        pages.allocate_taken(&mut mini, split::IN_USE)?;
+        mini.commit(&Author::System)?;
+        pages.done();
+        parts.root = root;
+        Ok(Tree::open(parts))
     }
 
     /// Its rows.
@@ -102,8 +130,23 @@ impl Tree {
         with: impl FnOnce(&[u8]) -> T,
     ) -> Result<Option<T>, AccessError> {
         let leaf = self.leaf_for(key, furrow_pool::Sh)?;
-        let Some(slot) = self.find_exact(&leaf, key)? else { return Ok(None) };
+        let Some(slot) = self.find_exact(&leaf, key)? else {
+            return Ok(None);
+        };
         let row = self.row_at(&leaf, slot)?;
-        Ok((!furrow_format::Status(row.first().copied().unwrap_or(0)).is_ghost()).then(|| with(row)))
+        Ok(
+            (!furrow_format::Status(row.first().copied().unwrap_or(0)).is_ghost())
+                .then(|| with(row)),
+        )
+    }
+
+    /// Undoes what an undo part of a log record says of this tree.
+    pub fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
+        match op {
+            UndoOp::TreeInsert(key) => self.remove(by, key),
+            UndoOp::TreeDelete(key) => self.undelete(by, key),
+            UndoOp::TreeUpdate(key, old) => self.restore(by, key, old),
+            _ => Err(AccessError::WrongUndo),
+        }
     }
 }

@@ -51,9 +51,11 @@ impl Tree {
     }
 
     /// The child that a slot of a non-leaf page points to.
-    pub(super) fn child_at(&self, page: &PageBuf, slot: u16) -> Result<PageId, AccessError> {
+    pub(crate) fn child_at(&self, page: &PageBuf, slot: u16) -> Result<PageId, AccessError> {
         let view = Page::new(page);
-        let record = view.record_start(slot).and_then(|r| Record::index(r, view.pminlen()));
+        let record = view
+            .record_start(slot)
+            .and_then(|r| Record::index(r, view.pminlen()));
         let child = record.and_then(Record::child).filter(|c| !c.is_none());
         child.ok_or_else(|| damaged(page, "a non-leaf entry has no child"))
     }
@@ -69,17 +71,25 @@ impl Tree {
     }
 
     /// The record in `slot`.
-    pub(super) fn row_at<'a>(&self, page: &'a PageBuf, slot: u16) -> Result<&'a [u8], AccessError> {
-        Page::new(page).record(slot).ok_or_else(|| damaged(page, "a record cannot be read"))
+    pub(crate) fn row_at<'a>(&self, page: &'a PageBuf, slot: u16) -> Result<&'a [u8], AccessError> {
+        Page::new(page)
+            .record(slot)
+            .ok_or_else(|| damaged(page, "a record cannot be read"))
     }
 
     /// The key of the leaf row in `slot`.
     pub(super) fn key_at(&self, page: &PageBuf, slot: u16) -> Result<Key, AccessError> {
         let row = self.row_at(page, slot)?;
-        self.parts.shape.key_of(row).ok_or_else(|| damaged(page, "a key cannot be read"))
+        self.parts
+            .shape
+            .key_of(row)
+            .ok_or_else(|| damaged(page, "a key cannot be read"))
     }
 }
 
 pub(crate) fn damaged(page: &PageBuf, what: &'static str) -> AccessError {
-    AccessError::Damaged { page: Page::new(page).page_id(), what }
+    AccessError::Damaged {
+        page: Page::new(page).page_id(),
+        what,
+    }
 }

@@ -1,9 +1,11 @@
 //! Splitting pages.
 //!
 //! A full page gives part of its rows to a new right neighbour, and its parent gets an entry for it. Where:
-//! - a row that goes behind the last one starts the new page alone, so that ascending loads leave full pages,
-//!   also when many of them interleave;
-//! - a row before the first one of the whole tree keeps the old page alone, for descending loads;
+//! - a row that goes behind the last one of the level, or goes on with an ascending run (the row before it is the one that
+//!   was inserted last: see `recent`) at the end of its page, starts the new page alone: ascending loads leave full
+//!   pages, also when many of them interleave;
+//! - a run that ascends in the middle of a page, before the rows of another, is parted from these;
+//! - a row before the first one of the whole level keeps the old page alone, for descending loads;
 //! - otherwise where both halves have about the same bytes.
 //!
 //! The path from the lowest ancestor with room is latched EX; the new pages were reserved before. Everything is planned in one
@@ -11,18 +13,34 @@
 //! its number: its rows move to two new pages below it.
 
 use super::Tree;
+use super::descend::PathStep;
 use super::node::damaged;
+use super::recent::Run;
 use crate::{AccessError, By, Key};
-use furrow_format::{BODY_SIZE, Change, Page, PageBuf, PageId, PageInit, PageType, PfsByte, RowError, RowListBuilder, SLOT_SIZE};
-use furrow_pool::{Ex, LatchRank, PageWrite};
+use furrow_format::{
+    BODY_SIZE, Change, Page, PageBuf, PageId, PageInit, PageType, PfsByte, RowError,
+    RowListBuilder, SLOT_SIZE,
+};
+use furrow_pool::{Ex, LatchRank};
 use furrow_space::Reservation;
 use furrow_txn::{Author, Mini};
+use std::sync::atomic::Ordering as Atomic;
 
 /// Log space for a split: two pages' rows on each of a few levels.
 const SPLIT_LOG_BYTES: usize = 3 * 8192;
 
 /// The new row fits on neither half: see [`Tree::new_row_fits_a_half`].
 const NO_ROOM: AccessError = AccessError::Row(RowError::RowTooLarge { len: BODY_SIZE });
+
+/// What PFS says of a page of a tree: in use; how full it is is not kept.
+pub(super) const IN_USE: PfsByte = PfsByte::FREE.with(PfsByte::ALLOCATED);
+
+/// A page of the path, as the mini-transaction numbers it.
+struct Level {
+    slot: u16,
+    page: usize,
+    right: Option<usize>,
+}
 
 /// A row to be put on a page that is being split: slot, key, bytes.
 type NewRow<'a> = (u16, &'a Key, &'a [u8]);
@@ -39,7 +57,10 @@ impl<'a> Rows<'a> {
         let view = Page::new(page);
         let mut rows = Vec::with_capacity(usize::from(view.slot_count()) + 1);
         for slot in 0..view.slot_count() {
-            rows.push(view.record(slot).ok_or_else(|| damaged(page, "a record cannot be read"))?);
+            rows.push(
+                view.record(slot)
+                    .ok_or_else(|| damaged(page, "a record cannot be read"))?,
+            );
         }
         let new_at = new.map(|(slot, row)| {
             let at = usize::from(slot).min(rows.len());
@@ -54,15 +75,26 @@ impl<'a> Rows<'a> {
     }
 
     /// How many of the rows stay on the left page; `None` when the new row fits on neither half.
-    fn split_point(&self, leftmost: bool) -> Option<usize> {
+    fn split_point(&self, page: Page<'_>, run: Run) -> Option<usize> {
         let n = self.rows.len();
-        match self.new_at {
-            _ if n < 2 => return None,
-            Some(at) if at == n - 1 => return Some(n - 1),
-            Some(0) if leftmost => return Some(1),
-            _ => {}
-        }
         let total = Self::size(&self.rows);
+        let size_to = |end: usize| Self::size(self.rows.get(..end).unwrap_or_default());
+        let fits = |keep: usize| {
+            let left = size_to(keep);
+            left <= BODY_SIZE && total - left <= BODY_SIZE
+        };
+        let ascends = run == Run::Ascending;
+        let special = match self.new_at {
+            _ if n < 2 => return None,
+            Some(at) if at == n - 1 => (ascends || page.next().is_none()).then_some(n - 1),
+            Some(0) => page.prev().is_none().then_some(1),
+            // Between two runs: the new row stays with its own, or begins a page.
+            Some(at) if ascends => [at + 1, at].into_iter().find(|&keep| fits(keep)),
+            _ => None,
+        };
+        if special.is_some() {
+            return special;
+        }
         let mut left = 0;
         let mut best: Option<(usize, usize)> = None;
         for (i, row) in self.rows.iter().enumerate().take(n - 1) {
@@ -80,18 +112,24 @@ impl<'a> Rows<'a> {
 
 impl Tree {
     /// Reserves pages for a split of every level, and its log space. No latch may be held.
-    pub(super) fn reserve_for_split(&self, by: &mut By<'_>) -> Result<Reservation, AccessError> {
+    pub(super) fn reserve_for_split(
+        &self,
+        by: &mut By<'_>,
+        near: PageId,
+    ) -> Result<Reservation, AccessError> {
         by.prepare(self.store(), SPLIT_LOG_BYTES)?;
-        let levels = self.root_level.load(std::sync::atomic::Ordering::Relaxed);
-        let hint = self.last_leaf.load(std::sync::atomic::Ordering::Relaxed);
-        let near = (hint != 0).then(|| PageId::new((hint >> 32) as u16, hint as u32));
-        Ok(self.parts.space.reserve(&self.parts.unit, u32::from(levels) + 3, near)?)
+        let levels = self.root_level.load(Atomic::Relaxed);
+        let near = (!near.is_none()).then_some(near);
+        Ok(self
+            .parts
+            .space
+            .reserve(&self.parts.unit, u32::from(levels) + 4, near)?)
     }
 
     /// Splits the leaf at the end of `path` as a step of its own, to make room on it.
     pub(super) fn split_only(
         &self,
-        path: Vec<(PageWrite<'_>, u16)>,
+        path: Vec<PathStep<'_>>,
         pages: &mut Reservation,
     ) -> Result<(), AccessError> {
         let mut mini = Mini::new(self.store());
@@ -110,8 +148,10 @@ impl Tree {
         row: &[u8],
     ) -> Result<bool, AccessError> {
         let rows = Rows::of(page, Some((slot, row)))?;
-        let leftmost = Page::new(page).prev().is_none();
-        Ok(rows.split_point(leftmost).is_some())
+        let view = Page::new(page);
+        Ok(rows
+            .split_point(view, self.recent.run_at(view.page_id(), slot))
+            .is_some())
     }
 
     /// Plans the split of the leaf at the end of `path`, with the new row if there is one. Returns the new last
@@ -119,20 +159,40 @@ impl Tree {
     pub(super) fn plan_split<'p>(
         &'p self,
         mini: &mut Mini<'p>,
-        path: Vec<(PageWrite<'p>, u16)>,
+        path: Vec<PathStep<'p>>,
         pages: &mut Reservation,
         new: Option<NewRow<'_>>,
     ) -> Result<Option<PageId>, AccessError> {
-        let slots: Vec<u16> = path.iter().map(|p| p.1).collect();
-        let at: Vec<usize> = path.into_iter().map(|(page, _)| mini.adopt(page)).collect();
+        let last_leaf = self.plan_levels(mini, path, pages, new)?;
+        // PFS pages come after all pages of rows.
+        pages.allocate_taken(mini, IN_USE)?;
+        Ok(last_leaf)
+    }
+
+    fn plan_levels<'p>(
+        &'p self,
+        mini: &mut Mini<'p>,
+        path: Vec<PathStep<'p>>,
+        pages: &mut Reservation,
+        new: Option<NewRow<'_>>,
+    ) -> Result<Option<PageId>, AccessError> {
+        let adopt = |step: PathStep<'p>| Level {
+            slot: step.slot,
+            page: mini.adopt(step.page),
+            right: step.right.map(|right| mini.adopt(right)),
+        };
+        let levels: Vec<Level> = path.into_iter().map(adopt).collect();
         let mut row = new.map(|(slot, key, bytes)| (slot, key.clone(), bytes.to_vec()));
         let mut last_leaf = None;
-        for (depth, &page) in at.iter().enumerate().rev() {
+        for (depth, &Level { page, right, .. }) in levels.iter().enumerate().rev() {
             let is_leaf = Page::new(mini.page(page)).level() == 0;
-            let room = row.as_ref().is_some_and(|(_, _, r)| Page::new(mini.page(page)).fits(r.len()));
+            let room = row
+                .as_ref()
+                .is_some_and(|(_, _, r)| Page::new(mini.page(page)).fits(r.len()));
             if room && !is_leaf {
                 if let Some((slot, _, bytes)) = &row {
                     mini.push(page, &Change::InsertRow { slot: *slot, bytes });
+                    self.recent.note(mini.page_id(page), *slot);
                 }
                 return Ok(last_leaf);
             }
@@ -140,20 +200,21 @@ impl Tree {
                 self.split_root(mini, page, pages, row.as_ref())?;
                 return Ok(last_leaf);
             }
-            let (separator, right, right_is_last) = self.split_page(mini, page, pages, row.as_ref())?;
-            if is_leaf && right_is_last {
-                last_leaf = Some(right);
+            let (separator, new_id, is_last) =
+                self.split_page(mini, (page, right), pages, row.as_ref())?;
+            if is_leaf && is_last {
+                last_leaf = Some(new_id);
             }
             let mut entry = Vec::new();
-            self.parts.shape.node_row(&separator, right, &mut entry)?;
-            let parent_slot = depth.checked_sub(1).and_then(|d| slots.get(d)).copied().unwrap_or(0);
-            row = Some((parent_slot + 1, separator, entry));
+            self.parts.shape.node_row(&separator, new_id, &mut entry)?;
+            let above = depth.checked_sub(1).and_then(|d| levels.get(d));
+            row = Some((above.map_or(0, |level| level.slot) + 1, separator, entry));
         }
         // The path starts at the root or at a page with room, so that the loop returns.
         Err(damaged(mini.page(0), "a split ran out of ancestors"))
     }
 
-    fn key_of_row(&self, page: &PageBuf, row: &[u8]) -> Result<Key, AccessError> {
+    pub(crate) fn key_of_row(&self, page: &PageBuf, row: &[u8]) -> Result<Key, AccessError> {
         let shape = &self.parts.shape;
         let view = Page::new(page);
         let key = if view.level() == 0 {
@@ -178,7 +239,7 @@ impl Tree {
     fn split_page<'p>(
         &'p self,
         mini: &mut Mini<'p>,
-        page: usize,
+        (page, neighbour): (usize, Option<usize>),
         pages: &mut Reservation,
         new: Option<&(u16, Key, Vec<u8>)>,
     ) -> Result<(Key, PageId, bool), AccessError> {
@@ -186,7 +247,8 @@ impl Tree {
         let copy = Box::new(*mini.page(page));
         let view = Page::new(&copy);
         let rows = Rows::of(&copy, new.map(|(slot, _, bytes)| (*slot, &bytes[..])))?;
-        let keep = rows.split_point(view.prev().is_none()).ok_or(NO_ROOM)?;
+        let run = new.map_or(Run::None, |(slot, ..)| self.recent.run_at(left_id, *slot));
+        let keep = rows.split_point(view, run).ok_or(NO_ROOM)?;
         let moved = &rows.rows[keep..];
         let separator = match (rows.new_at, new) {
             (Some(at), Some((_, key, _))) if at == keep => key.clone(),
@@ -197,32 +259,75 @@ impl Tree {
             level: view.level(),
             prev: left_id,
             next,
-            ..PageInit::new(right_id, view.page_type(), self.parts.unit.id(), view.pminlen())
+            ..PageInit::new(
+                right_id,
+                view.page_type(),
+                self.parts.unit.id(),
+                view.pminlen(),
+            )
         };
         let right = mini.adopt(self.store().create(right_id, LatchRank::Data)?);
         mini.push(right, &Change::Format(init));
         Self::push_rows(mini, right, moved);
         let new_left = rows.new_at.filter(|&at| at < keep);
+        match rows.new_at {
+            Some(at) if at < keep => self.recent.note(left_id, at as u16),
+            Some(at) => self.recent.note(right_id, (at - keep) as u16),
+            None => {}
+        }
         let stays = keep - usize::from(new_left.is_some());
         let gone = view.slot_count() - stays as u16;
         if gone > 0 {
-            mini.push(page, &Change::RemoveRows { from: stays as u16, count: gone });
+            mini.push(
+                page,
+                &Change::RemoveRows {
+                    from: stays as u16,
+                    count: gone,
+                },
+            );
         }
         if let (Some(at), Some((_, _, bytes))) = (new_left, new) {
-            mini.push(page, &Change::InsertRow { slot: at as u16, bytes });
+            mini.push(
+                page,
+                &Change::InsertRow {
+                    slot: at as u16,
+                    bytes,
+                },
+            );
         }
-        mini.push(page, &Change::SetLinks { prev: None, next: Some(right_id) });
+        mini.push(
+            page,
+            &Change::SetLinks {
+                prev: None,
+                next: Some(right_id),
+            },
+        );
         self.count_ghosts(mini, (page, right), &copy, stays);
         if !next.is_none() {
-            let neighbour = mini.adopt(self.fetch(next, Ex)?);
-            mini.push(neighbour, &Change::SetLinks { prev: Some(right_id), next: None });
+            let neighbour = match neighbour {
+                Some(neighbour) => neighbour,
+                // Only of a leaf: nothing lies below it.
+                None => mini.adopt(self.fetch(next, Ex)?),
+            };
+            mini.push(
+                neighbour,
+                &Change::SetLinks {
+                    prev: Some(right_id),
+                    next: None,
+                },
+            );
         }
-        pages.allocate(mini, right_id, PfsByte::ALLOCATED)?;
         Ok((separator, right_id, next.is_none()))
     }
 
     /// Moves the count of ghosts along with the rows from slot `stays` on.
-    fn count_ghosts(&self, mini: &mut Mini<'_>, at: (usize, usize), before: &PageBuf, stays: usize) {
+    fn count_ghosts(
+        &self,
+        mini: &mut Mini<'_>,
+        at: (usize, usize),
+        before: &PageBuf,
+        stays: usize,
+    ) {
         let view = Page::new(before);
         if view.ghost_count() == 0 {
             return;
@@ -258,7 +363,10 @@ impl Tree {
         let copy = Box::new(*mini.page(root));
         let view = Page::new(&copy);
         let rows = Rows::of(&copy, new.map(|(slot, _, bytes)| (*slot, &bytes[..])))?;
-        let keep = rows.split_point(true).ok_or(NO_ROOM)?;
+        let run = new.map_or(Run::None, |(slot, ..)| {
+            self.recent.run_at(self.root(), *slot)
+        });
+        let keep = rows.split_point(view, run).ok_or(NO_ROOM)?;
         let (stay, moved) = rows.rows.split_at(keep);
         let separator = match (rows.new_at, new) {
             (Some(at), Some((_, key, _))) if at == keep => key.clone(),
@@ -279,7 +387,8 @@ impl Tree {
             let page = mini.adopt(self.store().create(id, LatchRank::Data)?);
             mini.push(page, &Change::Format(init(id, prev, next)));
             Self::push_rows(mini, page, rows);
-            let ghost = |r: &&&[u8]| furrow_format::Status(r.first().copied().unwrap_or(0)).is_ghost();
+            let ghost =
+                |r: &&&[u8]| furrow_format::Status(r.first().copied().unwrap_or(0)).is_ghost();
             let ghosts = rows.iter().filter(ghost).count() as i16;
             if ghosts > 0 && view.level() == 0 {
                 mini.push(page, &Change::SetGhosts { delta: ghosts });
@@ -293,12 +402,11 @@ impl Tree {
         mini.push(root, &Change::Format(root_init));
         let lowest = self.lowest_entry(&separator, left_id)?;
         let mut entry = Vec::new();
-        self.parts.shape.node_row(&separator, right_id, &mut entry)?;
+        self.parts
+            .shape
+            .node_row(&separator, right_id, &mut entry)?;
         Self::push_rows(mini, root, &[&lowest, &entry]);
-        for id in [left_id, right_id] {
-            pages.allocate(mini, id, PfsByte::ALLOCATED)?;
-        }
-        self.root_level.store(view.level() + 1, std::sync::atomic::Ordering::Relaxed);
+        self.root_level.store(view.level() + 1, Atomic::Relaxed);
         Ok(())
     }
 
@@ -310,7 +418,11 @@ impl Tree {
         for (at, column) in shape.key.iter().enumerate() {
             let width = like.column(at).map_or(0, <[u8]>::len).min(zeros.len());
             let fixed = column.data_type.fixed_len().is_some() && !column.uniquifier;
-            let value = if fixed { zeros.get(..width) } else { Some(&zeros[..0]) };
+            let value = if fixed {
+                zeros.get(..width)
+            } else {
+                Some(&zeros[..0])
+            };
             // A fixed column wider than the zeros repeats the separator's value; nobody reads it.
             let value = match like.column(at) {
                 Some(mine) if fixed && mine.len() > zeros.len() => Some(mine),

@@ -13,8 +13,13 @@ impl Tree {
         self.replace(by, key, row, true)
     }
 
-    /// Puts an old row back: the undoing of [`Tree::update`].
-    pub(crate) fn restore(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
+    /// Puts an old row back: the undoing of [`Tree::update`], and of an insert that took a ghost's place.
+    pub(crate) fn restore(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        row: &[u8],
+    ) -> Result<(), AccessError> {
         self.replace(by, key, row, false)
     }
 
@@ -42,13 +47,24 @@ impl Tree {
                 let mut mini = Mini::new(self.store());
                 let at = mini.adopt(leaf);
                 mini.push(at, &Change::ReplaceRow { slot, bytes: row });
+                if Status(row.first().copied().unwrap_or(0)).is_ghost() {
+                    mini.push(at, &Change::SetGhosts { delta: 1 });
+                }
                 by.commit(mini, &undo)?;
                 return Ok(());
             }
+            let near = leaf.key().page;
             drop(leaf);
-            let mut pages = self.reserve_for_split(by)?;
+            let mut pages = self.reserve_for_split(by, near)?;
             let path = self.path_for_split(key)?;
-            self.split_only(path, &mut pages)?;
+            // Meanwhile somebody else may have split the leaf, down to one row even.
+            let Some(step) = path.last() else { continue };
+            let slot = self
+                .find_exact(&step.page, key)?
+                .ok_or(AccessError::NotFound)?;
+            if !self.replacement_fits(&step.page, slot, row.len())? {
+                self.split_only(path, &mut pages)?;
+            }
         }
     }
 }

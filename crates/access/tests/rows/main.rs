@@ -1,0 +1,10 @@
+//! Rows of heaps and trees against models: one thread and many, rolled back, crashed, audited.
+
+#![expect(unreachable_pub, reason = "modules of one test share what they make")]
+
+mod ground;
+mod kinds;
+mod tree_crash;
+mod tree_loads;
+mod tree_model;
+mod tree_threads;

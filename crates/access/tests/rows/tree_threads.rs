@@ -1,0 +1,241 @@
+//! One tree, many threads: writers of keys of their own, rolled back now and then, scans both ways, purges.
+
+use crate::ground::{Everything, Ground, Size, Trees, all_rows};
+use crate::kinds::{Big, Kind, Long, Text};
+use furrow_access::{Bound, By, Direction, Key, Step, Tree};
+use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
+use furrow_io::thread;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+type Model<K> = BTreeMap<<K as Kind>::Id, Vec<u8>>;
+
+/// What the threads share.
+struct Arena<K: Kind> {
+    ground: Ground,
+    tree: Tree,
+    /// Keys of transactions under way: their ghosts are not dead.
+    pending: Mutex<HashSet<Key>>,
+    /// Rows that nobody touches.
+    fixed: Model<K>,
+    done: AtomicBool,
+    scans: AtomicU64,
+}
+
+/// Which thread a key belongs to; the last "thread" leaves its keys alone.
+fn owner<K: Kind>(id: &K::Id, threads: usize) -> usize {
+    K::key(id).hash() as usize % (threads + 1)
+}
+
+impl<K: Kind> Arena<K> {
+    fn new(span: u64, threads: usize, rng: &mut SeededRng) -> Arena<K> {
+        let ground = Ground::new(Size::default());
+        let tree = ground.tree(7, K::shape());
+        let mut fixed = Model::<K>::new();
+        let mut txn = ground.begin();
+        for _ in 0..span / 2 {
+            let id = K::id(rng, span);
+            let row = K::row(&id, &K::payload(rng));
+            if owner::<K>(&id, threads) == threads && !fixed.contains_key(&id) {
+                tree.insert(&mut By::Txn(&mut txn), &K::key(&id), &row)
+                    .unwrap();
+                fixed.insert(id, row);
+            }
+        }
+        txn.commit().unwrap();
+        let pending = Mutex::default();
+        Arena {
+            ground,
+            tree,
+            pending,
+            fixed,
+            done: AtomicBool::new(false),
+            scans: AtomicU64::new(0),
+        }
+    }
+
+    fn step(&self, model: &mut Model<K>, id: &K::Id, by: &mut By<'_>, rng: &mut SeededRng) {
+        let key = K::key(id);
+        self.pending.lock().insert(key.clone());
+        match model.get(id) {
+            None => {
+                let row = K::row(id, &K::payload(rng));
+                self.tree.insert(by, &key, &row).unwrap();
+                model.insert(id.clone(), row);
+            }
+            Some(row) => {
+                assert_eq!(
+                    self.tree.get(&key, <[u8]>::to_vec).unwrap().as_ref(),
+                    Some(row)
+                );
+                if rng.random() {
+                    self.tree.delete(by, &key).unwrap();
+                    model.remove(id);
+                } else {
+                    let row = K::row(id, &K::payload(rng));
+                    self.tree.update(by, &key, &row).unwrap();
+                    model.insert(id.clone(), row);
+                }
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        me: usize,
+        threads: usize,
+        txns: u32,
+        span: u64,
+        rng: &mut SeededRng,
+    ) -> Model<K> {
+        let mut model = Model::<K>::new();
+        for _ in 0..txns {
+            let before = rng.random_bool(0.2).then(|| model.clone());
+            let mut txn = self.ground.begin();
+            let mut mine: Vec<Key> = Vec::new();
+            for _ in 0..rng.random_range(1..20) {
+                let id = K::id(rng, span);
+                if owner::<K>(&id, threads) == me {
+                    mine.push(K::key(&id));
+                    self.step(&mut model, &id, &mut By::Txn(&mut txn), rng);
+                }
+            }
+            if let Some(before) = before {
+                txn.rollback(&Trees(&[&self.tree])).unwrap();
+                model = before;
+            } else {
+                txn.commit_delayed().unwrap();
+            }
+            let mut pending = self.pending.lock();
+            mine.iter().for_each(|key| _ = pending.remove(key));
+        }
+        model
+    }
+
+    /// A scan must ascend (or descend) strictly and give every fixed row, unchanged, once.
+    fn scan(&self, direction: Direction) {
+        let mut cursor = self
+            .tree
+            .scan(Bound::Open, Bound::Open, direction)
+            .with_read_ahead();
+        let mut expected: Vec<&Vec<u8>> = self.fixed.values().collect();
+        if direction == Direction::Backward {
+            expected.reverse();
+        }
+        let mut expected = expected.into_iter().peekable();
+        let mut last: Option<Key> = None;
+        while cursor.step(&mut Everything).unwrap() == Step::Rows {
+            while let Some(row) = cursor.next_in_batch() {
+                let key = self.tree.shape().key_of(row).unwrap();
+                if let Some(last) = &last {
+                    let order = self.tree.shape().compare_keys(last, &key);
+                    let right = if direction == Direction::Forward {
+                        order.is_lt()
+                    } else {
+                        order.is_gt()
+                    };
+                    assert!(right, "{direction:?}: {last:?}, then {key:?}");
+                }
+                last = Some(key);
+                if expected.peek().is_some_and(|fixed| *fixed == row) {
+                    expected.next();
+                }
+            }
+        }
+        assert_eq!(
+            expected.next(),
+            None,
+            "{direction:?}: a row that nobody touches was not seen"
+        );
+        self.scans.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn purge(&self, span: u64, rng: &mut SeededRng) -> usize {
+        let key = K::key(&K::id(rng, span));
+        let dead = |key: &Key| !self.pending.lock().contains(key);
+        self.tree.purge_ghosts(&key, &dead).unwrap()
+    }
+}
+
+fn run<K: Kind>(name: &str, txns: u32, span: u64) {
+    const WRITERS: usize = 4;
+    let seed = test_seed();
+    println!("{name}: FURROW_SEED={seed}");
+    let arena = Arena::<K>::new(span, WRITERS, &mut seeded(seed));
+    let purged = AtomicU64::new(0);
+    let mut expected = arena.fixed.clone();
+    thread::scope(|s| {
+        let arena = &arena;
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|me| {
+                s.spawn(move || {
+                    arena.write(me, WRITERS, txns, span, &mut seeded(seed ^ me as u64 + 1))
+                })
+            })
+            .collect();
+        for direction in [Direction::Forward, Direction::Backward] {
+            s.spawn(move || {
+                while !arena.done.load(Ordering::Relaxed) {
+                    arena.scan(direction);
+                }
+            });
+        }
+        let purged = &purged;
+        s.spawn(move || {
+            let mut rng = seeded(seed ^ 99);
+            while !arena.done.load(Ordering::Relaxed) {
+                purged.fetch_add(arena.purge(span, &mut rng) as u64, Ordering::Relaxed);
+            }
+        });
+        for writer in writers {
+            match writer.join() {
+                Ok(model) => expected.extend(model),
+                Err(panic) => {
+                    arena.done.store(true, Ordering::Relaxed);
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        }
+        arena.done.store(true, Ordering::Relaxed);
+    });
+    println!(
+        "{name}: {} scans, {} ghosts purged",
+        arena.scans.load(Ordering::Relaxed),
+        purged.load(Ordering::Relaxed)
+    );
+    assert!(arena.scans.load(Ordering::Relaxed) > 1 && purged.load(Ordering::Relaxed) > 0);
+    let audit = arena.tree.audit().unwrap();
+    assert_eq!(audit.rows, expected.len() as u64);
+    assert!(
+        all_rows(&arena.tree, Direction::Forward)
+            .iter()
+            .eq(expected.values())
+    );
+    assert!(
+        all_rows(&arena.tree, Direction::Backward)
+            .iter()
+            .eq(expected.values().rev())
+    );
+    arena.ground.check_pages(&arena.tree, &audit);
+}
+
+#[test]
+fn writers_scans_and_purges_of_bigint_keys() {
+    run::<Big>("bigint", 3000, 20_000);
+}
+
+#[test]
+fn writers_scans_and_purges_of_few_keys() {
+    run::<Big>("few", 4000, 300);
+}
+
+#[test]
+fn writers_scans_and_purges_of_a_high_tree() {
+    run::<Text>("text", 2500, 10_000);
+}
+
+#[test]
+fn writers_scans_and_purges_of_long_rows() {
+    run::<Long>("long", 800, 1500);
+}
