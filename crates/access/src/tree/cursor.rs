@@ -104,7 +104,7 @@ impl Tree {
     }
 }
 
-impl Cursor<'_> {
+impl<'t> Cursor<'t> {
     /// Asks the pool for the leaves to come, 64 at a time; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
@@ -182,7 +182,7 @@ impl Cursor<'_> {
         self.copy(&leaf, slot..end, visitor)
     }
 
-    /// Copies from the last leaf with rows before `from`.
+    /// Copies from the last leaf with rows before `from`. Returns the key of a row to wait for.
     fn backward(&mut self, visitor: &mut dyn Visitor) -> Result<Option<Key>, AccessError> {
         let tree = self.tree;
         let (key, side) = match &self.from {
@@ -190,16 +190,14 @@ impl Cursor<'_> {
             Bound::Included(key) => (key.clone(), Side::Behind),
             Bound::Excluded(key) => (key.clone(), Side::Before),
         };
-        let mut leaf = tree.leaf_at(&key, side, Sh, None)?;
-        let mut end = tree.rows_before(&leaf, 0, &key, side)?;
-        while end == 0 {
-            let prev = Page::new(&leaf).prev();
-            if prev.is_none() {
-                self.done = true;
-                return Ok(None);
+        let (leaf, end) = loop {
+            if let Some(found) = self.last_leaf_before(&key, side)? {
+                break found;
             }
-            leaf = self.step_left(leaf, prev)?;
-            end = tree.rows_before(&leaf, 0, &key, side)?;
+        };
+        if end == 0 {
+            self.done = true;
+            return Ok(None);
         }
         let start = match &self.to {
             Bound::Open => 0,
@@ -212,41 +210,55 @@ impl Cursor<'_> {
         self.copy(&leaf, start.min(end)..end, visitor)
     }
 
-    /// From a leaf to its left neighbour. Latches go left to right, so the right one is let go first; a split in
-    /// between puts pages between the two, which are walked through from the left.
-    fn step_left<'p>(&self, leaf: PageRead<'p>, prev: PageId) -> Result<PageRead<'p>, AccessError>
-    where
-        Self: 'p,
-    {
-        let store = self.tree.store();
+    /// The last leaf that has rows before the place, and how many; none at all: the first leaf and 0. `None` when the
+    /// way to the left was barred: to be tried again from the root.
+    fn last_leaf_before(
+        &self,
+        key: &Key,
+        side: Side,
+    ) -> Result<Option<(PageRead<'t>, u16)>, AccessError> {
+        let tree = self.tree;
+        let mut leaf = tree.leaf_at(key, side, Sh, None)?;
+        loop {
+            let end = tree.rows_before(&leaf, 0, key, side)?;
+            let prev = Page::new(&leaf).prev();
+            if end > 0 || prev.is_none() {
+                return Ok(Some((leaf, end)));
+            }
+            match self.step_left(leaf, prev)? {
+                Some(left) => leaf = left,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// From a leaf to its left neighbour. Latches go from left to right: where the left one is not free at once, the right
+    /// one is let go first. What is met then may have been split, or freed and used anew: unless it still is
+    /// the left neighbour, the caller starts again from the root.
+    fn step_left(
+        &self,
+        leaf: PageRead<'t>,
+        prev: PageId,
+    ) -> Result<Option<PageRead<'t>>, AccessError> {
+        let tree = self.tree;
+        let store = tree.store();
         let here = leaf.key().page;
         let tried = store
             .pool()
             .try_fetch(store.key(prev), Sh, furrow_pool::LatchRank::Data)?;
         let left = match tried {
-            Some(left) => {
-                drop(leaf);
-                left
-            }
+            Some(left) => left,
             None => {
                 drop(leaf);
-                self.fetch_for(prev)?
+                tree.fetch(prev, Sh)?
             }
         };
-        let mut left = left;
-        // While the latch was gone, the neighbour may have been split.
-        while Page::new(&left).next() != here && !Page::new(&left).next().is_none() {
-            let next = Page::new(&left).next();
-            left = self.fetch_for(next)?;
-        }
-        Ok(left)
-    }
-
-    fn fetch_for<'p>(&self, page: PageId) -> Result<PageRead<'p>, AccessError>
-    where
-        Self: 'p,
-    {
-        self.tree.fetch(page, Sh)
+        let view = Page::new(&left);
+        let is_neighbour = view.page_type() == tree.shape().leaf_type()
+            && view.level() == 0
+            && view.unit() == tree.unit().id()
+            && view.next() == here;
+        Ok(is_neighbour.then_some(left))
     }
 
     /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets.

@@ -78,6 +78,7 @@ impl Tree {
         let leaf = self.leaf_for(key, Ex)?;
         let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
         let ghost = self.status_at(&leaf, slot)?.is_ghost();
+        let was_last = Page::new(&leaf).slot_count() == 1;
         let mut mini = Mini::new(self.store());
         let at = mini.adopt(leaf);
         mini.push(at, &Change::RemoveRow { slot });
@@ -85,11 +86,15 @@ impl Tree {
             mini.push(at, &Change::SetGhosts { delta: -1 });
         }
         by.commit(mini, &[])?;
+        if was_last {
+            // A rollback must not fail for want of what only tidies up; a failure that matters has poisoned the database.
+            let _tidied = self.remove_empty_leaf(key);
+        }
         Ok(())
     }
 
-    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says that nobody can want them back.
-    /// Returns how many went.
+    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says that nobody can want them back, and
+    /// the leaf when it is empty then. Returns how many went. `dead` is called under the leaf's latch: it must not block.
     pub fn purge_ghosts(
         &self,
         key: &Key,
@@ -97,30 +102,43 @@ impl Tree {
     ) -> Result<usize, AccessError> {
         By::System.prepare(self.store(), 8192)?;
         let leaf = self.leaf_for(key, Ex)?;
-        if Page::new(&leaf).ghost_count() == 0 {
-            return Ok(0);
-        }
+        let rows = Page::new(&leaf).slot_count();
         let mut gone = Vec::new();
-        for slot in 0..Page::new(&leaf).slot_count() {
-            if self.status_at(&leaf, slot)?.is_ghost() && dead(&self.key_at(&leaf, slot)?) {
-                gone.push(slot);
+        if Page::new(&leaf).ghost_count() > 0 {
+            for slot in 0..rows {
+                if self.status_at(&leaf, slot)?.is_ghost() && dead(&self.key_at(&leaf, slot)?) {
+                    gone.push(slot);
+                }
             }
         }
         if gone.is_empty() {
-            return Ok(0);
+            drop(leaf);
+        } else {
+            let mut mini = Mini::new(self.store());
+            let at = mini.adopt(leaf);
+            // From behind, so that slots keep their numbers; neighbours in one change.
+            for run in gone.chunk_by(|a, b| a + 1 == *b).rev() {
+                if let Some(&from) = run.first() {
+                    mini.push(
+                        at,
+                        &Change::RemoveRows {
+                            from,
+                            count: run.len() as u16,
+                        },
+                    );
+                }
+            }
+            mini.push(
+                at,
+                &Change::SetGhosts {
+                    delta: -(gone.len() as i16),
+                },
+            );
+            mini.commit(&Author::System).map_err(AccessError::from)?;
         }
-        let mut mini = Mini::new(self.store());
-        let at = mini.adopt(leaf);
-        for &slot in gone.iter().rev() {
-            mini.push(at, &Change::RemoveRow { slot });
+        if gone.len() == usize::from(rows) {
+            self.remove_empty_leaf(key)?;
         }
-        mini.push(
-            at,
-            &Change::SetGhosts {
-                delta: -(gone.len() as i16),
-            },
-        );
-        mini.commit(&Author::System).map_err(AccessError::from)?;
         Ok(gone.len())
     }
 }

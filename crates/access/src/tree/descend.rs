@@ -11,14 +11,14 @@ use std::sync::atomic::Ordering as Atomic;
 /// Entries of a parent to the right of the one taken that a scan will want next.
 pub(crate) type Ahead = Vec<PageId>;
 
-/// A page on the way to a leaf that is to be split.
+/// A page on the way to a leaf that is to be split or removed.
 #[derive(Debug)]
 pub(super) struct PathStep<'p> {
     /// The page.
     pub(super) page: PageWrite<'p>,
     /// The slot its child was taken from.
     pub(super) slot: u16,
-    /// The right neighbour of a non-leaf page that may be split in turn.
+    /// The right neighbour of a non-leaf page that is not enough by itself.
     pub(super) right: Option<PageWrite<'p>>,
 }
 
@@ -145,13 +145,30 @@ impl Tree {
         self.last_leaf.store(Self::pack(page), Atomic::Relaxed);
     }
 
-    /// The pages that a split of the leaf for `key` may change, all latched EX, the leaf last.
-    ///
-    /// Nearly always the leaf's parent has room: readers' latches lead down to it. Only when it is full everything is
-    /// latched EX from the root, and ancestors are let go as soon as a page below has room.
+    /// The pages that a split of the leaf for `key` may change, all latched EX, the leaf last: from the
+    /// lowest page that has room for another entry, or from the root.
     pub(super) fn path_for_split(&self, key: &Key) -> Result<Vec<PathStep<'_>>, AccessError> {
         let room = self.parts.shape.largest_node_row();
-        if let Some(path) = self.short_path(key, room)? {
+        self.path_from(key, &|page| usize::from(page.free_count()) >= room)
+    }
+
+    /// The pages that the removal of the leaf for `key` changes, all latched EX, the leaf last: from the lowest
+    /// page that has another child, or from the root.
+    pub(super) fn path_for_removal(&self, key: &Key) -> Result<Vec<PathStep<'_>>, AccessError> {
+        self.path_from(key, &|page| page.slot_count() > 1)
+    }
+
+    /// The path to the leaf for `key`, latched EX, from the lowest page that is `enough`: the change that is to
+    /// come does not go above it.
+    ///
+    /// Nearly always the leaf's parent is: readers' latches lead down to it. Only when it is not, everything is
+    /// latched EX from the root, and ancestors are let go as soon as a page below is enough.
+    fn path_from(
+        &self,
+        key: &Key,
+        enough: &dyn Fn(Page<'_>) -> bool,
+    ) -> Result<Vec<PathStep<'_>>, AccessError> {
+        if let Some(path) = self.short_path(key, enough)? {
             return Ok(path);
         }
         let mut path: Vec<PathStep<'_>> = Vec::new();
@@ -159,19 +176,19 @@ impl Tree {
         loop {
             let view = Page::new(&page);
             let (level, next) = (view.level(), view.next());
+            let mut right = None;
             if level == 0 {
                 path.push(PathStep {
                     page,
                     slot: 0,
-                    right: None,
+                    right,
                 });
                 return Ok(path);
             }
-            let mut right = None;
-            if usize::from(view.free_count()) >= room {
+            if enough(view) {
                 path.clear();
             } else if !next.is_none() {
-                // It will be split perhaps: its neighbour has to be latched before anything below.
+                // It may change its place among its neighbours: they are latched before anything below.
                 right = Some(self.fetch(next, Ex)?);
             }
             let slot = self.child_slot(&page, key, Side::Behind)?;
@@ -182,8 +199,12 @@ impl Tree {
         }
     }
 
-    /// The leaf for `key` and its parent, latched EX, when the parent has room for an entry.
-    fn short_path(&self, key: &Key, room: usize) -> Result<Option<Vec<PathStep<'_>>>, AccessError> {
+    /// The leaf for `key` and its parent, latched EX, when the parent is enough.
+    fn short_path(
+        &self,
+        key: &Key,
+        enough: &dyn Fn(Page<'_>) -> bool,
+    ) -> Result<Option<Vec<PathStep<'_>>>, AccessError> {
         if self.root_level.load(Atomic::Relaxed) < 2 {
             return Ok(None);
         }
@@ -204,25 +225,19 @@ impl Tree {
             let parent = self.fetch(child, Ex)?;
             self.expect_level(&parent, 1)?;
             drop(page);
-            if usize::from(Page::new(&parent).free_count()) < room {
+            if !enough(Page::new(&parent)) {
                 return Ok(None);
             }
             let slot = self.child_slot(&parent, key, Side::Behind)?;
             let leaf = self.fetch(self.child_at(&parent, slot)?, Ex)?;
             self.expect_level(&leaf, 0)?;
-            let parent = PathStep {
-                page: parent,
+            let steps = [(parent, slot), (leaf, 0)];
+            let steps = steps.map(|(page, slot)| PathStep {
+                page,
                 slot,
                 right: None,
-            };
-            return Ok(Some(vec![
-                parent,
-                PathStep {
-                    page: leaf,
-                    slot: 0,
-                    right: None,
-                },
-            ]));
+            });
+            return Ok(Some(steps.into()));
         }
     }
 }

@@ -19,6 +19,7 @@ mod descend;
 mod insert;
 mod node;
 mod recent;
+mod remove;
 mod split;
 mod update;
 

@@ -7,4 +7,5 @@ mod kinds;
 mod tree_crash;
 mod tree_loads;
 mod tree_model;
+mod tree_shrink;
 mod tree_threads;

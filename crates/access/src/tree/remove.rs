@@ -1,0 +1,133 @@
+//! Taking empty leaves out of a tree.
+//!
+//! 1. The path from the lowest page with another child down to the leaf is latched EX, right neighbours of the lone pages
+//!    between them too. What is not empty, or is all there is of the tree, stays.
+//! 2. Left neighbours are latched last, and only without waiting: latches go from left to right. If one is not to be had,
+//!    the leaf stays as well; a later purge finds it.
+//! 3. One mini-transaction takes the entry out of the top page, links the neighbours of each level with each other, cuts
+//!    the links of the pages that go, and frees them.
+//!
+//! The keys that led to the leaf lead to its left neighbour from then on, or to the right one when the entry
+//! was its parent's first: the next entry then stands for "less than every key". Readers cope because they hold a page's
+//! latch while they go down from it or to the right; who comes from the right without a latch finds the links cut.
+
+use super::Tree;
+use super::descend::PathStep;
+use super::node::damaged;
+use crate::{AccessError, By, Key};
+use furrow_format::{Change, Page, PageId};
+use furrow_pool::{Ex, LatchRank, PageWrite};
+use furrow_txn::{Author, Mini};
+
+/// Log space of a removal: some links and PFS bytes.
+const REMOVAL_LOG_BYTES: usize = 1024;
+
+/// A page that goes, and its neighbours.
+struct Going<'p> {
+    page: PageWrite<'p>,
+    left: Option<PageWrite<'p>>,
+    right: Option<PageWrite<'p>>,
+}
+
+impl Tree {
+    /// Takes the leaf that `key` leads to out of the tree, with pages above that lead nowhere else, if it is empty
+    /// and its neighbours are at hand. No latch may be held.
+    pub(super) fn remove_empty_leaf(&self, key: &Key) -> Result<bool, AccessError> {
+        By::System.prepare(self.store(), REMOVAL_LOG_BYTES)?;
+        let mut path = self.path_for_removal(key)?;
+        let empty = path
+            .last()
+            .is_some_and(|leaf| Page::new(&leaf.page).slot_count() == 0);
+        let alone = path
+            .first()
+            .is_none_or(|top| Page::new(&top.page).slot_count() < 2);
+        if !empty || alone || path.len() < 2 {
+            return Ok(false);
+        }
+        let lone = path.split_off(1);
+        let Some(top) = path.pop() else {
+            return Ok(false);
+        };
+        let mut going = Vec::with_capacity(lone.len());
+        for step in lone {
+            match self.with_neighbours(step)? {
+                Some(page) => going.push(page),
+                None => return Ok(false),
+            }
+        }
+        let mut mini = Mini::new(self.store());
+        let at = mini.adopt(top.page);
+        mini.push(at, &Change::RemoveRow { slot: top.slot });
+        let mut pages: Vec<PageId> = going
+            .into_iter()
+            .map(|g| Self::unlink(&mut mini, g))
+            .collect();
+        pages.sort_unstable();
+        let freed = self
+            .parts
+            .space
+            .free_pages(&self.parts.unit, &mut mini, &pages)?;
+        mini.commit(&Author::System)?;
+        self.parts.space.freed(freed)?;
+        Ok(true)
+    }
+
+    /// The page with both neighbours latched; `None` when the left one is not to be had at once.
+    fn with_neighbours<'p>(&'p self, step: PathStep<'p>) -> Result<Option<Going<'p>>, AccessError> {
+        let view = Page::new(&step.page);
+        let (here, prev, next) = (step.page.key().page, view.prev(), view.next());
+        let right = match step.right {
+            None if !next.is_none() => Some(self.fetch(next, Ex)?),
+            right => right,
+        };
+        let mut left = None;
+        if !prev.is_none() {
+            let store = self.store();
+            left = store
+                .pool()
+                .try_fetch(store.key(prev), Ex, LatchRank::Data)?;
+            let Some(left) = &left else { return Ok(None) };
+            if Page::new(left).next() != here {
+                return Err(damaged(left, "its right link is not the page behind it"));
+            }
+        }
+        Ok(Some(Going {
+            page: step.page,
+            left,
+            right,
+        }))
+    }
+
+    /// Plans the links around a page that goes, and gives its id.
+    fn unlink<'p>(mini: &mut Mini<'p>, going: Going<'p>) -> PageId {
+        let view = Page::new(&going.page);
+        let (id, prev, next) = (going.page.key().page, view.prev(), view.next());
+        if let Some(left) = going.left {
+            let at = mini.adopt(left);
+            mini.push(
+                at,
+                &Change::SetLinks {
+                    prev: None,
+                    next: Some(next),
+                },
+            );
+        }
+        if let Some(right) = going.right {
+            let at = mini.adopt(right);
+            mini.push(
+                at,
+                &Change::SetLinks {
+                    prev: Some(prev),
+                    next: None,
+                },
+            );
+        }
+        let at = mini.adopt(going.page);
+        let cut = Change::SetLinks {
+            prev: Some(PageId::NONE),
+            next: Some(PageId::NONE),
+        };
+        mini.push(at, &cut);
+        id
+    }
+}
