@@ -25,6 +25,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("furrow-lab", 8),
     ("furrow", 9),
     ("furrow-bench", 10),
+    ("furrow-soak", 10),
 ];
 
 /// What only `io` may say, and what to say instead.
