@@ -47,7 +47,9 @@ impl Space {
                 }
             }
         }
-        let Some((first, later)) = chain.split_first() else { return Ok(freed) };
+        let Some((first, later)) = chain.split_first() else {
+            return Ok(freed);
+        };
         // From the end, so that sequence numbers stay those of the places.
         for (at, iam) in later.iter().enumerate().rev() {
             if !go_on() {
@@ -68,7 +70,8 @@ impl Space {
         let first = unit.first_iam();
         {
             let pfs = self.store().read(pfs_of(first), LatchRank::Pfs)?;
-            let byte = Pfs::new(&pfs).map_or(PfsByte::FREE, |map| map.get(pfs_index_of(first.page)));
+            let byte =
+                Pfs::new(&pfs).map_or(PfsByte::FREE, |map| map.get(pfs_index_of(first.page)));
             if !byte.has(PfsByte::ALLOCATED | PfsByte::IAM) {
                 return Ok(false);
             }

@@ -3,7 +3,6 @@
 use crate::config::{DataFile, FileState};
 use furrow_format::{
     EXTENT_PAGES, FileGrowth, FileId, GAM_INTERVAL, PageId, PageNo, interval_extents,
-    interval_start_of,
 };
 use furrow_io::File;
 use parking_lot::{Mutex, RwLock};
@@ -185,11 +184,6 @@ impl Interval {
     pub(crate) fn add_mixed(&self, delta: i64) {
         self.mixed.fetch_add(delta, Ordering::AcqRel);
     }
-
-    /// Free extents that nobody has claimed.
-    pub(crate) fn free_extents(&self) -> u64 {
-        self.free.load(Ordering::Acquire)
-    }
 }
 
 /// A claimed extent that is not marked in the maps yet; dropped, it is free for others again.
@@ -272,10 +266,6 @@ impl ExtentId {
             file: self.file,
             page: PageNo(self.no.first_page().0 + place),
         }
-    }
-
-    pub(crate) fn interval_start(self) -> PageNo {
-        interval_start_of(self.no.first_page())
     }
 
     /// The pages that are not set aside for maps, one bit each.

@@ -30,7 +30,10 @@ impl Space {
     ) -> Result<FreedPages, SpaceError> {
         // Before the maps can say so: who reads them then knows that the matter is not settled.
         unit.inbox.lock().freeing.extend_from_slice(pages);
-        let freed = FreedPages { unit: Arc::clone(unit), pages: pages.into() };
+        let freed = FreedPages {
+            unit: Arc::clone(unit),
+            pages: pages.into(),
+        };
         latch_maps(mini, pages.iter().copied())?;
         for &page in pages {
             let pfs = pfs_of(page);
@@ -40,7 +43,13 @@ impl Space {
             if !map.get(index).is_allocated() {
                 return Err(damaged(page, "a page to be freed is not in use"));
             }
-            mini.push(at, &Change::SetPfs { index, value: PfsByte::FREE });
+            mini.push(
+                at,
+                &Change::SetPfs {
+                    index,
+                    value: PfsByte::FREE,
+                },
+            );
         }
         Ok(freed)
     }
@@ -57,7 +66,9 @@ impl Space {
     /// Gives the unit's empty extents back to their files.
     fn give_back(&self, unit: &Unit) -> Result<(), SpaceError> {
         loop {
-            let Some(extent) = unit.open_cache().take_emptied() else { return Ok(()) };
+            let Some(extent) = unit.open_cache().take_emptied() else {
+                return Ok(());
+            };
             let interval = interval_of(extent);
             let released = self.chain_of(unit).and_then(|chain| {
                 let iam = chain.iter().find(|iam| iam.interval == interval);

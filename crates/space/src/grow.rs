@@ -9,18 +9,19 @@
 //!    whose PFS page was there before are marked in it.
 //! 4. Memory knows of the new extents; the catalog is told.
 
-use crate::config::FileCatalog;
 use crate::file::{FileSpace, IntervalCount};
 use crate::filegroup::{Filegroup, GrowthTurn};
 use crate::new_file::mixed_from_the_start;
 use crate::promise::Promise;
 use crate::{Space, SpaceError};
 use furrow_format::{
-    AllocUnitId, Change, EXTENT_PAGES, ExtentNo, FileGrowth, FileHeader, FileId, GAM_INTERVAL,
-    MAX_FILE_PAGES, MapInit, PAGE_SIZE, PageId, PageNo, PageType, PfsByte, extent_bit, fixed_pages,
-    gam_page_of, interval_extents, interval_start_of, pfs_index_of, pfs_page_of, sgam_page_of,
+    AllocUnitId, Change, EXTENT_PAGES, ExtentNo, FileGrowth, FileId, GAM_INTERVAL, MAX_FILE_PAGES,
+    MapInit, PAGE_SIZE, PageId, PageNo, PageType, PfsByte, extent_bit, fixed_pages, gam_page_of,
+    interval_extents, interval_start_of, pfs_index_of, pfs_page_of, sgam_page_of,
 };
 use furrow_io::IoError;
+use furrow_observe::task::{self, Resource};
+use furrow_observe::waits::WaitType;
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 use std::collections::BTreeMap;
@@ -51,7 +52,12 @@ impl Space {
     ) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let mut turn = group.growth.exclusive();
-        let free: u64 = group.fill.files().iter().map(|file| file.free_extents()).sum();
+        let free: u64 = group
+            .fill
+            .files()
+            .iter()
+            .map(|file| file.free_extents())
+            .sum();
         if free > 1 {
             return Ok(());
         }
@@ -73,7 +79,9 @@ impl Space {
             let at = turn.next % files.len();
             turn.next = at + 1;
             let Some(file) = files.get(at) else { break };
-            let Some(size_pages) = next_size(file) else { continue };
+            let Some(size_pages) = next_size(file) else {
+                continue;
+            };
             match self.grow_file(file, size_pages) {
                 Ok(()) => has_grown = true,
                 Err(SpaceError::Expand { source, .. }) => {
@@ -89,7 +97,11 @@ impl Space {
         if has_grown {
             return Ok(());
         }
-        Err(SpaceError::FilegroupFull { filegroup: group.name.clone(), object: unit, cause })
+        Err(SpaceError::FilegroupFull {
+            filegroup: group.name.clone(),
+            object: unit,
+            cause,
+        })
     }
 
     /// Makes a file `size_pages` large, rounded up to whole extents (MODIFY FILE). No latch may be held.
@@ -111,7 +123,12 @@ impl Space {
         if rounded <= old {
             return Err(bad("it is that large already"));
         }
-        if file.limits.lock().max_pages.is_some_and(|max| rounded > max) {
+        if file
+            .limits
+            .lock()
+            .max_pages
+            .is_some_and(|max| rounded > max)
+        {
             return Err(bad("its largest size is below that"));
         }
         self.grow_file(&file, rounded)
@@ -121,12 +138,22 @@ impl Space {
     fn grow_file(&self, file: &FileSpace, size_pages: u32) -> Result<(), SpaceError> {
         let old = file.size_pages();
         let bytes = u64::from(size_pages) * PAGE_SIZE as u64;
+        let db = self.store().db().0;
+        let resource = Resource::File {
+            db,
+            file: file.id.0,
+        };
+        let wait = task::wait(WaitType::PreemptiveOsWriteFileGather, resource);
         let longer = file.file.resize(bytes, self.options.fill);
-        longer.map_err(|source| SpaceError::Expand { file: file.id, source })?;
+        wait.finish();
+        longer.map_err(|source| SpaceError::Expand {
+            file: file.id,
+            source,
+        })?;
         self.log_growth(file.id, old, size_pages)?;
         file.grown(size_pages, &new_extents(old, size_pages));
         match &self.catalog {
-            Some(catalog) => tell(catalog.as_ref(), file.id, size_pages),
+            Some(catalog) => catalog.resized(file.id, size_pages),
             None => Ok(()),
         }
     }
@@ -147,23 +174,12 @@ impl Space {
         let _promise = Promise::new(self.store(), BATCH_LOG_BYTES)?;
         let mut mini = Mini::new(self.store());
         self.plan_maps(&mut mini, last)?;
-        let id = PageId { file, page: PageNo(0) };
-        let page = mini.adopt(self.store().write(id, LatchRank::FileHeader)?);
-        let header = FileHeader::decode(mini.page(page)).and_then(|mut header| {
-            header.size_pages = new;
-            header.updated_record(mini.page(page))
-        });
-        let record = header.map_err(|source| SpaceError::Header { file, source })?;
-        mini.push(page, &Change::ReplaceRow { slot: 0, bytes: &record });
+        self.plan_header(&mut mini, file, |header| header.size_pages = new)?;
         mini.commit(&Author::System)?;
         Ok(())
     }
 
-    fn plan_maps<'p>(
-        &'p self,
-        mini: &mut Mini<'p>,
-        maps: &[MapChanges],
-    ) -> Result<(), SpaceError> {
+    fn plan_maps<'p>(&'p self, mini: &mut Mini<'p>, maps: &[MapChanges]) -> Result<(), SpaceError> {
         let mut latched = Vec::with_capacity(maps.len());
         let mut by_rank: Vec<&MapChanges> = maps.iter().collect();
         by_rank.sort_by_key(|map| (map.rank, map.page));
@@ -184,10 +200,6 @@ impl Space {
     }
 }
 
-fn tell(catalog: &dyn FileCatalog, file: FileId, size_pages: u32) -> Result<(), SpaceError> {
-    catalog.resized(file, size_pages)
-}
-
 /// The size a file grows to by itself; `None` when it does not.
 fn next_size(file: &FileSpace) -> Option<u32> {
     let limits = *file.limits.lock();
@@ -199,10 +211,15 @@ fn next_size(file: &FileSpace) -> Option<u32> {
     };
     let extent = u64::from(EXTENT_PAGES);
     let whole = u64::from(old) + by.next_multiple_of(extent).max(extent);
-    let most = limits.max_pages.unwrap_or(MAX_FILE_PAGES).min(MAX_FILE_PAGES);
+    let most = limits
+        .max_pages
+        .unwrap_or(MAX_FILE_PAGES)
+        .min(MAX_FILE_PAGES);
     let most = u64::from(most / EXTENT_PAGES * EXTENT_PAGES);
     // A last increment that does not fit whole is made as far as it goes.
-    u32::try_from(whole.min(most)).ok().filter(|&size| size > old)
+    u32::try_from(whole.min(most))
+        .ok()
+        .filter(|&size| size > old)
 }
 
 /// What happens to one map page when a file grows.
@@ -234,35 +251,52 @@ fn map_changes(file: FileId, old: u32, new: u32) -> Vec<MapChanges> {
         page: PageId,
         kind: PageType,
     ) -> &mut MapChanges {
-        maps.entry((page.page.0 < old, page)).or_insert_with(|| MapChanges {
-            page,
-            rank: rank_of(kind),
-            fresh: None,
-            changes: Vec::new(),
-        })
+        maps.entry((page.page.0 < old, page))
+            .or_insert_with(|| MapChanges {
+                page,
+                rank: rank_of(kind),
+                fresh: None,
+                changes: Vec::new(),
+            })
     }
     for (page, kind) in fixed_pages(PageNo(old), PageNo(new)) {
         let id = PageId { file, page };
         at(&mut maps, old, id, kind).fresh = MapInit::fixed(id, new);
-        let pfs = PageId { file, page: pfs_page_of(page) };
+        let pfs = PageId {
+            file,
+            page: pfs_page_of(page),
+        };
         if pfs.page.0 < old {
-            let change = Change::SetPfs { index: pfs_index_of(page), value: PfsByte::FIXED };
+            let change = Change::SetPfs {
+                index: pfs_index_of(page),
+                value: PfsByte::FIXED,
+            };
             at(&mut maps, old, pfs, PageType::Pfs).changes.push(change);
         }
     }
     for extent in mixed_from_the_start(old, new) {
         let (first, index) = (extent.first_page(), extent_bit(extent));
-        let gam = PageId { file, page: gam_page_of(first) };
-        let sgam = PageId { file, page: sgam_page_of(first) };
+        let gam = PageId {
+            file,
+            page: gam_page_of(first),
+        };
+        let sgam = PageId {
+            file,
+            page: sgam_page_of(first),
+        };
         let bit = |value| Change::SetBit { index, value };
-        at(&mut maps, old, gam, PageType::Gam).changes.push(bit(false));
-        at(&mut maps, old, sgam, PageType::Sgam).changes.push(bit(true));
+        at(&mut maps, old, gam, PageType::Gam)
+            .changes
+            .push(bit(false));
+        at(&mut maps, old, sgam, PageType::Sgam)
+            .changes
+            .push(bit(true));
     }
     maps.into_values().collect()
 }
 
 /// The free and mixed extents that a file of `old` pages gains, by interval.
-fn new_extents(old: u32, new: u32) -> Vec<(PageNo, IntervalCount)> {
+pub(crate) fn new_extents(old: u32, new: u32) -> Vec<(PageNo, IntervalCount)> {
     let mixed: Vec<ExtentNo> = mixed_from_the_start(old, new).collect();
     let first = interval_start_of(PageNo(old)).0;
     (first..new)
@@ -275,7 +309,13 @@ fn new_extents(old: u32, new: u32) -> Vec<(PageNo, IntervalCount)> {
             let gained = interval_extents(start, new) - before;
             // The first extent of an interval holds its maps.
             let maps = u32::from(before == 0 && gained > 0);
-            (start, IntervalCount { free: gained - maps - mixed, mixed })
+            (
+                start,
+                IntervalCount {
+                    free: gained - maps - mixed,
+                    mixed,
+                },
+            )
         })
         .collect()
 }

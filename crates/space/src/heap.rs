@@ -1,14 +1,207 @@
-//! Room for rows in heaps.
+//! Room for rows in heaps: fullness classes in PFS, and what memory knows of them.
+//!
+//! PFS is the truth, but searching it for every row would read a map page per 8,088 pages again and again. So
+//! a unit remembers pages that got room or were found to have some, and how far PFS has been searched for each class. When it
+//! has to forget a page, the search for that page's class begins anew.
+
+use crate::error::damaged;
+use crate::reserve::{latch_maps, pfs_of};
+use crate::unit::{ScanPlace, Unit};
+use crate::{Space, SpaceError};
+use furrow_format::{Change, EXTENT_PAGES, Fullness, PageId, Pfs, pfs_index_of};
+use furrow_pool::LatchRank;
+use furrow_txn::Mini;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// Pages remembered.
+const MOST_KNOWN: usize = 256;
+/// Pages remembered of one step of a search.
+const MOST_OF_A_STEP: usize = 64;
+/// PFS pages searched by one call.
+const SEARCH_STEPS: usize = 4;
+/// Pages offered by one call.
+const MOST_OFFERED: usize = 8;
+/// Classes with room to speak of.
+const CLASSES: [Fullness; 4] = [
+    Fullness::Empty,
+    Fullness::UpTo50,
+    Fullness::UpTo80,
+    Fullness::UpTo95,
+];
+
+/// Pages that may have room.
+pub type Candidates = SmallVec<[PageId; MOST_OFFERED]>;
+
+/// A page, and how full it is.
+type Room = (PageId, Fullness);
 
 /// What is known of pages with room.
 #[derive(Debug)]
-pub(crate) struct Rooms {}
+pub(crate) struct Rooms {
+    known: VecDeque<Room>,
+    /// For each of [`CLASSES`]: how far PFS has been searched for pages at most that full; `None` = to the end.
+    searches: [Option<ScanPlace>; CLASSES.len()],
+}
+
+const START: ScanPlace = ScanPlace { iam: 0, bit: 0 };
 
 impl Rooms {
+    /// Of a new unit.
     pub(crate) fn complete() -> Rooms {
-        Rooms {}
+        Rooms {
+            known: VecDeque::new(),
+            searches: [None; CLASSES.len()],
+        }
     }
+
+    /// Of a unit nobody has looked at.
     pub(crate) fn unknown() -> Rooms {
-        Rooms {}
+        Rooms {
+            searches: [Some(START); CLASSES.len()],
+            ..Rooms::complete()
+        }
+    }
+
+    fn note(&mut self, page: PageId, class: Fullness) {
+        self.known.retain(|known| known.0 != page);
+        if class == Fullness::UpTo100 {
+            return;
+        }
+        if self.known.len() == MOST_KNOWN
+            && let Some((_, lost)) = self.known.pop_front()
+        {
+            for (search, class) in self.searches.iter_mut().zip(CLASSES) {
+                if class >= lost {
+                    *search = Some(START);
+                }
+            }
+        }
+        self.known.push_back((page, class));
+    }
+
+    fn offer(&self, most: Fullness) -> Candidates {
+        let fitting = self.known.iter().rev().filter(|known| known.1 <= most);
+        fitting.take(MOST_OFFERED).map(|known| known.0).collect()
+    }
+}
+
+/// The fullest class in which a page surely takes `bytes` more, slot included; `None` when only a new page does.
+pub fn class_with_room(bytes: usize) -> Option<Fullness> {
+    let fits = |class: &Fullness| usize::from(class.least_free_bytes()) >= bytes;
+    CLASSES.into_iter().rev().find(fits)
+}
+
+impl Space {
+    /// Plans, in the caller's group, that a page in use is as full as this; nothing if PFS says so already. Latches
+    /// the PFS page EX unless the group has it: no page of data may be latched after. Not for a page that the same
+    /// group allocates: there the class belongs in the allocation.
+    pub fn set_fullness(
+        &self,
+        unit: &Unit,
+        mini: &mut Mini<'_>,
+        page: PageId,
+        class: Fullness,
+    ) -> Result<(), SpaceError> {
+        latch_maps(mini, std::iter::once(page))?;
+        let pfs = pfs_of(page);
+        let at = mini.position(pfs).ok_or(damaged(pfs, "not latched"))?;
+        let index = pfs_index_of(page.page);
+        let map = Pfs::new(mini.page(at)).ok_or(damaged(pfs, "no sound PFS page"))?;
+        let before = map.get(index);
+        if !before.is_allocated() {
+            return Err(damaged(page, "a page that holds rows is not in use"));
+        }
+        if before.fullness() != class {
+            mini.push(
+                at,
+                &Change::SetPfs {
+                    index,
+                    value: before.with_fullness(class),
+                },
+            );
+        }
+        self.note_room(unit, page, class);
+        Ok(())
+    }
+
+    /// Remembers that a page is about this full: after it was allocated, or when a candidate proved fuller
+    /// than was known.
+    pub fn note_room(&self, unit: &Unit, page: PageId, class: Fullness) {
+        unit.rooms.lock().note(page, class);
+    }
+
+    /// Pages of a heap that are at most this full as far as is known, the latest first; none when a new page is the better
+    /// choice. Looks at a few PFS pages at most. The caller looks for itself: these are hints. No latch may be held.
+    pub fn find_pages_with_room(
+        &self,
+        unit: &Unit,
+        most: Fullness,
+    ) -> Result<Candidates, SpaceError> {
+        furrow_pool::assert_no_latches();
+        let Some(search) = CLASSES.iter().position(|&class| class == most) else {
+            return Ok(Candidates::new());
+        };
+        for _ in 0..SEARCH_STEPS {
+            let place = {
+                let rooms = unit.rooms.lock();
+                let offered = rooms.offer(most);
+                match rooms.searches.get(search).copied().flatten() {
+                    Some(place) if offered.is_empty() => place,
+                    _ => return Ok(offered),
+                }
+            };
+            let (found, next) = self.search_step(unit, most, place)?;
+            let mut rooms = unit.rooms.lock();
+            if let Some(mine) = rooms
+                .searches
+                .get_mut(search)
+                .filter(|mine| **mine == Some(place))
+            {
+                *mine = next;
+            }
+            found
+                .into_iter()
+                .for_each(|(page, class)| rooms.note(page, class));
+        }
+        Ok(unit.rooms.lock().offer(most))
+    }
+
+    /// Pages at most this full under one PFS page, and where to go on; in the same place when there were too many.
+    fn search_step(
+        &self,
+        unit: &Unit,
+        most: Fullness,
+        from: ScanPlace,
+    ) -> Result<(Vec<Room>, Option<ScanPlace>), SpaceError> {
+        let chain = self.chain_of(unit)?;
+        let Some(&iam) = chain.get(from.iam) else {
+            return Ok((Vec::new(), None));
+        };
+        let mut place = from;
+        let seen = self.see_extents(iam, &mut place)?;
+        let next = (place.iam < chain.len()).then_some(place);
+        let Some(first) = seen.first() else {
+            return Ok((Vec::new(), next));
+        };
+        let pfs_id = pfs_of(first.extent.first_page());
+        let guard = self.store().read(pfs_id, LatchRank::Pfs)?;
+        let pfs = Pfs::new(&guard).ok_or(damaged(pfs_id, "no sound PFS page"))?;
+        let pages = seen.iter().flat_map(|seen| {
+            (0..EXTENT_PAGES)
+                .map(|place| (seen.extent.usable() & 1 << place, seen.extent.page(place)))
+        });
+        let mut found: Vec<Room> = pages
+            .filter(|&(usable, _)| usable != 0)
+            .map(|(_, page)| (page, pfs.get(pfs_index_of(page.page))))
+            .filter(|(_, byte)| byte.is_allocated() && byte.fullness() <= most)
+            .map(|(page, byte)| (page, byte.fullness()))
+            .take(MOST_OF_A_STEP + 1)
+            .collect();
+        if found.len() > MOST_OF_A_STEP {
+            found.truncate(MOST_OF_A_STEP);
+            return Ok((found, Some(from)));
+        }
+        Ok((found, next))
     }
 }

@@ -7,8 +7,8 @@ use crate::reserve::pfs_of;
 use crate::unit::IamPage;
 use crate::{Space, SpaceError};
 use furrow_format::{
-    Change, EXTENT_PAGES, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of,
-    interval_start_of, pfs_index_of, sgam_page_of,
+    Change, EXTENT_PAGES, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of, interval_start_of,
+    pfs_index_of, sgam_page_of,
 };
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
@@ -26,7 +26,9 @@ impl Space {
         iam: IamPage,
         extents: &[ExtentId],
     ) -> Result<(), SpaceError> {
-        let Some(first) = extents.iter().min() else { return Ok(()) };
+        let Some(first) = extents.iter().min() else {
+            return Ok(());
+        };
         let file = self.file(first.file)?;
         let interval = file.interval_of(first.no.first_page());
         let interval = interval.ok_or(damaged(iam.page, "an extent beyond the end of its file"))?;
@@ -44,7 +46,11 @@ impl Space {
         let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
         push_bits(&mut mini, at, extents, true);
         mini.commit(&Author::System)?;
-        file.add_free(&interval, u32::from(extent_bit(first.no)), extents.len() as u32);
+        file.add_free(
+            &interval,
+            u32::from(extent_bit(first.no)),
+            extents.len() as u32,
+        );
         Ok(())
     }
 
@@ -61,10 +67,22 @@ impl Space {
         let used = Pfs::new(mini.page(pfs)).ok_or(damaged(pfs_id, "no sound PFS page"))?;
         let used = used.allocated_in_extent(pfs_index_of(first));
         let index = pfs_index_of(iam.page);
-        mini.push(pfs, &Change::SetPfs { index, value: PfsByte::FREE });
+        mini.push(
+            pfs,
+            &Change::SetPfs {
+                index,
+                value: PfsByte::FREE,
+            },
+        );
         if !prev.is_none() {
             let at = mini.adopt(self.store().write(prev, LatchRank::Iam)?);
-            mini.push(at, &Change::SetLinks { prev: None, next: Some(PageId::NONE) });
+            mini.push(
+                at,
+                &Change::SetLinks {
+                    prev: None,
+                    next: Some(PageId::NONE),
+                },
+            );
         }
         let was_full = used == 0xFF;
         let gets_empty = used.count_ones() == 1;
@@ -77,7 +95,13 @@ impl Space {
         if gets_empty || was_full {
             let sgam = file.page(sgam_page_of(first));
             let at = mini.adopt(self.store().update(sgam, LatchRank::Sgam)?.upgrade());
-            mini.push(at, &Change::SetBit { index, value: was_full });
+            mini.push(
+                at,
+                &Change::SetBit {
+                    index,
+                    value: was_full,
+                },
+            );
         }
         mini.commit(&Author::System)?;
         if let Some(interval) = file.interval_of(first) {
@@ -102,7 +126,13 @@ fn clear_pfs(mini: &mut Mini<'_>, pfs: usize, extent: ExtentId) -> Result<(), Sp
     }
     for place in (0..EXTENT_PAGES).filter(|place| stale & usable & 1 << place != 0) {
         let index = pfs_index_of(extent.page(place).page);
-        mini.push(pfs, &Change::SetPfs { index, value: PfsByte::FREE });
+        mini.push(
+            pfs,
+            &Change::SetPfs {
+                index,
+                value: PfsByte::FREE,
+            },
+        );
     }
     Ok(())
 }
@@ -114,7 +144,14 @@ fn push_bits(mini: &mut Mini<'_>, at: usize, extents: &[ExtentId], value: bool) 
     for run in bits.chunk_by(|a, b| a + 1 == *b) {
         if let Some(&first) = run.first() {
             let count = run.len() as u16;
-            mini.push(at, &Change::SetBits { first, count, value });
+            mini.push(
+                at,
+                &Change::SetBits {
+                    first,
+                    count,
+                    value,
+                },
+            );
         }
     }
 }
@@ -122,5 +159,8 @@ fn push_bits(mini: &mut Mini<'_>, at: usize, extents: &[ExtentId], value: bool) 
 /// The interval that an extent lies in, as its IAM page names it.
 pub(crate) fn interval_of(extent: ExtentId) -> PageId {
     let start: PageNo = interval_start_of(extent.no.first_page());
-    PageId { file: extent.file, page: start }
+    PageId {
+        file: extent.file,
+        page: start,
+    }
 }

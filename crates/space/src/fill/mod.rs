@@ -8,6 +8,8 @@
 //! spinlock FGCB_PRP_FILL, whose collisions, spins and back-offs are counted.
 
 mod shared;
+#[cfg(test)]
+mod tests;
 mod turns;
 
 pub(crate) use shared::{Fill, Tracer};

@@ -22,6 +22,7 @@ mod scan;
 pub(crate) use cache::{Cache, ScanPlace};
 pub(crate) use chain::{Chain, IamPage};
 pub(crate) use inbox::{Event, Inbox};
+pub(crate) use scan::SeenExtent;
 
 use crate::filegroup::Filegroup;
 use crate::heap::Rooms;
