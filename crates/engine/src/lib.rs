@@ -35,6 +35,9 @@ mod table;
 
 pub use database::{
     Database, DatabaseOptions, DatabaseSpec, DatabaseState, EngineError, FileGrowth, FileSpec,
-    FilegroupSpec,
+    FilegroupSpec, Stay,
 };
-pub use instance::{Instance, InstanceConfig};
+pub use files::{ClientSink, FileChange};
+pub use instance::{
+    AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView, VlfView,
+};

@@ -1,17 +1,31 @@
 //! A database: its files, its log, its catalog, and who works on them.
 
+mod assemble;
+mod bootstrap;
+mod close;
+mod create;
 mod error;
+mod open;
+mod spec;
 mod state;
 
+pub use close::Stay;
 pub use error::EngineError;
+pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec};
 pub use state::{DatabaseOptions, DatabaseState};
 
+pub(crate) use bootstrap::FILES1_PAGE;
+pub(crate) use create::{check_paths, create, header_of, now};
 pub(crate) use error::os_error;
+pub(crate) use open::{Moved, birth, open, sniff, state_after};
+pub(crate) use spec::{Asked, FilePlan, check_filegroup, plan_file, round_growth};
 pub(crate) use state::StateCell;
 
-use crate::background::Background;
+use crate::background::{Background, Keeper};
 use crate::catalog::Catalog;
-use crate::files::FileBook;
+use crate::files::{FileBook, Hooks};
+use assemble::Registration;
+use std::sync::atomic::AtomicU32;
 use crate::instance::Shared;
 use furrow_format::DatabaseId;
 use furrow_observe::Instruments;
@@ -28,7 +42,7 @@ use std::sync::Arc;
 /// - `Catalog::open(&Arc<Store>, &Arc<Space>) -> Result<Catalog, EngineError>`: pages are redone, nothing is undone yet; the
 ///   boot page ([`furrow_format::BOOT_PAGE`]) says where it begins.
 /// - `Catalog: furrow_txn::Undo`, by reference, also before undo is finished.
-/// - `Catalog::base(&self, &'static BaseTable) -> &Arc<Tree>`: the tree of a base table (`sysprufiles`, `sysphfg`, `sysclsobjs`).
+/// - `Catalog::bases(&self) -> &Bases`: typed rows of base tables (`sysprufiles`, `sysphfg`, `sysclsobjs`).
 /// - `Catalog::after_undo(&self) -> Result<(), EngineError>`: once, when undo is done: forget what was cached, go on with
 ///   drops that were interrupted.
 /// - `Catalog::write_counts(&self) -> Result<(), EngineError>`: before a checkpoint, with no latch held: counts of rows and
@@ -36,7 +50,8 @@ use std::sync::Arc;
 /// - `Catalog::purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError>`: removes up to `limit` leaves'
 ///   ghosts whose keys nobody has locked.
 ///
-/// Sessions call [`Database::check`] at the start of each statement.
+/// Sessions call [`Database::check`] at the start of each statement, and keep what [`Database::enter`] gives them as long as they
+/// live: a database in use is not dropped.
 #[derive(Debug)]
 pub struct Database {
     pub(crate) id: DatabaseId,
@@ -49,9 +64,14 @@ pub struct Database {
     pub(crate) error_log: Arc<ErrorLog>,
     pub(crate) catalog: Catalog,
     pub(crate) options: RwLock<DatabaseOptions>,
-    pub(crate) state: StateCell,
+    pub(crate) state: Arc<StateCell>,
     pub(crate) files: FileBook,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) registration: Registration,
     pub(crate) background: Mutex<Option<Background>>,
+    /// Sessions in it.
+    pub(crate) users: AtomicU32,
 }
 
 impl Database {

@@ -1,0 +1,287 @@
+//! Checkpoints, and room in the log.
+//!
+//! # Making room
+//! A transaction that finds no log space for its next step asks here, with no latch held:
+//! 1. A checkpoint: what lies before its redo point and before the oldest active transaction comes free.
+//! 2. If that is not enough, the log grows by its growth setting.
+//! 3. If it cannot, others may end soon: it is tried again for a second.
+//! 4. Then there is no hope: 9002 with what holds the log.
+//!
+//! One at a time does this; the others wait for it and then look again. A checkpoint appends its records without a
+//! promise, from the log's margin, so that it never waits for what it is to bring. It writes no counts to the catalog, which
+//! would need a promise.
+
+use crate::EngineError;
+use crate::database::StateCell;
+use crate::files::LogEntry;
+use crate::instance::Shared;
+use furrow_format::{DatabaseId, FileGrowth, Lsn, PAGE_SIZE};
+use furrow_io::time::{Duration, Moment};
+use furrow_log::{LogError, ReuseWait};
+use furrow_observe::errorlog::Source;
+use furrow_observe::lines::{
+    CheckpointFigures, checkpoint_completed, checkpoint_detail, checkpoint_started,
+};
+use furrow_observe::messages::Message;
+use furrow_observe::task;
+use furrow_observe::traceflags::TraceFlag;
+use furrow_pool::CheckpointOptions;
+use furrow_recovery::{Checkpoint, RecoveryError, checkpoint};
+use furrow_txn::{LogRelief, Store};
+use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+/// How long a full log that cannot grow is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// Growths that take longer are told of in the error log.
+const SLOW_GROWTH_MS: u64 = 1000;
+
+/// Takes a database's checkpoints and keeps room in its log.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub(crate) db: DatabaseId,
+    pub(crate) name: String,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) state: Arc<StateCell>,
+    store: Weak<Store>,
+    log: RwLock<LogEntry>,
+    /// One checkpoint at a time.
+    turn: Mutex<()>,
+    /// One maker of room at a time.
+    relief: Mutex<()>,
+    /// The log grew, and the catalog does not know yet.
+    pub(crate) log_resized: AtomicBool,
+    /// Set once nothing is to be written any more.
+    pub(crate) abandoned: AtomicBool,
+    checkpoints: AtomicU64,
+    /// When the last checkpoint ended.
+    last: Mutex<Option<(Moment, Checkpoint)>>,
+}
+
+impl Keeper {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        name: &str,
+        store: &Arc<Store>,
+        state: &Arc<StateCell>,
+        log: LogEntry,
+    ) -> Arc<Keeper> {
+        Arc::new(Keeper {
+            db: store.db(),
+            name: name.to_owned(),
+            shared: Arc::clone(shared),
+            state: Arc::clone(state),
+            store: Arc::downgrade(store),
+            log: RwLock::new(log),
+            turn: Mutex::new(()),
+            relief: Mutex::new(()),
+            log_resized: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+            checkpoints: AtomicU64::new(0),
+            last: Mutex::new(None),
+        })
+    }
+
+    /// The log file's entry.
+    pub(crate) fn log_entry(&self) -> LogEntry {
+        self.log.read().clone()
+    }
+
+    pub(crate) fn set_log_entry(&self, entry: LogEntry) {
+        *self.log.write() = entry;
+    }
+
+    /// Checkpoints taken since the database was opened.
+    pub(crate) fn checkpoints(&self) -> u64 {
+        self.checkpoints.load(Ordering::Relaxed)
+    }
+
+    /// The last checkpoint, and how long ago it ended.
+    pub(crate) fn last(&self) -> Option<(Duration, Checkpoint)> {
+        self.last.lock().map(|(at, checkpoint)| (at.elapsed(), checkpoint))
+    }
+
+    fn store(&self) -> Result<Arc<Store>, EngineError> {
+        let gone = || EngineError::of(Message::new(942, &[self.name.as_str().into()]));
+        if self.abandoned.load(Ordering::Acquire) {
+            return Err(gone());
+        }
+        self.store.upgrade().ok_or_else(gone)
+    }
+
+    /// Takes a checkpoint. A failure leaves nothing to rely on: the database becomes suspect.
+    pub(crate) fn checkpoint(&self, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
+        let store = self.store()?;
+        let _turn = self.turn.lock();
+        self.store()?;
+        self.print(TraceFlag::PRINT_CHECKPOINTS, || checkpoint_started(&self.name, self.db.0));
+        let done = match checkpoint(&store, options, None) {
+            Ok(done) => done,
+            Err(error) => return Err(self.failed(error)),
+        };
+        self.print(TraceFlag::PRINT_CHECKPOINT_DETAIL, || {
+            let written = done.written;
+            let figures = CheckpointFigures {
+                pages: written.pages,
+                writes: written.runs,
+                files: written.synced_files as u32,
+                elapsed_us: written.elapsed_us,
+                mean_write_us: written.elapsed_us / written.runs.max(1),
+            };
+            checkpoint_detail(self.db.0, &figures)
+        });
+        self.print(TraceFlag::PRINT_CHECKPOINTS, || checkpoint_completed(&self.name, self.db.0));
+        self.checkpoints.fetch_add(1, Ordering::Relaxed);
+        *self.last.lock() = Some((Moment::now(), done));
+        Ok(done)
+    }
+
+    fn print(&self, flag: TraceFlag, line: impl FnOnce() -> String) {
+        if self.shared.instruments.trace_flags.is_on_globally(flag) || task::trace_flag_on(flag) {
+            let source = Source::SystemSpid(task::current().session_id());
+            self.shared.error_log.write(source, &line());
+        }
+    }
+
+    fn failed(&self, error: RecoveryError) -> EngineError {
+        let error = EngineError::from(error);
+        self.suspect(&error);
+        error
+    }
+
+    /// Marks the database suspect after a failure that leaves memory or disk in doubt, and says so once.
+    pub(crate) fn suspect(&self, error: &EngineError) {
+        if self.abandoned.load(Ordering::Acquire) {
+            return;
+        }
+        if let Some(store) = self.store.upgrade() {
+            store.poison(error.to_string());
+        }
+        if self.state.suspect(&error.to_string()) {
+            let source = Source::SystemSpid(task::current().session_id());
+            let log = &self.shared.error_log;
+            error.messages().iter().for_each(|m| log.write_message(source, m));
+            log.write(source, &format!("Database '{}' is marked SUSPECT: {error}", self.name));
+        }
+    }
+
+    fn log_full(&self, store: &Store) -> LogError {
+        let oldest = store.active.oldest();
+        let held = oldest.is_some_and(|lsn| lsn.vlf() < store.log().tail().vlf());
+        let reason = if held {
+            ReuseWait::ActiveTransaction
+        } else if store.redo_point().vlf() < store.log().tail().vlf() {
+            ReuseWait::Checkpoint
+        } else {
+            ReuseWait::Nothing
+        };
+        let args = [self.name.as_str().into(), reason.name().into()];
+        let message = Message::new(9002, &args).with_state(reason.number());
+        let source = Source::Spid(task::current().session_id());
+        self.shared.error_log.write_message(source, &message);
+        LogError::Full(reason)
+    }
+
+    /// Grows the log by its growth setting, at least by `wanted` bytes; `false` when it may not or cannot.
+    fn grow_log(&self, store: &Store, wanted: u64) -> Result<bool, LogError> {
+        let entry = self.log_entry();
+        let size = store.log().file().len_bytes()?;
+        let room = entry.max_pages.map_or(u64::MAX, |max| {
+            (u64::from(max) * PAGE_SIZE as u64).saturating_sub(size)
+        });
+        let step = match entry.growth {
+            FileGrowth::None => return Ok(false),
+            FileGrowth::Pages(pages) => u64::from(pages) * PAGE_SIZE as u64,
+            FileGrowth::Percent(percent) => size / 100 * u64::from(percent),
+        };
+        // A step too small for one operation is of no use.
+        let step = step.max(wanted.saturating_mul(2)).next_multiple_of(64 * 1024).min(room);
+        if step < wanted.max(128 * 1024) {
+            return Ok(false);
+        }
+        let start = Moment::now();
+        match store.log().grow(step) {
+            Ok(()) => {}
+            // The header knows of no growth that failed; but a poisoned file ends everything.
+            Err(LogError::Poisoned(why)) => return Err(LogError::Poisoned(why)),
+            Err(error) => {
+                store.log().check()?;
+                self.say_not_expanded(&entry, &error);
+                return Ok(false);
+            }
+        }
+        let took_ms = start.elapsed_us() / 1000;
+        if took_ms >= SLOW_GROWTH_MS {
+            let args = [entry.name.as_str().into(), self.name.as_str().into(), took_ms.into()];
+            self.shared.error_log.write_message(Source::Server, &Message::new(5145, &args));
+        }
+        self.log_resized.store(true, Ordering::Release);
+        Ok(true)
+    }
+
+    fn say_not_expanded(&self, entry: &LogEntry, error: &LogError) {
+        let reason = match error {
+            LogError::Io(e) => crate::database::os_error(&e.kind),
+            other => other.to_string(),
+        };
+        let args = [reason.into(), entry.path.display().to_string().into()];
+        self.shared.error_log.write_message(Source::Server, &Message::new(5149, &args));
+    }
+
+    fn make_room(&self, store: &Store, wanted: u64) -> Result<(), LogError> {
+        let enough = || {
+            let promised = store.log().promise(wanted);
+            if promised.is_ok() {
+                store.log().give_back(wanted);
+            }
+            promised
+        };
+        let begun = Moment::now();
+        loop {
+            match enough() {
+                Ok(()) => return Ok(()),
+                Err(LogError::Full(_)) => {}
+                Err(e) => return Err(e),
+            }
+            let before = store.redo_point();
+            self.checkpoint(CheckpointOptions::default()).map_err(as_log_error)?;
+            match enough() {
+                Ok(()) => return Ok(()),
+                Err(LogError::Full(_)) => {}
+                Err(e) => return Err(e),
+            }
+            // A VLF comes free only as a whole: a second checkpoint may pass the end of the one that the first began in.
+            let crossed = before.vlf() < store.redo_point().vlf();
+            if !crossed && self.grow_log(store, wanted)? {
+                continue;
+            }
+            if begun.elapsed() >= PATIENCE {
+                return Err(self.log_full(store));
+            }
+            store.log().wait_for_space(LOOK_AGAIN);
+        }
+    }
+}
+
+fn as_log_error(e: EngineError) -> LogError {
+    match e {
+        EngineError::Log(e) | EngineError::Recovery(RecoveryError::Log(e)) => e,
+        other => LogError::Poisoned(other.to_string()),
+    }
+}
+
+impl LogRelief for Keeper {
+    fn relieve(&self, wanted_bytes: u64) -> Result<(), LogError> {
+        furrow_pool::assert_no_latches();
+        let store = self.store().map_err(as_log_error)?;
+        let _turn = self.relief.lock();
+        self.make_room(&store, wanted_bytes)
+    }
+}
+
+/// The least of what recovery would have to read, for views.
+pub(crate) fn needed_from(store: &Store) -> Lsn {
+    store.active.oldest().unwrap_or(Lsn::MAX).min(store.redo_point())
+}

@@ -1,0 +1,127 @@
+//! The end of an open database: a clean shutdown, or an abrupt one.
+
+use super::{Database, DatabaseState, EngineError};
+use furrow_format::boot::field;
+use furrow_format::BOOT_PAGE;
+use furrow_observe::messages::Message;
+use furrow_pool::{CheckpointOptions, LatchRank};
+use furrow_recovery::Checkpoint;
+use furrow_txn::{Author, Mini};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A session's stay in a database; dropped, it has left.
+#[derive(Debug)]
+pub struct Stay(Arc<Database>);
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        self.0.users.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Set in the count of users once nobody may enter any more.
+const CLOSED: u32 = 1 << 31;
+
+impl Database {
+    /// Enters the database, for a session: as long as the stay lasts it is not closed or dropped.
+    pub fn enter(self: &Arc<Database>) -> Result<Stay, EngineError> {
+        self.check()?;
+        let entered = self.users.fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| {
+            (users & CLOSED == 0).then_some(users + 1)
+        });
+        match entered {
+            Ok(_) => Ok(Stay(Arc::clone(self))),
+            Err(_) => Err(EngineError::refused(942, &[self.name.as_str().into()])),
+        }
+    }
+
+    /// Sessions in the database.
+    pub fn users(&self) -> u32 {
+        self.users.load(Ordering::Acquire) & !CLOSED
+    }
+
+    /// Lets nobody in any more; 3702 when somebody is there.
+    pub(crate) fn seal(&self) -> Result<(), EngineError> {
+        let sealed = self.users.compare_exchange(0, CLOSED, Ordering::AcqRel, Ordering::Acquire);
+        match sealed {
+            Ok(_) => Ok(()),
+            Err(users) if users & CLOSED != 0 => Ok(()),
+            Err(_) => {
+                let args = ["database".into(), self.name.as_str().into()];
+                Err(EngineError::refused(3702, &args))
+            }
+        }
+    }
+
+    /// Lets sessions in again, after a closing that was given up.
+    pub(crate) fn unseal(&self) {
+        self.users.fetch_and(!CLOSED, Ordering::AcqRel);
+    }
+
+    /// CHECKPOINT: everything that is committed is in the data files when it returns, and the counts of the catalog are up to
+    /// date.
+    pub fn checkpoint(&self) -> Result<Checkpoint, EngineError> {
+        self.checkpoint_with(CheckpointOptions::default())
+    }
+
+    /// A checkpoint at a given pace.
+    pub fn checkpoint_with(&self, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
+        self.catalog.write_counts()?;
+        self.keeper.checkpoint(options)
+    }
+
+    /// Writes on the boot page whether the database was shut down cleanly.
+    pub(crate) fn write_clean_flag(&self, clean: bool) -> Result<(), EngineError> {
+        const LOG_BYTES: u64 = 1024;
+        self.store.promise(LOG_BYTES)?;
+        self.store.log().give_back(LOG_BYTES);
+        let page = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
+        if field::CLEAN_SHUTDOWN.get(&page) == [u8::from(clean)] {
+            return Ok(());
+        }
+        let mut mini = Mini::new(&self.store);
+        let page = mini.adopt(page);
+        mini.push(page, &field::CLEAN_SHUTDOWN.change(&[u8::from(clean)]));
+        mini.commit(&Author::System)?;
+        Ok(())
+    }
+
+    /// Shuts the database down cleanly: threads end, a checkpoint, the files are let go. Sessions must have left (3702). A
+    /// suspect database is let go as it is.
+    pub(crate) fn shut_down(&self) -> Result<(), EngineError> {
+        self.seal()?;
+        self.stop_background();
+        let written = if self.state() == DatabaseState::Online {
+            self.write_clean_flag(true).and_then(|()| self.checkpoint()).map(|_| ())
+        } else {
+            Ok(())
+        };
+        self.state.set(DatabaseState::Offline);
+        self.keeper.abandoned.store(true, Ordering::Release);
+        self.registration.end();
+        written
+    }
+
+    /// Lets go of everything at once, as if the process had died: nothing is written any more, what was not durable is lost.
+    /// For tests of recovery, and for getting rid of a suspect database.
+    pub fn abandon(&self) {
+        self.keeper.abandoned.store(true, Ordering::Release);
+        self.state.set(DatabaseState::Offline);
+        self.store.poison("the database was abandoned".to_owned());
+        self.stop_background();
+        self.registration.end();
+    }
+
+    fn stop_background(&self) {
+        // Taken out first: the threads look at the database while they end.
+        let background = self.background.lock().take();
+        drop(background);
+    }
+
+    /// 911-like refusal for a statement on a database that is not whole.
+    pub(crate) fn must_be_writable(&self) -> Result<(), EngineError> {
+        self.check().map_err(|e| e.after(Message::new(5004, &[])))?;
+        Ok(self.store.check()?)
+    }
+}

@@ -1,0 +1,265 @@
+//! CREATE DATABASE.
+
+use super::assemble::{Parts, Registration};
+use super::spec::{DatabasePlan, DatabaseSpec, FilePlan};
+use super::{Database, EngineError, StateCell, bootstrap};
+use crate::DatabaseState;
+use crate::background::Keeper;
+use crate::catalog::Catalog;
+use crate::files::{
+    FileBook, FileEntry, Guarded, GroupEntry, Hooks, LogEntry, Made, Metered, check_free,
+    double_write_path,
+};
+use crate::instance::Shared;
+use furrow_format::boot::{Boot, OwnBoot, PageVerify, WRITTEN_VERSION};
+use furrow_format::types::{Date, DateTime, Guid};
+use furrow_format::{DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId};
+use furrow_io::time::WallTime;
+use furrow_io::{Access, Fill, Volume, random};
+use furrow_log::Log;
+use furrow_observe::messages::Message;
+use furrow_space::{Space, SpaceConfig, SpaceOptions, new_file_pages};
+use furrow_txn::Store;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// State of 5170 in CREATE DATABASE.
+const TAKEN_STATE: u8 = 4;
+/// Latin1_General, case-insensitive, accent-sensitive: the collation that the product's samples have.
+const COLLATION: u32 = 872_468_488;
+const COMPATIBILITY: u16 = 110;
+
+/// A file of the plan, made.
+struct MadeFile<'p> {
+    plan: &'p FilePlan,
+    guid: Guid,
+    /// Of a data file.
+    data: Option<Guarded>,
+}
+
+/// Checks every path before anything is made.
+pub(crate) fn check_paths(volume: &dyn Volume, plan: &DatabasePlan) -> Result<(), EngineError> {
+    for file in &plan.files {
+        let checked = check_free(volume, &file.path, TAKEN_STATE).and_then(|()| {
+            let guard = double_write_path(&file.path);
+            if file.filegroup == 0 { Ok(()) } else { check_free(volume, &guard, TAKEN_STATE) }
+        });
+        checked.map_err(|e| e.followed_by(Message::new(1802, &[])))?;
+    }
+    Ok(())
+}
+
+/// Makes the database; on an error nothing of it is left. The name is free, the paths are checked.
+pub(crate) fn create(
+    shared: &Arc<Shared>,
+    id: DatabaseId,
+    binding: Guid,
+    spec: &DatabaseSpec,
+    plan: &DatabasePlan,
+) -> Result<Arc<Database>, EngineError> {
+    let mut made = Made::new(&*shared.volume);
+    let files = make_files(&mut made, plan, binding);
+    let (files, log) = files.map_err(|e| e.followed_by(Message::new(1802, &[])))?;
+    let database = build(shared, (id, binding), (spec, plan), &files, log)?;
+    database.checkpoint()?;
+    made.keep();
+    Ok(database)
+}
+
+type LogFile = Arc<dyn furrow_io::File>;
+
+fn make_files<'p>(
+    made: &mut Made<'_>,
+    plan: &'p DatabasePlan,
+    binding: Guid,
+) -> Result<(Vec<MadeFile<'p>>, LogFile), EngineError> {
+    let (mut files, mut log) = (Vec::new(), None);
+    for file in &plan.files {
+        let guid = Guid(random::guid_v4());
+        let data = if file.filegroup == 0 {
+            log = Some(made.create(&file.path, Access::Log, TAKEN_STATE)?);
+            None
+        } else {
+            let data = made.data_file(&file.path, TAKEN_STATE)?;
+            let header = header_of(file, binding, guid, Lsn::ZERO);
+            let system = if file.id == 1 { &bootstrap::SYSTEM_PAGES[..] } else { &[] };
+            new_file_pages(&*data.file, &header, system, Fill::Allocate)?;
+            Some(data)
+        };
+        files.push(MadeFile { plan: file, guid, data });
+    }
+    let log = log.ok_or_else(|| EngineError::Damaged("a plan without a log".into()))?;
+    Ok((files, log))
+}
+
+/// The header of a new data file.
+pub(crate) fn header_of(plan: &FilePlan, binding: Guid, guid: Guid, created: Lsn) -> FileHeader {
+    FileHeader {
+        max_size_pages: plan.max_pages,
+        growth: plan.growth,
+        file_guid: guid,
+        first_lsn: created,
+        name: plan.name.clone(),
+        ..FileHeader::new(binding, FileId(plan.id), plan.filegroup, plan.size_pages)
+    }
+}
+
+fn build(
+    shared: &Arc<Shared>,
+    (id, binding): (DatabaseId, Guid),
+    (spec, plan): (&DatabaseSpec, &DatabasePlan),
+    files: &[MadeFile<'_>],
+    log_file: LogFile,
+) -> Result<Arc<Database>, EngineError> {
+    let guids: Vec<Guid> = files.iter().map(|f| f.guid).collect();
+    let log_entry = log_entry(plan, files)?;
+    let stats = shared.instruments.files.open(id.0, 2, &log_entry.path.to_string_lossy());
+    let bytes = u64::from(plan.files.get(1).map_or(64, |f| f.size_pages)) * PAGE_SIZE as u64;
+    let log = Log::create(Metered::new(log_file, stats), bytes, binding.0, shared.config.log)?;
+    let tail = log.tail();
+    let registration = Registration::new(shared, id, &log);
+    let store = Store::new(id, Arc::clone(&shared.pool), log, tail, 1)?;
+    let state = Arc::new(StateCell::new(DatabaseState::Online));
+    let keeper = Keeper::new(shared, &spec.name, &store, &state, log_entry.clone());
+    store.set_relief(Arc::clone(&keeper) as _);
+    for file in files {
+        if let Some(data) = &file.data {
+            registration.add_file(FileId(file.plan.id), data)?;
+        }
+    }
+    let created = now();
+    bootstrap::write_boot(&store, &boot_page(id, spec, binding, created))?;
+    let hooks = Arc::new(Hooks::default());
+    let space = open_space(shared, &store, spec, files, &hooks)?;
+    let sizes = (created, spec.system_extents);
+    bootstrap::write_base_tables(&store, &space, plan, sizes, &guids)?;
+    let catalog = Catalog::open(&store, &space)?;
+    catalog.after_undo()?;
+    let entries = files.iter().filter_map(MadeFile::entry).collect();
+    let groups = plan.filegroups.iter().map(|g| {
+        let entry = GroupEntry { name: g.1.clone(), is_default: g.2, autogrow_all: g.3 };
+        (g.0, entry)
+    });
+    let groups: BTreeMap<u16, GroupEntry> = groups.collect();
+    let book = FileBook::new(binding, entries, groups);
+    let database = Database::assemble(Parts {
+        name: spec.name.clone(),
+        options: spec.options,
+        store,
+        space,
+        catalog,
+        state,
+        keeper,
+        book,
+        hooks,
+        registration,
+    });
+    database.join_other_files(files.iter().filter(|f| f.plan.id != 1).filter_map(MadeFile::data))?;
+    database.write_group_flags()?;
+    Ok(database)
+}
+
+impl MadeFile<'_> {
+    fn entry(&self) -> Option<FileEntry> {
+        let data = self.data.as_ref()?;
+        Some(FileEntry {
+            id: FileId(self.plan.id),
+            filegroup: self.plan.filegroup,
+            name: self.plan.name.clone(),
+            path: self.plan.path.clone(),
+            max_pages: self.plan.max_pages,
+            growth: self.plan.growth,
+            guid: self.guid,
+            file: Arc::clone(&data.file),
+        })
+    }
+
+    fn data(&self) -> Option<furrow_space::DataFile> {
+        self.entry().map(|entry| entry.for_space(self.plan.size_pages))
+    }
+}
+
+fn log_entry(plan: &DatabasePlan, files: &[MadeFile<'_>]) -> Result<LogEntry, EngineError> {
+    let log = plan.files.iter().zip(files).find(|(f, _)| f.filegroup == 0);
+    let (log, made) = log.ok_or_else(|| EngineError::Damaged("a plan without a log".into()))?;
+    Ok(LogEntry {
+        name: log.name.clone(),
+        path: log.path.clone(),
+        max_pages: log.max_pages,
+        growth: log.growth,
+        guid: made.guid,
+    })
+}
+
+/// The space over the primary file alone: what the catalog takes lies there.
+fn open_space(
+    shared: &Arc<Shared>,
+    store: &Arc<Store>,
+    spec: &DatabaseSpec,
+    files: &[MadeFile<'_>],
+    hooks: &Arc<Hooks>,
+) -> Result<Arc<Space>, EngineError> {
+    let primary = files.iter().filter(|f| f.plan.id == 1).filter_map(MadeFile::data).collect();
+    let config = SpaceConfig {
+        database: spec.name.clone(),
+        filegroups: vec![furrow_space::FilegroupSpec {
+            id: 1,
+            name: "PRIMARY".into(),
+            autogrow_all: spec.autogrow_all,
+            is_default: true,
+        }],
+        files: primary,
+        options: space_options(shared),
+        catalog: Some(Arc::clone(hooks) as _),
+        trace: Some(Arc::clone(hooks) as _),
+    };
+    Ok(Space::open(Arc::clone(store), config)?)
+}
+
+/// How space is handed out in this instance.
+pub(crate) fn space_options(shared: &Shared) -> SpaceOptions {
+    let many = shared.config.many_extents_a_turn;
+    let extents_a_turn = if many { SpaceOptions::E_RUN } else { 1 };
+    SpaceOptions { extents_a_turn, ..SpaceOptions::default() }
+}
+
+fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTime) -> Boot {
+    Boot {
+        version: WRITTEN_VERSION,
+        create_version: WRITTEN_VERSION,
+        status: 0,
+        next_object_id: bootstrap::FIRST_OBJECT_ID,
+        created,
+        name: spec.name.clone(),
+        database_id: id.0,
+        compatibility: COMPATIBILITY,
+        row_version: 2000,
+        full_backup_lsn: Lsn::ZERO,
+        checkpoint_lsn: Lsn::ZERO,
+        collation: COLLATION,
+        family: binding,
+        fork: Guid(random::guid_v4()),
+        fork_lsn: Lsn::ZERO,
+        differential_base: Guid::default(),
+        catalog_page: PageId::NONE,
+        next_unit: 0,
+        own: OwnBoot {
+            clean_shutdown: false,
+            recovery_model: spec.options.recovery_model,
+            page_verify: PageVerify::Checksum,
+            target_recovery_s: spec.options.target_recovery_s,
+            log_incarnation: 1,
+            log_backup_lsn: Lsn::ZERO,
+        },
+    }
+}
+
+/// The present time as the catalog keeps it.
+pub(crate) fn now() -> DateTime {
+    let at = WallTime::now().civil();
+    let date = u32::try_from(at.year).ok().and_then(|y| Date::from_ymd(y, at.month, at.day));
+    let seconds = u64::from(at.hour * 3600 + at.minute * 60 + at.second);
+    let ticks = seconds * 300 + u64::from(at.microsecond) * 300 / 1_000_000;
+    let time = date.and_then(|date| DateTime::new(date.days_since_1900(), ticks as u32));
+    time.unwrap_or(DateTime::EPOCH)
+}

@@ -1,0 +1,403 @@
+//! Opening a database: attach, and the start of an instance.
+//!
+//! 1. The primary file is opened, which locks it; torn pages are put back from its double-write file; header and boot page are
+//!    proven to be ours.
+//! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it.
+//! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are known; each file it
+//!    names is opened, proven, repaired and redone, until no more are found.
+//! 4. Files that were being made or removed when the system stopped are cleared away.
+//! 5. Space, catalog, undo, checkpoint.
+//!
+//! After a clean shutdown the log ends with its checkpoint: nothing is redone, and of each file only the header and the allocation
+//! maps are read.
+
+use super::assemble::{Parts, Registration};
+use super::create::space_options;
+use super::{Database, DatabaseOptions, EngineError, StateCell};
+use crate::DatabaseState;
+use crate::background::Keeper;
+use crate::catalog::Catalog;
+use crate::files::{
+    FileBook, FileEntry, FileStatus, GroupEntry, Guarded, Hooks, LogEntry, Metered, ParsedFile,
+    check_length, files_in_pool, open_data, open_error, read_boot, read_files1, read_header,
+};
+use crate::instance::Shared;
+use furrow_format::types::Guid;
+use furrow_format::{Boot, DatabaseId, FileHeader, FileId, Lsn};
+use furrow_io::time::Moment;
+use furrow_io::{Access, File, IoErrorKind, Open};
+use furrow_log::LogError;
+use furrow_observe::errorlog::Source;
+use furrow_observe::messages::{Arg, Message};
+use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, redo, undo};
+use furrow_space::{Space, SpaceConfig};
+use furrow_txn::Store;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What of an opened database the instance has to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sniffed {
+    pub(crate) name: String,
+    pub(crate) binding: Guid,
+}
+
+/// A primary file that was proven to be one.
+struct Primary {
+    data: Guarded,
+    header: FileHeader,
+    boot: Boot,
+    torn: u64,
+}
+
+fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
+    let (data, torn) = open_data(&*shared.volume, path, FileId(1))?;
+    let header = read_header(&*data.file, path, FileId(1))?;
+    let boot = read_boot(&*data.file, path)?;
+    Ok(Primary { data, header, boot, torn })
+}
+
+/// Looks what database a primary file belongs to, without opening it for good.
+pub(crate) fn sniff(shared: &Shared, path: &Path) -> Result<Sniffed, EngineError> {
+    let primary = open_primary(shared, path)?;
+    Ok(Sniffed { name: primary.boot.name, binding: primary.header.binding })
+}
+
+/// Where files are now that the catalog knows by other paths: matched by file name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Moved {
+    pub(crate) paths: Vec<PathBuf>,
+    /// The primary file's directory: files that are not at their place are looked for there.
+    pub(crate) home: PathBuf,
+}
+
+impl Moved {
+    fn find(&self, shared: &Shared, recorded: &Path) -> Result<PathBuf, EngineError> {
+        let name = recorded.file_name();
+        if let Some(told) = self.paths.iter().find(|p| p.file_name() == name) {
+            return Ok(told.clone());
+        }
+        let beside = name.map(|name| self.home.join(name));
+        match beside {
+            Some(beside) if !shared.volume.exists(recorded)? && shared.volume.exists(&beside)? => {
+                Ok(beside)
+            }
+            _ => Ok(recorded.to_path_buf()),
+        }
+    }
+}
+
+/// Times of the phases, for message 3421.
+#[derive(Debug, Default, Clone, Copy)]
+struct Phases {
+    analysis_ms: u64,
+    redo_ms: u64,
+    undo_ms: u64,
+}
+
+/// A database on its way up.
+struct Opening<'a> {
+    shared: &'a Arc<Shared>,
+    name: String,
+    moved: &'a Moved,
+    binding: Guid,
+    store: Arc<Store>,
+    registration: Registration,
+    log_file: Arc<dyn File>,
+    analysis: Analysis,
+    files: BTreeMap<u16, FileEntry>,
+    log_entry: Option<LogEntry>,
+    /// Files that are to be cleared away: number and path.
+    defunct: Vec<(FileId, PathBuf)>,
+    redone: RedoStats,
+    phases: Phases,
+}
+
+/// Opens and recovers the database with this primary file, under this name.
+pub(crate) fn open(
+    shared: &Arc<Shared>,
+    id: DatabaseId,
+    name: &str,
+    path: &Path,
+    moved: &Moved,
+) -> Result<Arc<Database>, EngineError> {
+    let begun = Moment::now();
+    say(shared, &Message::new(17137, &[name.into()]));
+    let primary = open_primary(shared, path)?;
+    let mut opening = begin(shared, (id, name), moved, &primary)?;
+    opening.redo_all()?;
+    let database = opening.finish(&primary, begun)?;
+    Ok(database)
+}
+
+fn say(shared: &Shared, message: &Message) {
+    let session = furrow_observe::task::current().session_id();
+    shared.error_log.write_message(Source::SystemSpid(session), message);
+}
+
+/// What is wrong with a log file, in the product's words.
+fn log_error(path: &Path, e: RecoveryError) -> EngineError {
+    let shown = || Arg::from(path.display().to_string());
+    match e {
+        RecoveryError::Log(LogError::NotALog(_)) => {
+            EngineError::refused(5172, &[shown(), "PageAudit".into()])
+        }
+        RecoveryError::Log(LogError::WrongDatabase(_)) => EngineError::refused(5173, &[]),
+        RecoveryError::Log(LogError::Truncated { expected, actual, .. }) => {
+            let (expected, actual) = (expected / 1024, actual / 1024);
+            EngineError::refused(5125, &[shown(), expected.into(), actual.into()])
+        }
+        other => other.into(),
+    }
+}
+
+fn begin<'a>(
+    shared: &'a Arc<Shared>,
+    (id, name): (DatabaseId, &str),
+    moved: &'a Moved,
+    primary: &Primary,
+) -> Result<Opening<'a>, EngineError> {
+    let begun = Moment::now();
+    let binding = primary.header.binding;
+    let recorded = read_files1(&*primary.data.file)?;
+    let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
+    let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
+    let path = moved.find(shared, &recorded)?;
+    let file = shared.volume.open(&path, Open::Existing, Access::Log);
+    let file = file.map_err(|e| open_error(&path, &e))?;
+    let stats = shared.instruments.files.open(id.0, 2, &path.to_string_lossy());
+    let log_file = Metered::new(file, stats);
+    let analysis = analyse(Arc::clone(&log_file), binding.0, shared.config.log);
+    let analysis = analysis.map_err(|e| log_error(&path, e))?;
+    let registration = Registration::new(shared, id, &analysis.log);
+    let log = Arc::clone(&analysis.log);
+    let (redo_point, next_txn) = (analysis.redo_point, analysis.next_txn);
+    let store = Store::new(id, Arc::clone(&shared.pool), log, redo_point, next_txn)?;
+    registration.add_file(FileId(1), &primary.data)?;
+    if primary.torn > 0 {
+        let text = format!("{} torn pages of file 1 of database '{name}' were put back.", primary.torn);
+        shared.error_log.write(Source::Server, &text);
+    }
+    let phases = Phases { analysis_ms: begun.elapsed_us() / 1000, ..Phases::default() };
+    Ok(Opening {
+        shared,
+        name: name.to_owned(),
+        moved,
+        binding,
+        store,
+        registration,
+        log_file,
+        analysis,
+        files: BTreeMap::new(),
+        log_entry: None,
+        defunct: Vec::new(),
+        redone: RedoStats::default(),
+        phases,
+    })
+}
+
+impl Opening<'_> {
+    /// Redo of some files; nothing to do after a clean shutdown.
+    fn redo(&mut self, wanted: &dyn Fn(FileId) -> bool) -> Result<(), EngineError> {
+        if self.analysis.clean {
+            return Ok(());
+        }
+        let span = (self.analysis.redo_point, self.analysis.end);
+        let done = redo(&self.store, Arc::clone(&self.log_file), span, wanted)?;
+        self.redone.applied += done.applied;
+        self.redone.skipped += done.skipped;
+        self.redone.rebuilt += done.rebuilt;
+        Ok(())
+    }
+
+    /// Redo of the primary file, then of each file that the catalog names, as they come in sight.
+    fn redo_all(&mut self) -> Result<(), EngineError> {
+        let begun = Moment::now();
+        self.redo(&|file| file == FileId(1))?;
+        let mut known = vec![FileId(1)];
+        loop {
+            let found = files_in_pool(&self.store, &|file| known.contains(&file))?;
+            let fresh: Vec<&ParsedFile> = found
+                .files
+                .iter()
+                .filter(|f| f.plan.filegroup != 0 && f.status == FileStatus::Online)
+                .filter(|f| !known.contains(&FileId(f.plan.id)))
+                .collect();
+            if fresh.is_empty() {
+                self.take_note(&found.files)?;
+                if found.out_of_reach > 0 {
+                    let text = "rows of sysprufiles lie in files that no row in reach names";
+                    return Err(EngineError::Damaged(text.into()));
+                }
+                break;
+            }
+            let ids: Vec<FileId> = fresh.iter().map(|f| FileId(f.plan.id)).collect();
+            for file in fresh {
+                self.open_secondary(file)?;
+            }
+            self.redo(&|file| ids.contains(&file))?;
+            known.extend(ids);
+        }
+        self.phases.redo_ms = begun.elapsed_us() / 1000;
+        Ok(())
+    }
+
+    fn open_secondary(&mut self, row: &ParsedFile) -> Result<(), EngineError> {
+        let id = FileId(row.plan.id);
+        let path = self.moved.find(self.shared, &row.plan.path)?;
+        let (data, torn) = open_data(&*self.shared.volume, &path, id)?;
+        let header = read_header(&*data.file, &path, id)?;
+        if header.binding != self.binding || header.file_guid != row.guid {
+            return Err(EngineError::refused(5173, &[]));
+        }
+        if torn > 0 {
+            let name = &self.name;
+            let text = format!("{torn} torn pages of file {id} of database '{name}' were put back.");
+            self.shared.error_log.write(Source::Server, &text);
+        }
+        self.registration.add_file(id, &data)?;
+        self.files.insert(id.0, row.entry(data.file));
+        Ok(())
+    }
+
+    /// The rows of the primary file, the log, and files to clear away.
+    fn take_note(&mut self, rows: &[ParsedFile]) -> Result<(), EngineError> {
+        for row in rows {
+            let id = FileId(row.plan.id);
+            if row.plan.filegroup == 0 {
+                self.log_entry = Some(row.log_entry(self.log_file.path().to_path_buf()));
+            } else if row.status == FileStatus::Defunct {
+                self.defunct.push((id, self.moved.find(self.shared, &row.plan.path)?));
+            }
+        }
+        if self.log_entry.is_none() {
+            return Err(EngineError::Damaged("sysprufiles names no log".into()));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, primary: &Primary, begun: Moment) -> Result<Arc<Database>, EngineError> {
+        let rows = files_in_pool(&self.store, &|file| {
+            file == FileId(1) || self.files.contains_key(&file.0)
+        })?;
+        let one = rows.files.iter().find(|f| f.plan.id == 1);
+        let one = one.ok_or_else(|| EngineError::Damaged("sysprufiles lacks file 1".into()))?;
+        self.files.insert(1, one.entry(Arc::clone(&primary.data.file)));
+        let hooks = Arc::new(Hooks::default());
+        let space = self.open_space(&hooks)?;
+        let state = Arc::new(StateCell::new(DatabaseState::Recovering));
+        let log_entry = self.log_entry.clone();
+        let log_entry = log_entry.ok_or_else(|| EngineError::Damaged("no log".into()))?;
+        let keeper = Keeper::new(self.shared, &self.name, &self.store, &state, log_entry);
+        self.store.set_relief(Arc::clone(&keeper) as _);
+        let catalog = Catalog::open(&self.store, &space)?;
+        let undone = self.undo(&catalog)?;
+        catalog.after_undo()?;
+        let files = self.files.into_values().collect();
+        let book = FileBook::new(self.binding, files, BTreeMap::new());
+        let own = primary.boot.own;
+        let database = Database::assemble(Parts {
+            name: self.name,
+            options: DatabaseOptions {
+                recovery_model: own.recovery_model,
+                target_recovery_s: own.target_recovery_s,
+            },
+            store: self.store,
+            space,
+            catalog,
+            state,
+            keeper,
+            book,
+            hooks,
+            registration: self.registration,
+        });
+        database.load_groups()?;
+        database.clear_away(&self.defunct)?;
+        database.write_clean_flag(false)?;
+        let clean = self.analysis.clean;
+        if !clean {
+            let args = [database.name.as_str().into(), database.id.0.into()];
+            say(self.shared, &Message::new(3454, &args));
+        }
+        database.checkpoint()?;
+        database.tell_recovered(&self.analysis, undone, begun, self.phases);
+        database.state.set(DatabaseState::Online);
+        Ok(database)
+    }
+
+    fn undo(&mut self, catalog: &Catalog) -> Result<u64, EngineError> {
+        let begun = Moment::now();
+        let undone = undo(&self.store, &self.analysis, catalog)?.transactions;
+        self.phases.undo_ms = begun.elapsed_us() / 1000;
+        Ok(undone)
+    }
+
+    fn open_space(&self, hooks: &Arc<Hooks>) -> Result<Arc<Space>, EngineError> {
+        let mut groups: Vec<u16> = self.files.values().map(|f| f.filegroup).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        // Names and flags come from the catalog, which needs the space first.
+        let group = |id: u16| furrow_space::FilegroupSpec {
+            id,
+            name: if id == 1 { "PRIMARY".into() } else { format!("filegroup {id}") },
+            autogrow_all: false,
+            is_default: id == 1,
+        };
+        let config = SpaceConfig {
+            database: self.name.clone(),
+            filegroups: groups.into_iter().map(group).collect(),
+            files: self.files.values().map(|f| f.for_space(0)).collect(),
+            options: space_options(self.shared),
+            catalog: Some(Arc::clone(hooks) as _),
+            trace: Some(Arc::clone(hooks) as _),
+        };
+        let space = Space::open(Arc::clone(&self.store), config)?;
+        for file in space.usage()? {
+            if let Some(entry) = self.files.get(&file.file.0) {
+                check_length(&*entry.file, &entry.path, file.size_pages)?;
+            }
+        }
+        Ok(space)
+    }
+}
+
+impl Database {
+    fn tell_recovered(&self, analysis: &Analysis, undone: u64, begun: Moment, phases: Phases) {
+        if analysis.clean {
+            return;
+        }
+        let about = |number, count: u64| {
+            Message::new(number, &[count.into(), self.name.as_str().into(), self.id.0.into()])
+        };
+        say(&self.shared, &about(3406, analysis.committed));
+        if undone > 0 {
+            say(&self.shared, &about(3407, undone));
+        }
+        let args = [
+            self.name.as_str().into(),
+            self.id.0.into(),
+            (begun.elapsed_us() / 1_000_000).into(),
+            phases.analysis_ms.into(),
+            phases.redo_ms.into(),
+            phases.undo_ms.into(),
+        ];
+        say(&self.shared, &Message::new(3421, &args));
+        say(&self.shared, &Message::new(3408, &[]));
+    }
+}
+
+/// What state a database is in that could not be opened for this reason.
+pub(crate) fn state_after(error: &EngineError) -> DatabaseState {
+    let pending = [5120, 5105, 5133];
+    let unreachable = match error {
+        EngineError::Io(e) => matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::InUse),
+        other => pending.contains(&other.number()),
+    };
+    if unreachable { DatabaseState::RecoveryPending } else { DatabaseState::Suspect }
+}
+
+/// LSN at which a file that joins now comes to be.
+pub(crate) fn birth(store: &Store) -> Lsn {
+    store.log().tail()
+}

@@ -1,0 +1,126 @@
+//! What is known of a database's files and filegroups besides their pages.
+
+use furrow_format::types::Guid;
+use furrow_format::{FileGrowth, FileId};
+use furrow_io::File;
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A data file.
+#[derive(Debug, Clone)]
+pub(crate) struct FileEntry {
+    pub(crate) id: FileId,
+    pub(crate) filegroup: u16,
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) max_pages: Option<u32>,
+    pub(crate) growth: FileGrowth,
+    pub(crate) guid: Guid,
+    /// The file itself.
+    pub(crate) file: Arc<dyn File>,
+}
+
+/// The log file.
+#[derive(Debug, Clone)]
+pub(crate) struct LogEntry {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) max_pages: Option<u32>,
+    pub(crate) growth: FileGrowth,
+    pub(crate) guid: Guid,
+}
+
+/// A filegroup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GroupEntry {
+    pub(crate) name: String,
+    pub(crate) is_default: bool,
+    pub(crate) autogrow_all: bool,
+}
+
+/// The files and filegroups of a database.
+#[derive(Debug)]
+pub(crate) struct FileBook {
+    pub(crate) binding: Guid,
+    files: RwLock<BTreeMap<u16, FileEntry>>,
+    groups: RwLock<BTreeMap<u16, GroupEntry>>,
+    /// Held while a row of `sysprufiles` is read, changed and written.
+    pub(crate) rows: Mutex<()>,
+    /// Held while files or filegroups change: one such statement at a time.
+    pub(crate) turn: Mutex<()>,
+}
+
+impl FileBook {
+    pub(crate) fn new(
+        binding: Guid,
+        files: Vec<FileEntry>,
+        groups: BTreeMap<u16, GroupEntry>,
+    ) -> FileBook {
+        FileBook {
+            binding,
+            files: RwLock::new(files.into_iter().map(|f| (f.id.0, f)).collect()),
+            groups: RwLock::new(groups),
+            rows: Mutex::new(()),
+            turn: Mutex::new(()),
+        }
+    }
+
+    pub(crate) fn files(&self) -> Vec<FileEntry> {
+        self.files.read().values().cloned().collect()
+    }
+
+    pub(crate) fn file(&self, id: FileId) -> Option<FileEntry> {
+        self.files.read().get(&id.0).cloned()
+    }
+
+    /// A data file by its logical name, in any case of letters.
+    pub(crate) fn named(&self, name: &str) -> Option<FileEntry> {
+        let name = name.to_lowercase();
+        self.files.read().values().find(|f| f.name.to_lowercase() == name).cloned()
+    }
+
+    pub(crate) fn put(&self, file: FileEntry) {
+        self.files.write().insert(file.id.0, file);
+    }
+
+    pub(crate) fn remove(&self, id: FileId) {
+        self.files.write().remove(&id.0);
+    }
+
+    pub(crate) fn groups(&self) -> BTreeMap<u16, GroupEntry> {
+        self.groups.read().clone()
+    }
+
+    pub(crate) fn change_groups<T>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<u16, GroupEntry>) -> T,
+    ) -> T {
+        change(&mut self.groups.write())
+    }
+
+    /// Number and entry of a filegroup by its name, in any case of letters.
+    pub(crate) fn group_named(&self, name: &str) -> Option<(u16, GroupEntry)> {
+        let name = name.to_lowercase();
+        let groups = self.groups.read();
+        groups.iter().find(|g| g.1.name.to_lowercase() == name).map(|g| (*g.0, g.1.clone()))
+    }
+
+    /// The filegroup where objects go that name none.
+    pub(crate) fn default_group(&self) -> u16 {
+        let groups = self.groups.read();
+        groups.iter().find(|g| g.1.is_default).map_or(1, |g| *g.0)
+    }
+
+    /// Where the data files are; the primary file first.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.files.read().values().map(|f| f.path.clone()).collect()
+    }
+
+    /// The lowest free file number from 3 up.
+    pub(crate) fn free_id(&self) -> Option<u16> {
+        let files = self.files.read();
+        (3..=32_767).find(|id| !files.contains_key(id))
+    }
+}

@@ -1,0 +1,192 @@
+//! Filegroups: in `sysphfg` and `sysclsobjs`, in the space, in the book.
+
+use super::book::GroupEntry;
+use crate::EngineError;
+use crate::database::{Database, check_filegroup};
+use furrow_access::By;
+use furrow_format::catalog::{ClassObject, Code, PhysicalFilegroup, class};
+use furrow_format::types::{Guid, Value};
+use furrow_io::random;
+use furrow_observe::messages::{Arg, Message};
+
+/// Bits of `sysclsobjs.status` of a filegroup. PRIMARY is the default where no filegroup bears the bit.
+const DEFAULT: i32 = 0x10;
+/// Our own bit: all files grow when one has to.
+const AUTOGROW_ALL: i32 = 0x20;
+
+impl GroupEntry {
+    /// The filegroup as the space takes it.
+    pub(crate) fn spec(&self, id: u16) -> furrow_space::FilegroupSpec {
+        furrow_space::FilegroupSpec {
+            id,
+            name: self.name.clone(),
+            autogrow_all: self.autogrow_all,
+            is_default: self.is_default,
+        }
+    }
+}
+
+fn missing(name: &str, database: &str) -> EngineError {
+    EngineError::refused(5014, &["filegroup".into(), name.into(), database.into()])
+}
+
+impl Database {
+    fn group_rows(&self) -> Result<Vec<ClassObject>, EngineError> {
+        self.catalog.bases().rows(&[Value::TinyInt(class::FILEGROUP)])
+    }
+
+    /// After the catalog is open: names and properties of filegroups.
+    pub(crate) fn load_groups(&self) -> Result<(), EngineError> {
+        let rows = self.group_rows()?;
+        let named_default = rows.iter().any(|r| r.status & DEFAULT != 0);
+        for row in rows {
+            let bad = |_| EngineError::Damaged(format!("filegroup {} has no place", row.id));
+            let id = u16::try_from(row.id).map_err(bad)?;
+            let entry = GroupEntry {
+                name: row.name.clone(),
+                is_default: row.status & DEFAULT != 0 || (id == 1 && !named_default),
+                autogrow_all: row.status & AUTOGROW_ALL != 0,
+            };
+            self.space.add_filegroup(entry.spec(id));
+            self.files.change_groups(|groups| groups.insert(id, entry));
+        }
+        Ok(())
+    }
+
+    /// Writes default and growth of all filegroups as the book has them.
+    pub(crate) fn write_group_flags(&self) -> Result<(), EngineError> {
+        let groups = self.files.groups();
+        for mut row in self.group_rows()? {
+            let Some(group) = u16::try_from(row.id).ok().and_then(|id| groups.get(&id)) else {
+                continue;
+            };
+            let mut status = row.status & !(DEFAULT | AUTOGROW_ALL);
+            status |= if group.is_default { DEFAULT } else { 0 };
+            status |= if group.autogrow_all { AUTOGROW_ALL } else { 0 };
+            if status != row.status {
+                row.status = status;
+                self.catalog.bases().replace(&mut By::System, &row)?;
+            }
+        }
+        Ok(self.store.log().flush_all()?)
+    }
+
+    /// ALTER DATABASE ADD FILEGROUP.
+    pub fn add_filegroup(&self, name: &str) -> Result<u16, EngineError> {
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        let groups = self.files.groups();
+        check_filegroup(name, groups.values().map(|g| g.name.as_str()))?;
+        let physical: Vec<PhysicalFilegroup> = self.catalog.bases().all()?;
+        let id = (2..=32_767).find(|id| !groups.contains_key(id)).unwrap_or(32_767);
+        // Left over from an attempt that a crash cut short between the two rows.
+        for row in physical.iter().filter(|row| row.phfgid == i32::from(id)) {
+            self.catalog.bases().delete(&mut By::System, row)?;
+        }
+        let bases = self.catalog.bases();
+        bases.insert(&mut By::System, &physical_row(id, name))?;
+        bases.insert(&mut By::System, &self.group_row(id, name))?;
+        self.store.log().flush_all()?;
+        let entry =
+            GroupEntry { name: name.to_owned(), is_default: false, autogrow_all: false };
+        self.space.add_filegroup(entry.spec(id));
+        self.files.change_groups(|groups| groups.insert(id, entry));
+        Ok(id)
+    }
+
+    fn group_row(&self, id: u16, name: &str) -> ClassObject {
+        let now = crate::database::now();
+        ClassObject {
+            class: class::FILEGROUP,
+            id: i32::from(id),
+            name: name.to_owned(),
+            status: 0,
+            kind: Code(*b"FG"),
+            intprop: 0,
+            created: now,
+            modified: now,
+        }
+    }
+
+    /// ALTER DATABASE REMOVE FILEGROUP: it must hold no files (5042).
+    pub fn remove_filegroup(&self, name: &str) -> Result<(), EngineError> {
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        let (id, group) = self.files.group_named(name).ok_or_else(|| missing(name, &self.name))?;
+        let has_files = self.files.files().iter().any(|f| f.filegroup == id);
+        if id == 1 || has_files || group.is_default {
+            let args = [Arg::from("filegroup"), name.into()];
+            return Err(EngineError::of(Message::new(5042, &args).with_state(7)));
+        }
+        for row in self.group_rows()?.iter().filter(|row| row.id == i32::from(id)) {
+            self.catalog.bases().delete(&mut By::System, row)?;
+        }
+        let physical: Vec<PhysicalFilegroup> = self.catalog.bases().all()?;
+        for row in physical.iter().filter(|row| row.phfgid == i32::from(id)) {
+            self.catalog.bases().delete(&mut By::System, row)?;
+        }
+        self.store.log().flush_all()?;
+        // The space may go on knowing it: without files nothing is allocated there.
+        self.files.change_groups(|groups| groups.remove(&id));
+        Ok(())
+    }
+
+    /// ALTER DATABASE MODIFY FILEGROUP ... DEFAULT.
+    pub fn set_default_filegroup(&self, name: &str) -> Result<(), EngineError> {
+        self.change_group(name, "DEFAULT", |groups, id| {
+            let already = groups.get(&id).is_some_and(|g| g.is_default);
+            groups.iter_mut().for_each(|(other, group)| group.is_default = *other == id);
+            !already
+        })
+    }
+
+    /// ALTER DATABASE MODIFY FILEGROUP ... AUTOGROW_ALL_FILES or AUTOGROW_SINGLE_FILE.
+    pub fn set_autogrow_all(&self, name: &str, all: bool) -> Result<(), EngineError> {
+        let property = if all { "AUTOGROW_ALL_FILES" } else { "AUTOGROW_SINGLE_FILE" };
+        self.change_group(name, property, |groups, id| match groups.get_mut(&id) {
+            Some(group) if group.autogrow_all != all => {
+                group.autogrow_all = all;
+                true
+            }
+            _ => false,
+        })
+    }
+
+    fn change_group(
+        &self,
+        name: &str,
+        property: &str,
+        change: impl FnOnce(&mut std::collections::BTreeMap<u16, GroupEntry>, u16) -> bool,
+    ) -> Result<(), EngineError> {
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        let (id, _) = self.files.group_named(name).ok_or_else(|| missing(name, &self.name))?;
+        if !self.files.files().iter().any(|f| f.filegroup == id) {
+            return Err(EngineError::refused(5050, &[name.into()]));
+        }
+        if !self.files.change_groups(|groups| change(groups, id)) {
+            return Err(EngineError::refused(5045, &["filegroup".into(), property.into()]));
+        }
+        self.write_group_flags()?;
+        for (id, group) in self.files.groups() {
+            self.space.set_autogrow_all(id, group.autogrow_all)?;
+            if group.is_default {
+                self.space.set_default(id)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn physical_row(id: u16, name: &str) -> PhysicalFilegroup {
+    PhysicalFilegroup {
+        dbfragid: 1,
+        phfgid: i32::from(id),
+        fgid: i32::from(id),
+        kind: Code(*b"FG"),
+        fgguid: Some(Guid(random::guid_v4())),
+        lgfgid: None,
+        status: 0,
+        name: name.to_owned(),
+    }
+}

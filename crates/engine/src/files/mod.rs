@@ -1,0 +1,33 @@
+//! The files of a database: on their volume, in the catalog, in memory.
+//!
+//! # Three places that agree
+//! 1. `sysprufiles` has a row for each file; it decides which files there are.
+//! 2. Page 0 of each data file says which file of which database it is, and how large.
+//! 3. Memory: the pool reads and writes them, the space allocates in them, the [`FileBook`] knows names and paths.
+//!
+//! # Adding a file, so that a crash leaves no trace of half a file
+//! 1. Its row enters the catalog in the state *being made*, durably.
+//! 2. The file is made on its volume: header and maps, synced.
+//! 3. The row becomes *online*, durably; the file joins pool and space; a checkpoint follows.
+//!
+//! A restart that finds a row *being made* (or *being removed*) deletes the file, if it is ours, and the row.
+
+mod book;
+mod groups;
+mod hooks;
+mod metered;
+mod online;
+mod physical;
+mod rows;
+
+pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
+pub(crate) use hooks::Hooks;
+pub(crate) use metered::Metered;
+pub(crate) use physical::{
+    Guarded, Made, check_free, check_length, double_write_path, open_data, open_error, read_boot,
+    read_header, remove_own,
+};
+pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, read_files1};
+
+pub use hooks::ClientSink;
+pub use online::FileChange;

@@ -1,0 +1,376 @@
+//! Files that come, change and go while the database is in use.
+
+use super::book::FileEntry;
+use super::physical::{Guarded, Made, check_free, double_write_path, remove_own};
+use super::rows::{FileStatus, file_row};
+use crate::EngineError;
+use crate::database::{
+    Asked, Database, FileGrowth, FilePlan, FileSpec, birth, header_of, plan_file, round_growth,
+};
+use furrow_access::By;
+use furrow_format::catalog::DatabaseFile;
+use furrow_format::types::{Guid, Value};
+use furrow_format::{Change, EXTENT_PAGES, FileHeader, FileId, PageId, PageNo};
+use furrow_io::{Fill, random};
+use furrow_observe::messages::Message;
+use furrow_pool::LatchRank;
+use furrow_space::{DataFile, FileState, SpaceError, new_file_pages};
+use furrow_txn::{Author, Mini};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Size of a file of which nothing was said, in KB.
+const DEFAULT_KB: u64 = 1024;
+/// State of 5170 in ADD FILE.
+const TAKEN_STATE: u8 = 1;
+/// More than a change of a file header writes to the log.
+const HEADER_LOG_BYTES: u64 = 16 * 1024;
+
+/// What MODIFY FILE changes; what is none stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileChange {
+    /// A larger size, in KB.
+    pub size_kb: Option<u64>,
+    /// Another limit, in KB; `Some(None)` takes the limit away.
+    pub max_size_kb: Option<Option<u64>>,
+    /// Another growth.
+    pub growth: Option<FileGrowth>,
+    /// Another logical name.
+    pub new_name: Option<String>,
+}
+
+impl FileEntry {
+    /// The file as the space takes it.
+    pub(crate) fn for_space(&self, size_pages: u32) -> DataFile {
+        DataFile {
+            file_id: self.id,
+            filegroup: self.filegroup,
+            name: self.name.clone(),
+            file: Arc::clone(&self.file),
+            size_pages,
+            max_pages: self.max_pages,
+            growth: self.growth,
+            state: FileState::Online,
+        }
+    }
+}
+
+fn not_initialised(state: u8) -> Message {
+    Message::new(5009, &[]).with_state(state)
+}
+
+impl Database {
+    /// ALTER DATABASE ADD FILE: to PRIMARY unless a filegroup is named.
+    pub fn add_file(&self, spec: &FileSpec, filegroup: Option<&str>) -> Result<FileId, EngineError> {
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        let plan = self.plan_new_file(spec, filegroup);
+        let plan = plan.map_err(|e| e.followed_by(not_initialised(8)))?;
+        for path in [plan.path.clone(), double_write_path(&plan.path)] {
+            check_free(&*self.shared.volume, &path, TAKEN_STATE)
+                .map_err(|e| if e.has(5170) { e.after(not_initialised(1)) } else { refused(e) })?;
+        }
+        let guid = Guid(random::guid_v4());
+        let created = birth(&self.store);
+        self.insert_row(&file_row(&plan, guid, FileStatus::Defunct, created))?;
+        let data = match self.make_file(&plan, guid) {
+            Ok(data) => data,
+            Err(error) => {
+                self.delete_row(&file_row(&plan, guid, FileStatus::Defunct, created))?;
+                return Err(refused(error));
+            }
+        };
+        // From here on the file stays: if this row does not become durable, the next open removes it.
+        self.replace_row(&file_row(&plan, guid, FileStatus::Online, created))?;
+        let id = FileId(plan.id);
+        self.registration.add_file(id, &data)?;
+        let entry = FileEntry {
+            id,
+            filegroup: plan.filegroup,
+            name: plan.name,
+            path: plan.path,
+            max_pages: plan.max_pages,
+            growth: plan.growth,
+            guid,
+            file: data.file,
+        };
+        self.space.add_file(&entry.for_space(plan.size_pages))?;
+        self.files.put(entry);
+        self.checkpoint()?;
+        Ok(id)
+    }
+
+    fn plan_new_file(
+        &self,
+        spec: &FileSpec,
+        filegroup: Option<&str>,
+    ) -> Result<FilePlan, EngineError> {
+        let group = match filegroup {
+            None => 1,
+            Some(name) => self.files.group_named(name).map(|g| g.0).ok_or_else(|| {
+                EngineError::refused(1921, &["filegroup".into(), name.into()])
+            })?,
+        };
+        self.check_new_name(&spec.name, 4)?;
+        let taken = self.files.paths().contains(&spec.path);
+        if taken {
+            let path = spec.path.display().to_string();
+            return Err(EngineError::refused(12106, &[path.into()]));
+        }
+        let id = self.files.free_id();
+        let id = id.ok_or_else(|| EngineError::refused(5033, &[32_767.into()]))?;
+        plan_file(spec, (id, group), DEFAULT_KB, Asked::Add)
+    }
+
+    fn check_new_name(&self, name: &str, state: u8) -> Result<(), EngineError> {
+        let of_log = self.keeper.log_entry().name.to_lowercase() == name.to_lowercase();
+        if of_log || self.files.named(name).is_some() {
+            let message = Message::new(1828, &[name.into()]).with_state(state);
+            return Err(EngineError::of(message));
+        }
+        Ok(())
+    }
+
+    fn make_file(&self, plan: &FilePlan, guid: Guid) -> Result<Guarded, EngineError> {
+        let mut made = Made::new(&*self.shared.volume);
+        let data = made.data_file(&plan.path, TAKEN_STATE)?;
+        let header = header_of(plan, self.files.binding, guid, birth(&self.store));
+        new_file_pages(&*data.file, &header, &[], Fill::Allocate)?;
+        made.keep();
+        Ok(data)
+    }
+
+    /// ALTER DATABASE REMOVE FILE: the file must be empty (5042).
+    pub fn remove_file(&self, name: &str) -> Result<(), EngineError> {
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
+            return Err(EngineError::refused(5020, &[]));
+        }
+        let entry = self.files.named(name);
+        let entry = entry.ok_or_else(|| EngineError::of(not_initialised(9)))?;
+        if entry.id == FileId(1) {
+            return Err(EngineError::refused(5020, &[]));
+        }
+        let last = self.files.files().iter().filter(|f| f.filegroup == entry.filegroup).count() == 1;
+        if last && self.files.default_group() == entry.filegroup {
+            return Err(EngineError::refused(5031, &[name.into()]));
+        }
+        self.space.remove_file(entry.id).map_err(|e| match e {
+            SpaceError::NotEmpty(_) => EngineError::refused(5042, &["file".into(), name.into()]),
+            other => other.into(),
+        })?;
+        self.update_row(entry.id, |row| row.filestate = FileStatus::Defunct.code())?;
+        // After this checkpoint no record of the file's pages is ever redone: its number may be used again.
+        self.checkpoint()?;
+        self.registration.remove_file(entry.id)?;
+        self.files.remove(entry.id);
+        let cleared = (entry.id, entry.path.clone());
+        drop(entry);
+        self.clear_away(&[cleared])
+    }
+
+    /// Deletes a file that is ours; one that is not is left alone, and said.
+    fn clear_file(&self, path: &Path) -> Result<(), EngineError> {
+        if !remove_own(&*self.shared.volume, path, self.files.binding)? {
+            let text = format!(
+                "File '{}' is not of database '{}' any more; it is left where it is.",
+                path.display(),
+                self.name
+            );
+            self.error_log.write(furrow_observe::errorlog::Source::Server, &text);
+        }
+        Ok(())
+    }
+
+    /// Files that were being made or removed go, then their rows.
+    pub(crate) fn clear_away(&self, defunct: &[(FileId, PathBuf)]) -> Result<(), EngineError> {
+        for (id, path) in defunct {
+            self.clear_file(path)?;
+            for row in self.catalog.bases().rows::<DatabaseFile>(&[Value::Int(i32::from(id.0))])? {
+                self.delete_row(&row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// ALTER DATABASE MODIFY FILE.
+    pub fn modify_file(&self, name: &str, change: &FileChange) -> Result<(), EngineError> {
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        if *change == FileChange::default() {
+            return Err(EngineError::refused(5038, &[name.into()]));
+        }
+        if let Some(new) = change.new_name.as_deref().filter(|n| !n.eq_ignore_ascii_case(name)) {
+            self.check_new_name(new, 3)?;
+        }
+        if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
+            return self.modify_log(change);
+        }
+        let missing = || EngineError::refused(5041, &[name.into()]);
+        let mut entry = self.files.named(name).ok_or_else(missing)?;
+        let size_pages = self.file_size_pages(entry.id);
+        let wanted = self.new_size(change, size_pages)?;
+        entry.max_pages = new_limit(change, entry.max_pages, wanted.unwrap_or(size_pages))?;
+        entry.growth = change.growth.map_or(entry.growth, round_growth);
+        if let Some(new) = &change.new_name {
+            entry.name.clone_from(new);
+        }
+        self.space.set_limits(entry.id, entry.max_pages, entry.growth)?;
+        if let Some(pages) = wanted {
+            self.space.grow_to(entry.id, pages)?;
+        }
+        self.rewrite_header(&entry)?;
+        self.update_row(entry.id, |row| entry.fill_row(row))?;
+        self.files.put(entry);
+        Ok(())
+    }
+
+    fn new_size(&self, change: &FileChange, now_pages: u32) -> Result<Option<u32>, EngineError> {
+        let Some(kb) = change.size_kb else { return Ok(None) };
+        let pages = u32::try_from(kb.div_ceil(64).saturating_mul(u64::from(EXTENT_PAGES)));
+        let pages = pages.map_err(|_| EngineError::refused(1842, &[]))?;
+        if pages <= now_pages {
+            return Err(EngineError::refused(5039, &[]));
+        }
+        Ok(Some(pages))
+    }
+
+    fn modify_log(&self, change: &FileChange) -> Result<(), EngineError> {
+        let mut entry = self.keeper.log_entry();
+        let bytes = self.store.log().file().len_bytes()?;
+        let size_pages = u32::try_from(bytes / furrow_format::PAGE_SIZE as u64).unwrap_or(u32::MAX);
+        let wanted = self.new_size(change, size_pages)?;
+        entry.max_pages = new_limit(change, entry.max_pages, wanted.unwrap_or(size_pages))?;
+        entry.growth = change.growth.map_or(entry.growth, round_growth);
+        if let Some(new) = &change.new_name {
+            entry.name.clone_from(new);
+        }
+        if let Some(pages) = wanted {
+            let more = u64::from(pages - size_pages) * furrow_format::PAGE_SIZE as u64;
+            self.store.log().grow(more)?;
+            self.keeper.log_resized.store(true, Ordering::Release);
+        }
+        self.keeper.set_log_entry(entry.clone());
+        self.update_row(FileId(2), |row| entry.fill_row(row))?;
+        self.note_log_size()
+    }
+
+    /// Writes name, limit and growth into page 0 of a file.
+    fn rewrite_header(&self, entry: &FileEntry) -> Result<(), EngineError> {
+        self.store.promise(HEADER_LOG_BYTES)?;
+        self.store.log().give_back(HEADER_LOG_BYTES);
+        let id = PageId { file: entry.id, page: PageNo(0) };
+        let page = self.store.write(id, LatchRank::FileHeader)?;
+        let bad = |e: furrow_format::FileHeaderError| EngineError::Damaged(format!("page {id}: {e}"));
+        let mut header = FileHeader::decode(&page).map_err(bad)?;
+        header.name.clone_from(&entry.name);
+        header.max_size_pages = entry.max_pages;
+        header.growth = entry.growth;
+        let record = header.updated_record(&page).map_err(bad)?;
+        let mut mini = Mini::new(&self.store);
+        let page = mini.adopt(page);
+        mini.push(page, &Change::ReplaceRow { slot: 0, bytes: &record });
+        mini.commit(&Author::System)?;
+        Ok(())
+    }
+
+    /// Size of a data file as the space knows it; 0 for one that it does not know.
+    pub(crate) fn file_size_pages(&self, id: FileId) -> u32 {
+        let usage = self.space.usage().unwrap_or_default();
+        usage.iter().find(|f| f.file == id).map_or(0, |f| f.size_pages)
+    }
+
+    /// The files that CREATE DATABASE made besides the primary join the space.
+    pub(crate) fn join_other_files(
+        &self,
+        files: impl Iterator<Item = DataFile>,
+    ) -> Result<(), EngineError> {
+        for (id, group) in self.files.groups() {
+            if id != 1 {
+                self.space.add_filegroup(group.spec(id));
+            }
+        }
+        for file in files {
+            self.space.add_file(&file)?;
+        }
+        Ok(())
+    }
+
+    /// A file has grown: its row follows. An error leaves an old size there, which nothing relies on.
+    pub(crate) fn note_size(&self, file: FileId, size_pages: u32) {
+        let size = i32::try_from(size_pages).unwrap_or(i32::MAX);
+        if let Err(error) = self.change_row(file, |row| row.size = size) {
+            tracing::warn!(%error, file = file.0, "the catalog does not know a file's new size");
+        }
+    }
+
+    /// The log has grown: its row follows.
+    pub(crate) fn note_log_size(&self) -> Result<(), EngineError> {
+        if self.keeper.log_resized.swap(false, Ordering::AcqRel) {
+            let pages = self.store.log().file().len_bytes()? / furrow_format::PAGE_SIZE as u64;
+            let size = i32::try_from(pages).unwrap_or(i32::MAX);
+            self.change_row(FileId(2), |row| row.size = size)?;
+        }
+        Ok(())
+    }
+
+    fn insert_row(&self, row: &DatabaseFile) -> Result<(), EngineError> {
+        self.catalog.bases().insert(&mut By::System, row)?;
+        Ok(self.store.log().flush_all()?)
+    }
+
+    fn delete_row(&self, row: &DatabaseFile) -> Result<(), EngineError> {
+        self.catalog.bases().delete(&mut By::System, row)?;
+        Ok(self.store.log().flush_all()?)
+    }
+
+    fn replace_row(&self, row: &DatabaseFile) -> Result<(), EngineError> {
+        self.catalog.bases().replace(&mut By::System, row)?;
+        Ok(self.store.log().flush_all()?)
+    }
+
+    fn change_row(
+        &self,
+        file: FileId,
+        change: impl FnOnce(&mut DatabaseFile),
+    ) -> Result<(), EngineError> {
+        let _turn = self.files.rows.lock();
+        let bases = self.catalog.bases();
+        let found: Vec<DatabaseFile> = bases.rows(&[Value::Int(i32::from(file.0))])?;
+        let Some(mut row) = found.into_iter().next() else { return Ok(()) };
+        change(&mut row);
+        bases.replace(&mut By::System, &row)
+    }
+
+    fn update_row(
+        &self,
+        file: FileId,
+        change: impl FnOnce(&mut DatabaseFile),
+    ) -> Result<(), EngineError> {
+        self.change_row(file, change)?;
+        Ok(self.store.log().flush_all()?)
+    }
+}
+
+fn refused(error: EngineError) -> EngineError {
+    error.followed_by(not_initialised(8))
+}
+
+fn new_limit(
+    change: &FileChange,
+    now: Option<u32>,
+    size_pages: u32,
+) -> Result<Option<u32>, EngineError> {
+    let limit = match change.max_size_kb {
+        None => return Ok(now.map(|max| max.max(size_pages))),
+        Some(None) => return Ok(None),
+        Some(Some(kb)) => u32::try_from(kb / 64 * u64::from(EXTENT_PAGES)),
+    };
+    let limit = limit.map_err(|_| EngineError::refused(1842, &[]))?;
+    if limit < size_pages {
+        return Err(EngineError::refused(5040, &[]));
+    }
+    Ok(Some(limit))
+}

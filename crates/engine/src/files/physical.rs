@@ -1,0 +1,311 @@
+//! Files on their volume: made, proven to be what they claim, opened, deleted.
+
+use crate::EngineError;
+use crate::database::os_error;
+use furrow_format::types::Guid;
+use furrow_format::{
+    BOOT_PAGE, Boot, FileHeader, FileId, PAGE_SIZE, PageBuf, PageId, PageType, admit,
+};
+use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume};
+use furrow_observe::messages::{Arg, Message};
+use furrow_pool::double_write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the double-write file of a data file lies: beside it, with `.dw` behind its whole name.
+pub(crate) fn double_write_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".dw");
+    PathBuf::from(name)
+}
+
+/// A data file with what guards its pages.
+#[derive(Debug, Clone)]
+pub(crate) struct Guarded {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) double_write: Arc<dyn File>,
+}
+
+/// Files that a statement has made so far; dropped without [`Made::keep`] they are removed again.
+#[derive(Debug)]
+pub(crate) struct Made<'v> {
+    volume: &'v dyn Volume,
+    paths: Vec<PathBuf>,
+}
+
+impl<'v> Made<'v> {
+    pub(crate) fn new(volume: &'v dyn Volume) -> Made<'v> {
+        Made { volume, paths: Vec::new() }
+    }
+
+    /// Makes an empty file. `state_5170` is the state of the message when the path is taken.
+    pub(crate) fn create(
+        &mut self,
+        path: &Path,
+        access: Access,
+        state_5170: u8,
+    ) -> Result<Arc<dyn File>, EngineError> {
+        let file = self.volume.open(path, Open::Create, access);
+        let file = file.map_err(|e| create_error(self.volume, path, &e, state_5170))?;
+        self.paths.push(path.to_path_buf());
+        Ok(file)
+    }
+
+    /// Makes an empty data file and its double-write file.
+    pub(crate) fn data_file(&mut self, path: &Path, state: u8) -> Result<Guarded, EngineError> {
+        let file = self.create(path, Access::Data, state)?;
+        let double_write = self.create(&double_write_path(path), Access::Data, state)?;
+        Ok(Guarded { file, double_write })
+    }
+
+    /// The files are there to stay.
+    pub(crate) fn keep(mut self) {
+        self.paths.clear();
+    }
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        for path in self.paths.iter().rev() {
+            if let Err(error) = self.volume.remove(path) {
+                tracing::warn!(%error, "a file of a statement that failed is left behind");
+            }
+        }
+    }
+}
+
+/// Whether a path can be made, before anything is: the directory is there (5133), the path is free (5170).
+pub(crate) fn check_free(volume: &dyn Volume, path: &Path, state: u8) -> Result<(), EngineError> {
+    let dir = path.parent().unwrap_or(Path::new(""));
+    let found = volume.exists(dir).map_err(|e| directory_error(path, &e.kind))?;
+    if !found {
+        return Err(directory_error(path, &IoErrorKind::NotFound));
+    }
+    if volume.exists(path)? {
+        return Err(taken(path, state));
+    }
+    Ok(())
+}
+
+fn shown(path: &Path) -> Arg {
+    path.display().to_string().into()
+}
+
+fn taken(path: &Path, state: u8) -> EngineError {
+    EngineError::of(Message::new(5170, &[shown(path)]).with_state(state))
+}
+
+fn directory_error(path: &Path, kind: &IoErrorKind) -> EngineError {
+    EngineError::refused(5133, &[shown(path), os_error(kind).into()])
+}
+
+fn create_error(volume: &dyn Volume, path: &Path, e: &IoError, state: u8) -> EngineError {
+    let dir = path.parent().unwrap_or(Path::new(""));
+    match e.kind {
+        IoErrorKind::AlreadyExists => taken(path, state),
+        IoErrorKind::NotFound if !volume.exists(dir).unwrap_or(true) => {
+            directory_error(path, &e.kind)
+        }
+        _ => EngineError::refused(5123, &[os_error(&e.kind).into(), shown(path)]),
+    }
+}
+
+/// 5120: a file of a database that is to be opened cannot be.
+pub(crate) fn open_error(path: &Path, e: &IoError) -> EngineError {
+    let args = [shown(path), e.kind.os_number().into(), e.kind.to_string().into()];
+    EngineError::refused(5120, &args)
+}
+
+/// Opens a data file and its double-write file, and puts back pages that were torn. A double-write file that is missing was
+/// left behind when the data file was moved: there is nothing to put back.
+pub(crate) fn open_data(
+    volume: &dyn Volume,
+    path: &Path,
+    id: FileId,
+) -> Result<(Guarded, u64), EngineError> {
+    let file = volume
+        .open(path, Open::Existing, Access::Data)
+        .map_err(|e| open_error(path, &e))?;
+    let guard_path = double_write_path(path);
+    let double_write = match volume.open(&guard_path, Open::Existing, Access::Data) {
+        Ok(found) => found,
+        Err(e) if e.kind == IoErrorKind::NotFound => volume
+            .open(&guard_path, Open::Create, Access::Data)
+            .map_err(|e| open_error(&guard_path, &e))?,
+        Err(e) => return Err(open_error(&guard_path, &e)),
+    };
+    // Of a file too short for a header nothing is put back: what it is, is told by who looks at the header.
+    let repaired = if file.len_bytes()? >= PAGE_SIZE as u64 {
+        double_write::repair(&*file, &*double_write, id)?.restored.len() as u64
+    } else {
+        0
+    };
+    Ok((Guarded { file, double_write }, repaired))
+}
+
+/// Reads a page past the pool, proven.
+pub(crate) fn read_page(file: &dyn File, id: PageId) -> Result<Box<PageBuf>, PageReadError> {
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    let offset = u64::from(id.page.0) * PAGE_SIZE as u64;
+    file.read_at(offset, &mut bytes).map_err(PageReadError::Io)?;
+    let mut page: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
+    page.copy_from_slice(&bytes);
+    admit(&mut page, id).map_err(|fault| PageReadError::Bad(fault.to_string()))?;
+    Ok(page)
+}
+
+/// Why a page could not be read past the pool.
+#[derive(Debug)]
+pub(crate) enum PageReadError {
+    Io(IoError),
+    Bad(String),
+}
+
+/// What boot pages of ours bear.
+const OWN_MAGIC: [u8; 8] = *b"FURROW\x01\x00";
+
+/// Property that 5172 complains of where the page as a whole is wrong.
+const PAGE_AUDIT: &str = "PageAudit";
+
+fn not_a_header(path: &Path, property: &str) -> EngineError {
+    EngineError::refused(5172, &[shown(path), property.into()])
+}
+
+/// Reads and proves the header of a data file: 5171 or 5172 when it is none, 5125 when the file is too short for it.
+pub(crate) fn read_header(
+    file: &dyn File,
+    path: &Path,
+    expected: FileId,
+) -> Result<FileHeader, EngineError> {
+    let primary = expected == FileId(1);
+    let stranger = |property: &str| {
+        if primary {
+            EngineError::refused(5171, &[shown(path)])
+        } else {
+            not_a_header(path, property)
+        }
+    };
+    if file.len_bytes()? < PAGE_SIZE as u64 {
+        return Err(stranger("file size"));
+    }
+    let page = match read_page(file, PageId { file: expected, page: furrow_format::PageNo(0) }) {
+        Ok(page) => page,
+        Err(PageReadError::Io(e)) => return Err(e.into()),
+        Err(PageReadError::Bad(_)) => return Err(of_another_number(file, path, expected, stranger)),
+    };
+    let header = FileHeader::decode(&page).map_err(|_| stranger(PAGE_AUDIT))?;
+    if header.file != expected {
+        return Err(wrong_number(path, expected, header.file));
+    }
+    check_length(file, path, header.size_pages)?;
+    Ok(header)
+}
+
+/// A page 0 that is not what was expected: perhaps a whole header of another file, which is worth saying.
+fn of_another_number(
+    file: &dyn File,
+    path: &Path,
+    expected: FileId,
+    stranger: impl Fn(&str) -> EngineError,
+) -> EngineError {
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    let mut page: PageBuf = [0; PAGE_SIZE];
+    if file.read_at(0, &mut bytes).is_err() {
+        return stranger(PAGE_AUDIT);
+    }
+    page.copy_from_slice(&bytes);
+    let view = furrow_format::Page::new(&page);
+    let claimed = view.page_id();
+    let is_header = view.page_type() == PageType::FileHeader && claimed.page.0 == 0;
+    if is_header && claimed.file != expected && admit(&mut page, claimed).is_ok() {
+        if expected == FileId(1) {
+            return stranger(PAGE_AUDIT);
+        }
+        return wrong_number(path, expected, claimed.file);
+    }
+    stranger(PAGE_AUDIT)
+}
+
+fn wrong_number(path: &Path, expected: FileId, found: FileId) -> EngineError {
+    if expected == FileId(1) {
+        return EngineError::refused(5171, &[shown(path)]);
+    }
+    EngineError::refused(5161, &[expected.0.into(), found.0.into(), shown(path)])
+}
+
+/// 5125 when the file is shorter than `size_pages`.
+pub(crate) fn check_length(
+    file: &dyn File,
+    path: &Path,
+    size_pages: u32,
+) -> Result<(), EngineError> {
+    let expected = u64::from(size_pages) * PAGE_SIZE as u64;
+    let actual = file.len_bytes()?;
+    if actual < expected {
+        let args = [shown(path), (expected / 1024).into(), (actual / 1024).into()];
+        return Err(EngineError::refused(5125, &args));
+    }
+    Ok(())
+}
+
+/// Reads and proves the boot page of a primary file of ours.
+pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<Boot, EngineError> {
+    let page = match read_page(file, BOOT_PAGE) {
+        Ok(page) => page,
+        Err(PageReadError::Io(e)) => return Err(e.into()),
+        Err(PageReadError::Bad(what)) => return Err(bad_page(BOOT_PAGE, path, &what)),
+    };
+    let boot = Boot::decode(&page).map_err(|e| bad_page(BOOT_PAGE, path, &e.to_string()))?;
+    if furrow_format::boot::field::MAGIC.get(&page) != OWN_MAGIC {
+        let text = format!(
+            "The database '{}' in file '{}' has version {} and was not made by this engine: it can be \
+             inspected and read, not opened.",
+            boot.name,
+            path.display(),
+            boot.version
+        );
+        return Err(EngineError::of(Message::custom(948, 20, 1, &text)));
+    }
+    Ok(boot)
+}
+
+/// 824 for a page that was read past the pool.
+pub(crate) fn bad_page(id: PageId, path: &Path, what: &str) -> EngineError {
+    let offset = u64::from(id.page.0) * PAGE_SIZE as u64;
+    let page = Arg::page(id.file.0, id.page.0);
+    let args = [what.into(), "read".into(), page, 0.into(), offset.into(), shown(path)];
+    EngineError::refused(824, &args)
+}
+
+/// Removes a data or log file with its double-write file, if it is of the database with this binding GUID, or empty as a creation
+/// that was cut short leaves it. Anything else is left alone. Whether the path is free now.
+pub(crate) fn remove_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoError> {
+    let found = volume.exists(path)?;
+    if found && !is_own(volume, path, binding)? {
+        return Ok(false);
+    }
+    if found {
+        volume.remove(path)?;
+    }
+    let guard = double_write_path(path);
+    if volume.exists(&guard)? {
+        volume.remove(&guard)?;
+    }
+    Ok(true)
+}
+
+fn is_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoError> {
+    let file = volume.open(path, Open::ReadOnly, Access::Data)?;
+    let len = file.len_bytes()?.min(PAGE_SIZE as u64) as usize;
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    let Some(head) = bytes.get_mut(..len) else { return Ok(false) };
+    file.read_at(0, head)?;
+    if head.iter().all(|&b| b == 0) {
+        return Ok(true);
+    }
+    let mut page: PageBuf = [0; PAGE_SIZE];
+    page.copy_from_slice(&bytes);
+    // A log keeps the GUID in both copies of its directory, at the same place of each.
+    let of_log = [16, 4096 + 16].iter().any(|&at| page.get(at..at + 16) == Some(&binding.0[..]));
+    Ok(of_log || FileHeader::decode(&page).is_ok_and(|header| header.binding == binding))
+}

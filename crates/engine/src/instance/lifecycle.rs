@@ -1,0 +1,330 @@
+//! Databases come and go: start, create, attach, detach, drop, close.
+
+use super::{DatabaseList, Entry, Instance, Listed, Phase};
+use crate::EngineError;
+use crate::database::{self, Database, DatabaseSpec, DatabaseState, Moved};
+use crate::files::remove_own;
+use furrow_format::DatabaseId;
+use furrow_format::types::Guid;
+use furrow_io::random;
+use furrow_observe::errorlog::Source;
+use furrow_observe::messages::Message;
+use parking_lot::MutexGuard;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How a database is attached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AttachOptions {
+    /// Under another name than it was detached with.
+    pub name: Option<String>,
+    /// Where files are now that were moved; the others are looked for where the catalog says, then beside the primary file.
+    pub files: Vec<PathBuf>,
+}
+
+impl Instance {
+    pub(super) fn start_databases(&self) -> Result<(), EngineError> {
+        let mut list = self.list.lock();
+        for listed in list.databases.clone() {
+            if listed.phase == Phase::Whole {
+                self.start_one(&listed);
+            } else {
+                self.clear(&mut list, &listed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a database of the list; one that cannot be is entered with the state it is in.
+    fn start_one(&self, listed: &Listed) {
+        let Some(primary) = listed.paths.first() else { return };
+        if !self.shared.config.open_databases {
+            self.enter(listed, primary, None, DatabaseState::Offline);
+            return;
+        }
+        let opened = self.open_database(DatabaseId(listed.id), &listed.name, primary, &[]);
+        match opened {
+            Ok(database) => self.enter(listed, primary, Some(database), DatabaseState::Online),
+            Err(error) => {
+                let state = self.say_not_opened(listed, &error);
+                self.enter(listed, primary, None, state);
+            }
+        }
+    }
+
+    fn say_not_opened(&self, listed: &Listed, error: &EngineError) -> DatabaseState {
+        let (log, source) = (&self.shared.error_log, Source::SystemSpid(9));
+        error.messages().iter().for_each(|m| log.write_message(source, m));
+        let state = database::state_after(error);
+        if state == DatabaseState::Suspect {
+            let args = [listed.name.as_str().into(), listed.id.into()];
+            log.write_message(source, &Message::new(3414, &args));
+        }
+        state
+    }
+
+    fn open_database(
+        &self,
+        id: DatabaseId,
+        name: &str,
+        primary: &Path,
+        moved: &[PathBuf],
+    ) -> Result<Arc<Database>, EngineError> {
+        let home = primary.parent().unwrap_or(Path::new("")).to_path_buf();
+        let moved = Moved { paths: moved.to_vec(), home };
+        let database = database::open(&self.shared, id, name, primary, &moved)?;
+        database.start_background()?;
+        Ok(database)
+    }
+
+    fn enter(
+        &self,
+        listed: &Listed,
+        primary: &Path,
+        database: Option<Arc<Database>>,
+        state: DatabaseState,
+    ) {
+        let entry = Entry {
+            id: DatabaseId(listed.id),
+            name: listed.name.clone(),
+            primary: primary.to_path_buf(),
+            database,
+            state,
+        };
+        self.databases.write().insert(listed.name.to_lowercase(), entry);
+    }
+
+    /// Removes what there is of a database that was being created or dropped, then its place in the list.
+    fn clear(&self, list: &mut DatabaseList, listed: &Listed) -> Result<(), EngineError> {
+        for path in &listed.paths {
+            if !remove_own(&*self.shared.volume, path, Guid(listed.binding))? {
+                self.log_line(&format!(
+                    "File '{}' of database '{}' was not removed: it is not of that database any more.",
+                    path.display(),
+                    listed.name
+                ));
+            }
+        }
+        list.change(|all| all.retain(|d| d.id != listed.id))?;
+        Ok(())
+    }
+
+    fn free_name(&self, list: &DatabaseList, name: &str) -> Result<(), EngineError> {
+        let lower = name.to_lowercase();
+        if list.databases.iter().any(|d| d.name.to_lowercase() == lower) {
+            return Err(EngineError::refused(1801, &[name.into()]));
+        }
+        Ok(())
+    }
+
+    /// CREATE DATABASE. On an error nothing of it is left; after a crash the next start removes what there was.
+    pub fn create_database(&self, spec: &DatabaseSpec) -> Result<Arc<Database>, EngineError> {
+        let mut list = self.list.lock();
+        self.free_name(&list, &spec.name)?;
+        let plan = spec.plan()?;
+        database::check_paths(&*self.shared.volume, &plan)?;
+        let binding = Guid(random::guid_v4());
+        let listed = Listed {
+            id: list.free_id(),
+            phase: Phase::Creating,
+            binding: binding.0,
+            name: spec.name.clone(),
+            paths: plan.files.iter().map(|f| f.path.clone()).collect(),
+        };
+        list.change(|all| all.push(listed.clone()))?;
+        let created =
+            database::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
+        let database = match created {
+            Ok(database) => database,
+            Err(error) => {
+                // What the attempt made it has removed; the next start looks again if this fails.
+                let _ = list.change(|all| all.retain(|d| d.id != listed.id));
+                return Err(error);
+            }
+        };
+        self.list_whole(&mut list, &listed)?;
+        self.enter_started(&listed, &database)?;
+        self.log_line(&format!("Database '{}' was created.", spec.name));
+        Ok(database)
+    }
+
+    fn list_whole(&self, list: &mut DatabaseList, listed: &Listed) -> Result<(), EngineError> {
+        let whole = Listed {
+            phase: Phase::Whole,
+            paths: listed.paths.iter().take(1).cloned().collect(),
+            ..listed.clone()
+        };
+        list.change(|all| {
+            all.retain(|d| d.id != whole.id);
+            all.push(whole);
+        })?;
+        Ok(())
+    }
+
+    fn enter_started(&self, listed: &Listed, database: &Arc<Database>) -> Result<(), EngineError> {
+        let primary = listed.paths.first().cloned().unwrap_or_default();
+        self.enter(listed, &primary, Some(Arc::clone(database)), DatabaseState::Online);
+        database.start_background()
+    }
+
+    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know.
+    pub fn attach_database(
+        &self,
+        primary: &Path,
+        options: &AttachOptions,
+    ) -> Result<Arc<Database>, EngineError> {
+        let mut list = self.list.lock();
+        if list.databases.iter().any(|d| d.paths.first().is_some_and(|p| p == primary)) {
+            let path = primary.display().to_string();
+            return Err(EngineError::refused(12106, &[path.into()]));
+        }
+        let sniffed = database::sniff(&self.shared, primary)?;
+        let name = options.name.clone().unwrap_or(sniffed.name);
+        self.free_name(&list, &name)?;
+        let listed = Listed {
+            id: list.free_id(),
+            phase: Phase::Whole,
+            binding: sniffed.binding.0,
+            name,
+            paths: vec![primary.to_path_buf()],
+        };
+        let id = DatabaseId(listed.id);
+        let database = self.open_database(id, &listed.name, primary, &options.files)?;
+        self.list_whole(&mut list, &listed)?;
+        self.enter(&listed, primary, Some(Arc::clone(&database)), DatabaseState::Online);
+        Ok(database)
+    }
+
+    /// The listed database of this name; 911 where there is none.
+    fn listed(
+        &self,
+        list: &MutexGuard<'_, DatabaseList>,
+        name: &str,
+        missing: impl FnOnce() -> EngineError,
+    ) -> Result<Listed, EngineError> {
+        let lower = name.to_lowercase();
+        let found = list.databases.iter().find(|d| d.name.to_lowercase() == lower);
+        found.cloned().ok_or_else(missing)
+    }
+
+    /// Shuts the database down if it is open; 3702 when somebody uses it.
+    fn close_entry(&self, name: &str) -> Result<(), EngineError> {
+        let open = self.databases.read().get(&name.to_lowercase()).and_then(|e| e.database.clone());
+        let Some(database) = open else { return Ok(()) };
+        database.seal()?;
+        if database.state() == DatabaseState::Suspect {
+            database.abandon();
+            return Ok(());
+        }
+        database.shut_down()
+    }
+
+    fn forget(&self, name: &str) {
+        self.databases.write().remove(&name.to_lowercase());
+    }
+
+    /// sp_detach_db: a clean shutdown; the files stay and can be attached again, here or elsewhere.
+    pub fn detach_database(&self, name: &str) -> Result<(), EngineError> {
+        let mut list = self.list.lock();
+        let no = || EngineError::refused(911, &[name.into()]);
+        let listed = self.listed(&list, name, no)?;
+        self.close_entry(name)?;
+        list.change(|all| all.retain(|d| d.id != listed.id))?;
+        self.forget(name);
+        Ok(())
+    }
+
+    /// DROP DATABASE: its files are deleted, as far as they are provably its own.
+    pub fn drop_database(&self, name: &str) -> Result<(), EngineError> {
+        let mut list = self.list.lock();
+        let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
+        let mut listed = self.listed(&list, name, no)?;
+        let open = self.databases.read().get(&name.to_lowercase()).and_then(|e| e.database.clone());
+        if let Some(database) = &open {
+            database.seal()?;
+            listed.paths = database.all_paths();
+        }
+        listed.phase = Phase::Dropping;
+        let dropping = listed.clone();
+        list.change(|all| {
+            all.retain(|d| d.id != dropping.id);
+            all.push(dropping);
+        })?;
+        if let Some(database) = open {
+            // Nothing of it is wanted any more: no checkpoint.
+            database.abandon();
+        }
+        self.forget(name);
+        self.clear(&mut list, &listed)
+    }
+
+    /// ALTER DATABASE ... SET OFFLINE: a clean shutdown; it stays in the list.
+    pub fn close_database(&self, name: &str) -> Result<(), EngineError> {
+        let list = self.list.lock();
+        self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
+        self.close_entry(name)?;
+        if let Some(entry) = self.databases.write().get_mut(&name.to_lowercase()) {
+            entry.database = None;
+            entry.state = DatabaseState::Offline;
+        }
+        Ok(())
+    }
+
+    /// ALTER DATABASE ... SET ONLINE: opens and recovers a database that is offline, pending or suspect.
+    pub fn reopen_database(&self, name: &str) -> Result<Arc<Database>, EngineError> {
+        let list = self.list.lock();
+        let no = || EngineError::refused(911, &[name.into()]);
+        let listed = self.listed(&list, name, no)?;
+        let open = self.databases.read().get(&name.to_lowercase()).and_then(|e| e.database.clone());
+        if let Some(database) = open {
+            if database.state() == DatabaseState::Online {
+                return Ok(database);
+            }
+            database.abandon();
+        }
+        let primary = listed.paths.first().cloned().unwrap_or_default();
+        // The old handles must be gone before the files can be locked again.
+        self.forget(name);
+        let opened = self.open_database(DatabaseId(listed.id), &listed.name, &primary, &[]);
+        match opened {
+            Ok(database) => {
+                let kept = Some(Arc::clone(&database));
+                self.enter(&listed, &primary, kept, DatabaseState::Online);
+                Ok(database)
+            }
+            Err(error) => {
+                let state = self.say_not_opened(&listed, &error);
+                self.enter(&listed, &primary, None, state);
+                Err(error)
+            }
+        }
+    }
+
+    /// Shuts all databases down cleanly. The first error is told; the others are shut down nevertheless.
+    pub fn shut_down(&self) -> Result<(), EngineError> {
+        let _list = self.list.lock();
+        let names: Vec<String> = self.databases.read().keys().cloned().collect();
+        let mut first = Ok(());
+        for name in names {
+            let closed = self.close_entry(&name);
+            if closed.is_ok() {
+                self.forget(&name);
+            }
+            first = first.and(closed);
+        }
+        first
+    }
+
+    /// Lets go of everything at once, as if the process had died: nothing is written any more.
+    pub fn abandon(&self) {
+        let databases = std::mem::take(&mut *self.databases.write());
+        databases.into_values().filter_map(|e| e.database).for_each(|d| d.abandon());
+    }
+}
+
+impl Drop for Instance {
+    /// An instance that was not shut down leaves its databases to recovery, as a crash would.
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}

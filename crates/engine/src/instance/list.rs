@@ -1,0 +1,270 @@
+//! The instance's list of its databases, on disk.
+//!
+//! Two files, `databases.0` and `databases.1`, are written in turn, each the whole list with a generation and a
+//! checksum, durably. The newer one that is whole counts: a crash in the middle of writing leaves the other. A file:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 00-07 | magic |
+//! | 08-15 | generation |
+//! | 16-19 | bytes of the list |
+//! | 20-23 | CRC-32C of bytes 00-19 and the list |
+//! | 24-.. | the list: per database number u16, phase u8, GUID, name, count u16 of paths, paths (texts: length u32, UTF-8) |
+
+use furrow_io::{Access, File, Fill, IoError, IoErrorKind, Open, Volume};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MAGIC: [u8; 8] = *b"FURROWDB";
+const HEADER_BYTES: usize = 24;
+/// Files grow by whole units, so that most changes rewrite in place.
+const UNIT_BYTES: u64 = 4096;
+
+/// How far a database of the list has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It is whole.
+    Whole,
+    /// It is being created, or was when the process died: what there is of it is to be removed.
+    Creating,
+    /// It is being dropped, or was when the process died: the same.
+    Dropping,
+}
+
+/// A database of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) id: u16,
+    pub(crate) phase: Phase,
+    /// Binding GUID: proof that a file is this database's.
+    pub(crate) binding: [u8; 16],
+    pub(crate) name: String,
+    /// The primary file first; the others are only told while creating or dropping.
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// The list and where it is kept; nowhere for an instance without a directory.
+#[derive(Debug)]
+pub(crate) struct DatabaseList {
+    home: Option<[Arc<dyn File>; 2]>,
+    generation: u64,
+    pub(crate) databases: Vec<Listed>,
+}
+
+impl DatabaseList {
+    /// A list that is kept nowhere.
+    pub(crate) fn unkept() -> DatabaseList {
+        DatabaseList { home: None, generation: 0, databases: Vec::new() }
+    }
+
+    /// The list of the instance in `dir`; an empty one where there is none yet. The files stay open, and locked.
+    pub(crate) fn open(volume: &dyn Volume, dir: &Path) -> Result<DatabaseList, IoError> {
+        volume.create_dir(dir)?;
+        let file = |number: u8| -> Result<Arc<dyn File>, IoError> {
+            let path = dir.join(format!("databases.{number}"));
+            match volume.open(&path, Open::Existing, Access::Data) {
+                Err(e) if e.kind == IoErrorKind::NotFound => {
+                    volume.open(&path, Open::Create, Access::Data)
+                }
+                other => other,
+            }
+        };
+        let home = [file(0)?, file(1)?];
+        let mut found = None;
+        for file in &home {
+            let read = read(&**file)?;
+            if read.as_ref().map(|r| r.0) > found.as_ref().map(|f: &(u64, _)| f.0) {
+                found = read;
+            }
+        }
+        let (generation, databases) = found.unwrap_or_default();
+        Ok(DatabaseList { home: Some(home), generation, databases })
+    }
+
+    /// Changes the list, durably: memory follows the disk, so that an error leaves it as it was.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Vec<Listed>)) -> Result<(), IoError> {
+        let mut databases = self.databases.clone();
+        change(&mut databases);
+        let generation = self.generation + 1;
+        if let Some(home) = &self.home {
+            let file = &home[(generation % 2) as usize];
+            let bytes = encode(generation, &databases);
+            let wanted = (bytes.len() as u64).next_multiple_of(UNIT_BYTES);
+            if file.len_bytes()? < wanted {
+                file.resize(wanted, Fill::Allocate)?;
+            }
+            file.write(&[furrow_io::WriteRun {
+                offset: 0,
+                bufs: &[std::io::IoSlice::new(&bytes)],
+            }])?;
+            file.sync()?;
+        }
+        self.generation = generation;
+        self.databases = databases;
+        Ok(())
+    }
+
+    /// The smallest number from 5 up that no database has: below are the system's.
+    pub(crate) fn free_id(&self) -> u16 {
+        (5..=u16::MAX).find(|id| self.databases.iter().all(|d| d.id != *id)).unwrap_or(u16::MAX)
+    }
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for database in databases {
+        body.extend_from_slice(&database.id.to_le_bytes());
+        body.push(match database.phase {
+            Phase::Whole => 0,
+            Phase::Creating => 1,
+            Phase::Dropping => 2,
+        });
+        body.extend_from_slice(&database.binding);
+        text(&mut body, &database.name);
+        body.extend_from_slice(&(database.paths.len() as u16).to_le_bytes());
+        for path in &database.paths {
+            text(&mut body, &path.to_string_lossy());
+        }
+    }
+    let mut out = MAGIC.to_vec();
+    out.extend_from_slice(&generation.to_le_bytes());
+    out.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&out), &body);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out.extend_from_slice(&body);
+    out
+}
+
+/// Generation and list; `None` when the file does not hold a whole one.
+fn read(file: &dyn File) -> Result<Option<(u64, Vec<Listed>)>, IoError> {
+    let len = file.len_bytes()? as usize;
+    if len < HEADER_BYTES {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; len];
+    file.read_at(0, &mut bytes)?;
+    Ok(decode(&bytes))
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let len = u32::from_le_bytes(self.array()?) as usize;
+        String::from_utf8(self.take(len)?.to_vec()).ok()
+    }
+}
+
+fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
+    let mut header = Reader(bytes);
+    let magic: [u8; 8] = header.array()?;
+    let generation = u64::from_le_bytes(header.array()?);
+    let len = u32::from_le_bytes(header.array()?) as usize;
+    let crc = u32::from_le_bytes(header.array()?);
+    let body = header.take(len)?;
+    let right = crc32c::crc32c_append(crc32c::crc32c(bytes.get(..HEADER_BYTES - 4)?), body);
+    if magic != MAGIC || crc != right {
+        return None;
+    }
+    let mut body = Reader(body);
+    let mut databases = Vec::new();
+    while !body.0.is_empty() {
+        let id = u16::from_le_bytes(body.array()?);
+        let [phase] = body.array()?;
+        let phase = match phase {
+            0 => Phase::Whole,
+            1 => Phase::Creating,
+            2 => Phase::Dropping,
+            _ => return None,
+        };
+        let (binding, name) = (body.array()?, body.text()?);
+        let count = u16::from_le_bytes(body.array()?);
+        let paths = (0..count).map(|_| body.text().map(PathBuf::from)).collect::<Option<_>>()?;
+        databases.push(Listed { id, phase, binding, name, paths });
+    }
+    Some((generation, databases))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_io::sim::{Effect, Fault, Ops, SimOptions};
+    use furrow_io::{MemoryVolume, SimVolume};
+
+    fn listed(id: u16, phase: Phase) -> Listed {
+        let paths = vec![PathBuf::from(format!("data/{id}.mdf")), PathBuf::from("log/x.ldf")];
+        Listed { id, phase, binding: [id as u8; 16], name: format!("Name {id}"), paths }
+    }
+
+    #[test]
+    fn a_list_comes_back_as_it_was_last_changed() {
+        let volume = MemoryVolume::new();
+        let dir = Path::new("inst");
+        let mut list = DatabaseList::open(&volume, dir).unwrap();
+        assert_eq!((list.databases.len(), list.free_id()), (0, 5));
+        list.change(|all| all.push(listed(5, Phase::Creating))).unwrap();
+        list.change(|all| all[0].phase = Phase::Whole).unwrap();
+        for id in 6..200 {
+            list.change(|all| all.push(listed(id, Phase::Dropping))).unwrap();
+        }
+        list.change(|all| all.retain(|d| d.id != 7)).unwrap();
+        let wanted = list.databases.clone();
+        drop(list);
+        let list = DatabaseList::open(&volume, dir).unwrap();
+        assert_eq!(list.databases, wanted);
+        assert_eq!(list.free_id(), 7);
+    }
+
+    #[test]
+    fn two_instances_in_one_directory_are_refused() {
+        let volume = MemoryVolume::new();
+        let _first = DatabaseList::open(&volume, Path::new("inst")).unwrap();
+        let second = DatabaseList::open(&volume, Path::new("inst")).unwrap_err();
+        assert_eq!(second.kind, IoErrorKind::InUse);
+    }
+
+    #[test]
+    fn a_crash_while_writing_leaves_the_list_before_or_after() {
+        let run = |volume: &SimVolume| -> Result<usize, IoError> {
+            let mut list = DatabaseList::open(volume, Path::new("inst"))?;
+            let mut done = list.databases.len();
+            for id in 5..12 {
+                list.change(|all| all.push(listed(id, Phase::Whole)))?;
+                done += 1;
+            }
+            Ok(done)
+        };
+        let dry = SimVolume::new(SimOptions::default());
+        run(&dry).unwrap();
+        let mut crashes = 0;
+        for n in 1..=dry.counts().matching(Ops::Changes) {
+            let volume = SimVolume::new(SimOptions::default());
+            volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
+            assert!(run(&volume).is_err());
+            for outcome in volume.outcomes() {
+                let after = volume.crash(&outcome);
+                let list = DatabaseList::open(&after, Path::new("inst")).unwrap();
+                let ids: Vec<u16> = list.databases.iter().map(|d| d.id).collect();
+                let count = ids.len() as u16;
+                assert_eq!(ids, (5..5 + count).collect::<Vec<_>>(), "operation {n}, {outcome:?}");
+                crashes += 1;
+            }
+        }
+        assert!(crashes > 50);
+    }
+}

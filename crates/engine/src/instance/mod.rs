@@ -1,0 +1,233 @@
+//! The instance: what all databases of a process share, and the list of them.
+//!
+//! An instance without a directory lives in the process alone: its error log is in memory and its list is kept nowhere, which
+//! is what a library and most tests want. With a directory it has an error log file and a list that survives; the
+//! directory's list file is locked, so that one process owns it.
+
+mod deadlocks;
+mod lifecycle;
+mod list;
+mod views;
+
+pub use lifecycle::AttachOptions;
+pub use views::{DatabaseView, FileView, FilegroupView, LogView, VlfView};
+
+pub(crate) use list::{DatabaseList, Listed, Phase};
+
+use crate::database::{Database, DatabaseState};
+use crate::EngineError;
+use furrow_format::DatabaseId;
+use furrow_io::{MemoryVolume, Volume};
+use furrow_log::LogConfig;
+use furrow_observe::Instruments;
+use furrow_observe::errorlog::{self, ErrorLog, Source};
+use furrow_pool::{Pool, PoolConfig};
+use furrow_txn::lock::{LockConfig, LockManager};
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// Sessions of users count from here; smaller numbers are the system's.
+const FIRST_USER_SESSION: i32 = 51;
+/// Session number of the error log's writer.
+const ERROR_LOG_SESSION: i32 = 3;
+
+/// How an instance is set up.
+#[derive(Debug, Clone)]
+pub struct InstanceConfig {
+    /// Where the error log and the list of databases are; none for an instance that leaves no trace of itself.
+    pub directory: Option<PathBuf>,
+    /// Pages in the buffer pool, all taken at start.
+    pub pool_pages: usize,
+    /// Threads that read ahead.
+    pub readers: usize,
+    /// Pages in each half of a double-write file; a file beside each data file is twice that.
+    pub double_write_pages: u32,
+    /// How logs are made and run.
+    pub log: LogConfig,
+    /// 64 extents of a file in a turn (`-E`).
+    pub many_extents_a_turn: bool,
+    /// The lock manager.
+    pub locks: LockConfig,
+    /// Seconds between two looks of the ghost cleanup.
+    pub ghost_cleanup_s: u32,
+    /// Whether databases of the list are opened at start.
+    pub open_databases: bool,
+}
+
+impl Default for InstanceConfig {
+    fn default() -> InstanceConfig {
+        InstanceConfig {
+            directory: None,
+            pool_pages: 8192,
+            readers: 2,
+            double_write_pages: 1024,
+            log: LogConfig::default(),
+            many_extents_a_turn: false,
+            locks: LockConfig::default(),
+            ghost_cleanup_s: 5,
+            open_databases: true,
+        }
+    }
+}
+
+/// What the databases of an instance share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) volume: Arc<dyn Volume>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) locks: LockManager,
+    pub(crate) instruments: Arc<Instruments>,
+    pub(crate) error_log: Arc<ErrorLog>,
+    pub(crate) config: InstanceConfig,
+    next_session: AtomicI32,
+}
+
+impl Shared {
+    /// A session number for a user.
+    pub(crate) fn next_session_id(&self) -> i32 {
+        self.next_session.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A database as the instance knows it.
+#[derive(Debug)]
+struct Entry {
+    id: DatabaseId,
+    name: String,
+    primary: PathBuf,
+    database: Option<Arc<Database>>,
+    /// Of a database that is not open.
+    state: DatabaseState,
+}
+
+/// An instance of the engine.
+#[derive(Debug)]
+pub struct Instance {
+    shared: Arc<Shared>,
+    /// Kept while databases come and go: one such change at a time.
+    list: Mutex<DatabaseList>,
+    /// By name in lower case.
+    databases: RwLock<BTreeMap<String, Entry>>,
+    /// Brings the error log to its file; ends, and writes what is left, with the instance.
+    _log_writer: Option<errorlog::Writer>,
+}
+
+impl Instance {
+    /// Starts an instance: opens the error log and the list, clears away what interrupted creations left, and opens the
+    /// databases. One that cannot be opened is listed as suspect or pending, with its messages in the error log.
+    pub fn start(
+        volume: Arc<dyn Volume>,
+        config: InstanceConfig,
+    ) -> Result<Arc<Instance>, EngineError> {
+        let instruments = Instruments::new();
+        let options = errorlog::Options::default();
+        let (error_log, list) = match &config.directory {
+            Some(dir) => {
+                let list = DatabaseList::open(&*volume, dir)?;
+                (ErrorLog::open(Arc::clone(&volume), dir, options)?, list)
+            }
+            None => (ErrorLog::in_memory(options), DatabaseList::unkept()),
+        };
+        let error_log = Arc::new(error_log);
+        let writer = config.directory.as_ref().map(|_| {
+            errorlog::Writer::start(&error_log, &instruments, ERROR_LOG_SESSION)
+                .map_err(EngineError::Thread)
+        });
+        let pool = Pool::new(PoolConfig {
+            pages: config.pool_pages,
+            readers: config.readers,
+            double_write_pages: config.double_write_pages,
+            batch_pages: (config.double_write_pages - 1).clamp(1, 256),
+            instruments: Arc::clone(&instruments),
+            ..PoolConfig::default()
+        })?;
+        let locks = deadlocks::lock_manager(config.locks, &instruments, &error_log);
+        let shared = Arc::new(Shared {
+            volume,
+            pool,
+            locks,
+            instruments,
+            error_log,
+            config,
+            next_session: AtomicI32::new(FIRST_USER_SESSION),
+        });
+        let instance = Arc::new(Instance {
+            shared,
+            list: Mutex::new(list),
+            databases: RwLock::default(),
+            _log_writer: writer.transpose()?,
+        });
+        instance.start_databases()?;
+        Ok(instance)
+    }
+
+    /// An instance in memory, with nothing on any disk.
+    pub fn in_memory(config: InstanceConfig) -> Result<Arc<Instance>, EngineError> {
+        Instance::start(Arc::new(MemoryVolume::new()), config)
+    }
+
+    /// An open database, by its name in any case of letters. 911 where there is none, 926 and the like where it is not usable.
+    pub fn database(&self, name: &str) -> Result<Arc<Database>, EngineError> {
+        let databases = self.databases.read();
+        let missing = || EngineError::refused(911, &[name.into()]);
+        let entry = databases.get(&name.to_lowercase()).ok_or_else(missing)?;
+        match &entry.database {
+            Some(database) => {
+                database.check()?;
+                Ok(Arc::clone(database))
+            }
+            None => match entry.state.refusal(&entry.name) {
+                Some(message) => Err(EngineError::of(message)),
+                None => Err(missing()),
+            },
+        }
+    }
+
+    /// An open database, by its number.
+    pub fn database_by_id(&self, id: DatabaseId) -> Option<Arc<Database>> {
+        let databases = self.databases.read();
+        databases.values().find(|e| e.id == id).and_then(|e| e.database.clone())
+    }
+
+    /// The volume that paths are looked up on.
+    pub fn volume(&self) -> &Arc<dyn Volume> {
+        &self.shared.volume
+    }
+
+    /// Its instruments: waits, latches, spinlocks, file statistics, counters, trace flags, tasks.
+    pub fn instruments(&self) -> &Arc<Instruments> {
+        &self.shared.instruments
+    }
+
+    /// Its error log.
+    pub fn error_log(&self) -> &Arc<ErrorLog> {
+        &self.shared.error_log
+    }
+
+    /// Its lock manager.
+    pub fn locks(&self) -> &LockManager {
+        &self.shared.locks
+    }
+
+    /// Its buffer pool.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.shared.pool
+    }
+
+    /// How it was set up.
+    pub fn config(&self) -> &InstanceConfig {
+        &self.shared.config
+    }
+
+    /// A session number that no other session of this instance has.
+    pub fn next_session_id(&self) -> i32 {
+        self.shared.next_session_id()
+    }
+
+    fn log_line(&self, text: &str) {
+        self.shared.error_log.write(Source::Server, text);
+    }
+}

@@ -1,0 +1,224 @@
+//! Views of an instance and its databases, as plain structs.
+
+use super::Instance;
+use crate::EngineError;
+use crate::background::needed_from;
+use crate::database::{Database, DatabaseState, FileGrowth};
+use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, RecoveryModel};
+use furrow_log::{LogUsage, ReuseWait};
+use std::path::PathBuf;
+
+/// A database of the instance (`sys.databases`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseView {
+    /// Number.
+    pub id: DatabaseId,
+    /// Name.
+    pub name: String,
+    /// State.
+    pub state: DatabaseState,
+    /// Why it is suspect, where it is.
+    pub reason: Option<String>,
+    /// Recovery model, of an open one.
+    pub recovery_model: Option<RecoveryModel>,
+    /// Primary file.
+    pub primary: PathBuf,
+}
+
+/// A file of a database (`sys.database_files`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileView {
+    /// Number.
+    pub id: FileId,
+    /// Filegroup; 0 of the log.
+    pub filegroup: u16,
+    /// Logical name.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Size.
+    pub size_pages: u64,
+    /// Largest size.
+    pub max_pages: Option<u32>,
+    /// How it grows.
+    pub growth: FileGrowth,
+    /// Free extents; 0 of the log.
+    pub free_extents: u64,
+}
+
+/// A filegroup (`sys.filegroups`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilegroupView {
+    /// Number.
+    pub id: u16,
+    /// Name.
+    pub name: String,
+    /// Whether objects go there that name none.
+    pub is_default: bool,
+    /// Whether all its files grow when one has to.
+    pub autogrow_all: bool,
+}
+
+/// The log (`DBCC SQLPERF(LOGSPACE)` and `log_reuse_wait_desc`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogView {
+    /// Sizes and use.
+    pub usage: LogUsage,
+    /// What keeps its oldest part from being reused.
+    pub reuse_wait: ReuseWait,
+    /// Recovery would begin here.
+    pub redo_point: Lsn,
+    /// All records before this are durable.
+    pub durable: Lsn,
+    /// Writes that made blocks durable.
+    pub flushes: u64,
+    /// Bytes they wrote.
+    pub bytes_flushed: u64,
+    /// Times it grew.
+    pub growths: u64,
+}
+
+/// A virtual log file (`DBCC LOGINFO`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VlfView {
+    /// Sequence number; 0 when it was never used.
+    pub sequence: u32,
+    /// Where it starts in the file.
+    pub start_bytes: u64,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Whether it holds part of the active log.
+    pub active: bool,
+}
+
+impl Instance {
+    /// The databases, by number.
+    pub fn databases(&self) -> Vec<DatabaseView> {
+        let databases = self.databases.read();
+        let mut views: Vec<DatabaseView> = databases
+            .values()
+            .map(|entry| {
+                let open = entry.database.as_ref();
+                DatabaseView {
+                    id: entry.id,
+                    name: entry.name.clone(),
+                    state: open.map_or(entry.state, |d| d.state()),
+                    reason: open.and_then(|d| d.state.reason()),
+                    recovery_model: open.map(|d| d.options.read().recovery_model),
+                    primary: entry.primary.clone(),
+                }
+            })
+            .collect();
+        views.sort_by_key(|view| view.id);
+        views
+    }
+}
+
+impl Database {
+    /// The data files by number, and the log as file 2.
+    pub fn file_list(&self) -> Result<Vec<FileView>, EngineError> {
+        let usage = self.space.usage()?;
+        let mut views: Vec<FileView> = self
+            .files
+            .files()
+            .into_iter()
+            .map(|file| {
+                let used = usage.iter().find(|u| u.file == file.id);
+                FileView {
+                    id: file.id,
+                    filegroup: file.filegroup,
+                    name: file.name,
+                    path: file.path,
+                    size_pages: used.map_or(0, |u| u64::from(u.size_pages)),
+                    max_pages: file.max_pages,
+                    growth: file.growth,
+                    free_extents: used.map_or(0, |u| u.free_extents),
+                }
+            })
+            .collect();
+        let log = self.keeper.log_entry();
+        views.push(FileView {
+            id: FileId(2),
+            filegroup: 0,
+            name: log.name,
+            path: log.path,
+            size_pages: self.store.log().file().len_bytes()? / PAGE_SIZE as u64,
+            max_pages: log.max_pages,
+            growth: log.growth,
+            free_extents: 0,
+        });
+        views.sort_by_key(|view| view.id);
+        Ok(views)
+    }
+
+    /// Free extents of each data file.
+    pub fn free_extents(&self) -> Vec<(FileId, u64)> {
+        self.space.free_extents()
+    }
+
+    /// The filegroups, by number.
+    pub fn filegroups(&self) -> Vec<FilegroupView> {
+        let groups = self.files.groups().into_iter();
+        groups
+            .map(|(id, group)| FilegroupView {
+                id,
+                name: group.name,
+                is_default: group.is_default,
+                autogrow_all: group.autogrow_all,
+            })
+            .collect()
+    }
+
+    /// The log.
+    pub fn log_view(&self) -> LogView {
+        let log = self.store.log();
+        let counters = &log.counters;
+        let (needed, tail) = (needed_from(&self.store), log.tail());
+        let reuse_wait = if needed.vlf() >= tail.vlf() {
+            ReuseWait::Nothing
+        } else if needed.vlf() == self.store.redo_point().vlf() {
+            ReuseWait::Checkpoint
+        } else {
+            ReuseWait::ActiveTransaction
+        };
+        let load = |c: &std::sync::atomic::AtomicU64| c.load(std::sync::atomic::Ordering::Relaxed);
+        LogView {
+            usage: log.usage(),
+            reuse_wait,
+            redo_point: self.store.redo_point(),
+            durable: log.durable(),
+            flushes: load(&counters.flushes),
+            bytes_flushed: load(&counters.bytes_flushed),
+            growths: load(&counters.growths),
+        }
+    }
+
+    /// The virtual log files, in file order.
+    pub fn vlfs(&self) -> Vec<VlfView> {
+        let vlfs = self.store.log().vlfs().into_iter();
+        vlfs.map(|(vlf, active)| VlfView {
+            sequence: vlf.seq,
+            start_bytes: vlf.start,
+            size_bytes: vlf.size,
+            active,
+        })
+        .collect()
+    }
+
+    /// Checkpoints taken since the database was opened, automatic ones among them.
+    pub fn checkpoints(&self) -> u64 {
+        self.keeper.checkpoints()
+    }
+
+    /// Pages changed in memory and not yet written.
+    pub fn dirty_pages(&self) -> u64 {
+        self.shared.pool.dirty_count(self.id)
+    }
+
+    /// Where all its files are, double-write files left out; the primary file first.
+    pub(crate) fn all_paths(&self) -> Vec<PathBuf> {
+        let mut paths = self.files.paths();
+        paths.push(self.keeper.log_entry().path);
+        paths
+    }
+}
