@@ -57,12 +57,32 @@ impl Mix {
 /// A statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Op {
-    Insert { table: u16, key: i64, version: u64 },
-    Update { table: u16, key: i64, version: u64 },
-    Delete { table: u16, key: i64 },
-    Get { table: u16, key: i64 },
-    CreateTable { table: u16, version: u64 },
-    DropTable { table: u16 },
+    Insert {
+        table: u16,
+        key: i64,
+        version: u64,
+        twin: bool,
+    },
+    Update {
+        table: u16,
+        key: i64,
+        version: u64,
+    },
+    Delete {
+        table: u16,
+        key: i64,
+    },
+    Get {
+        table: u16,
+        key: i64,
+    },
+    CreateTable {
+        table: u16,
+        version: u64,
+    },
+    DropTable {
+        table: u16,
+    },
 }
 
 impl fmt::Display for Op {
@@ -326,9 +346,11 @@ impl<S: Store> Work<'_, S> {
                 let content = self.view(who, row);
                 match op {
                     Op::Insert { .. } if content.is_some() => Err(Failure::Duplicate),
-                    Op::Insert { version, .. } if self.has_twin(who, table, *version) => {
-                        Err(Failure::Duplicate)
-                    }
+                    Op::Insert {
+                        version,
+                        twin: true,
+                        ..
+                    } if self.has_twin(who, table, *version) => Err(Failure::Duplicate),
                     Op::Update { .. } | Op::Delete { .. } if content.is_none() => {
                         Err(Failure::Missing)
                     }
@@ -363,9 +385,7 @@ impl<S: Store> Work<'_, S> {
     }
 
     fn has_twin(&self, who: usize, table: u16, version: u64) -> bool {
-        // Versions are new unless they were taken from another row on purpose.
-        version < *self.version
-            && Kind::of(table).has_unique_twin()
+        Kind::of(table).has_unique_twin()
             && self
                 .rows_of(table)
                 .into_iter()
