@@ -1,0 +1,237 @@
+//! What is written back behind the tables' backs: counts of rows and pages, and ghosts removed for good.
+
+use super::Catalog;
+use super::bases::first_leaf;
+use super::overlay::rowset_of;
+use crate::EngineError;
+use crate::table::{IndexKind, Rowset, Table, lock_hash};
+use furrow_access::{AccessError, Bound, By, Direction, Key, RowCheck, Step, Tree, Visitor};
+use furrow_format::boot::field;
+use furrow_format::catalog::{self, AllocUnit, unit_kind};
+use furrow_format::{BOOT_PAGE, PageId, RowsetId};
+use furrow_pool::LatchRank;
+use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_txn::{Author, Mini};
+use std::sync::Arc;
+
+/// Log space for the boot page's fields.
+const BOOT_LOG_BYTES: u64 = 4096;
+/// Session number that the product's ghost cleanup runs as.
+const CLEANUP_SESSION: i32 = 6;
+
+/// A row that is gone meanwhile has no counts to be written.
+fn unless_gone(result: Result<(), EngineError>) -> Result<(), EngineError> {
+    match result {
+        Err(EngineError::Access(AccessError::NotFound)) => Ok(()),
+        other => other,
+    }
+}
+
+impl Catalog {
+    /// Writes counts of rows and pages of what has changed since the last time, and where the catalog begins. With no latch
+    /// held; may wait for log space.
+    pub fn write_counts(&self) -> Result<(), EngineError> {
+        let all: Vec<Arc<Rowset>> = self.rowsets.read().values().cloned().collect();
+        for rowset in all.into_iter().filter(|r| r.take_changed()) {
+            if let Err(e) = self.write_counts_of(&rowset) {
+                rowset.mark_changed();
+                return Err(e);
+            }
+        }
+        for (table, tree) in self.bases.trees() {
+            let first = first_leaf(&self.store, tree.root())?;
+            self.write_unit_counts(table.unit_id().0 as i64, tree, first)?;
+        }
+        self.write_boot()
+    }
+
+    fn write_counts_of(&self, rowset: &Rowset) -> Result<(), EngineError> {
+        let id = rowset.id().0 as i64;
+        {
+            let _turn = self.change.lock();
+            let row: Option<catalog::Rowset> = self.bases.rows(&[id.into()])?.into_iter().next();
+            // A table that is being made or dropped is not there for others.
+            let Some(mut row) = row else { return Ok(()) };
+            if row.rcrows != rowset.row_count() {
+                row.rcrows = rowset.row_count();
+                unless_gone(self.bases.replace(&mut By::System, &row))?;
+            }
+        }
+        let first = first_leaf(&self.store, rowset.tree().root())?;
+        self.write_unit_counts(rowset.unit_id().0 as i64, rowset.tree(), first)
+    }
+
+    fn write_unit_counts(&self, auid: i64, tree: &Tree, first: PageId) -> Result<(), EngineError> {
+        let counts = self.space.page_counts(tree.unit())?;
+        let _turn = self.change.lock();
+        let Ok(before) = self.unit_row(auid) else { return Ok(()) };
+        let row = AllocUnit {
+            pgfirst: first,
+            pcused: counts.used as i64,
+            pcdata: counts.data as i64,
+            pcreserved: counts.reserved as i64,
+            ..before.clone()
+        };
+        if row != before {
+            unless_gone(self.bases.replace(&mut By::System, &row))?;
+        }
+        Ok(())
+    }
+
+    fn write_boot(&self) -> Result<(), EngineError> {
+        let root = self.bases.tree(&catalog::SYSALLOCUNITS)?.root();
+        let first = first_leaf(&self.store, root)?;
+        let numbers = self.ids.read().as_ref().map(|ids| (ids.next_unit(), ids.next_object()));
+        let Some((unit, object)) = numbers else { return Ok(()) };
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let boot = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
+        let page = boot.page();
+        let same = field::CATALOG_PAGE.get_page(page) == first
+            && field::NEXT_UNIT.get(page) == unit.to_le_bytes()
+            && field::NEXT_OBJECT_ID.get(page) == object.to_le_bytes();
+        if same {
+            return Ok(());
+        }
+        let mut mini = Mini::new(&self.store);
+        let at = mini.adopt(boot);
+        mini.push(at, &field::CATALOG_PAGE.change(&first.to_bytes()));
+        mini.push(at, &field::NEXT_UNIT.change(&unit.to_le_bytes()));
+        mini.push(at, &field::NEXT_OBJECT_ID.change(&object.to_le_bytes()));
+        mini.commit(&Author::System)?;
+        Ok(())
+    }
+
+    /// Writes identity values as they are, so that none is left out after a clean shutdown. Nobody may use the database any more.
+    pub fn write_identities(&self) -> Result<(), EngineError> {
+        for table in self.tables() {
+            self.write_identity(&table)?;
+        }
+        Ok(())
+    }
+
+    fn write_identity(&self, table: &Table) -> Result<(), EngineError> {
+        let Some(counter) = &table.identity else { return Ok(()) };
+        let mut state = counter.state.lock();
+        let now = state.now;
+        self.store_identity(table, counter.colid, now.encode(&counter.data_type))?;
+        state.logged = now;
+        Ok(())
+    }
+
+    /// Puts the bytes of an identity value in its column's row, in the engine's own name: no rollback takes it back.
+    pub(crate) fn store_identity(
+        &self,
+        table: &Table,
+        colid: i32,
+        value: Option<Vec<u8>>,
+    ) -> Result<(), EngineError> {
+        let row = table.rows.columns.iter().find(|c| c.colid == colid);
+        let Some(mut row) = row.cloned() else { return Ok(()) };
+        row.idtval = value;
+        let _turn = self.change.lock();
+        self.bases.replace(&mut By::System, &row)
+    }
+
+    /// Removes ghosts of up to `limit` leaves whose keys nobody has locked. Returns how many rows went.
+    pub fn purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError> {
+        let owner = locks.owner(CLEANUP_SESSION);
+        let (mut leaves, mut gone) = (limit, 0);
+        for table in self.tables() {
+            let object = Resource::Object(self.store.db(), table.id);
+            if leaves == 0 {
+                break;
+            }
+            if locks.lock(&owner, object, LockMode::IX, Timeout::NoWait).is_err() {
+                continue;
+            }
+            let done = self.purge_table(locks, &owner, &table, &mut leaves);
+            locks.release_all(&owner);
+            gone += done?;
+        }
+        Ok(gone)
+    }
+
+    fn purge_table(
+        &self,
+        locks: &LockManager,
+        owner: &LockOwner,
+        table: &Table,
+        leaves: &mut usize,
+    ) -> Result<usize, EngineError> {
+        let mut gone = 0;
+        if table.is_superseded() {
+            return Ok(0);
+        }
+        for index in &table.indexes {
+            if *leaves == 0 || !index.rowset.take_ghosts() {
+                continue;
+            }
+            let (db, base) = (self.store.db(), table.base());
+            let free = |rowset: RowsetId, hash: u64| {
+                let key = Resource::key(db, rowset, hash);
+                locks.try_instant(owner, key, LockMode::X)
+            };
+            let dead = |key: &Key| -> bool {
+                let shape = index.tree().shape();
+                let own = lock_hash(shape, key, shape.visible_key_len().max(1));
+                let whole = lock_hash(shape, key, usize::MAX);
+                free(index.rowset.id(), own) && free(index.rowset.id(), whole)
+            };
+            let mut finder = GhostFinder { index, keys: Vec::new(), limit: *leaves };
+            let mut cursor = index.tree().scan(Bound::Open, Bound::Open, Direction::Forward);
+            while finder.keys.len() < finder.limit && cursor.step(&mut finder)? == Step::Rows {}
+            let more = finder.keys.len() >= finder.limit;
+            *leaves -= finder.keys.len().min(*leaves);
+            let mut left = more;
+            for (key, locator) in &finder.keys {
+                let shape = base.tree().shape();
+                let row = lock_hash(shape, locator, usize::MAX);
+                // Entries of a nonclustered index are locked by the row they point to.
+                let this = |k: &Key| {
+                    index.tree().shape().compare_keys(k, key).is_eq()
+                        && dead(k)
+                        && free(base.rowset.id(), row)
+                };
+                let removed = match index.kind {
+                    IndexKind::Clustered => index.tree().purge_ghosts(key, &dead)?,
+                    IndexKind::Nonclustered => index.tree().purge_ghosts(key, &this)?,
+                };
+                left |= removed == 0;
+                gone += removed;
+            }
+            if left {
+                index.rowset.note_ghost();
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Rowsets of units that wait to be freed: for checks.
+    pub fn units_to_drop(&self) -> Result<Vec<RowsetId>, EngineError> {
+        let units: Vec<AllocUnit> = self.bases.all()?;
+        let waiting = units.iter().filter(|u| u.kind != unit_kind::IN_ROW && u.pgfirstiam != PageId::NONE);
+        Ok(waiting.map(rowset_of).collect())
+    }
+}
+
+/// Notes ghosts, and takes no row.
+struct GhostFinder<'a> {
+    index: &'a crate::table::Index,
+    keys: Vec<(Key, Key)>,
+    limit: usize,
+}
+
+impl Visitor for GhostFinder<'_> {
+    fn all_committed(&mut self) -> bool {
+        false
+    }
+
+    fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
+        if ghost && self.keys.len() < self.limit {
+            let key = self.index.tree().shape().key_of(row);
+            self.keys.extend(key.zip(self.index.locator_of(row)));
+        }
+        RowCheck::Skip
+    }
+}

@@ -1,0 +1,536 @@
+//! CREATE TABLE and CREATE INDEX: catalog rows, pages, and the table made of them.
+
+use super::{Catalog, DdlChanges, name_key};
+use crate::EngineError;
+use crate::schema::{
+    BaseKey, ColumnSpec, IndexSpec, KeyColumnSpec, TableSpec, check_index, check_table,
+    index_layout, refuse, same_name, table_layout,
+};
+use crate::table::{Table, TableRows};
+use furrow_access::By;
+use furrow_format::catalog::{
+    self, ClassObject, Code, Identity, IndexColumn, IndexStat, ObjectValue, RowsetLayout,
+    SchemaObject, class, column_row, column_status, index_column_status, index_kind, index_status,
+    object_status, object_type, unit_kind, value_class,
+};
+use furrow_format::types::{DateTime, Value};
+use furrow_format::{MAX_ROW_SIZE, ObjectId, RowsetId};
+use std::sync::Arc;
+
+/// What is said of an index in all its forms.
+struct IndexPlan<'a> {
+    id: i32,
+    name: String,
+    status: i32,
+    clustered: bool,
+    key: &'a [KeyColumnSpec],
+    included: &'a [String],
+    filegroup: u16,
+}
+
+pub(super) fn created_now() -> DateTime {
+    match crate::schema::now() {
+        Value::DateTime2(at) => DateTime::from_datetime2(at).unwrap_or(DateTime::EPOCH),
+        _ => DateTime::EPOCH,
+    }
+}
+
+fn object(id: ObjectId, name: &str, schema: i32, kind: Code<2>, parent: i32) -> SchemaObject {
+    let created = created_now();
+    SchemaObject {
+        id: id.0,
+        name: name.to_owned(),
+        nsid: schema,
+        nsclass: 0,
+        status: 0,
+        kind,
+        pid: parent,
+        pclass: 1,
+        intprop: 0,
+        created,
+        modified: created,
+        status2: 0,
+    }
+}
+
+/// The name that the system gives a constraint: prefix, nine characters of the table, the object's number.
+fn system_name(prefix: &str, table: &str, id: ObjectId) -> String {
+    let short: String = table.chars().chain(std::iter::repeat('_')).take(9).collect();
+    format!("{prefix}__{short}__{:016X}", u64::from(id.0 as u32))
+}
+
+fn places(columns: &[ColumnSpec], key: &[KeyColumnSpec]) -> Vec<(usize, bool)> {
+    let place = |k: &KeyColumnSpec| {
+        let at = columns.iter().position(|c| same_name(&c.name, &k.name));
+        at.map(|at| (at, k.descending))
+    };
+    key.iter().filter_map(place).collect()
+}
+
+impl Catalog {
+    /// The number of a filegroup by its name; the default one without a name.
+    pub(crate) fn filegroup(&self, name: Option<&str>) -> Result<u16, EngineError> {
+        let all = self.space.filegroups();
+        let found = match name {
+            Some(name) => all.iter().find(|f| same_name(&f.name, name)),
+            None => all.iter().find(|f| f.is_default).or(all.first()),
+        };
+        let missing = || {
+            let args = ["filegroup".into(), name.unwrap_or("PRIMARY").into()];
+            EngineError::refused(1921, &args)
+        };
+        found.map(|f| f.id).ok_or_else(missing)
+    }
+
+    pub(super) fn schema(&self, name: &str) -> Result<ClassObject, EngineError> {
+        let schemas = self.schemas.read();
+        let found = schemas.iter().find(|s| s.class == class::SCHEMA && same_name(&s.name, name));
+        let missing = || {
+            let text = format!(
+                "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
+            );
+            refuse(2760, 16, 1, &text)
+        };
+        found.cloned().ok_or_else(missing)
+    }
+
+    /// An object number that nothing committed has, nor this session's changes.
+    fn new_object_id(&self, changes: &DdlChanges) -> Result<ObjectId, EngineError> {
+        let ids = self.ids.read();
+        let ids = ids.as_ref().ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
+        let named = self.named.read();
+        Ok(ids.object(|id| {
+            let child = |t: &Arc<Table>| t.rows.children.iter().any(|c| c.id == id.0);
+            named.by_id.contains_key(&id)
+                || changes.by_id(id).is_some()
+                || named.by_id.values().any(child)
+        }))
+    }
+
+    /// Makes a table. The caller holds X on its name.
+    pub(crate) fn create_table(
+        &self,
+        by: &mut By<'_>,
+        changes: &mut DdlChanges,
+        spec: &TableSpec,
+    ) -> Result<Arc<Table>, EngineError> {
+        check_table(spec)?;
+        let schema = self.schema(&spec.schema)?;
+        let seen = changes.named(&spec.schema, &spec.name);
+        if seen.unwrap_or_else(|| self.table(&spec.schema, &spec.name)).is_some() {
+            return Err(EngineError::refused(2714, &[spec.name.as_str().into()]));
+        }
+        let filegroup = self.filegroup(spec.filegroup.as_deref())?;
+        let id = self.new_object_id(changes)?;
+        let mut rows = TableRows {
+            object: object(id, &spec.name, schema.id, object_type::USER_TABLE, 0),
+            schema: schema.name.clone(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            index_columns: Vec::new(),
+            rowsets: Vec::new(),
+            layouts: Vec::new(),
+            units: Vec::new(),
+            children: Vec::new(),
+            values: Vec::new(),
+        };
+        rows.object.intprop = spec.columns.len() as i32;
+        self.column_rows(spec, &mut rows, changes)?;
+        let plans = self.index_plans(spec, &mut rows, filegroup, changes)?;
+        for plan in &plans {
+            self.index_rows(&spec.columns, plan, &mut rows)?;
+        }
+        self.enter_rows(by, changes, &mut rows, 0)?;
+        self.write_table_rows(by, &rows)?;
+        self.note_table(changes, rows, None)
+    }
+
+    fn column_rows(
+        &self,
+        spec: &TableSpec,
+        rows: &mut TableRows,
+        changes: &DdlChanges,
+    ) -> Result<(), EngineError> {
+        for (colid, column) in (1..).zip(&spec.columns) {
+            let mut row =
+                column_row(rows.object.id, colid, &column.name, &column.data_type, column.nullable);
+            if let Some((seed, increment)) = column.identity {
+                row.status |= column_status::IDENTITY;
+                row.idtval = Identity::new(seed.into(), increment.into()).encode(&column.data_type);
+            }
+            if let Some(default) = &column.default {
+                let id = self.new_object_id(changes)?;
+                let name = system_name("DF", &spec.name, id);
+                let mut child = object(id, &name, rows.object.nsid, object_type::DEFAULT, rows.object.id);
+                child.status = object_status::SYSTEM_NAMED;
+                row.dflt = id.0;
+                rows.children.push(child);
+                rows.values.push(ObjectValue {
+                    valclass: value_class::TEXT,
+                    objid: id.0,
+                    subobjid: 0,
+                    valnum: 0,
+                    value: Value::Null,
+                    imageval: Some(default.text().into_bytes()),
+                });
+            }
+            rows.columns.push(row);
+        }
+        Ok(())
+    }
+
+    /// The clustered index first, then constraints, then other indexes.
+    fn index_plans<'a>(
+        &self,
+        spec: &'a TableSpec,
+        rows: &mut TableRows,
+        filegroup: u16,
+        changes: &DdlChanges,
+    ) -> Result<Vec<IndexPlan<'a>>, EngineError> {
+        let mut plans = Vec::new();
+        for constraint in &spec.constraints {
+            let kind = match constraint.primary {
+                true => (object_type::PRIMARY_KEY, "PK", index_status::PRIMARY_KEY),
+                false => (object_type::UNIQUE_CONSTRAINT, "UQ", index_status::UNIQUE_CONSTRAINT),
+            };
+            let id = self.new_object_id(changes)?;
+            let given = constraint.name.clone();
+            let name = given.unwrap_or_else(|| system_name(kind.1, &spec.name, id));
+            self.check_constraint_name(&name, changes)?;
+            let mut child = object(id, &name, rows.object.nsid, kind.0, rows.object.id);
+            if constraint.name.is_none() {
+                child.status = object_status::SYSTEM_NAMED;
+            }
+            rows.children.push(child);
+            plans.push(IndexPlan {
+                id: 0,
+                name,
+                status: index_status::INDEX | index_status::NAMED | index_status::UNIQUE | kind.2,
+                clustered: constraint.clustered,
+                key: &constraint.key,
+                included: &[],
+                filegroup,
+            });
+        }
+        for index in &spec.indexes {
+            let own = index.filegroup.as_deref();
+            let filegroup = own.map_or(Ok(filegroup), |name| self.filegroup(Some(name)))?;
+            plans.push(Self::plan_of(index, filegroup));
+        }
+        if !plans.iter().any(|p| p.clustered) {
+            let text = format!(
+                "Table '{}' needs a clustered index: heaps cannot be made by this version.",
+                spec.name
+            );
+            return Err(refuse(40054, 16, 1, &text));
+        }
+        plans.sort_by_key(|p| !p.clustered);
+        for (id, plan) in (1..).zip(&mut plans) {
+            plan.id = id;
+        }
+        Ok(plans)
+    }
+
+    fn plan_of(index: &IndexSpec, filegroup: u16) -> IndexPlan<'_> {
+        let unique = if index.unique { index_status::UNIQUE } else { 0 };
+        IndexPlan {
+            id: 0,
+            name: index.name.clone(),
+            status: index_status::INDEX | index_status::NAMED | unique,
+            clustered: index.clustered,
+            key: &index.key,
+            included: &index.included,
+            filegroup,
+        }
+    }
+
+    fn check_constraint_name(&self, name: &str, changes: &DdlChanges) -> Result<(), EngineError> {
+        let taken = |t: &Arc<Table>| {
+            same_name(&t.name, name) || t.constraint_names().any(|n| same_name(n, name))
+        };
+        let mine = changes.iter().filter_map(|c| c.table.as_ref()).any(taken);
+        let gone = |t: &Arc<Table>| matches!(changes.by_id(t.id), Some(None));
+        if mine || self.named.read().by_id.values().any(|t| !gone(t) && taken(t)) {
+            return Err(EngineError::refused(2714, &[name.into()]));
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of one index.
+    fn index_rows(
+        &self,
+        columns: &[ColumnSpec],
+        plan: &IndexPlan<'_>,
+        rows: &mut TableRows,
+    ) -> Result<(), EngineError> {
+        let rowset = {
+            let ids = self.ids.read();
+            ids.as_ref().map(super::ids::Ids::rowset)
+        };
+        let rowset = rowset.ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
+        let unique = plan.status & index_status::UNIQUE != 0;
+        let key = places(columns, plan.key);
+        let included: Vec<usize> = plan
+            .included
+            .iter()
+            .filter_map(|n| columns.iter().position(|c| same_name(&c.name, n)))
+            .collect();
+        let kind = if plan.clustered { index_kind::CLUSTERED } else { index_kind::NONCLUSTERED };
+        let stat = IndexStat {
+            id: rows.object.id,
+            indid: plan.id,
+            name: Some(plan.name.clone()),
+            status: plan.status,
+            intprop: 0,
+            fillfact: 0,
+            kind,
+            tinyprop: 0,
+            dataspace: i32::from(plan.filegroup),
+            lobds: 0,
+            rowset: rowset.0 as i64,
+        };
+        let layout = if plan.clustered {
+            table_layout(rowset, columns, BaseKey::Clustered { key: &key, unique })
+        } else {
+            let (base_key, base_unique) = base_key(rows);
+            let base = BaseKey::Clustered { key: &base_key, unique: base_unique };
+            index_layout(rowset, columns, &key, &included, unique, base)
+        };
+        check_size(&rows.object.name, plan, &layout)?;
+        rows.rowsets.push(Self::rowset_row(rowset, &stat, &layout, unique));
+        rows.layouts.extend(layout.columns);
+        let member = |subid: usize, column: usize, ordinal: usize, descending: bool| IndexColumn {
+            idmajor: rows.object.id,
+            idminor: plan.id,
+            subid: subid as i32,
+            status: match (ordinal, descending) {
+                (0, _) => index_column_status::INCLUDED | 0x2,
+                (_, true) => 0x7,
+                (_, false) => index_column_status::COLUMN | index_column_status::KEY,
+            },
+            intprop: column as i32 + 1,
+            tinyprop1: ordinal as u8,
+            tinyprop2: 0,
+            tinyprop3: 0,
+        };
+        let keyed = (1..).zip(&key).map(|(at, k)| member(at, k.0, at, k.1));
+        let rest = (key.len() + 1..).zip(&included).map(|(at, &c)| member(at, c, 0, false));
+        rows.index_columns.extend(keyed.chain(rest).collect::<Vec<_>>());
+        rows.indexes.push(stat);
+        Ok(())
+    }
+
+    /// Makes the units of the rowsets from `from` on, and their rows.
+    fn enter_rows(
+        &self,
+        by: &mut By<'_>,
+        changes: &mut DdlChanges,
+        rows: &mut TableRows,
+        from: usize,
+    ) -> Result<(), EngineError> {
+        for at in from..rows.rowsets.len() {
+            let Some(rowset) = rows.rowsets.get(at).cloned() else { break };
+            let id = self.ids.read().as_ref().map(super::ids::Ids::unit);
+            let id = id.ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
+            let stat = rows.indexes.iter().find(|i| i.rowset == rowset.rowsetid);
+            let filegroup = stat.map_or(1, |i| i.dataspace as u16);
+            let (mut row, unit) = self.make_unit(id, filegroup, &rowset)?;
+            changes.note_unit(&row, true);
+            self.set_unit_kind(by, &row, unit_kind::IN_ROW)?;
+            row.kind = unit_kind::IN_ROW;
+            let columns: Vec<_> =
+                rows.layouts.iter().filter(|l| l.rsid == rowset.rowsetid).cloned().collect();
+            self.list_rowset(&rowset, &columns, unit, row.pgroot)?;
+            rows.units.push(row);
+            self.bases.insert(by, &rowset)?;
+            for column in &columns {
+                self.bases.insert(by, column)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_table_rows(&self, by: &mut By<'_>, rows: &TableRows) -> Result<(), EngineError> {
+        self.bases.insert(by, &rows.object)?;
+        for column in &rows.columns {
+            self.bases.insert(by, column)?;
+        }
+        for child in &rows.children {
+            self.bases.insert(by, child)?;
+        }
+        for value in &rows.values {
+            self.bases.insert(by, value)?;
+        }
+        self.write_index_rows(by, rows, 0)
+    }
+
+    fn write_index_rows(
+        &self,
+        by: &mut By<'_>,
+        rows: &TableRows,
+        from: usize,
+    ) -> Result<(), EngineError> {
+        for index in rows.indexes.iter().skip(from) {
+            self.bases.insert(by, index)?;
+            let members = rows.index_columns.iter().filter(|c| c.idminor == index.indid);
+            for member in members {
+                self.bases.insert(by, member)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a table of its rows and notes it among the session's changes.
+    pub(super) fn note_table(
+        &self,
+        changes: &mut DdlChanges,
+        rows: TableRows,
+        before: Option<&Table>,
+    ) -> Result<Arc<Table>, EngineError> {
+        let mut rowset = |rows: &TableRows, id: RowsetId| self.rowset_by_rows(rows, id);
+        let table = Arc::new(Table::from_rows(rows, before, &mut rowset)?);
+        let key = name_key(&table.schema, &table.name);
+        changes.note(table.id, key, Some(Arc::clone(&table)));
+        Ok(table)
+    }
+
+    /// Enters a nonclustered index without rows. The caller holds Sch-M on the table.
+    pub(crate) fn create_index(
+        &self,
+        by: &mut By<'_>,
+        changes: &mut DdlChanges,
+        table: &Table,
+        spec: &IndexSpec,
+    ) -> Result<Arc<Table>, EngineError> {
+        let columns = table.column_specs();
+        check_index(&columns, spec, &table.name)?;
+        if table.index_named(&spec.name).is_some() {
+            let args = [spec.name.as_str().into(), "table".into(), table.full_name().into()];
+            return Err(EngineError::refused(1913, &args));
+        }
+        if spec.clustered {
+            let args = table.base().name.clone();
+            let text = format!(
+                "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index \
+                 '{args}' before creating another.",
+                table.full_name()
+            );
+            return Err(refuse(1902, 16, 3, &text));
+        }
+        let own = spec.filegroup.as_deref();
+        let same = table.rows.indexes.first().map_or(1, |i| i.dataspace as u16);
+        let filegroup = own.map_or(Ok(same), |name| self.filegroup(Some(name)))?;
+        let mut plan = Self::plan_of(spec, filegroup);
+        let used = |id: i32| table.indexes.iter().any(|i| i.id as i32 == id);
+        plan.id = (2..).find(|&id| !used(id)).unwrap_or(2);
+        let mut rows = table.rows.clone();
+        let (rowsets, indexes) = (rows.rowsets.len(), rows.indexes.len());
+        self.index_rows(&columns, &plan, &mut rows)?;
+        self.enter_rows(by, changes, &mut rows, rowsets)?;
+        self.write_index_rows(by, &rows, indexes)?;
+        self.note_table(changes, rows, Some(table))
+    }
+
+    /// Gives every index of a table new, empty rowsets; the old ones are to be dropped. The caller holds Sch-M.
+    pub(crate) fn truncate_table(
+        &self,
+        by: &mut By<'_>,
+        changes: &mut DdlChanges,
+        table: &Table,
+    ) -> Result<Arc<Table>, EngineError> {
+        let columns = table.column_specs();
+        let mut rows = table.rows.clone();
+        self.drop_rowsets(by, changes, &rows, |_| true)?;
+        for index in &rows.indexes {
+            self.bases.delete(by, index)?;
+        }
+        for member in &rows.index_columns {
+            self.bases.delete(by, member)?;
+        }
+        let old = std::mem::take(&mut rows.indexes);
+        rows.index_columns.clear();
+        rows.rowsets.clear();
+        rows.layouts.clear();
+        rows.units.clear();
+        for stat in &old {
+            let index = table.indexes.iter().find(|i| i.id as i32 == stat.indid);
+            let Some(index) = index else { continue };
+            let named = |c: usize| columns.get(c).map_or("", |c| c.name.as_str());
+            let key: Vec<KeyColumnSpec> = index
+                .key
+                .iter()
+                .map(|k| KeyColumnSpec {
+                    name: named(k.column).to_owned(),
+                    descending: k.descending,
+                })
+                .collect();
+            let included: Vec<String> =
+                index.included.iter().map(|&c| named(c).to_owned()).collect();
+            let plan = IndexPlan {
+                id: stat.indid,
+                name: index.name.clone(),
+                status: stat.status,
+                clustered: stat.kind == index_kind::CLUSTERED,
+                key: &key,
+                included: &included,
+                filegroup: stat.dataspace as u16,
+            };
+            self.index_rows(&columns, &plan, &mut rows)?;
+        }
+        for column in &mut rows.columns {
+            let made = columns.get((column.colid - 1).max(0) as usize);
+            let value = made.zip(column.idtval.as_deref());
+            let Some(fresh) = value.and_then(|(c, v)| {
+                let identity = Identity::decode(&c.data_type, v)?;
+                Identity::new(identity.seed, identity.increment).encode(&c.data_type)
+            }) else {
+                continue;
+            };
+            column.idtval = Some(fresh);
+            self.bases.replace(by, column)?;
+        }
+        self.enter_rows(by, changes, &mut rows, 0)?;
+        self.write_index_rows(by, &rows, 0)?;
+        self.note_table(changes, rows, None)
+    }
+}
+
+/// The clustered key as the rows made so far have it.
+fn base_key(rows: &TableRows) -> (Vec<(usize, bool)>, bool) {
+    let mut members: Vec<&IndexColumn> =
+        rows.index_columns.iter().filter(|c| c.idminor == 1 && c.tinyprop1 > 0).collect();
+    members.sort_by_key(|c| c.tinyprop1);
+    let place = |c: &&IndexColumn| {
+        let descending = c.status & index_column_status::DESCENDING != 0;
+        let at = rows.columns.iter().position(|column| column.colid == c.intprop);
+        at.map(|at| (at, descending))
+    };
+    let unique = rows.indexes.iter().any(|i| i.indid == 1 && i.status & index_status::UNIQUE != 0);
+    (members.iter().filter_map(place).collect(), unique)
+}
+
+fn check_size(table: &str, plan: &IndexPlan<'_>, layout: &RowsetLayout) -> Result<(), EngineError> {
+    let count = layout.columns.len();
+    let is_variable = |c: &&catalog::RowsetColumn| (c.offset as i16) < 0;
+    let variable = layout.columns.iter().filter(is_variable).count();
+    let overhead = 2 + count.div_ceil(8) + if variable > 0 { 2 + 2 * variable } else { 0 };
+    let least = usize::try_from(layout.minleaf).unwrap_or(usize::MAX).saturating_add(overhead);
+    if least <= MAX_ROW_SIZE {
+        return Ok(());
+    }
+    if plan.clustered {
+        let own = overhead + 4;
+        let args = [
+            table.into(),
+            i32::try_from(least).unwrap_or(i32::MAX).into(),
+            i32::try_from(own).unwrap_or(i32::MAX).into(),
+            (MAX_ROW_SIZE as i32).into(),
+        ];
+        return Err(EngineError::refused(1701, &args));
+    }
+    let text = format!(
+        "Index '{}' was not created: its rows would take at least {least} bytes, more than the {MAX_ROW_SIZE} of a page.",
+        plan.name
+    );
+    Err(refuse(1944, 16, 2, &text))
+}

@@ -1,0 +1,85 @@
+//! Numbers for new objects, rowsets and allocation units.
+
+use furrow_format::{AllocUnitId, ObjectId, RowsetId};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Ids of users' rowsets and units have index part 256: their counters begin here, and are shifted left by 16.
+const FIRST: u64 = 1 << 40;
+/// The first object id of a user, as in new databases of the product.
+const FIRST_OBJECT: i32 = 245_575_913;
+/// Step between object ids; it goes around below 2^31.
+const OBJECT_STEP: i64 = 16_000_057;
+
+#[derive(Debug)]
+pub(super) struct Ids {
+    units: AtomicU64,
+    rowsets: AtomicU64,
+    object: Mutex<i32>,
+}
+
+impl Ids {
+    /// `units` and `rowsets` are ids in use; `next_object` is the boot page's seed.
+    pub(super) fn new(
+        units: impl Iterator<Item = u64>,
+        rowsets: impl Iterator<Item = u64>,
+        next_object: i32,
+    ) -> Ids {
+        let after = |ids: u64| (ids >> 16) + 1;
+        let next = |largest: Option<u64>| largest.map_or(FIRST, |l| after(l).max(FIRST));
+        Ids {
+            units: AtomicU64::new(next(units.max())),
+            rowsets: AtomicU64::new(next(rowsets.max())),
+            object: Mutex::new(if next_object >= 100 { next_object } else { FIRST_OBJECT }),
+        }
+    }
+
+    pub(super) fn unit(&self) -> AllocUnitId {
+        AllocUnitId(self.units.fetch_add(1, Ordering::Relaxed) << 16)
+    }
+
+    pub(super) fn rowset(&self) -> RowsetId {
+        RowsetId(self.rowsets.fetch_add(1, Ordering::Relaxed) << 16)
+    }
+
+    /// A number that `taken` does not say is taken.
+    pub(super) fn object(&self, taken: impl Fn(ObjectId) -> bool) -> ObjectId {
+        let mut next = self.object.lock();
+        loop {
+            let id = ObjectId(*next);
+            let sum = i64::from(*next) + OBJECT_STEP;
+            let wrapped = if sum > i64::from(i32::MAX) { sum - i64::from(i32::MAX) } else { sum };
+            *next = i32::try_from(wrapped).unwrap_or(FIRST_OBJECT).max(100);
+            if !taken(id) {
+                return id;
+            }
+        }
+    }
+
+    pub(super) fn next_unit(&self) -> u64 {
+        self.units.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn next_object(&self) -> i32 {
+        *self.object.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_go_on_behind_the_largest_in_use_and_object_ids_avoid_taken_ones() {
+        let ids = Ids::new([0x70000, (FIRST + 5) << 16].into_iter(), [3 << 16].into_iter(), 0);
+        assert_eq!(ids.unit().0, (FIRST + 6) << 16);
+        assert_eq!(ids.unit().index_part(), 256);
+        assert_eq!(ids.rowset().0, FIRST << 16);
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..500 {
+            let taken = seen.clone();
+            let id = ids.object(|id| taken.contains(&id));
+            assert!(id.0 >= 100 && seen.insert(id), "{id:?}");
+        }
+    }
+}

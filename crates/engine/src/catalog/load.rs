@@ -1,0 +1,108 @@
+//! Reading the catalog once undo is done: tables, names, numbers in use, drops to go on with.
+
+use super::ids::Ids;
+use super::rowsets::TO_DROP;
+use super::{Catalog, name_key};
+use crate::EngineError;
+use crate::table::{Table, TableRows};
+use furrow_format::boot::field;
+use furrow_format::catalog::{
+    self, AllocUnit, ClassObject, Column, IndexColumn, IndexStat, ObjectValue, RowsetColumn,
+    SchemaObject, class, object_type,
+};
+use furrow_format::{BOOT_PAGE, ObjectId, RowsetId};
+use furrow_pool::LatchRank;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Rows by the object they belong to.
+fn by_object<R>(rows: Vec<R>, object: impl Fn(&R) -> i32) -> HashMap<i32, Vec<R>> {
+    let mut map: HashMap<i32, Vec<R>> = HashMap::new();
+    for row in rows {
+        map.entry(object(&row)).or_default().push(row);
+    }
+    map
+}
+
+fn by_rowset<R>(rows: Vec<R>, rowset: impl Fn(&R) -> i64) -> HashMap<i64, Vec<R>> {
+    let mut map: HashMap<i64, Vec<R>> = HashMap::new();
+    for row in rows {
+        map.entry(rowset(&row)).or_default().push(row);
+    }
+    map
+}
+
+fn take<K: std::hash::Hash + Eq, R>(map: &mut HashMap<K, Vec<R>>, key: &K) -> Vec<R> {
+    map.remove(key).unwrap_or_default()
+}
+
+impl Catalog {
+    /// To be called once, when undo is done: reads what there is, and goes on with drops that were interrupted.
+    pub fn after_undo(&self) -> Result<(), EngineError> {
+        let units: Vec<AllocUnit> = self.bases.all()?;
+        for unit in units.iter().filter(|u| u.kind == TO_DROP) {
+            self.free_unit(unit)?;
+        }
+        let kept: Vec<AllocUnit> = units.into_iter().filter(|u| u.kind != TO_DROP).collect();
+        let rowsets: Vec<catalog::Rowset> = self.bases.all()?;
+        let next_object = {
+            let boot = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
+            i32::from_le_bytes(field::NEXT_OBJECT_ID.get(boot.page()))
+        };
+        *self.ids.write() = Some(Ids::new(
+            kept.iter().map(|u| u.auid as u64).filter(|id| id >> 48 == 256),
+            rowsets.iter().map(|r| r.rowsetid as u64).filter(|id| id >> 48 == 256),
+            next_object,
+        ));
+        *self.schemas.write() = self.bases.all()?;
+        self.load_tables(kept, rowsets)
+    }
+
+    fn load_tables(
+        &self,
+        units: Vec<AllocUnit>,
+        rowsets: Vec<catalog::Rowset>,
+    ) -> Result<(), EngineError> {
+        let objects: Vec<SchemaObject> = self.bases.all()?;
+        let mut columns = by_object(self.bases.all::<Column>()?, |c| c.id);
+        let mut indexes = by_object(self.bases.all::<IndexStat>()?, |i| i.id);
+        let mut members = by_object(self.bases.all::<IndexColumn>()?, |c| c.idmajor);
+        let mut values = by_object(self.bases.all::<ObjectValue>()?, |v| v.objid);
+        let mut rowsets = by_object(rowsets, |r| r.idmajor);
+        let mut layouts = by_rowset(self.bases.all::<RowsetColumn>()?, |l| l.rsid);
+        let mut units = by_rowset(units, |u| u.ownerid);
+        let (tables, others): (Vec<_>, Vec<_>) =
+            objects.into_iter().partition(|o| o.kind == object_type::USER_TABLE);
+        let mut children = by_object(others, |o| o.pid);
+        let schemas = self.schemas.read().clone();
+        let mut named = self.named.write();
+        for object in tables {
+            let id = object.id;
+            let schema = |s: &&ClassObject| s.class == class::SCHEMA && s.id == object.nsid;
+            let mut rows = TableRows {
+                schema: schemas.iter().find(schema).map_or_else(String::new, |s| s.name.clone()),
+                columns: take(&mut columns, &id),
+                indexes: take(&mut indexes, &id),
+                index_columns: take(&mut members, &id),
+                rowsets: take(&mut rowsets, &id),
+                layouts: Vec::new(),
+                units: Vec::new(),
+                children: take(&mut children, &id),
+                values: Vec::new(),
+                object,
+            };
+            for rowset in &rows.rowsets {
+                rows.layouts.extend(take(&mut layouts, &rowset.rowsetid));
+                rows.units.extend(take(&mut units, &rowset.rowsetid));
+            }
+            for column in rows.columns.iter().filter(|c| c.dflt != 0) {
+                rows.values.extend(take(&mut values, &column.dflt));
+            }
+            let mut rowset = |rows: &TableRows, id: RowsetId| self.rowset_by_rows(rows, id);
+            let table = Arc::new(Table::from_rows(rows, None, &mut rowset)?);
+            named.by_name.insert(name_key(&table.schema, &table.name), ObjectId(id));
+            named.by_id.insert(ObjectId(id), table);
+        }
+        Ok(())
+    }
+}

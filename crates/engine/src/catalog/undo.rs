@@ -1,0 +1,48 @@
+//! Undoing row operations: finding the tree that a log record speaks of.
+
+use super::Catalog;
+use crate::EngineError;
+use furrow_access::{By, Tree, UndoOp};
+use furrow_format::{Lsn, RowsetId};
+use furrow_log::OwnedRecord;
+use furrow_txn::{ActiveTxn, TxnError, Undo};
+
+impl Catalog {
+    fn undo_op(
+        &self,
+        by: &mut By<'_>,
+        rowset: RowsetId,
+        op: &UndoOp,
+    ) -> Result<(), EngineError> {
+        if let Some((_, tree)) = self.bases.trees().find(|(t, _)| t.rowset_id() == rowset) {
+            // Counts of a checkpoint are not to come between the reading of a row and its change.
+            let _turn = self.change.lock();
+            return Self::undo_in(tree, by, op);
+        }
+        let rowset = self.find_rowset(rowset)?;
+        Self::undo_in(rowset.tree(), by, op)?;
+        match op {
+            UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => rowset.count(-1),
+            UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => rowset.count(1),
+            UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate(..) => {}
+        }
+        Ok(())
+    }
+
+    fn undo_in(tree: &Tree, by: &mut By<'_>, op: &UndoOp) -> Result<(), EngineError> {
+        Ok(tree.undo(by, op)?)
+    }
+}
+
+impl Undo for Catalog {
+    fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError> {
+        let what = "its undo part cannot be read";
+        let bad = TxnError::BadRecord { lsn: record.lsn, what };
+        let (rowset, op) = UndoOp::decode(record.get().undo).ok_or(bad)?;
+        let mut by = By::Undo { txn, next };
+        self.undo_op(&mut by, rowset, &op).map_err(|e| match e {
+            EngineError::Txn(e) => e,
+            other => TxnError::Undo(other.to_string()),
+        })
+    }
+}

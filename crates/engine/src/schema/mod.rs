@@ -1,0 +1,18 @@
+//! What tables and indexes are to be: the requests of DDL, their rules, and where their columns then lie.
+//!
+//! - [`TableSpec`], [`ColumnSpec`], [`IndexSpec`]: what a user asks for.
+//! - `check`: the rules, each refusal with the product's message.
+//! - `layout`: physical columns of a table's rows and of its indexes' rows.
+//! - [`DefaultValue`]: what a column gets that an insert does not name, and its text in the catalog.
+
+mod check;
+mod default;
+mod layout;
+mod spec;
+
+pub use default::DefaultValue;
+pub(crate) use default::now;
+pub use spec::{ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
+
+pub(crate) use check::{check_index, check_table, refuse, same_name};
+pub(crate) use layout::{BaseKey, index_layout, table_layout};

@@ -1,0 +1,223 @@
+//! Requests of DDL.
+
+use super::DefaultValue;
+use furrow_format::types::DataType;
+
+/// A column to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnSpec {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub data_type: DataType,
+    /// Whether it takes NULL.
+    pub nullable: bool,
+    /// Seed and increment of an identity column.
+    pub identity: Option<(i64, i64)>,
+    /// What it gets when an insert does not name it.
+    pub default: Option<DefaultValue>,
+}
+
+impl ColumnSpec {
+    /// A column that takes NULL and has neither identity nor default.
+    pub fn new(name: &str, data_type: DataType) -> ColumnSpec {
+        ColumnSpec { name: name.to_owned(), data_type, nullable: true, identity: None, default: None }
+    }
+
+    /// NOT NULL.
+    #[must_use]
+    pub fn not_null(mut self) -> ColumnSpec {
+        self.nullable = false;
+        self
+    }
+
+    /// IDENTITY(seed, increment), which means NOT NULL too.
+    #[must_use]
+    pub fn identity(mut self, seed: i64, increment: i64) -> ColumnSpec {
+        self.identity = Some((seed, increment));
+        self.nullable = false;
+        self
+    }
+
+    /// DEFAULT.
+    #[must_use]
+    pub fn default_value(mut self, value: impl Into<DefaultValue>) -> ColumnSpec {
+        self.default = Some(value.into());
+        self
+    }
+}
+
+/// A key column of an index to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyColumnSpec {
+    /// The column's name.
+    pub name: String,
+    /// Descending.
+    pub descending: bool,
+}
+
+impl From<&str> for KeyColumnSpec {
+    fn from(name: &str) -> KeyColumnSpec {
+        KeyColumnSpec { name: name.to_owned(), descending: false }
+    }
+}
+
+impl KeyColumnSpec {
+    /// A descending key column.
+    pub fn descending(name: &str) -> KeyColumnSpec {
+        KeyColumnSpec { name: name.to_owned(), descending: true }
+    }
+}
+
+fn keys<K: Into<KeyColumnSpec>>(columns: impl IntoIterator<Item = K>) -> Vec<KeyColumnSpec> {
+    columns.into_iter().map(Into::into).collect()
+}
+
+/// An index to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSpec {
+    /// Its name.
+    pub name: String,
+    /// Whether its key is unique.
+    pub unique: bool,
+    /// Whether it is the table itself.
+    pub clustered: bool,
+    /// Its key.
+    pub key: Vec<KeyColumnSpec>,
+    /// Further columns of its leaf rows.
+    pub included: Vec<String>,
+    /// Filegroup; the table's if none is named.
+    pub filegroup: Option<String>,
+}
+
+impl IndexSpec {
+    /// A nonclustered index that is not unique.
+    pub fn new<K: Into<KeyColumnSpec>>(name: &str, key: impl IntoIterator<Item = K>) -> IndexSpec {
+        IndexSpec {
+            name: name.to_owned(),
+            unique: false,
+            clustered: false,
+            key: keys(key),
+            included: Vec::new(),
+            filegroup: None,
+        }
+    }
+
+    /// UNIQUE.
+    #[must_use]
+    pub fn unique(mut self) -> IndexSpec {
+        self.unique = true;
+        self
+    }
+
+    /// CLUSTERED.
+    #[must_use]
+    pub fn clustered(mut self) -> IndexSpec {
+        self.clustered = true;
+        self
+    }
+
+    /// INCLUDE.
+    #[must_use]
+    pub fn include(mut self, columns: &[&str]) -> IndexSpec {
+        self.included.extend(columns.iter().map(|&c| c.to_owned()));
+        self
+    }
+
+    /// ON filegroup.
+    #[must_use]
+    pub fn on(mut self, filegroup: &str) -> IndexSpec {
+        self.filegroup = Some(filegroup.to_owned());
+        self
+    }
+}
+
+/// A PRIMARY KEY or UNIQUE constraint to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConstraintSpec {
+    /// Its name; the system makes one if none is given.
+    pub name: Option<String>,
+    /// PRIMARY KEY, otherwise UNIQUE.
+    pub primary: bool,
+    /// CLUSTERED.
+    pub clustered: bool,
+    /// Its key.
+    pub key: Vec<KeyColumnSpec>,
+}
+
+/// A table to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableSpec {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<ColumnSpec>,
+    /// Its constraints.
+    pub constraints: Vec<ConstraintSpec>,
+    /// Indexes made along with it.
+    pub indexes: Vec<IndexSpec>,
+    /// Its filegroup; the default one if none is named.
+    pub filegroup: Option<String>,
+}
+
+impl TableSpec {
+    /// A table of schema `dbo` without columns.
+    pub fn new(name: &str) -> TableSpec {
+        TableSpec {
+            schema: "dbo".to_owned(),
+            name: name.to_owned(),
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            indexes: Vec::new(),
+            filegroup: None,
+        }
+    }
+
+    /// Adds a column.
+    #[must_use]
+    pub fn column(mut self, column: ColumnSpec) -> TableSpec {
+        self.columns.push(column);
+        self
+    }
+
+    /// PRIMARY KEY CLUSTERED, named by the system.
+    #[must_use]
+    pub fn primary_key<K: Into<KeyColumnSpec>>(self, key: impl IntoIterator<Item = K>) -> TableSpec {
+        let key = keys(key);
+        self.constraint(ConstraintSpec { name: None, primary: true, clustered: true, key })
+    }
+
+    /// UNIQUE NONCLUSTERED.
+    #[must_use]
+    pub fn unique<K: Into<KeyColumnSpec>>(
+        self,
+        name: &str,
+        key: impl IntoIterator<Item = K>,
+    ) -> TableSpec {
+        let (name, key) = (Some(name.to_owned()), keys(key));
+        self.constraint(ConstraintSpec { name, primary: false, clustered: false, key })
+    }
+
+    /// Adds a constraint.
+    #[must_use]
+    pub fn constraint(mut self, constraint: ConstraintSpec) -> TableSpec {
+        self.constraints.push(constraint);
+        self
+    }
+
+    /// Adds an index.
+    #[must_use]
+    pub fn index(mut self, index: IndexSpec) -> TableSpec {
+        self.indexes.push(index);
+        self
+    }
+
+    /// ON filegroup.
+    #[must_use]
+    pub fn on(mut self, filegroup: &str) -> TableSpec {
+        self.filegroup = Some(filegroup.to_owned());
+        self
+    }
+}

@@ -1,0 +1,216 @@
+//! Sessions: one user's transactions, one statement at a time.
+//!
+//! # A statement
+//! 1. The database is asked whether it can be used; the session's task becomes the thread's.
+//! 2. Outside of a transaction a statement is one of its own: committed when it succeeds, rolled back when it does not.
+//!    Inside, a failed statement is undone alone, back to a savepoint before it.
+//! 3. The victim of a deadlock (1205) loses its whole transaction.
+//!
+//! # The end of a transaction
+//! The end is in the log (a commit: durable) before anything else: then changes of definitions become everybody's, then
+//! locks go, then the pages of what was dropped.
+
+mod ddl;
+mod transaction;
+
+use crate::catalog::{DdlChanges, DdlMark};
+use crate::database::Database;
+use crate::table::{RowBuffer, Table};
+use crate::EngineError;
+use furrow_format::TxnId;
+use furrow_observe::task::{self, Task};
+use furrow_txn::lock::{Canceller, Granted, Isolation, LockMode, LockOwner, Resource, Timeout};
+use furrow_txn::{Savepoint, Transaction};
+use std::sync::Arc;
+
+/// A place in a session's transaction to roll back to.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionSavepoint {
+    savepoint: Savepoint,
+    ddl: DdlMark,
+    /// The transaction it belongs to.
+    txn: TxnId,
+}
+
+/// A session.
+///
+/// One thread at a time works with it.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) db: Arc<Database>,
+    id: i32,
+    task: Arc<Task>,
+    pub(crate) owner: LockOwner,
+    isolation: Isolation,
+    pub(crate) timeout: Timeout,
+    pub(crate) txn: Option<Transaction>,
+    explicit: bool,
+    pub(crate) ddl: DdlChanges,
+    /// Tables that this transaction has announced range locks on.
+    ranges: Vec<Arc<Table>>,
+    locks_taken: u32,
+    pub(crate) row: RowBuffer,
+    pub(crate) encoded: Vec<u8>,
+    pub(crate) read: Vec<u8>,
+}
+
+/// How many row locks are taken between two looks at escalation.
+const ESCALATION_LOOK: u32 = 64;
+
+impl Session {
+    /// A session of this database.
+    pub fn new(db: &Arc<Database>) -> Session {
+        let id = db.shared.next_session_id();
+        Session {
+            db: Arc::clone(db),
+            id,
+            task: Task::new(&db.instruments, id, "session"),
+            owner: db.locks.owner(id),
+            isolation: Isolation::ReadCommitted,
+            timeout: Timeout::Forever,
+            txn: None,
+            explicit: false,
+            ddl: DdlChanges::default(),
+            ranges: Vec::new(),
+            locks_taken: 0,
+            row: RowBuffer::default(),
+            encoded: Vec::new(),
+            read: Vec::new(),
+        }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> i32 {
+        self.id
+    }
+
+    /// Its database.
+    pub fn database(&self) -> &Arc<Database> {
+        &self.db
+    }
+
+    /// Its task: its waits and trace flags.
+    pub fn task(&self) -> &Arc<Task> {
+        &self.task
+    }
+
+    /// Its isolation level.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// SET TRANSACTION ISOLATION LEVEL. SNAPSHOT is not there yet and counts as SERIALIZABLE.
+    pub fn set_isolation(&mut self, isolation: Isolation) {
+        self.isolation = match isolation {
+            Isolation::Snapshot => Isolation::Serializable,
+            other => other,
+        };
+        self.owner.set_isolation(self.isolation);
+    }
+
+    /// SET LOCK_TIMEOUT.
+    pub fn set_lock_timeout(&mut self, timeout: Timeout) {
+        self.timeout = timeout;
+    }
+
+    /// SET DEADLOCK_PRIORITY.
+    pub fn set_deadlock_priority(&mut self, priority: i32) {
+        self.owner.set_deadlock_priority(priority);
+    }
+
+    /// Ends this session's lock waits from elsewhere.
+    pub fn canceller(&self) -> Canceller {
+        self.owner.canceller()
+    }
+
+    /// Whether a transaction is open that was begun by [`Session::begin`].
+    pub fn in_transaction(&self) -> bool {
+        self.explicit
+    }
+
+    /// The table of this name in schema `dbo`, as this session sees it (208).
+    pub fn table(&self, name: &str) -> Result<Arc<Table>, EngineError> {
+        self.table_in("dbo", name)
+    }
+
+    /// The table of this name, as this session sees it (208).
+    pub fn table_in(&self, schema: &str, name: &str) -> Result<Arc<Table>, EngineError> {
+        let seen = match self.ddl.is_empty() {
+            true => self.db.catalog.table(schema, name),
+            false => self
+                .ddl
+                .named(schema, name)
+                .unwrap_or_else(|| self.db.catalog.table(schema, name)),
+        };
+        seen.ok_or_else(|| EngineError::refused(208, &[name.into()]))
+    }
+
+    /// Makes its task the thread's own.
+    #[inline]
+    pub(crate) fn enter(&self) -> task::TaskGuard {
+        task::enter(&self.task)
+    }
+
+    #[inline]
+    pub(crate) fn object(&self, table: &Table) -> Resource {
+        Resource::Object(self.db.id, table.id)
+    }
+
+    /// Locks an object, and proves that the table is still what it says.
+    #[inline]
+    pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), EngineError> {
+        self.db.locks.lock(&self.owner, self.object(table), mode, self.timeout)?;
+        let stale = match self.ddl.is_empty() {
+            true => table.is_superseded(),
+            false => match self.ddl.by_id(table.id) {
+                Some(Some(mine)) => !std::ptr::eq(&**mine, table),
+                Some(None) => true,
+                None => table.is_superseded(),
+            },
+        };
+        if stale {
+            let text = format!(
+                "The definition of object '{}' has changed since it was compiled.",
+                table.name
+            );
+            return Err(crate::schema::refuse(2801, 16, 1, &text));
+        }
+        Ok(())
+    }
+
+    /// Locks a row of a table; escalates when there are many.
+    #[inline]
+    pub(crate) fn lock_row(
+        &mut self,
+        table: &Table,
+        resource: Resource,
+        mode: LockMode,
+    ) -> Result<Granted, EngineError> {
+        let locks = &self.db.locks;
+        let granted = locks.lock_within(&self.owner, table.id, resource, mode, self.timeout)?;
+        self.locks_taken += 1;
+        if self.locks_taken.is_multiple_of(ESCALATION_LOOK) {
+            self.maybe_escalate(table)?;
+        }
+        Ok(granted)
+    }
+
+    /// Announces that this transaction is going to lock ranges of a table.
+    pub(crate) fn announce_range(&mut self, table: &Arc<Table>) {
+        if self.ranges.iter().any(|t| Arc::ptr_eq(&t.common, &table.common)) {
+            return;
+        }
+        table.common.announce();
+        self.ranges.push(Arc::clone(table));
+    }
+}
+
+impl Drop for Session {
+    /// An open transaction is rolled back.
+    fn drop(&mut self) {
+        let _task = self.enter();
+        if let Err(error) = self.roll_back_all() {
+            tracing::warn!(session = self.id, %error, "the rollback of a session that ends failed");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Updating and deleting rows.
+//!
+//! A row is found by its whole clustered key. Its key is locked X, the row is read, and each index is brought from what
+//! it says of the old row to what it says of the new one: left alone, replaced, or deleted and inserted.
+
+use super::encode::null_error;
+use super::insert::key_of_values;
+use super::{Index, RowBuffer, Scan, Table};
+use crate::EngineError;
+use crate::schema::refuse;
+use crate::session::Session;
+use furrow_access::{By, Key};
+use furrow_format::types::Value;
+use furrow_txn::lock::{Granted, Isolation, LockMode};
+use std::sync::Arc;
+
+/// Names a row: its whole clustered key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowKey(pub(super) Key);
+
+impl Table {
+    /// The name of the row with these values of a unique clustered key.
+    pub fn row_key(&self, values: &[Value]) -> Result<RowKey, EngineError> {
+        let base = self.base();
+        if base.uniquifier || values.len() != base.key.len() {
+            let text = format!("A row of '{}' is named by its whole unique clustered key.", self.name);
+            return Err(refuse(40514, 16, 3, &text));
+        }
+        key_of_values(self, base, values).map(RowKey)
+    }
+}
+
+impl Scan<'_> {
+    /// Names the row that was given out last.
+    pub fn row_key(&self) -> Option<RowKey> {
+        self.current_key().map(RowKey)
+    }
+
+    /// The session, to look at.
+    pub fn session(&self) -> &Session {
+        self.session_of()
+    }
+}
+
+impl Session {
+    /// Deletes a row; `false` when there is none.
+    pub fn delete(&mut self, table: &Arc<Table>, key: &RowKey) -> Result<bool, EngineError> {
+        self.statement(|session| {
+            session.lock_table(table, LockMode::IX)?;
+            let mut old = std::mem::take(&mut session.row);
+            let result = session.delete_row(table, &key.0, &mut old);
+            session.row = old;
+            result
+        })
+    }
+
+    /// Sets columns of a row; `false` when there is none.
+    pub fn update(
+        &mut self,
+        table: &Arc<Table>,
+        key: &RowKey,
+        set: &[(usize, Value)],
+    ) -> Result<bool, EngineError> {
+        self.statement(|session| {
+            session.lock_table(table, LockMode::IX)?;
+            let mut old = std::mem::take(&mut session.row);
+            let result = session.update_row(table, &key.0, set, &mut old);
+            session.row = old;
+            result
+        })
+    }
+
+    /// Locks a row X and loads it; `false` when there is none.
+    fn own_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        row: &mut RowBuffer,
+    ) -> Result<bool, EngineError> {
+        let resource = self.row_resource(table, key);
+        let granted = self.lock_row(table, resource, LockMode::X)?;
+        let mut bytes = std::mem::take(&mut self.read);
+        let base = table.base();
+        let found = base.tree().get(key, |row| {
+            bytes.clear();
+            bytes.extend_from_slice(row);
+        });
+        let loaded = match found {
+            Ok(Some(())) => row.load(table, base, &bytes).map(|()| true),
+            Ok(None) => Ok(false),
+            Err(e) => Err(e.into()),
+        };
+        self.read = bytes;
+        let found = loaded?;
+        if !found {
+            if self.isolation() == Isolation::Serializable {
+                self.announce_range(table);
+                let from = furrow_access::Bound::Included(key.clone());
+                self.lock_next(table, base, from, LockMode::RangeSU)?;
+            }
+            if granted == Granted::New {
+                self.db.locks.unlock(&self.owner, &resource);
+            }
+        }
+        Ok(found)
+    }
+
+    fn delete_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        old: &mut RowBuffer,
+    ) -> Result<bool, EngineError> {
+        if !self.own_row(table, key, old)? {
+            return Ok(false);
+        }
+        for index in &table.indexes {
+            let key = old.key(index)?;
+            self.delete_entry(table, index, &key)?;
+        }
+        Ok(true)
+    }
+
+    fn delete_entry(&mut self, table: &Table, index: &Index, key: &Key) -> Result<(), EngineError> {
+        if index.id != 1 && index.is_unique() {
+            let resource = self.entry_resource(index, key);
+            self.lock_row(table, resource, LockMode::X)?;
+        }
+        let Some(txn) = &mut self.txn else {
+            return Err(EngineError::Damaged("a change without a transaction".to_owned()));
+        };
+        index.tree().delete(&mut By::Txn(txn), key)?;
+        index.rowset.count(-1);
+        index.rowset.note_ghost();
+        self.owner.add_log_used(64);
+        Ok(())
+    }
+
+    fn update_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        set: &[(usize, Value)],
+        old: &mut RowBuffer,
+    ) -> Result<bool, EngineError> {
+        if !self.own_row(table, key, old)? {
+            return Ok(false);
+        }
+        let mut new = RowBuffer::default();
+        new.copy_from(old);
+        for (column, value) in set {
+            let Some(of) = table.columns.get(*column) else {
+                return Err(EngineError::refused(213, &[]));
+            };
+            if of.identity {
+                let text = format!("Cannot update identity column '{}'.", of.name);
+                return Err(refuse(8102, 16, 1, &text));
+            }
+            if value.is_null() && !of.nullable {
+                return Err(null_error(table, of, "UPDATE"));
+            }
+            new.set(table, *column, value)?;
+        }
+        let base = table.base();
+        let (before, after) = (old.key(base)?, new.key(base)?);
+        if base.tree().shape().compare_keys(&before, &after).is_ne() {
+            self.move_row(table, old, &mut new)?;
+            return Ok(true);
+        }
+        let mut guarded = Vec::new();
+        let mark = self.inner_mark();
+        loop {
+            for index in &table.indexes {
+                self.update_entry(table, index, old, &new, &mut guarded)?;
+            }
+            match self.first_guarded(table, &new, &guarded)? {
+                None => return Ok(true),
+                Some(blocked) => {
+                    self.back_to_mark(mark)?;
+                    guarded.clear();
+                    let locks = &self.db.locks;
+                    locks.lock_instant(&self.owner, blocked, LockMode::RangeIN, self.timeout)?;
+                }
+            }
+        }
+    }
+
+    fn first_guarded(
+        &self,
+        table: &Table,
+        row: &RowBuffer,
+        moved: &[usize],
+    ) -> Result<Option<furrow_txn::lock::Resource>, EngineError> {
+        if moved.is_empty() || !table.common.has_range_readers() {
+            return Ok(None);
+        }
+        for index in moved.iter().filter_map(|&at| table.indexes.get(at)) {
+            if let Some(blocked) = self.guarded(index, &row.key(index)?)? {
+                return Ok(Some(blocked));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A changed clustered key: the row goes from one place to another in every index.
+    fn move_row(
+        &mut self,
+        table: &Arc<Table>,
+        old: &RowBuffer,
+        new: &mut RowBuffer,
+    ) -> Result<(), EngineError> {
+        for index in &table.indexes {
+            let key = old.key(index)?;
+            self.delete_entry(table, index, &key)?;
+        }
+        self.insert_row(table, new)
+    }
+
+    fn update_entry(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        old: &RowBuffer,
+        new: &RowBuffer,
+        moved: &mut Vec<usize>,
+    ) -> Result<(), EngineError> {
+        let (before, after) = (old.key(index)?, new.key(index)?);
+        if index.tree().shape().compare_keys(&before, &after).is_ne() {
+            self.delete_entry(table, index, &before)?;
+            self.insert_entry(table, index, new)?;
+            moved.extend(table.indexes.iter().position(|i| i.id == index.id));
+            return Ok(());
+        }
+        let (mut was, mut is) = (Vec::new(), Vec::new());
+        old.encode_row(index, &mut was)?;
+        new.encode_row(index, &mut is)?;
+        if was == is {
+            return Ok(());
+        }
+        let Some(txn) = &mut self.txn else {
+            return Err(EngineError::Damaged("a change without a transaction".to_owned()));
+        };
+        index.tree().update(&mut By::Txn(txn), &before, &is)?;
+        self.owner.add_log_used((was.len() + is.len()) as u64);
+        Ok(())
+    }
+}

@@ -1,0 +1,354 @@
+//! Tables: columns, indexes, identity, made from catalog rows.
+
+use super::index::{Index, IndexKey, LeafColumn, Rowset};
+use crate::EngineError;
+use crate::schema::{ColumnSpec, DefaultValue};
+use furrow_format::catalog::{
+    self, AllocUnit, Identity, IndexColumn, IndexStat, ObjectValue, RowsetColumn, SchemaObject,
+    column_status, index_column_status, layout_status, object_type,
+};
+use furrow_format::types::{Collation, DataType, TypeId};
+use furrow_format::{ObjectId, RowsetId};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its number, from 1.
+    pub id: i32,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub data_type: DataType,
+    /// Whether it takes NULL.
+    pub nullable: bool,
+    /// Whether it is the identity column.
+    pub identity: bool,
+    /// What it gets that no insert names.
+    pub default: Option<DefaultValue>,
+}
+
+/// The catalog rows of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct TableRows {
+    pub(crate) object: SchemaObject,
+    pub(crate) schema: String,
+    pub(crate) columns: Vec<catalog::Column>,
+    pub(crate) indexes: Vec<IndexStat>,
+    pub(crate) index_columns: Vec<IndexColumn>,
+    pub(crate) rowsets: Vec<catalog::Rowset>,
+    pub(crate) layouts: Vec<RowsetColumn>,
+    pub(crate) units: Vec<AllocUnit>,
+    /// Primary keys, unique constraints, defaults.
+    pub(crate) children: Vec<SchemaObject>,
+    pub(crate) values: Vec<ObjectValue>,
+}
+
+/// The values that an identity column hands out.
+#[derive(Debug)]
+pub(crate) struct IdentityCounter {
+    pub(crate) column: usize,
+    pub(crate) colid: i32,
+    pub(crate) data_type: DataType,
+    pub(crate) state: Mutex<IdentityState>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IdentityState {
+    pub(crate) now: Identity,
+    /// Values up to this one are in the log as handed out.
+    pub(crate) logged: Identity,
+}
+
+/// What the versions of one table's definition share.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
+    /// Transactions that have range locks on it.
+    range_readers: AtomicU32,
+}
+
+impl Common {
+    /// A transaction is going to lock ranges: from now on who inserts looks at them.
+    pub(crate) fn announce(&self) {
+        self.range_readers.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    pub(crate) fn withdraw(&self) {
+        self.range_readers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether there are range locks, asked by who has inserted a row just now.
+    #[inline]
+    pub(crate) fn has_range_readers(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.range_readers.load(Ordering::SeqCst) > 0
+    }
+}
+
+/// A table.
+#[derive(Debug)]
+pub struct Table {
+    pub(crate) id: ObjectId,
+    pub(crate) name: String,
+    pub(crate) schema: String,
+    pub(crate) columns: Vec<Column>,
+    /// The clustered index first.
+    pub(crate) indexes: Vec<Index>,
+    pub(crate) identity: Option<Arc<IdentityCounter>>,
+    pub(crate) common: Arc<Common>,
+    pub(crate) rows: TableRows,
+    superseded: AtomicBool,
+}
+
+fn damaged(rows: &TableRows, what: &str) -> EngineError {
+    EngineError::Damaged(format!("table '{}': {what}", rows.object.name))
+}
+
+impl Table {
+    /// The table that these rows describe. `rowset` finds or opens the rows of an index.
+    pub(crate) fn from_rows(
+        rows: TableRows,
+        before: Option<&Table>,
+        rowset: &mut dyn FnMut(&TableRows, RowsetId) -> Result<Arc<Rowset>, EngineError>,
+    ) -> Result<Table, EngineError> {
+        let mut columns = Vec::new();
+        for row in &rows.columns {
+            let column = Self::made_column(&rows, row);
+            columns.push(column.ok_or_else(|| damaged(&rows, "a column has an unknown type"))?);
+        }
+        let mut indexes = Vec::new();
+        for row in &rows.indexes {
+            let rowset = rowset(&rows, RowsetId(row.rowset as u64))?;
+            let index = Self::index(&rows, row, rowset);
+            indexes.push(index.ok_or_else(|| damaged(&rows, "an index does not fit its columns"))?);
+        }
+        indexes.sort_by_key(|i: &Index| i.id);
+        Self::place_locators(&mut indexes).ok_or_else(|| damaged(&rows, "it has no clustered index"))?;
+        let identity = match before.map(|t| t.identity.clone()) {
+            Some(same) => same,
+            None => Self::identity(&rows, &columns)
+                .map_err(|()| damaged(&rows, "its identity value cannot be read"))?,
+        };
+        Ok(Table {
+            id: ObjectId(rows.object.id),
+            name: rows.object.name.clone(),
+            schema: rows.schema.clone(),
+            columns,
+            indexes,
+            identity,
+            common: before.map(|t| Arc::clone(&t.common)).unwrap_or_default(),
+            rows,
+            superseded: AtomicBool::new(false),
+        })
+    }
+
+    fn made_column(rows: &TableRows, row: &catalog::Column) -> Option<Column> {
+        let data_type = DataType {
+            id: TypeId::from_u8(row.xtype)?,
+            length: row.length,
+            precision: row.prec,
+            scale: row.scale,
+            collation: Collation(row.collationid as u32),
+        };
+        let text = rows.values.iter().find(|v| row.dflt != 0 && v.objid == row.dflt);
+        let text = text.and_then(|v| v.imageval.as_deref()).map(String::from_utf8_lossy);
+        Some(Column {
+            id: row.colid,
+            name: row.name.clone().unwrap_or_default(),
+            data_type,
+            nullable: row.status & column_status::NOT_NULL == 0,
+            identity: row.status & column_status::IDENTITY != 0,
+            default: text.and_then(|t| DefaultValue::parse(&t, &data_type)),
+        })
+    }
+
+    fn index(rows: &TableRows, row: &IndexStat, rowset: Arc<Rowset>) -> Option<Index> {
+        let kind = Index::kind_of(row.kind)?;
+        let column_at = |colid: i32| rows.columns.iter().position(|c| c.colid == colid);
+        let mut members: Vec<&IndexColumn> =
+            rows.index_columns.iter().filter(|c| c.idminor == row.indid).collect();
+        members.sort_by_key(|c| c.subid);
+        let mut keyed: Vec<&IndexColumn> =
+            members.iter().copied().filter(|c| c.tinyprop1 > 0).collect();
+        keyed.sort_by_key(|c| c.tinyprop1);
+        let key = keyed.iter().map(|c| {
+            let descending = c.status & index_column_status::DESCENDING != 0;
+            Some(IndexKey { column: column_at(c.intprop)?, descending })
+        });
+        let key: Vec<IndexKey> = key.collect::<Option<_>>()?;
+        let included = members.iter().filter(|c| c.tinyprop1 == 0);
+        let included = included.map(|c| column_at(c.intprop)).collect::<Option<Vec<_>>>()?;
+        let leaf = Self::leaf_columns(rows, row, kind, &members)?;
+        let leaf_of = (0..rows.columns.len())
+            .map(|c| leaf.iter().position(|l| *l == LeafColumn::Table(c)))
+            .collect();
+        Some(Index {
+            id: row.indid as u32,
+            name: row.name.clone().unwrap_or_default(),
+            kind,
+            status: row.status,
+            key,
+            included,
+            rowset,
+            uniquifier: kind == super::IndexKind::Clustered && leaf.contains(&LeafColumn::Uniquifier),
+            leaf,
+            leaf_of,
+            locator: Vec::new(),
+        })
+    }
+
+    /// What the leaf columns of an index are. Columns of a nonclustered index that no row of `sysiscols` names are those of
+    /// the clustered key which are not among the named ones, in key order.
+    fn leaf_columns(
+        rows: &TableRows,
+        row: &IndexStat,
+        kind: super::IndexKind,
+        members: &[&IndexColumn],
+    ) -> Option<Vec<LeafColumn>> {
+        let column_at = |colid: i32| rows.columns.iter().position(|c| c.colid == colid);
+        let layout = rows.layouts.iter().filter(|l| {
+            l.rsid == row.rowset && l.status & layout_status::DROPPED == 0
+        });
+        if kind == super::IndexKind::Clustered {
+            return layout
+                .map(|l| match l.status & layout_status::UNIQUIFIER != 0 {
+                    true => Some(LeafColumn::Uniquifier),
+                    false => column_at(l.rscolid).map(LeafColumn::Table),
+                })
+                .collect();
+        }
+        let named: Vec<usize> =
+            members.iter().map(|c| column_at(c.intprop)).collect::<Option<_>>()?;
+        let mut base: Vec<&IndexColumn> =
+            rows.index_columns.iter().filter(|c| c.idminor == 1 && c.tinyprop1 > 0).collect();
+        base.sort_by_key(|c| c.tinyprop1);
+        let base = base.iter().map(|c| column_at(c.intprop)).collect::<Option<Vec<_>>>()?;
+        let mut rest = base.into_iter().filter(|c| !named.contains(c));
+        layout
+            .map(|l| {
+                if l.status & layout_status::UNIQUIFIER != 0 {
+                    return Some(LeafColumn::Uniquifier);
+                }
+                let explicit = usize::try_from(l.rscolid).ok()?.checked_sub(1);
+                match explicit.and_then(|at| named.get(at)) {
+                    Some(&column) => Some(LeafColumn::Table(column)),
+                    None => rest.next().map(LeafColumn::Table),
+                }
+            })
+            .collect()
+    }
+
+    fn place_locators(indexes: &mut [Index]) -> Option<()> {
+        let base = indexes.first().filter(|i| i.kind == super::IndexKind::Clustered)?;
+        let mut wanted: Vec<LeafColumn> =
+            base.key.iter().map(|k| LeafColumn::Table(k.column)).collect();
+        if base.uniquifier {
+            wanted.push(LeafColumn::Uniquifier);
+        }
+        for index in indexes {
+            let place = |w: &LeafColumn| index.leaf.iter().position(|l| l == w);
+            index.locator = wanted.iter().map(place).collect::<Option<_>>()?;
+        }
+        Some(())
+    }
+
+    fn identity(
+        rows: &TableRows,
+        columns: &[Column],
+    ) -> Result<Option<Arc<IdentityCounter>>, ()> {
+        let Some(column) = columns.iter().position(|c| c.identity) else { return Ok(None) };
+        let (row, made) = (rows.columns.get(column).ok_or(())?, columns.get(column).ok_or(())?);
+        let value = row.idtval.as_deref().and_then(|v| Identity::decode(&made.data_type, v));
+        let now = value.ok_or(())?;
+        Ok(Some(Arc::new(IdentityCounter {
+            column,
+            colid: row.colid,
+            data_type: made.data_type,
+            state: Mutex::new(IdentityState { now, logged: now }),
+        })))
+    }
+
+    /// Its object id.
+    pub fn id(&self) -> ObjectId {
+        self.id
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its schema's name.
+    pub fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// Its name with its schema, as messages give it.
+    pub fn full_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The place of a column.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| crate::schema::same_name(&c.name, name))
+    }
+
+    /// Its indexes, the clustered one first.
+    pub fn indexes(&self) -> &[Index] {
+        &self.indexes
+    }
+
+    /// The index of this name.
+    pub fn index_named(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|i| crate::schema::same_name(&i.name, name))
+    }
+
+    /// Rows, those of open transactions included.
+    pub fn row_count(&self) -> i64 {
+        self.base().rowset.row_count()
+    }
+
+    /// The clustered index.
+    #[expect(clippy::indexing_slicing, reason = "no table is made without it: see place_locators")]
+    #[inline]
+    pub(crate) fn base(&self) -> &Index {
+        &self.indexes[0]
+    }
+
+    /// Whether a newer definition, or none, has taken its place.
+    pub fn is_superseded(&self) -> bool {
+        self.superseded.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn supersede(&self) {
+        self.superseded.store(true, Ordering::Release);
+    }
+
+    /// The columns as a request would describe them.
+    pub(crate) fn column_specs(&self) -> Vec<ColumnSpec> {
+        let spec = |c: &Column| ColumnSpec {
+            name: c.name.clone(),
+            data_type: c.data_type,
+            nullable: c.nullable,
+            identity: None,
+            default: None,
+        };
+        self.columns.iter().map(spec).collect()
+    }
+
+    /// Names of its constraints' objects.
+    pub(crate) fn constraint_names(&self) -> impl Iterator<Item = &str> {
+        let named = |c: &&SchemaObject| {
+            c.kind == object_type::PRIMARY_KEY || c.kind == object_type::UNIQUE_CONSTRAINT
+        };
+        self.rows.children.iter().filter(named).map(|c| c.name.as_str())
+    }
+}

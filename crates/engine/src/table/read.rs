@@ -1,0 +1,189 @@
+//! Reading single rows by key.
+
+use super::insert::key_of_values;
+use super::locks::next_key;
+use super::{Index, ReadLock, Row, Table};
+use crate::session::Session;
+use crate::schema::refuse;
+use crate::EngineError;
+use furrow_access::{Bound, Key};
+use furrow_format::types::Value;
+use furrow_txn::lock::{Granted, Isolation, LockMode, Resource};
+use std::sync::Arc;
+
+/// What a reader does about locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Nothing.
+    Dirty,
+    /// Tests them.
+    Committed,
+    /// Takes S, U or X on rows and keeps it.
+    Kept(LockMode),
+    /// Takes range locks and keeps them.
+    Range(LockMode),
+}
+
+impl Session {
+    /// How this session reads.
+    pub(super) fn reading_mode(&self, lock: ReadLock) -> Reading {
+        let serializable = self.isolation() == Isolation::Serializable;
+        match (lock, self.isolation()) {
+            (ReadLock::Update, _) if serializable => Reading::Range(LockMode::RangeSU),
+            (ReadLock::Update, _) => Reading::Kept(LockMode::U),
+            (ReadLock::Shared, Isolation::ReadUncommitted) => Reading::Dirty,
+            (ReadLock::Shared, Isolation::ReadCommitted) => Reading::Committed,
+            (ReadLock::Shared, Isolation::RepeatableRead) => Reading::Kept(LockMode::S),
+            (ReadLock::Shared, _) => Reading::Range(LockMode::RangeSS),
+        }
+    }
+
+    /// The lock on the object that goes with it.
+    pub(super) fn reading_intent(reading: Reading) -> LockMode {
+        match reading {
+            Reading::Dirty => LockMode::SchS,
+            Reading::Kept(LockMode::U) | Reading::Range(LockMode::RangeSU) => LockMode::IU,
+            _ => LockMode::IS,
+        }
+    }
+
+    /// Reads the row whose clustered key is `key`, all its columns, which must be unique.
+    pub fn get<'a>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        key: &[Value],
+    ) -> Result<Option<Row<'a>>, EngineError> {
+        let base = table.base();
+        if base.uniquifier || key.len() != base.key.len() {
+            let text = format!("A row of '{}' is read by its whole unique clustered key.", table.name);
+            return Err(refuse(40514, 16, 2, &text));
+        }
+        let key = key_of_values(table, base, key)?;
+        self.get_by_key(table, &key)
+    }
+
+    pub(super) fn get_by_key<'a>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        key: &Key,
+    ) -> Result<Option<Row<'a>>, EngineError> {
+        let found = self.reading(|session| {
+            let reading = session.reading_mode(ReadLock::Shared);
+            session.lock_table(table, Self::reading_intent(reading))?;
+            let mut bytes = std::mem::take(&mut session.read);
+            let found = session.read_row(table, key, reading, &mut bytes);
+            session.read = bytes;
+            found
+        })?;
+        match found {
+            true => Row::new(table, table.base(), &self.read).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Copies a row of the clustered index, under the locks that `reading` asks for.
+    pub(super) fn read_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        reading: Reading,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, EngineError> {
+        let resource = self.row_resource(table, key);
+        match reading {
+            Reading::Dirty => self.copy_row(table, key, out),
+            Reading::Committed => self.read_committed(table, key, resource, out),
+            Reading::Kept(mode) => {
+                let granted = self.lock_row(table, resource, mode)?;
+                let found = self.copy_row(table, key, out)?;
+                if !found && granted == Granted::New {
+                    self.db.locks.unlock(&self.owner, &resource);
+                }
+                Ok(found)
+            }
+            Reading::Range(mode) => {
+                self.announce_range(table);
+                let plain = if mode == LockMode::RangeSU { LockMode::U } else { LockMode::S };
+                let granted = self.lock_row(table, resource, plain)?;
+                let found = self.copy_row(table, key, out)?;
+                if !found {
+                    if granted == Granted::New {
+                        self.db.locks.unlock(&self.owner, &resource);
+                    }
+                    // That it is not there is to stay so: the gap is locked, and looked into once more.
+                    self.lock_next(table, table.base(), Bound::Included(key.clone()), mode)?;
+                    return self.copy_row(table, key, out);
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn copy_row(&self, table: &Table, key: &Key, out: &mut Vec<u8>) -> Result<bool, EngineError> {
+        let copied = table.base().tree().get(key, |row| {
+            out.clear();
+            out.extend_from_slice(row);
+        })?;
+        Ok(copied.is_some())
+    }
+
+    /// Reads a row that is committed: the lock is tested under the latch. A row that is not there may be one deleted and not
+    /// committed: then its lock is really taken for a moment.
+    fn read_committed(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        resource: Resource,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, EngineError> {
+        loop {
+            let (locks, owner) = (&self.db.locks, &self.owner);
+            let copied = table.base().tree().get(key, |row| {
+                let free = locks.try_instant(owner, resource, LockMode::S);
+                if free {
+                    out.clear();
+                    out.extend_from_slice(row);
+                }
+                free
+            })?;
+            match copied {
+                Some(true) => return Ok(true),
+                Some(false) => {
+                    self.db.locks.lock_instant(&self.owner, resource, LockMode::S, self.timeout)?;
+                }
+                None => {
+                    let granted = self.lock_row(table, resource, LockMode::S)?;
+                    let found = self.copy_row(table, key, out);
+                    if granted == Granted::New {
+                        self.db.locks.unlock(&self.owner, &resource);
+                    }
+                    return found;
+                }
+            }
+        }
+    }
+
+    /// Locks the first key behind a place, or the end, so that nothing comes between.
+    pub(super) fn lock_next(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        behind: Bound,
+        mode: LockMode,
+    ) -> Result<(), EngineError> {
+        loop {
+            let next = next_key(index.tree(), behind.clone())?;
+            let resource = |session: &Session, next: &Option<Key>| match next {
+                Some(key) => session.entry_resource(index, key),
+                None => Resource::infinity(session.db.id, index.rowset.id()),
+            };
+            let wanted = resource(self, &next);
+            self.lock_row(table, wanted, mode)?;
+            // What came in between while this waited is the next key now.
+            let again = next_key(index.tree(), behind.clone())?;
+            if resource(self, &again) == wanted {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Scans of ranges, over any index, in both directions.
+//!
+//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or taken while copying; a row
+//! whose lock is not to be had at once ends the batch, the scan waits, and goes on at that row. A scan over a
+//! nonclustered index then reads the row itself, unless the index has all the columns wanted.
+
+use super::insert::key_of_values;
+use super::read::Reading;
+use super::{Index, IndexKind, LeafColumn, Row, Table, lock_hash};
+use crate::EngineError;
+use crate::session::Session;
+use furrow_access::{Cursor, Direction, Key, RowCheck, Step, Visitor};
+use furrow_format::types::Value;
+use furrow_format::{DatabaseId, ObjectId};
+use furrow_observe::task::TaskGuard;
+use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Which locks a scan is after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReadLock {
+    /// As the isolation level says.
+    #[default]
+    Shared,
+    /// U on each row, kept: for rows that are going to be changed.
+    Update,
+}
+
+/// What to scan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScanSpec {
+    /// Place of the index among [`Table::indexes`]; 0 is the clustered one.
+    pub index: usize,
+    /// Where the range begins: values of the first key columns.
+    pub low: Bound<Vec<Value>>,
+    /// Where it ends.
+    pub high: Bound<Vec<Value>>,
+    /// In descending order of the index.
+    pub backward: bool,
+    /// Which locks to take.
+    pub lock: ReadLock,
+    /// Whether only columns of the index are wanted: then the rows themselves are not read.
+    pub covered: bool,
+    /// Whether leaves to come are read ahead.
+    pub read_ahead: bool,
+}
+
+impl Default for ScanSpec {
+    fn default() -> ScanSpec {
+        ScanSpec {
+            index: 0,
+            low: Bound::Unbounded,
+            high: Bound::Unbounded,
+            backward: false,
+            lock: ReadLock::Shared,
+            covered: false,
+            read_ahead: true,
+        }
+    }
+}
+
+impl ScanSpec {
+    /// All rows with this key, as far as it goes, of the index at this place.
+    pub fn equal(index: usize, key: Vec<Value>) -> ScanSpec {
+        let (low, high) = (Bound::Included(key.clone()), Bound::Included(key));
+        ScanSpec { index, low, high, read_ahead: false, ..ScanSpec::default() }
+    }
+}
+
+/// Tests and takes locks for a cursor.
+struct Locker<'v> {
+    locks: &'v LockManager,
+    owner: &'v LockOwner,
+    db: DatabaseId,
+    object: ObjectId,
+    table: &'v Table,
+    index: &'v Index,
+    reading: Reading,
+    /// What the row that ends the batch waits for, and in which mode.
+    blocked: Option<(Resource, LockMode)>,
+    error: Option<LockError>,
+}
+
+impl Locker<'_> {
+    fn take(&mut self, resource: Resource, mode: LockMode) -> bool {
+        let free = self.locks.try_instant(self.owner, resource, mode);
+        let taken = match free {
+            true => {
+                self.locks.lock_within(self.owner, self.object, resource, mode, Timeout::NoWait)
+            }
+            false => {
+                self.blocked = Some((resource, mode));
+                return false;
+            }
+        };
+        match taken {
+            Ok(_) => true,
+            Err(LockError::Timeout { .. }) => {
+                self.blocked = Some((resource, mode));
+                false
+            }
+            Err(e) => {
+                self.error = Some(e);
+                false
+            }
+        }
+    }
+
+    fn test(&mut self, resource: Resource, mode: LockMode) -> bool {
+        let free = self.locks.try_instant(self.owner, resource, mode);
+        if !free {
+            self.blocked = Some((resource, mode));
+        }
+        free
+    }
+
+    fn row_resource(&self, row: &[u8]) -> Option<Resource> {
+        let base = self.table.base();
+        let key = self.index.locator_of(row)?;
+        let hash = lock_hash(base.tree().shape(), &key, usize::MAX);
+        Some(Resource::key(self.db, base.rowset.id(), hash))
+    }
+
+    fn free_to_take(&mut self, row: &[u8], ghost: bool) -> Option<bool> {
+        let resource = self.row_resource(row)?;
+        Some(match self.reading {
+            Reading::Dirty => true,
+            Reading::Committed => self.test(resource, LockMode::S),
+            Reading::Kept(mode) if ghost => self.test(resource, mode),
+            Reading::Kept(mode) => self.take(resource, mode),
+            Reading::Range(mode) => {
+                let plain = if mode == LockMode::RangeSU { LockMode::U } else { LockMode::S };
+                match self.index.kind {
+                    IndexKind::Clustered => self.take(resource, mode),
+                    IndexKind::Nonclustered => {
+                        let shape = self.index.tree().shape();
+                        let hash = lock_hash(shape, &shape.key_of(row)?, usize::MAX);
+                        let entry = Resource::key(self.db, self.index.rowset.id(), hash);
+                        self.take(resource, plain) && self.take(entry, mode)
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl Visitor for Locker<'_> {
+    fn all_committed(&mut self) -> bool {
+        let whole = Resource::Object(self.db, self.object);
+        match self.reading {
+            Reading::Dirty => true,
+            // Whoever has changed a row of the table holds IX on it until the end of its transaction.
+            Reading::Committed => self.locks.try_instant(self.owner, whole, LockMode::S),
+            Reading::Kept(_) | Reading::Range(_) => {
+                self.owner.held(&whole).is_some_and(|held| held.covers(LockMode::S))
+            }
+        }
+    }
+
+    fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
+        match self.free_to_take(row, ghost) {
+            Some(true) if ghost => RowCheck::Skip,
+            Some(true) => RowCheck::Take,
+            Some(false) => RowCheck::Wait,
+            // A row that cannot be read is reported by whoever decodes it.
+            None => RowCheck::Take,
+        }
+    }
+}
+
+/// A scan under way. Outside of a transaction its locks go with it.
+#[derive(Debug)]
+pub struct Scan<'a> {
+    session: &'a mut Session,
+    table: &'a Arc<Table>,
+    index: &'a Index,
+    cursor: Cursor<'a>,
+    reading: Reading,
+    look_up: bool,
+    entry: Vec<u8>,
+    row: Vec<u8>,
+}
+
+impl Session {
+    /// Begins a scan.
+    pub fn scan<'a>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        spec: &ScanSpec,
+    ) -> Result<Scan<'a>, EngineError> {
+        self.begin_reading()?;
+        let begun = {
+            let _task = self.enter();
+            self.begin_scan(table, spec)
+        };
+        let (index, cursor, reading) = self.end_failed(begun)?;
+        let look_up = index.kind == IndexKind::Nonclustered && !spec.covered;
+        let (entry, row) = (Vec::new(), Vec::new());
+        Ok(Scan { session: self, table, index, cursor, reading, look_up, entry, row })
+    }
+
+    fn end_failed<T>(&mut self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(e) => self.end_reading(Err(e)),
+        }
+    }
+
+    fn begin_scan<'a>(
+        &mut self,
+        table: &'a Arc<Table>,
+        spec: &ScanSpec,
+    ) -> Result<(&'a Index, Cursor<'a>, Reading), EngineError> {
+        let reading = self.reading_mode(spec.lock);
+        self.lock_table(table, Self::reading_intent(reading))?;
+        let index = table.indexes.get(spec.index);
+        let missing = || EngineError::Damaged(format!("table '{}' has no index {}", table.name, spec.index));
+        let index = index.ok_or_else(missing)?;
+        let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
+            Ok(match bound {
+                Bound::Unbounded => furrow_access::Bound::Open,
+                Bound::Included(v) => furrow_access::Bound::Included(key_of_values(table, index, v)?),
+                Bound::Excluded(v) => furrow_access::Bound::Excluded(key_of_values(table, index, v)?),
+            })
+        };
+        let (low, high) = (bound(&spec.low)?, bound(&spec.high)?);
+        if let Reading::Range(mode) = reading {
+            self.announce_range(table);
+            self.lock_end(table, index, &high, mode)?;
+        }
+        let direction = if spec.backward { Direction::Backward } else { Direction::Forward };
+        let cursor = index.tree().scan(low, high, direction);
+        let cursor = if spec.read_ahead { cursor.with_read_ahead() } else { cursor };
+        Ok((index, cursor, reading))
+    }
+
+    /// Locks the key behind the range, before any key of it: from then on nothing comes in at its end.
+    fn lock_end(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        high: &furrow_access::Bound,
+        mode: LockMode,
+    ) -> Result<(), EngineError> {
+        use furrow_access::Bound as Limit;
+        match high {
+            Limit::Open => {
+                let end = Resource::infinity(self.db.id, index.rowset.id());
+                self.lock_row(table, end, mode)?;
+                Ok(())
+            }
+            Limit::Included(key) => self.lock_next(table, index, Limit::Excluded(key.clone()), mode),
+            Limit::Excluded(key) => self.lock_next(table, index, Limit::Included(key.clone()), mode),
+        }
+    }
+}
+
+impl<'a> Scan<'a> {
+    /// The next row; `None` at the end. After an error the scan is over.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, EngineError> {
+        let _task: TaskGuard = self.session.enter();
+        match self.find_next() {
+            Ok(true) => {
+                let (index, bytes) = match self.look_up {
+                    true => (self.table.base(), &self.row),
+                    false => (self.index, &self.entry),
+                };
+                Row::new(self.table, index, bytes).map(Some)
+            }
+            Ok(false) => Ok(None),
+            Err(e) => self.session.end_failed(Err(e)),
+        }
+    }
+
+    /// Calls `each` for the rows to come.
+    pub fn for_each(
+        mut self,
+        mut each: impl FnMut(Row<'_>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        while let Some(row) = self.next_row()? {
+            each(row)?;
+        }
+        Ok(())
+    }
+
+    fn find_next(&mut self) -> Result<bool, EngineError> {
+        loop {
+            if let Some(entry) = self.cursor.next_in_batch() {
+                self.entry.clear();
+                self.entry.extend_from_slice(entry);
+                if !self.look_up || self.fetch_row()? {
+                    return Ok(true);
+                }
+                continue;
+            }
+            if !self.step()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Fetches a batch; `false` at the end.
+    fn step(&mut self) -> Result<bool, EngineError> {
+        let (step, blocked, error) = {
+            let mut locker = Locker {
+                locks: &self.session.db.locks,
+                owner: &self.session.owner,
+                db: self.session.db.id,
+                object: self.table.id,
+                table: self.table,
+                index: self.index,
+                reading: self.reading,
+                blocked: None,
+                error: None,
+            };
+            let step = self.cursor.step(&mut locker)?;
+            (step, locker.blocked, locker.error)
+        };
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        match step {
+            Step::Rows => {
+                if matches!(self.reading, Reading::Kept(_) | Reading::Range(_)) {
+                    self.session.maybe_escalate(self.table)?;
+                }
+                Ok(true)
+            }
+            Step::End => Ok(false),
+            Step::Wait(_) => {
+                self.wait_for(blocked)?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn wait_for(&mut self, blocked: Option<(Resource, LockMode)>) -> Result<(), EngineError> {
+        let Some((resource, mode)) = blocked else { return Ok(()) };
+        let session = &mut *self.session;
+        if self.reading == Reading::Committed {
+            session.db.locks.lock_instant(&session.owner, resource, mode, session.timeout)?;
+        } else {
+            session.lock_row(self.table, resource, mode)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the row that the entry points to; `false` when it is gone, or is another one by now.
+    fn fetch_row(&mut self) -> Result<bool, EngineError> {
+        let bad = || EngineError::Damaged(format!("an entry of index '{}' has no locator", self.index.name));
+        let key = self.index.locator_of(&self.entry).ok_or_else(bad)?;
+        let reading = match self.reading {
+            // The row's lock was taken with the entry.
+            Reading::Range(LockMode::RangeSU) => Reading::Kept(LockMode::U),
+            Reading::Range(_) => Reading::Kept(LockMode::S),
+            other => other,
+        };
+        let mut row = std::mem::take(&mut self.row);
+        let found = self.session.read_row(self.table, &key, reading, &mut row);
+        self.row = row;
+        Ok(found? && self.still_matches())
+    }
+
+    /// Whether the row has the values that led to it.
+    fn still_matches(&self) -> bool {
+        let of_entry = Row::new(self.table, self.index, &self.entry);
+        let of_row = Row::new(self.table, self.table.base(), &self.row);
+        let (Ok(entry), Ok(row)) = (of_entry, of_row) else { return true };
+        self.index.leaf.iter().all(|leaf| match leaf {
+            LeafColumn::Table(column) => entry.bytes(*column) == row.bytes(*column),
+            LeafColumn::Uniquifier => true,
+        })
+    }
+
+    /// The clustered key of the row that was given out last.
+    pub(super) fn current_key(&self) -> Option<Key> {
+        self.index.locator_of(&self.entry)
+    }
+
+    pub(super) fn session_of(&self) -> &Session {
+        self.session
+    }
+}
+
+impl Drop for Scan<'_> {
+    fn drop(&mut self) {
+        let _task = self.session.enter();
+        let done: Result<(), EngineError> = self.session.end_reading(Ok(()));
+        debug_assert!(done.is_ok());
+    }
+}
