@@ -92,7 +92,11 @@ impl fmt::Display for Op {
                 table,
                 key,
                 version,
-            } => write!(f, "insert {table}/{key} v{version}"),
+                twin,
+            } => {
+                let as_twin = if *twin { " as twin" } else { "" };
+                write!(f, "insert {table}/{key} v{version}{as_twin}")
+            }
             Op::Update {
                 table,
                 key,
@@ -114,6 +118,7 @@ impl Op {
                 table,
                 key,
                 version,
+                ..
             } => session.insert(table, key, version).map(|()| None),
             Op::Update {
                 table,
@@ -254,6 +259,7 @@ impl<S: Store> Work<'_, S> {
                 table,
                 key,
                 version,
+                twin: true,
             };
         }
         *self.version += 1;
@@ -261,6 +267,7 @@ impl<S: Store> Work<'_, S> {
             table,
             key,
             version: *self.version,
+            twin: false,
         }
     }
 
@@ -399,6 +406,7 @@ impl<S: Store> Work<'_, S> {
                 table,
                 key,
                 version,
+                ..
             }
             | Op::Update {
                 table,
