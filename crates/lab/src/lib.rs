@@ -29,6 +29,7 @@
 //! ([`guard::GuardError`]), a journal that cannot be written or read ([`journal::JournalError`]), and
 //! any of these while running ([`runner::RunnerError`]). A failed run is no error: it is recorded.
 
+pub mod datafiles;
 pub mod design;
 pub mod environment;
 pub mod experiment;
