@@ -1,8 +1,8 @@
 //! Dropping allocation units, in batches.
 //!
-//! A unit's extents go back to their files a few dozen at a time, each batch one mini-transaction; then its IAM
-//! pages, the first one last, because it is the one the catalog knows. Whatever moment a crash chooses, what is left is a
-//! unit with fewer extents, and the same call goes on.
+//! A unit's extents go back to their files a few dozen at a time, each batch one mini-transaction; then its
+//! IAM pages, the first one last, because it is the one the catalog knows. Whatever moment a crash chooses,
+//! what is left is a unit with fewer extents, and the same call goes on.
 
 use crate::file::ExtentId;
 use crate::reserve::pfs_of;
@@ -15,13 +15,15 @@ use furrow_pool::LatchRank;
 const BATCH_EXTENTS: usize = 64;
 
 impl Space {
-    /// Gives everything back that the unit owns; afterwards it must not be used. Returns the number of extents freed.
-    /// A unit that was dropped before is no error. Nobody else may use the unit, and no latch may be held.
+    /// Gives everything back that the unit owns; afterwards it must not be used. Returns the number of
+    /// extents freed. A unit that was dropped before is no error. Nobody else may use the unit, and no latch
+    /// may be held.
     pub fn drop_unit(&self, unit: &Unit) -> Result<u64, SpaceError> {
         self.drop_unit_while(unit, || true)
     }
 
-    /// As [`Space::drop_unit`], but asks before each batch whether to go on; where it stops, the next call goes on.
+    /// As [`Space::drop_unit`], but asks before each batch whether to go on; where it stops, the next call
+    /// goes on.
     pub fn drop_unit_while(
         &self,
         unit: &Unit,

@@ -20,8 +20,8 @@ pub struct FreedPages {
 }
 
 impl Space {
-    /// Plans, in the caller's group, that pages of the unit are in use no more. Latches their PFS pages EX, in ascending order,
-    /// unless the group has them: no page of data may be latched after.
+    /// Plans, in the caller's group, that pages of the unit are in use no more. Latches their PFS pages EX,
+    /// in ascending order, unless the group has them: no page of data may be latched after.
     pub fn free_pages(
         &self,
         unit: &Arc<Unit>,
@@ -54,8 +54,8 @@ impl Space {
         Ok(freed)
     }
 
-    /// The mini-transaction that frees these pages is in the log: they can be had again, and extents that have no page in use
-    /// any more go back to their file. No latch may be held.
+    /// The mini-transaction that frees these pages is in the log: they can be had again, and extents that
+    /// have no page in use any more go back to their file. No latch may be held.
     pub fn freed(&self, freed: FreedPages) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let unit = Arc::clone(&freed.unit);

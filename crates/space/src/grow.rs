@@ -1,7 +1,7 @@
 //! Files that grow.
 //!
-//! One thread at a time makes a file of a filegroup larger; the others wait for FGCB_ADD_REMOVE and then find what it has
-//! made. The order of things, so that a crash at any moment does no harm:
+//! One thread at a time makes a file of a filegroup larger; the others wait for FGCB_ADD_REMOVE and then find
+//! what it has made. The order of things, so that a crash at any moment does no harm:
 //!
 //! 1. The file is made longer, durably. What lies beyond the size in its header is nobody's.
 //! 2. The maps of the new part are formatted, in batches; nobody looks at them yet.
@@ -241,8 +241,9 @@ fn rank_of(kind: PageType) -> LatchRank {
     }
 }
 
-/// The map pages that a file of `old` pages gets or changes on its way to `new` pages, those of the old part last, so that
-/// they change together with the header. Fresh PFS pages know the fixed pages of their own interval.
+/// The map pages that a file of `old` pages gets or changes on its way to `new` pages, those of the old part
+/// last, so that they change together with the header. Fresh PFS pages know the fixed pages of their own
+/// interval.
 fn map_changes(file: FileId, old: u32, new: u32) -> Vec<MapChanges> {
     let mut maps: BTreeMap<(bool, PageId), MapChanges> = BTreeMap::new();
     fn at(

@@ -1,8 +1,8 @@
 //! Room for rows in heaps: fullness classes in PFS, and what memory knows of them.
 //!
 //! PFS is the truth, but searching it for every row would read a map page per 8,088 pages again and again. So
-//! a unit remembers pages that got room or were found to have some, and how far PFS has been searched for each class. When it
-//! has to forget a page, the search for that page's class begins anew.
+//! a unit remembers pages that got room or were found to have some, and how far PFS has been searched for
+//! each class. When it has to forget a page, the search for that page's class begins anew.
 
 use crate::error::damaged;
 use crate::reserve::{latch_maps, pfs_of};
@@ -40,7 +40,8 @@ type Room = (PageId, Fullness);
 #[derive(Debug)]
 pub(crate) struct Rooms {
     known: VecDeque<Room>,
-    /// For each of [`CLASSES`]: how far PFS has been searched for pages at most that full; `None` = to the end.
+    /// For each of [`CLASSES`]: how far PFS has been searched for pages at most that full; `None` = to the
+    /// end.
     searches: [Option<ScanPlace>; CLASSES.len()],
 }
 
@@ -86,16 +87,17 @@ impl Rooms {
     }
 }
 
-/// The fullest class in which a page surely takes `bytes` more, slot included; `None` when only a new page does.
+/// The fullest class in which a page surely takes `bytes` more, slot included; `None` when only a new page
+/// does.
 pub fn class_with_room(bytes: usize) -> Option<Fullness> {
     let fits = |class: &Fullness| usize::from(class.least_free_bytes()) >= bytes;
     CLASSES.into_iter().rev().find(fits)
 }
 
 impl Space {
-    /// Plans, in the caller's group, that a page in use is as full as this; nothing if PFS says so already. Latches
-    /// the PFS page EX unless the group has it: no page of data may be latched after. Not for a page that the same
-    /// group allocates: there the class belongs in the allocation.
+    /// Plans, in the caller's group, that a page in use is as full as this; nothing if PFS says so already.
+    /// Latches the PFS page EX unless the group has it: no page of data may be latched after. Not for a page
+    /// that the same group allocates: there the class belongs in the allocation.
     pub fn set_fullness(
         &self,
         unit: &Unit,
@@ -131,8 +133,9 @@ impl Space {
         unit.rooms.lock().note(page, class);
     }
 
-    /// Pages of a heap that are at most this full as far as is known, the latest first; none when a new page is the better
-    /// choice. Looks at a few PFS pages at most. The caller looks for itself: these are hints. No latch may be held.
+    /// Pages of a heap that are at most this full as far as is known, the latest first; none when a new page
+    /// is the better choice. Looks at a few PFS pages at most. The caller looks for itself: these are hints.
+    /// No latch may be held.
     pub fn find_pages_with_room(
         &self,
         unit: &Unit,
@@ -167,7 +170,8 @@ impl Space {
         Ok(unit.rooms.lock().offer(most))
     }
 
-    /// Pages at most this full under one PFS page, and where to go on; in the same place when there were too many.
+    /// Pages at most this full under one PFS page, and where to go on; in the same place when there were too
+    /// many.
     fn search_step(
         &self,
         unit: &Unit,

@@ -1,8 +1,8 @@
 //! Files, filegroups, proportional fill, allocation maps, growth.
 //!
-//! A database's rows live in pages, pages in extents of eight, extents in files, files in filegroups. This crate
-//! decides which page a row's owner gets next, and writes down whose it is. Owners are *allocation units*
-//! ([`Unit`]): one rowset's extents of one kind. The maps are SQL Server's own (PFS, GAM, SGAM, IAM).
+//! A database's rows live in pages, pages in extents of eight, extents in files, files in filegroups. This
+//! crate decides which page a row's owner gets next, and writes down whose it is. Owners are *allocation
+//! units* ([`Unit`]): one rowset's extents of one kind. The maps are SQL Server's own (PFS, GAM, SGAM, IAM).
 //!
 //! # Invariants
 //! 1. Every extent is free, mixed, or in exactly one IAM, at every LSN: a change from one to another is one
@@ -10,8 +10,8 @@
 //! 2. SGAM names exactly the mixed extents with a page to spare. Only IAM pages and the engine's own pages
 //!    live in mixed extents; an extent that holds a later PFS page is mixed from the start.
 //! 3. The PFS bytes of a free extent are zero, fixed pages aside.
-//! 4. Free extents counted in memory are those of GAM inside the file's size, less what threads have claimed: who
-//!    has claimed one finds one.
+//! 4. Free extents counted in memory are those of GAM inside the file's size, less what threads have claimed:
+//!    who has claimed one finds one.
 //! 5. A page is handed out once. Who allocates a page proves by PFS, under its latch, that nobody has it.
 //! 6. Allocations stay, whatever becomes of the transaction that wanted them: they are nested top actions.
 //! 7. Nothing here waits for log space, for a disk or for another thread's growth while holding a page latch.
@@ -19,30 +19,33 @@
 //! # How a page is allocated
 //! 1. [`Space::reserve`], with no latch held, sets pages aside in the unit's memory. Seven times of eight
 //!    that is all: no map is looked at.
-//! 2. If the unit has no page left, the next part of its maps is read (after a restart), or an extent is allocated:
-//!    [`fill`] says from which file. With IAM (made if need be) EX and GAM UP, then EX, two bits change.
+//! 2. If the unit has no page left, the next part of its maps is read (after a restart), or an extent is
+//!    allocated: [`fill`] says from which file. With IAM (made if need be) EX and GAM UP, then EX, two bits
+//!    change.
 //! 3. If no file has a free extent, one grows, or all do ([`FilegroupSpec::autogrow_all`]); others wait.
 //! 4. The caller, in its own mini-transaction and after its latches on data pages, marks the page in PFS
-//!    ([`Reservation::allocate_taken`]), commits, and says so ([`Reservation::done`]). What it did not use goes
-//!    back when the reservation is dropped.
+//!    ([`Reservation::allocate_taken`]), commits, and says so ([`Reservation::done`]). What it did not use
+//!    goes back when the reservation is dropped.
 //!
 //! # How it is given back
 //! [`Space::free_pages`] marks pages free within the caller's mini-transaction; once that is in the log,
-//! [`Space::freed`] makes them available and gives extents back that are empty. [`Space::drop_unit`] gives back
-//! all, in batches, and goes on after a crash where it stopped.
+//! [`Space::freed`] makes them available and gives extents back that are empty. [`Space::drop_unit`] gives
+//! back all, in batches, and goes on after a crash where it stopped.
 //!
 //! # Latch order
-//! Pages of data, then PFS, IAM, GAM, SGAM, change maps, file header. Several PFS pages in one mini-transaction are latched in
-//! ascending order. An IAM page and a new one behind it in its chain are the only two of that rank.
+//! Pages of data, then PFS, IAM, GAM, SGAM, change maps, file header. Several PFS pages in one
+//! mini-transaction are latched in ascending order. An IAM page and a new one behind it in its chain are the
+//! only two of that rank.
 //!
 //! # What is not here yet
-//! DCM and BCM are formatted but not kept: differential backups come later. Files do not shrink. Single-page slots of
-//! IAM pages are not used: units get uniform extents from their first page on, as the product does since 2016.
+//! DCM and BCM are formatted but not kept: differential backups come later. Files do not shrink. Single-page
+//! slots of IAM pages are not used: units get uniform extents from their first page on, as the product does
+//! since 2016.
 //!
 //! # What can fail
-//! [`SpaceError`]: a full filegroup (1105, with the disk's own error where there was one), a map that contradicts itself
-//! (the step is not taken), and what the pool and the log refuse. An error leaves the maps as they were,
-//! and what was claimed or reserved for the step goes back.
+//! [`SpaceError`]: a full filegroup (1105, with the disk's own error where there was one), a map that
+//! contradicts itself (the step is not taken), and what the pool and the log refuse. An error leaves the maps
+//! as they were, and what was claimed or reserved for the step goes back.
 
 mod config;
 mod drop;

@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering;
 const HEADER_LOG_BYTES: usize = 4096;
 
 impl Space {
-    /// Takes a file in, whose first pages [`crate::new_file_pages`] has written and which the pool knows: it is filled from
-    /// now on. Skip targets are reckoned anew. No latch may be held.
+    /// Takes a file in, whose first pages [`crate::new_file_pages`] has written and which the pool knows: it
+    /// is filled from now on. Skip targets are reckoned anew. No latch may be held.
     pub fn add_file(&self, file: &DataFile) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let group = self.filegroup(file.filegroup)?;
@@ -39,8 +39,8 @@ impl Space {
         Ok(())
     }
 
-    /// Takes an empty file out; the engine then takes it from the pool and deletes it. Error 5042 when an extent or a page of it
-    /// belongs to an object. No latch may be held.
+    /// Takes an empty file out; the engine then takes it from the pool and deletes it. Error 5042 when an
+    /// extent or a page of it belongs to an object. No latch may be held.
     pub fn remove_file(&self, id: FileId) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;

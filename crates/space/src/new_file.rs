@@ -9,15 +9,15 @@ use furrow_format::{
 use furrow_io::{File, Fill};
 use std::collections::BTreeMap;
 
-/// Writes what a new data file begins with: header, maps at their fixed places, all with checksums; then makes it
-/// durable. The file is empty, and the pool does not know it yet.
+/// Writes what a new data file begins with: header, maps at their fixed places, all with checksums; then
+/// makes it durable. The file is empty, and the pool does not know it yet.
 ///
-/// `system_pages` are pages that the engine will format itself and that lie in mixed extents, the boot page (1:9) for
-/// one: they are marked as in use.
+/// `system_pages` are pages that the engine will format itself and that lie in mixed extents, the boot page
+/// (1:9) for one: they are marked as in use.
 ///
 /// Every extent is free but those with fixed pages. The first extent of a GAM interval belongs to nobody.
-/// The extent of a later PFS page is a mixed one from the start, so that its seven other pages serve as IAM pages. So a
-/// 5 MB file has 79 free extents of 80, and a 250 MB file 3,996 of 4,000.
+/// The extent of a later PFS page is a mixed one from the start, so that its seven other pages serve as IAM
+/// pages. So a 5 MB file has 79 free extents of 80, and a 250 MB file 3,996 of 4,000.
 pub fn new_file_pages(
     file: &dyn File,
     header: &FileHeader,
@@ -121,7 +121,8 @@ impl Marks {
     }
 }
 
-/// The extents among the pages `from .. end` that hold a PFS page and nothing else fixed: mixed from the start.
+/// The extents among the pages `from .. end` that hold a PFS page and nothing else fixed: mixed from the
+/// start.
 pub(crate) fn mixed_from_the_start(from: u32, end: u32) -> impl Iterator<Item = ExtentNo> {
     fixed_pages(PageNo(from), PageNo(end))
         .filter(|&(page, kind)| kind == PageType::Pfs && page.0 > 1)

@@ -25,8 +25,8 @@ enum State {
 /// Pages of a unit that nobody else will get. What is not allocated by the time it is dropped goes back.
 ///
 /// 1. [`Reservation::take`] a page, and format it in a mini-transaction.
-/// 2. In the same mini-transaction, after the last latch on a page of data, [`Reservation::allocate_taken`] marks all
-///    pages taken as allocated; [`Reservation::allocate`] does it page by page.
+/// 2. In the same mini-transaction, after the last latch on a page of data, [`Reservation::allocate_taken`]
+///    marks all pages taken as allocated; [`Reservation::allocate`] does it page by page.
 /// 3. Commit the mini-transaction; then [`Reservation::done`]. On an error just drop the reservation.
 #[derive(Debug)]
 pub struct Reservation {
@@ -35,9 +35,9 @@ pub struct Reservation {
 }
 
 impl Space {
-    /// Sets `pages` unallocated pages of the unit's extents aside, allocating extents and growing files if need be.
-    /// Near `near`, if there are any: behind it in its extent, else where the last extents left off, so that an
-    /// ascending load fills extents page after page. No latch may be held.
+    /// Sets `pages` unallocated pages of the unit's extents aside, allocating extents and growing files if
+    /// need be. Near `near`, if there are any: behind it in its extent, else where the last extents left off,
+    /// so that an ascending load fills extents page after page. No latch may be held.
     pub fn reserve(
         &self,
         unit: &Arc<Unit>,
@@ -111,10 +111,10 @@ impl Reservation {
         Ok(*page)
     }
 
-    /// Plans the allocation of a page of this reservation, as `value`. Latches its PFS page EX unless the group
-    /// has it: no page of a lower rank may be latched after. When pages of several PFS pages are reserved, all of these are
-    /// latched, in order, so that groups with pages in both cannot wait in a circle: [`Reservation::allocate_taken`]
-    /// latches only what it needs.
+    /// Plans the allocation of a page of this reservation, as `value`. Latches its PFS page EX unless the
+    /// group has it: no page of a lower rank may be latched after. When pages of several PFS pages are
+    /// reserved, all of these are latched, in order, so that groups with pages in both cannot wait in a
+    /// circle: [`Reservation::allocate_taken`] latches only what it needs.
     pub fn allocate(
         &mut self,
         mini: &mut Mini<'_>,

@@ -31,8 +31,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// Opens the space of a database. The pool has the files already, and redo is done: sizes are read from the file
-    /// headers and free extents counted from the maps.
+    /// Opens the space of a database. The pool has the files already, and redo is done: sizes are read from
+    /// the file headers and free extents counted from the maps.
     pub fn open(store: Arc<Store>, config: SpaceConfig) -> Result<Arc<Space>, SpaceError> {
         let mut files = BTreeMap::new();
         for file in &config.files {

@@ -5,8 +5,8 @@ use crate::{Space, SpaceError};
 use furrow_format::{EXTENT_PAGES, FileId, PageId};
 use std::collections::VecDeque;
 
-/// A walk over a unit's pages in the order of its IAM pages, and of the extents in each. No latch is held between
-/// batches: pages that come or go meanwhile may be seen or not.
+/// A walk over a unit's pages in the order of its IAM pages, and of the extents in each. No latch is held
+/// between batches: pages that come or go meanwhile may be seen or not.
 #[derive(Debug)]
 pub struct PageWalk {
     chain: VecDeque<IamPage>,

@@ -1,7 +1,5 @@
 //! Pages and extents handed out one after the other.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 mod common;
 
 use common::{audit, base, fixed, unit_id};
@@ -18,7 +16,8 @@ fn a_fresh_file_has_the_free_extents_that_were_published() {
         .into_iter()
         .map(|(_, free)| free)
         .collect();
-    // The primary file's second extent holds the boot page; the large one's later PFS pages take three extents.
+    // The primary file's second extent holds the boot page; the large one's later PFS pages take three
+    // extents.
     assert_eq!(free, [78, 79, 3996]);
     audit(&db, &[]);
 }
@@ -42,7 +41,7 @@ fn an_ascending_load_fills_extents_page_after_page_and_files_in_turn() {
     }
     let files: Vec<u16> = pages.iter().step_by(8).map(|page| page.file.0).collect();
     assert_eq!(files, [1, 3, 1, 3, 1, 3, 1, 3]);
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(
         seen.used[&unit.id().0],
         pages.into_iter().collect::<BTreeSet<_>>()
@@ -68,7 +67,7 @@ fn a_full_filegroup_is_error_1105_and_every_page_was_handed_out_once() {
     assert_eq!(error.number(), Some(1105));
     // 78 + 39 extents were free; each file needs a mixed extent for its IAM page, but the primary has one.
     assert_eq!(pages.len(), (78 + 38) * 8);
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(seen.files[&1].1 + seen.files[&3].1, 0);
     assert!(db.space.create_unit(unit_id(101), 1).is_err());
 }
@@ -82,7 +81,7 @@ fn a_reopened_unit_finds_the_pages_it_had_left() {
     let more: Vec<PageId> = (0..5).map(|_| db.allocate_one(&again, None)).collect();
     assert!(more.iter().all(|page| !first.contains(page)));
     // Three extents were there with five pages to spare: no fourth was needed.
-    let seen = audit(&db, &[again.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&again));
     assert_eq!(seen.owned[&unit.id().0].len(), 3);
     assert_eq!(seen.used[&unit.id().0].len(), 24);
 }

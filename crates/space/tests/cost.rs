@@ -1,17 +1,22 @@
 //! What the allocation of a page costs besides its mini-transaction. Run by hand, in release:
 //! `cargo test --release -p furrow-space --test cost -- --ignored --nocapture`.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 mod common;
 
-use common::{base, fixed};
+use common::{Make, fixed, make};
 use furrow_io::time::Moment;
 
 #[test]
 #[ignore = "measures; says nothing on a busy machine"]
 fn a_reservation_costs_far_less_than_a_row() {
-    let db = base(&[fixed(1, 64_000), fixed(3, 64_000)]);
+    let frames = 16_384;
+    let db = make(
+        Make {
+            frames,
+            ..Make::default()
+        },
+        &[fixed(1, 64_000), fixed(3, 64_000)],
+    );
     let unit = db.unit(100);
     db.space.preallocate(&unit, 1000).unwrap();
     let rounds = 1_000_000;
@@ -22,7 +27,7 @@ fn a_reservation_costs_far_less_than_a_row() {
         near = Some(held.take().unwrap());
     }
     let reserve_ns = start.elapsed_us() as f64 * 1000.0 / f64::from(rounds);
-    let rounds = 60_000;
+    let rounds = 12_000;
     let start = Moment::now();
     for _ in 0..rounds {
         near = Some(db.allocate_one(&unit, near));

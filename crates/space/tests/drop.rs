@@ -1,6 +1,6 @@
 //! Pages, extents and units given back.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod common;
 
@@ -22,9 +22,12 @@ fn an_extent_goes_back_with_its_last_page() {
     let unit = db.unit(100);
     let pages: Vec<PageId> = (0..16).map(|_| db.allocate_one(&unit, None)).collect();
     free(&db, &unit, &pages[8..15]);
-    assert_eq!(audit(&db, &[unit.clone()]).owned[&unit.id().0].len(), 2);
+    assert_eq!(
+        audit(&db, std::slice::from_ref(&unit)).owned[&unit.id().0].len(),
+        2
+    );
     free(&db, &unit, &pages[15..]);
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(seen.owned[&unit.id().0].len(), 1);
     assert_eq!(seen.used[&unit.id().0].len(), 8);
     // What is free again is the first thing to be had.
@@ -42,7 +45,7 @@ fn a_page_freed_in_a_group_that_is_given_up_stays_in_use() {
     for _ in 0..20 {
         assert_ne!(db.allocate_one(&unit, None), page);
     }
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(seen.used[&unit.id().0].len(), 21);
     free(&db, &unit, &[page]);
     let mut mini = Mini::new(&db.store);
@@ -66,7 +69,10 @@ fn a_page_in_use_is_never_allocated_again_even_if_memory_forgot_it() {
         matches!(error, SpaceError::Damaged { page: at, .. } if at == page),
         "{error}"
     );
-    assert_eq!(audit(&db, &[unit.clone()]).used[&unit.id().0].len(), 1);
+    assert_eq!(
+        audit(&db, std::slice::from_ref(&unit)).used[&unit.id().0].len(),
+        1
+    );
 }
 
 #[test]
@@ -101,7 +107,7 @@ fn a_drop_that_was_interrupted_goes_on_where_it_stopped() {
             0,
             "a third time is no error"
         );
-        let seen = audit(&db, &[other.clone()]);
+        let seen = audit(&db, std::slice::from_ref(&other));
         db.space.drop_unit(&other).unwrap();
         assert_eq!(audit(&db, &[]).files[&3], (2048, 255, 0));
         drop(seen);

@@ -1,6 +1,6 @@
 //! Files that come and go, and databases that are opened again.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod common;
 
@@ -39,7 +39,7 @@ fn only_an_empty_file_can_be_removed() {
     assert_eq!(db.space.free_extents().len(), 1);
     let unit = db.unit(101);
     db.space.preallocate(&unit, 5).unwrap();
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert!(
         seen.owned[&unit.id().0]
             .iter()
@@ -64,7 +64,7 @@ fn an_iam_page_alone_keeps_a_file_from_being_removed() {
     db.space.set_closed(FileId(3), true).unwrap();
     add(&db, fixed(4, 640));
     db.space.preallocate(&unit, 1).unwrap();
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(
         seen.owned[&unit.id().0]
             .iter()
@@ -86,11 +86,11 @@ fn a_closed_file_gets_nothing_and_an_opened_one_does_again() {
     let unit = db.unit(100);
     db.space.set_closed(FileId(1), true).unwrap();
     db.space.preallocate(&unit, 10).unwrap();
-    let owned = audit(&db, &[unit.clone()]).owned[&unit.id().0].clone();
+    let owned = audit(&db, std::slice::from_ref(&unit)).owned[&unit.id().0].clone();
     assert_eq!(owned.iter().filter(|e| e.file == FileId(3)).count(), 10);
     db.space.set_closed(FileId(1), false).unwrap();
     db.space.preallocate(&unit, 10).unwrap();
-    let owned = audit(&db, &[unit.clone()]).owned[&unit.id().0].clone();
+    let owned = audit(&db, std::slice::from_ref(&unit)).owned[&unit.id().0].clone();
     assert_eq!(owned.iter().filter(|e| e.file == FileId(1)).count(), 6);
 }
 
@@ -101,7 +101,7 @@ fn a_database_opened_again_has_the_sizes_and_counts_it_was_closed_with() {
     let unit = db.unit(100);
     db.allocate(&unit, 13, None).unwrap();
     db.space.preallocate(&unit, 170).unwrap();
-    let before = audit(&db, &[unit.clone()]);
+    let before = audit(&db, std::slice::from_ref(&unit));
     let (id, first_iam) = (unit.id(), unit.first_iam());
     db.pool
         .checkpoint_pages(common::DB, CheckpointOptions::default())
@@ -117,7 +117,7 @@ fn a_database_opened_again_has_the_sizes_and_counts_it_was_closed_with() {
         &specs,
     );
     let unit = db.space.open_unit(id, 1, first_iam).unwrap();
-    assert_eq!(audit(&db, &[unit.clone()]), before);
+    assert_eq!(audit(&db, std::slice::from_ref(&unit)), before);
     assert_eq!(db.allocate(&unit, 3, None).unwrap().len(), 3);
     assert_eq!(
         audit(&db, &[unit]).owned,

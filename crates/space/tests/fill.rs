@@ -1,6 +1,6 @@
 //! Which file gets which extent.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod common;
 
@@ -146,7 +146,7 @@ fn a_new_file_takes_all_when_the_old_one_is_full() {
     db.space.preallocate(&unit, 77).unwrap();
     add(&db, fixed(3, 640));
     db.space.preallocate(&unit, 78).unwrap();
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     let in_new = seen.owned[&unit.id().0]
         .iter()
         .filter(|e| e.file == FileId(3))

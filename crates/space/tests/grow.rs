@@ -1,7 +1,5 @@
 //! Files that grow, and that cannot.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 mod common;
 
 use common::{Make, Spec, audit, base, fixed, growing, make, unit_id};
@@ -34,7 +32,7 @@ fn full_files_grow_one_after_the_other() {
         FileHeader::decode(&page).unwrap()
     };
     assert_eq!((header.size_pages, header.name.as_str()), (800, "f3"));
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(seen.owned[&unit.id().0].len(), 186);
 }
 
@@ -80,7 +78,7 @@ fn growth_in_percent_ends_at_the_largest_size_and_then_the_filegroup_is_full() {
         "{error}"
     );
     assert_eq!(db.space.usage().unwrap()[0].size_pages, 720);
-    let seen = audit(&db, &[unit.clone()]);
+    let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(seen.owned[&unit.id().0].len(), 88);
     db.space
         .set_limits(FileId(1), None, FileGrowth::Pages(8))
@@ -125,7 +123,7 @@ fn a_full_disk_is_told_and_leaves_the_file_as_it_was() {
         .map(|file| file.size_pages)
         .collect();
     assert_eq!(sizes.iter().sum::<u32>(), 640 + 640 + 160);
-    audit(&db, &[unit.clone()]);
+    audit(&db, std::slice::from_ref(&unit));
     // The database goes on: what is freed can be had again.
     db.space.drop_unit(&unit).unwrap();
     let seen = audit(&db, &[]);
@@ -135,7 +133,8 @@ fn a_full_disk_is_told_and_leaves_the_file_as_it_was() {
 
 #[test]
 fn growth_past_map_intervals_makes_their_maps() {
-    // From below the second PFS page to beyond the second GAM interval, by steps that end between fixed pages.
+    // From below the second PFS page to beyond the second GAM interval, by steps that end between fixed
+    // pages.
     let db = base(&[fixed(3, 640)]);
     let unit = db.unit(100);
     let mut size = 640;
@@ -162,8 +161,9 @@ fn growth_past_map_intervals_makes_their_maps() {
             .unwrap();
         assert_eq!(furrow_format::Page::new(&guard).page_type(), kind, "{page}");
     }
-    let seen = audit(&db, &[unit.clone()]);
-    // All extents but: two of maps, 64 of later PFS pages, the mixed one of the first IAM page, and the unit's.
+    let seen = audit(&db, std::slice::from_ref(&unit));
+    // All extents but: two of maps, 64 of later PFS pages, the mixed one of the first IAM page, and the
+    // unit's.
     let owned = seen.owned[&unit.id().0].len() as u64;
     assert_eq!(seen.files[&3].1, u64::from(size / 8) - 2 - 64 - 1 - owned);
     assert_eq!(seen.files[&3].2, 65);

@@ -1,6 +1,6 @@
 //! Room in heaps, and walks over units.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Many threads that allocate and free pages of several units.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod common;
 
@@ -126,7 +126,8 @@ fn pages_are_handed_out_once_and_the_maps_agree_afterwards() {
                 .unwrap();
             assert_eq!(walked, used);
         }
-        // The next round begins as after a restart: what is free has to be found in the maps, while threads work.
+        // The next round begins as after a restart: what is free has to be found in the maps, while threads
+        // work.
         units = units.iter().map(|unit| db.reopened(unit)).collect();
     }
     for unit in &units {

@@ -31,8 +31,8 @@ struct NewIam {
 }
 
 impl Space {
-    /// Makes an IAM page and links it to the end of the chain. It lies in `file`, or, if that has no room, in another
-    /// file of the filegroup; `None` when no file has room.
+    /// Makes an IAM page and links it to the end of the chain. It lies in `file`, or, if that has no room, in
+    /// another file of the filegroup; `None` when no file has room.
     pub(super) fn new_iam_page(
         &self,
         unit: AllocUnitId,
@@ -130,7 +130,8 @@ impl Space {
         Ok(extent)
     }
 
-    /// Makes the IAM page in a page of this extent; `None` when it has none to spare any more, or is no mixed extent.
+    /// Makes the IAM page in a page of this extent; `None` when it has none to spare any more, or is no mixed
+    /// extent.
     fn take_iam_page(
         &self,
         new: &NewIam,
@@ -216,8 +217,8 @@ impl Space {
         Ok(())
     }
 
-    /// The SGAM page, latched EX, if it still says that the extent is mixed with a page to spare. The caller has
-    /// its PFS page EX, without which that cannot change.
+    /// The SGAM page, latched EX, if it still says that the extent is mixed with a page to spare. The caller
+    /// has its PFS page EX, without which that cannot change.
     fn still_mixed(
         &self,
         file: &FileSpace,

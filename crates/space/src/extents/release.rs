@@ -13,14 +13,15 @@ use furrow_format::{
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 
-/// Log space of a mini-transaction that frees `extents` extents: PFS bytes and bits, or the removal of an IAM page.
+/// Log space of a mini-transaction that frees `extents` extents: PFS bytes and bits, or the removal of an IAM
+/// page.
 fn release_log_bytes(extents: usize) -> usize {
     512 + extents * 64
 }
 
 impl Space {
-    /// Gives extents of one IAM page, all under one PFS page, back to the file: in one mini-transaction their PFS bytes
-    /// are cleared, their IAM bits go off and their GAM bits on. No latch may be held.
+    /// Gives extents of one IAM page, all under one PFS page, back to the file: in one mini-transaction their
+    /// PFS bytes are cleared, their IAM bits go off and their GAM bits on. No latch may be held.
     pub(crate) fn release_extents(
         &self,
         iam: IamPage,
@@ -54,8 +55,9 @@ impl Space {
         Ok(())
     }
 
-    /// Takes the last IAM page, which has no extents, off its chain and frees it, and its mixed extent when that is empty
-    /// then. `prev` is the page before it in the chain, none for the only one. No latch may be held.
+    /// Takes the last IAM page, which has no extents, off its chain and frees it, and its mixed extent when
+    /// that is empty then. `prev` is the page before it in the chain, none for the only one. No latch may be
+    /// held.
     pub(crate) fn release_iam_page(&self, iam: PageId, prev: PageId) -> Result<(), SpaceError> {
         let _promise = Promise::new(self.store(), release_log_bytes(1))?;
         let extent = ExtentId::of(iam);

@@ -14,7 +14,8 @@ use std::sync::Arc;
 const EXTENT_LOG_BYTES: usize = 512;
 
 impl Space {
-    /// Makes a unit: its first IAM page and its first extent, in the file whose turn it is. No latch may be held.
+    /// Makes a unit: its first IAM page and its first extent, in the file whose turn it is. No latch may be
+    /// held.
     ///
     /// Both are in the log for good. Who makes a unit within a transaction sees to it that the undoing of the
     /// transaction drops it.
@@ -61,7 +62,8 @@ impl Space {
         )))
     }
 
-    /// Sets extents aside for a unit, by proportional fill, without using pages of them. No latch may be held.
+    /// Sets extents aside for a unit, by proportional fill, without using pages of them. No latch may be
+    /// held.
     pub fn preallocate(&self, unit: &Unit, extents: u32) -> Result<(), SpaceError> {
         (0..extents).try_for_each(|_| self.allocate_extent(unit))
     }

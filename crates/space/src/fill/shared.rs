@@ -73,7 +73,8 @@ impl Fill {
         self.recalculate(&files);
     }
 
-    /// The file that gets the next extent, with one free extent claimed for the caller; `None` when all are full.
+    /// The file that gets the next extent, with one free extent claimed for the caller; `None` when all are
+    /// full.
     pub(crate) fn pick(&self) -> Option<Arc<FileSpace>> {
         let files = self.files.read();
         let file = loop {

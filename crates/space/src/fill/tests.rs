@@ -127,7 +127,8 @@ fn what_is_foreseen_is_what_the_engine_will_do() {
     assert_eq!(foresee(&[44, 3995, 79], 100), [1, 98, 1]);
     assert_eq!(foresee(&[100, 100], 7), [4, 3]);
     assert_eq!(foresee(&[3, 1], 10), [3, 1]);
-    // One in six of the first 8,192; then 13,173 and 2,635 are left, whose ratio is no longer 5 but 4: one in five.
+    // One in six of the first 8,192; then 13,173 and 2,635 are left, whose ratio is no longer 5 but 4: one in
+    // five.
     assert_eq!(
         foresee(&[20_000, 4_000], 12_000),
         [12_000 - 1365 - 761, 1365 + 761]
@@ -136,7 +137,8 @@ fn what_is_foreseen_is_what_the_engine_will_do() {
     assert_eq!(filling_order(vec![7]), [7]);
 }
 
-/// The published load: 70,000 rows of a page each into files of 44, 79 and 3,995 free extents that grow by 80.
+/// The published load: 70,000 rows of a page each into files of 44, 79 and 3,995 free extents that grow by
+/// 80.
 #[test]
 fn after_70_000_rows_one_file_has_free_extents_and_the_full_ones_share_a_target() {
     for third in [3995, 3996] {

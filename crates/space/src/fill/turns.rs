@@ -11,8 +11,8 @@ pub fn skip_target(most_free: u64, own_free: u64) -> u64 {
 /// Whose turn it is among the files of a filegroup.
 ///
 /// Each file has a counter that starts at its target. A file that is offered an extent takes it when its
-/// counter is 1, which sets the counter back to the target; otherwise the counter goes down and the offer goes to
-/// the next file. Full files are passed over.
+/// counter is 1, which sets the counter back to the target; otherwise the counter goes down and the offer
+/// goes to the next file. Full files are passed over.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     targets: Vec<u64>,
@@ -85,8 +85,8 @@ impl Turns {
                 }
                 self.advance();
             }
-            // A whole lap, and nobody took it. Laps in which nobody would are made at once: the targets of nearly
-            // full files can be millions.
+            // A whole lap, and nobody took it. Laps in which nobody would are made at once: the targets of
+            // nearly full files can be millions.
             let laps = least?.saturating_sub(1);
             for at in 0..files {
                 if let Some(counter) = self.counters.get_mut(at).filter(|_| has_free(at)) {
@@ -131,8 +131,9 @@ impl Turns {
     }
 }
 
-/// Where the next extents will go: how many of `next_extents` each file gets, files in filling order, none growing.
-/// Targets are reckoned now and then as the engine does. Fewer than asked for when all files run full.
+/// Where the next extents will go: how many of `next_extents` each file gets, files in filling order, none
+/// growing. Targets are reckoned now and then as the engine does. Fewer than asked for when all files run
+/// full.
 pub fn foresee(free: &[u64], next_extents: u64) -> Vec<u64> {
     let mut left = free.to_vec();
     let mut share = vec![0; free.len()];
@@ -155,8 +156,8 @@ pub fn foresee(free: &[u64], next_extents: u64) -> Vec<u64> {
     share
 }
 
-/// Filling order of files given in the order they were made: the first (in PRIMARY the primary file), then the
-/// newest, and so on to the second oldest.
+/// Filling order of files given in the order they were made: the first (in PRIMARY the primary file), then
+/// the newest, and so on to the second oldest.
 pub fn filling_order<T>(mut oldest_first: Vec<T>) -> Vec<T> {
     if let Some((_, later)) = oldest_first.split_first_mut() {
         later.reverse();

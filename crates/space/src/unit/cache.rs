@@ -99,8 +99,8 @@ impl Cache {
         }
     }
 
-    /// Sets aside up to `pages` pages: behind `near` in its extent, then elsewhere in it, then in the extents that
-    /// have waited longest.
+    /// Sets aside up to `pages` pages: behind `near` in its extent, then elsewhere in it, then in the extents
+    /// that have waited longest.
     pub(crate) fn take(&mut self, pages: usize, near: Option<PageId>, into: &mut Pages) {
         if let Some(near) = near {
             let (extent, behind) = (ExtentId::of(near), !(page_bit(near) | (page_bit(near) - 1)));
@@ -134,8 +134,8 @@ impl Cache {
         }
     }
 
-    /// The next extent without an allocated page that may be given back; it is out of the cache then, and among
-    /// `leaving` until the maps say so too.
+    /// The next extent without an allocated page that may be given back; it is out of the cache then, and
+    /// among `leaving` until the maps say so too.
     pub(crate) fn take_emptied(&mut self) -> Option<ExtentId> {
         while let Some(extent) = self.emptied.pop() {
             if self.is_empty(extent) {

@@ -1,18 +1,20 @@
 //! Allocation units in memory.
 //!
-//! What a unit owns is written in its IAM pages, and which pages of it are in use in PFS. In memory a unit keeps
-//! the extents in which pages are to be had, so that the usual allocation looks at no map at all:
+//! What a unit owns is written in its IAM pages, and which pages of it are in use in PFS. In memory a unit
+//! keeps the extents in which pages are to be had, so that the usual allocation looks at no map at all:
 //!
 //! - `cache`: extents with unallocated pages, and which of these are *held* by reservations. Filled by
-//!   what is allocated and freed; what was there when the database was opened is found bit by bit, by need (`scan`).
-//! - `inbox`: what happened to pages, noted without waiting by threads that may hold page latches, and read by the
-//!   next one to open the cache.
+//!   what is allocated and freed; what was there when the database was opened is found bit by bit, by need
+//!   (`scan`).
+//! - `inbox`: what happened to pages, noted without waiting by threads that may hold page latches, and read
+//!   by the next one to open the cache.
 //! - `chain`: where the IAM pages are.
 //!
 //! # Lock order
-//! `cache` before `chain` before page latches before `inbox`. `cache` and `chain` are never waited for under a page
-//! latch. The maps are scanned with `cache` locked, so that nothing of the unit is reserved or given back meanwhile;
-//! what is being freed or has just been allocated at that moment is in the inbox, and is left out.
+//! `cache` before `chain` before page latches before `inbox`. `cache` and `chain` are never waited for under
+//! a page latch. The maps are scanned with `cache` locked, so that nothing of the unit is reserved or given
+//! back meanwhile; what is being freed or has just been allocated at that moment is in the inbox, and is left
+//! out.
 
 mod cache;
 mod chain;

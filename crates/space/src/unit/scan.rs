@@ -32,7 +32,8 @@ impl Space {
         };
         let seen = self.see_extents(iam, &mut place)?;
         {
-            // First the maps as they were, with the pages held at that moment left out; then what happened since.
+            // First the maps as they were, with the pages held at that moment left out; then what happened
+            // since.
             let mut inbox = unit.inbox.lock();
             for SeenExtent { extent, used } in seen {
                 if inbox.arriving.contains(&extent) || cache.leaving.contains(&extent) {
@@ -52,7 +53,8 @@ impl Space {
         Ok(())
     }
 
-    /// Extents that an IAM page names, from `place` on that lie under one PFS page. Moves `place` behind them.
+    /// Extents that an IAM page names, from `place` on that lie under one PFS page. Moves `place` behind
+    /// them.
     pub(crate) fn see_extents(
         &self,
         iam: IamPage,

@@ -142,7 +142,12 @@ pub fn base(specs: &[Spec]) -> Base {
 }
 
 pub fn make(make: Make, specs: &[Spec]) -> Base {
-    let volume = make.volume.clone();
+    let Make {
+        volume,
+        options,
+        autogrow_all,
+        frames,
+    } = make;
     volume.create_dir(Path::new("/data")).unwrap();
     let log_path = Path::new("/data/log.ldf");
     if volume.exists(log_path).unwrap() {
@@ -152,7 +157,7 @@ pub fn make(make: Make, specs: &[Spec]) -> Base {
     let log = Log::create(log, 64 << 20, [7; 16], LogConfig::default()).unwrap();
     let instruments = Instruments::new();
     let pool = Pool::new(PoolConfig {
-        pages: make.frames,
+        pages: frames,
         instruments: Arc::clone(&instruments),
         ..PoolConfig::default()
     })
@@ -168,11 +173,11 @@ pub fn make(make: Make, specs: &[Spec]) -> Base {
         filegroups: vec![FilegroupSpec {
             id: 1,
             name: "PRIMARY".to_owned(),
-            autogrow_all: make.autogrow_all,
+            autogrow_all,
             is_default: true,
         }],
         files,
-        options: make.options,
+        options,
         catalog: None,
         trace: Some(Arc::clone(&lines) as Arc<dyn FillTrace>),
     };
@@ -242,8 +247,8 @@ pub struct Audit {
     pub used: BTreeMap<u64, BTreeSet<PageId>>,
 }
 
-/// Proves that the maps agree: each extent is free, mixed or in exactly one IAM; PFS says so too; the counts in memory
-/// are those of the maps. `units` are all there are.
+/// Proves that the maps agree: each extent is free, mixed or in exactly one IAM; PFS says so too; the counts
+/// in memory are those of the maps. `units` are all there are.
 pub fn audit(base: &Base, units: &[Arc<Unit>]) -> Audit {
     let store = &base.store;
     let mut result = Audit::default();
