@@ -41,3 +41,9 @@ pub use files::{ClientSink, FileChange};
 pub use instance::{
     AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView, VlfView,
 };
+pub use furrow_txn::lock::{Isolation, Timeout};
+pub use schema::{ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec};
+pub use session::{Session, SessionSavepoint};
+pub use table::{
+    Column, Index, IndexKey, IndexKind, Inserter, ReadLock, Row, RowKey, Rowset, Scan, ScanSpec, Table,
+};

@@ -42,6 +42,7 @@ impl Catalog {
             let first = first_leaf(&self.store, tree.root())?;
             self.write_unit_counts(table.unit_id().0 as i64, tree, first)?;
         }
+        self.write_identities()?;
         self.write_boot()
     }
 
@@ -102,8 +103,9 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes identity values as they are, so that none is left out after a clean shutdown. Nobody may use the database any more.
-    pub fn write_identities(&self) -> Result<(), EngineError> {
+    /// Writes identity values as they are, so that none is left out after a clean shutdown. Who takes the next value promises a
+    /// range in the log again.
+    fn write_identities(&self) -> Result<(), EngineError> {
         for table in self.tables() {
             self.write_identity(&table)?;
         }
@@ -114,6 +116,9 @@ impl Catalog {
         let Some(counter) = &table.identity else { return Ok(()) };
         let mut state = counter.state.lock();
         let now = state.now;
+        if now == state.logged {
+            return Ok(());
+        }
         self.store_identity(table, counter.colid, now.encode(&counter.data_type))?;
         state.logged = now;
         Ok(())

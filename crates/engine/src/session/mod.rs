@@ -14,7 +14,7 @@ mod ddl;
 mod transaction;
 
 use crate::catalog::{DdlChanges, DdlMark};
-use crate::database::Database;
+use crate::database::{Database, Stay};
 use crate::table::{RowBuffer, Table};
 use crate::EngineError;
 use furrow_format::TxnId;
@@ -38,6 +38,8 @@ pub struct SessionSavepoint {
 #[derive(Debug)]
 pub struct Session {
     pub(crate) db: Arc<Database>,
+    /// Keeps the database open.
+    _stay: Stay,
     id: i32,
     task: Arc<Task>,
     pub(crate) owner: LockOwner,
@@ -58,11 +60,13 @@ pub struct Session {
 const ESCALATION_LOOK: u32 = 64;
 
 impl Session {
-    /// A session of this database.
-    pub fn new(db: &Arc<Database>) -> Session {
+    /// A session of this database; the database cannot be closed or dropped while it lasts.
+    pub fn new(db: &Arc<Database>) -> Result<Session, EngineError> {
+        let stay = db.enter()?;
         let id = db.shared.next_session_id();
-        Session {
+        Ok(Session {
             db: Arc::clone(db),
+            _stay: stay,
             id,
             task: Task::new(&db.instruments, id, "session"),
             owner: db.locks.owner(id),
@@ -76,7 +80,7 @@ impl Session {
             row: RowBuffer::default(),
             encoded: Vec::new(),
             read: Vec::new(),
-        }
+        })
     }
 
     /// Its number.

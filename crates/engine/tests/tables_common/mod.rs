@@ -1,0 +1,100 @@
+//! What the tests of tables share: an instance in memory and short names for types and values.
+
+#![expect(dead_code, unreachable_pub, reason = "each test uses its part")]
+
+use furrow_engine::{
+    Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session,
+};
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_io::{MemoryVolume, Volume};
+use std::path::Path;
+use std::sync::Arc;
+
+pub struct House {
+    pub volume: Arc<dyn Volume>,
+    pub instance: Arc<Instance>,
+    pub db: Arc<Database>,
+}
+
+pub fn config() -> InstanceConfig {
+    InstanceConfig {
+        directory: Some("inst".into()),
+        pool_pages: 2048,
+        double_write_pages: 64,
+        ..InstanceConfig::default()
+    }
+}
+
+pub fn house() -> House {
+    house_of(1)
+}
+
+/// A database of so many files, half of them in a filegroup of their own.
+pub fn house_of(files: usize) -> House {
+    let volume = MemoryVolume::new();
+    volume.create_dir(Path::new("d")).unwrap();
+    let volume: Arc<dyn Volume> = Arc::new(volume);
+    let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+    let primary = FileSpec::new("data", "d/data.mdf").size_mb(8);
+    let log = FileSpec::new("log", "d/log.ldf").size_mb(32);
+    let mut spec = DatabaseSpec::new("test", primary).log(log);
+    let mut others = Vec::new();
+    for at in 1..files {
+        let file = FileSpec::new(format!("f{at}"), format!("d/f{at}.ndf")).size_mb(4);
+        if at % 2 == 0 {
+            spec = spec.file(file);
+        } else {
+            others.push(file);
+        }
+    }
+    if !others.is_empty() {
+        spec = spec.filegroup(FilegroupSpec::new("OTHER", others));
+    }
+    let db = instance.create_database(&spec).unwrap();
+    House { volume, instance, db }
+}
+
+impl House {
+    pub fn session(&self) -> Session {
+        Session::new(&self.db).unwrap()
+    }
+
+    /// Ends the instance, abruptly or not, and starts it again.
+    pub fn restart(self, abruptly: bool) -> House {
+        let House { volume, instance, db } = self;
+        drop(db);
+        if abruptly {
+            instance.abandon();
+        } else {
+            instance.shut_down().unwrap();
+        }
+        drop(instance);
+        let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+        let db = instance.database("test").unwrap();
+        House { volume, instance, db }
+    }
+}
+
+pub fn bigint() -> DataType {
+    DataType::simple(TypeId::BigInt)
+}
+
+pub fn int() -> DataType {
+    DataType::simple(TypeId::Int)
+}
+
+pub fn varchar(len: i16) -> DataType {
+    DataType::sized(TypeId::VarChar, len)
+}
+
+pub fn n(value: i64) -> Value {
+    Value::BigInt(value)
+}
+
+pub fn i(value: i32) -> Value {
+    Value::Int(value)
+}
+
+pub fn s(text: &str) -> Value {
+    Value::VarChar(text.to_owned())
+}
