@@ -74,7 +74,8 @@ impl Default for SpaceOptions {
 
 /// Told of sizes that changed, so that the catalog follows.
 pub trait FileCatalog: Send + Sync + Debug {
-    /// The file is `size_pages` large now; called after that is in the log, with no latch held.
+    /// The file is `size_pages` large now; called after that is in the log, with no latch held: it may
+    /// change rows, and these may need space.
     fn resized(&self, file: FileId, size_pages: u32) -> Result<(), SpaceError>;
 }
 

@@ -32,6 +32,9 @@ const BATCH_MAPS: usize = 24;
 /// Log space of a batch, the file header included.
 const BATCH_LOG_BYTES: usize = 12 * 1024;
 
+/// A file that has grown, and to what size in pages.
+type Grown = (FileId, u32);
+
 impl Space {
     /// Returns when it is worth looking for a free extent again. No latch may be held.
     pub(crate) fn make_room(&self, group: &Filegroup, unit: AllocUnitId) -> Result<(), SpaceError> {
@@ -41,7 +44,9 @@ impl Space {
         if group.fill.files().iter().any(|file| file.has_free()) {
             return Ok(());
         }
-        self.grow_next(group, &mut turn, unit)
+        let grown = self.grow_next(group, &mut turn, unit)?;
+        drop(turn);
+        self.tell(&grown)
     }
 
     /// Makes the filegroup larger although it has a free extent, which is too little. No latch may be held.
@@ -61,20 +66,32 @@ impl Space {
         if free > 1 {
             return Ok(());
         }
-        self.grow_next(group, &mut turn, unit)
+        let grown = self.grow_next(group, &mut turn, unit)?;
+        drop(turn);
+        self.tell(&grown)
     }
 
-    /// Lets the next file in turn grow, or all files.
+    /// Tells the catalog of files that have grown. Its rows may need an extent: the growth latch is not held.
+    fn tell(&self, grown: &[Grown]) -> Result<(), SpaceError> {
+        let Some(catalog) = &self.catalog else {
+            return Ok(());
+        };
+        grown
+            .iter()
+            .try_for_each(|&(file, size_pages)| catalog.resized(file, size_pages))
+    }
+
+    /// Lets the next file in turn grow, or all files; says which have.
     fn grow_next(
         &self,
         group: &Filegroup,
         turn: &mut GrowthTurn,
         unit: AllocUnitId,
-    ) -> Result<(), SpaceError> {
+    ) -> Result<Vec<Grown>, SpaceError> {
         let files = group.fill.files();
         let all = group.autogrow_all.load(Ordering::Relaxed);
         let mut cause: Option<IoError> = None;
-        let mut has_grown = false;
+        let mut grown = Vec::new();
         for _ in 0..files.len() {
             let at = turn.next % files.len();
             turn.next = at + 1;
@@ -83,19 +100,19 @@ impl Space {
                 continue;
             };
             match self.grow_file(file, size_pages) {
-                Ok(()) => has_grown = true,
+                Ok(()) => grown.push((file.id, size_pages)),
                 Err(SpaceError::Expand { source, .. }) => {
                     tracing::error!(file = file.id.0, error = %source, "a data file cannot be expanded");
                     cause = Some(source);
                 }
                 Err(other) => return Err(other),
             }
-            if has_grown && !all {
+            if !all && !grown.is_empty() {
                 break;
             }
         }
-        if has_grown {
-            return Ok(());
+        if !grown.is_empty() {
+            return Ok(grown);
         }
         Err(SpaceError::FilegroupFull {
             filegroup: group.name.clone(),
@@ -109,7 +126,7 @@ impl Space {
         furrow_pool::assert_no_latches();
         let file = self.file(file)?;
         let group = self.filegroup(file.filegroup)?;
-        let _turn = group.growth.exclusive();
+        let turn = group.growth.exclusive();
         let old = file.size_pages();
         let bad = |what| SpaceError::BadSize {
             file: file.id,
@@ -131,7 +148,9 @@ impl Space {
         {
             return Err(bad("its largest size is below that"));
         }
-        self.grow_file(&file, rounded)
+        self.grow_file(&file, rounded)?;
+        drop(turn);
+        self.tell(&[(file.id, rounded)])
     }
 
     /// The steps of the module's page. The caller holds the filegroup's growth latch.
@@ -152,10 +171,7 @@ impl Space {
         })?;
         self.log_growth(file.id, old, size_pages)?;
         file.grown(size_pages, &new_extents(old, size_pages));
-        match &self.catalog {
-            Some(catalog) => catalog.resized(file.id, size_pages),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn log_growth(&self, file: FileId, old: u32, new: u32) -> Result<(), SpaceError> {

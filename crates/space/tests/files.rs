@@ -7,9 +7,9 @@ mod common;
 use common::{Base, Make, Spec, add_to_pool, audit, base, data_file, fixed, growing, make};
 use furrow_format::FileId;
 use furrow_pool::CheckpointOptions;
-use furrow_space::{FileCatalog, Space, SpaceConfig, SpaceError, SpaceOptions};
+use furrow_space::{FileCatalog, Space, SpaceConfig, SpaceError, SpaceOptions, Unit};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 fn add(db: &Base, spec: Spec) {
     let file = data_file(&db.volume, spec);
@@ -126,20 +126,24 @@ fn a_database_opened_again_has_the_sizes_and_counts_it_was_closed_with() {
     );
 }
 
-/// Keeps what it is told.
+/// Keeps what it is told, and needs space itself to do so, as rows of a catalog may.
 #[derive(Debug, Default)]
-struct Told(Mutex<Vec<(u16, u32)>>);
+struct Told {
+    sizes: Mutex<Vec<(u16, u32)>>,
+    space: OnceLock<(Arc<Space>, Arc<Unit>)>,
+}
 
 impl FileCatalog for Told {
     fn resized(&self, file: FileId, size_pages: u32) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
-        self.0.lock().push((file.0, size_pages));
-        Ok(())
+        self.sizes.lock().push((file.0, size_pages));
+        let (space, unit) = self.space.get().unwrap();
+        space.preallocate(unit, 1)
     }
 }
 
 #[test]
-fn the_catalog_is_told_of_every_growth() {
+fn the_catalog_is_told_of_every_growth_and_may_need_space_for_that() {
     let db = base(&[]);
     let told = Arc::new(Told::default());
     let file = data_file(&db.volume, growing(3, 640, 80));
@@ -153,7 +157,15 @@ fn the_catalog_is_told_of_every_growth() {
         trace: None,
     };
     let space = Space::open(Arc::clone(&db.store), config).unwrap();
+    let catalog = space.create_unit(common::unit_id(3), 1).unwrap();
+    told.space.set((Arc::clone(&space), catalog)).unwrap();
     let unit = space.create_unit(common::unit_id(100), 1).unwrap();
-    space.preallocate(&unit, 77 + 15).unwrap();
-    assert_eq!(*told.0.lock(), [(3, 720), (3, 800)]);
+    // 79 extents were free: one is mixed now, one is the catalog's, 77 are the unit's; then 10 with each growth,
+    // of which the catalog takes one.
+    space.preallocate(&unit, 76).unwrap();
+    assert_eq!(*told.sizes.lock(), []);
+    space.preallocate(&unit, 9 + 9).unwrap();
+    assert_eq!(*told.sizes.lock(), [(3, 720), (3, 800)]);
+    space.grow_to(FileId(3), 880).unwrap();
+    assert_eq!(told.sizes.lock().last(), Some(&(3, 880)));
 }

@@ -92,7 +92,10 @@ fn equal_files_share_within_one_extent_and_take_no_spinlock() {
     std::thread::scope(|scope| {
         for unit in &units {
             let db = &db;
-            scope.spawn(move || db.space.preallocate(unit, 90).unwrap());
+            scope.spawn(move || {
+                let _entered = task::enter(&Task::new(&db.instruments, 51, "load"));
+                db.space.preallocate(unit, 90).unwrap();
+            });
         }
     });
     let seen = audit(&db, &units);
