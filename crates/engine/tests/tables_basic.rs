@@ -52,8 +52,8 @@ fn committed_rows_and_tables_survive_a_clean_end_and_an_abrupt_one() {
     let mut house = house();
     let mut expected = 0;
     for round in 0..4 {
+        let mut session = house.session();
         {
-            let mut session = house.session();
             let table = match round {
                 0 => session.create_table(&orders()).unwrap(),
                 _ => session.table("ORDERS").unwrap(),
@@ -73,12 +73,8 @@ fn committed_rows_and_tables_survive_a_clean_end_and_an_abrupt_one() {
             if round % 2 == 0 {
                 house.db.checkpoint().unwrap();
             }
-            if round % 2 == 1 {
-                // The process ends in the middle of the transaction.
-                std::mem::forget(session);
-            }
         }
-        house = house.restart(round % 2 == 1);
+        house = house.restart(round % 2 == 1, vec![session]);
         let session = house.session();
         assert_eq!(session.table("lost").unwrap_err().number(), 208);
     }

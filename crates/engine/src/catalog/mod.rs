@@ -133,3 +133,10 @@ impl Catalog {
         }
     }
 }
+
+impl crate::Database {
+    /// Its catalog, to look at.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+}

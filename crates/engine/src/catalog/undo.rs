@@ -3,9 +3,13 @@
 use super::Catalog;
 use crate::EngineError;
 use furrow_access::{By, Tree, UndoOp};
-use furrow_format::{Lsn, RowsetId};
+use furrow_format::{Lsn, RowsetId, Status};
 use furrow_log::OwnedRecord;
 use furrow_txn::{ActiveTxn, TxnError, Undo};
+
+fn is_ghost(row: &[u8]) -> bool {
+    row.first().is_some_and(|&status| Status(status).is_ghost())
+}
 
 impl Catalog {
     fn undo_op(
@@ -24,6 +28,8 @@ impl Catalog {
         match op {
             UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => rowset.count(-1),
             UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => rowset.count(1),
+            // A row that took the place of a ghost.
+            UndoOp::TreeUpdate(_, old) if is_ghost(old) => rowset.count(-1),
             UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate(..) => {}
         }
         Ok(())

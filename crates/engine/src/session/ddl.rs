@@ -150,6 +150,27 @@ impl Session {
         Ok(())
     }
 
+    /// DBCC UPDATEUSAGE: counts the rows of a table, while nobody changes them. After a crash counts are those of the last
+    /// checkpoint until this is done.
+    pub fn update_usage(&mut self, table: &Arc<Table>) -> Result<i64, EngineError> {
+        self.reading(|session| {
+            session.lock_table(table, LockMode::S)?;
+            for index in &table.indexes {
+                let tree = index.tree();
+                let mut cursor =
+                    tree.scan(Bound::Open, Bound::Open, Direction::Forward).with_read_ahead();
+                let mut count = 0;
+                while cursor.step(&mut Live)? == Step::Rows {
+                    while cursor.next_in_batch().is_some() {
+                        count += 1;
+                    }
+                }
+                index.rowset.set_rows(count);
+            }
+            Ok(table.row_count())
+        })
+    }
+
     fn write_run(
         table: &Table,
         index: &crate::table::Index,

@@ -59,13 +59,16 @@ impl House {
         Session::new(&self.db).unwrap()
     }
 
-    /// Ends the instance, abruptly or not, and starts it again.
-    pub fn restart(self, abruptly: bool) -> House {
+    /// Ends the instance, abruptly or not, and starts it again. Sessions in the middle of something end after an abrupt
+    /// end, when nothing is written any more.
+    pub fn restart(self, abruptly: bool, sessions: Vec<Session>) -> House {
         let House { volume, instance, db } = self;
         drop(db);
         if abruptly {
             instance.abandon();
+            drop(sessions);
         } else {
+            drop(sessions);
             instance.shut_down().unwrap();
         }
         drop(instance);
