@@ -2,6 +2,7 @@
 //!
 //! - [`Shape`]: what rows look like; [`Key`]: what trees are searched by.
 //! - [`Tree`]: a B+tree with its insert, delete, update, point read and range scan.
+//! - [`Heap`]: rows by address, with its insert, delete, update, point read and allocation-order scan.
 //! - [`By`]: on whose behalf an operation runs: a transaction, the undoing of one, the engine itself.
 //! - [`UndoOp`]: what a log record says about undoing.
 //!
@@ -16,6 +17,7 @@
 mod audit;
 mod author;
 mod error;
+mod heap;
 mod key;
 mod shape;
 mod tree;
@@ -24,6 +26,7 @@ mod undo;
 pub use audit::TreeAudit;
 pub use author::By;
 pub use error::AccessError;
+pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapStep, HeapVisitor};
 pub use key::Key;
 pub use shape::{KeyColumn, Shape};
 pub use tree::{Bound, Cursor, Direction, RowCheck, Step, Tree, TreeParts, Visitor};

@@ -1,14 +1,15 @@
 //! A database in memory: files, log, pool, space. What rows stand on.
 
 use furrow_access::{
-    AccessError, Bound, By, Cursor, Direction, RowCheck, Shape, Step, Tree, TreeAudit, TreeParts,
-    UndoOp, Visitor,
+    AccessError, Bound, By, Cursor, Direction, Heap, HeapAudit, HeapParts, HeapStep, HeapVisitor,
+    RowCheck, Shape, Step, Tree, TreeAudit, TreeParts, UndoOp, Visitor,
 };
-use furrow_format::types::Guid;
+use furrow_format::types::{Guid, TypeId};
 use furrow_format::{
     AllocUnitId, DatabaseId, FileGrowth, FileHeader, FileId, GAM_INTERVAL_EXTENTS, Iam, Lsn, Page,
     PageId, PageNo, Pfs, RowsetId, extent_at_bit, pfs_index_of, pfs_page_of,
 };
+use furrow_format::{ColumnSpec, RowForm, RowId, RowLayout};
 use furrow_io::{Access, Fill, MemoryVolume, Open, Volume};
 use furrow_log::{Log, LogConfig, OwnedRecord};
 use furrow_observe::Instruments;
@@ -19,6 +20,7 @@ use furrow_space::{
     DataFile, FileState, FilegroupSpec, Space, SpaceConfig, SpaceOptions, Unit, new_file_pages,
 };
 use furrow_txn::{ActiveTxn, Store, Transaction, TxnError, Undo};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -53,12 +55,20 @@ pub struct Ground {
     pub size: Size,
 }
 
-/// What a catalog would keep of a tree or a heap.
+/// What a catalog would keep of a tree.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub number: u32,
     pub first_iam: PageId,
     pub root: PageId,
+    pub shape: Shape,
+}
+
+/// What a catalog would keep of a heap.
+#[derive(Debug, Clone)]
+pub struct HeapEntry {
+    pub number: u32,
+    pub first_iam: PageId,
     pub shape: Shape,
 }
 
@@ -136,7 +146,12 @@ impl Ground {
     }
 
     /// The power fails with all records in the log. Restart over these data files, with these trees and heaps.
-    pub fn crash(self, images: &[Vec<u8>], entries: &[Entry]) -> (Ground, Vec<Tree>) {
+    pub fn crash(
+        self,
+        images: &[Vec<u8>],
+        entries: &[Entry],
+        heaps: &[HeapEntry],
+    ) -> (Ground, Vec<Tree>, Vec<Heap>) {
         self.store.log().flush_all().unwrap();
         let volume = volume();
         for (id, image) in (1..).zip(images) {
@@ -162,13 +177,13 @@ impl Ground {
             size,
         };
         let trees: Vec<Tree> = entries.iter().map(|entry| ground.open(entry)).collect();
-        undo(
-            &ground.store,
-            &analysis,
-            &Trees(&trees.iter().collect::<Vec<_>>()),
-        )
-        .unwrap();
-        (ground, trees)
+        let heaps: Vec<Heap> = heaps.iter().map(|entry| ground.open_heap(entry)).collect();
+        let structures = Structures {
+            trees: &trees.iter().collect::<Vec<_>>(),
+            heaps: &heaps.iter().collect::<Vec<_>>(),
+        };
+        undo(&ground.store, &analysis, &structures).unwrap();
+        (ground, trees, heaps)
     }
 
     fn parts(&self, number: u32, unit: Arc<Unit>, root: PageId, shape: Shape) -> TreeParts {
@@ -194,6 +209,36 @@ impl Ground {
             .open_unit(unit_id(entry.number), 1, entry.first_iam)
             .unwrap();
         Tree::open(self.parts(entry.number, unit, entry.root, entry.shape.clone()))
+    }
+
+    fn heap_over(&self, number: u32, unit: Arc<Unit>, shape: Shape) -> Heap {
+        Heap::open(HeapParts {
+            store: Arc::clone(&self.store),
+            space: Arc::clone(&self.space),
+            unit,
+            rowset: RowsetId(u64::from(number)),
+            shape,
+        })
+    }
+
+    pub fn heap(&self, number: u32, shape: Shape) -> Heap {
+        let unit = self.space.create_unit(unit_id(number), 1).unwrap();
+        self.heap_over(number, unit, shape)
+    }
+
+    fn open_heap(&self, entry: &HeapEntry) -> Heap {
+        let unit = self
+            .space
+            .open_unit(unit_id(entry.number), 1, entry.first_iam)
+            .unwrap();
+        self.heap_over(entry.number, unit, entry.shape.clone())
+    }
+
+    /// The maps give the unit exactly the pages that a heap's audit has seen, each once.
+    pub fn check_heap_pages(&self, heap: &Heap, audit: &HeapAudit) {
+        let mut found = audit.pages.clone();
+        found.sort_unstable();
+        assert_eq!(found, mapped_pages(&self.store, heap.unit()));
     }
 
     pub fn begin(&self) -> Transaction {
@@ -308,15 +353,37 @@ fn open_space(volume: &MemoryVolume, size: Size, store: &Arc<Store>) -> Arc<Spac
     Space::open(Arc::clone(store), config).unwrap()
 }
 
+/// Undoes what belongs to one of these trees or heaps.
+pub struct Structures<'a> {
+    pub trees: &'a [&'a Tree],
+    pub heaps: &'a [&'a Heap],
+}
+
 /// Undoes what belongs to one of these trees.
 pub struct Trees<'a>(pub &'a [&'a Tree]);
 
+impl Undo for Structures<'_> {
+    fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError> {
+        let (rowset, op) = UndoOp::decode(record.get().undo).unwrap();
+        let by = &mut By::Undo { txn, next };
+        let done = match self.trees.iter().find(|tree| tree.rowset() == rowset) {
+            Some(tree) => tree.undo(by, &op),
+            None => {
+                let heap = self.heaps.iter().find(|heap| heap.rowset() == rowset);
+                heap.unwrap().undo(by, &op)
+            }
+        };
+        done.map_err(|e: AccessError| TxnError::Undo(e.to_string()))
+    }
+}
+
 impl Undo for Trees<'_> {
     fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError> {
-        let failed = |e: AccessError| TxnError::Undo(e.to_string());
-        let (rowset, op) = UndoOp::decode(record.get().undo).unwrap();
-        let tree = self.0.iter().find(|t| t.rowset() == rowset).unwrap();
-        tree.undo(&mut By::Undo { txn, next }, &op).map_err(failed)
+        Structures {
+            trees: self.0,
+            heaps: &[],
+        }
+        .undo(txn, next, record)
     }
 }
 
@@ -354,4 +421,54 @@ pub fn drain(mut cursor: Cursor<'_>) -> Vec<Vec<u8>> {
 
 pub fn all_rows(tree: &Tree, direction: Direction) -> Vec<Vec<u8>> {
     drain(tree.scan(Bound::Open, Bound::Open, direction))
+}
+
+impl HeapVisitor for Everything {
+    fn all_committed(&mut self) -> bool {
+        true
+    }
+    fn check(&mut self, _: RowId, _: &[u8], ghost: bool) -> RowCheck {
+        if ghost {
+            RowCheck::Skip
+        } else {
+            RowCheck::Take
+        }
+    }
+}
+
+/// A heap's row: an int and bytes.
+pub fn heap_shape() -> Shape {
+    let specs = [
+        ColumnSpec::new(1, TypeId::Int, 4, false),
+        ColumnSpec::new(2, TypeId::VarBinary, 8000, true),
+    ];
+    Shape {
+        leaf: RowLayout::new(RowForm::Heap, &specs).unwrap(),
+        node: None,
+        key: Vec::new(),
+        unique: false,
+    }
+}
+
+pub fn heap_row(payload: &[u8]) -> Vec<u8> {
+    let mut row = Vec::new();
+    let number = (payload.len() as i32).to_le_bytes();
+    heap_shape()
+        .leaf
+        .encode(&[Some(&number), Some(payload)], &mut row)
+        .unwrap();
+    row
+}
+
+/// All rows of a heap by address, each met once, as they were given.
+pub fn all_heap_rows(heap: &Heap) -> BTreeMap<RowId, Vec<u8>> {
+    let mut rows = BTreeMap::new();
+    let mut cursor = heap.scan().unwrap().with_read_ahead();
+    while cursor.step(&mut Everything).unwrap() == HeapStep::Rows {
+        while let Some((rid, row)) = cursor.next_in_batch() {
+            let row = crate::heap_model::at_home(heap, row);
+            assert_eq!(rows.insert(rid, row), None, "{rid} was met twice");
+        }
+    }
+    rows
 }

@@ -3,6 +3,7 @@
 #![expect(unreachable_pub, reason = "modules of one test share what they make")]
 
 mod ground;
+mod heap_model;
 mod kinds;
 mod tree_crash;
 mod tree_loads;

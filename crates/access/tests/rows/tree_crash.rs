@@ -61,7 +61,7 @@ fn run<K: Kind>(name: &str, outlives: Outlives, txns: u32, span: u64) {
             Outlives::LogOnly => first.clone(),
             Outlives::Written => ground.data_images(),
         };
-        let (after, mut trees) = ground.crash(&images, std::slice::from_ref(&entry));
+        let (after, mut trees, _) = ground.crash(&images, std::slice::from_ref(&entry), &[]);
         drop(lost);
         (ground, tree) = (after, trees.remove(0));
         check_whole::<K>(&tree, &model);

@@ -1,0 +1,201 @@
+//! Deleting rows: first as ghosts, later for good.
+
+use super::edit::Edits;
+use super::update::find;
+use super::{Heap, Place, damaged, first, record, record_kind, target_of};
+use crate::undo::UndoOp;
+use crate::{AccessError, By};
+use furrow_format::{Page, PageBuf, PageId, RecordKind, RowId, Status};
+use furrow_pool::{Ex, Sh};
+
+/// What may be taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Only {
+    Any,
+    Ghosts,
+}
+
+impl Heap {
+    /// Marks the row with this address as a ghost. The caller holds X on it.
+    pub fn delete(&self, by: &mut By<'_>, rid: RowId) -> Result<(), AccessError> {
+        let undo = UndoOp::HeapDelete(rid).encode(self.rowset());
+        self.mark(by, rid, &undo, true)
+    }
+
+    /// Brings a ghost back: the undoing of [`Heap::delete`].
+    pub(super) fn undelete(&self, by: &mut By<'_>, rid: RowId) -> Result<(), AccessError> {
+        self.mark(by, rid, &[], false)
+    }
+
+    fn mark(
+        &self,
+        by: &mut By<'_>,
+        rid: RowId,
+        undo: &[u8],
+        ghost: bool,
+    ) -> Result<(), AccessError> {
+        by.prepare(self.store(), undo.len() + 64)?;
+        loop {
+            let place = self.locate(rid)?;
+            let at = match place {
+                Place::Home => rid,
+                Place::Away(at) => at,
+            };
+            let page = self.fetch(at.page, Ex)?;
+            let Some(record) = Page::new(&page).record(at.slot) else {
+                continue;
+            };
+            let there = match place {
+                Place::Home => record_kind(record) != RecordKind::ForwardingStub,
+                Place::Away(_) => record::home_of(record) == Some(rid),
+            };
+            if !there {
+                continue;
+            }
+            if Status(first(record)).is_ghost() == ghost {
+                return Err(AccessError::NotFound);
+            }
+            let status = match ghost {
+                true => record::status_of_ghost(record),
+                false => record::status_of_life(record),
+            };
+            let status = status.ok_or(damaged(at.page, "a record cannot be read"))?;
+            let mut edits = Edits::new(self);
+            edits.adopt(page);
+            edits.set_status(at, status, if ghost { 1 } else { -1 })?;
+            return edits.commit(by, undo, None);
+        }
+    }
+
+    /// Takes the row out, wherever it is: the undoing of an insert.
+    pub(super) fn erase(&self, by: &mut By<'_>, rid: RowId) -> Result<(), AccessError> {
+        loop {
+            let place = self.locate(rid)?;
+            if self.take_out(by, rid, place, Only::Any)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Frees the row's record, and its stub if it has one, unless it is somewhere else by now.
+    fn take_out(
+        &self,
+        by: &mut By<'_>,
+        rid: RowId,
+        place: Place,
+        only: Only,
+    ) -> Result<bool, AccessError> {
+        let at = match place {
+            Place::Home => rid,
+            Place::Away(at) => at,
+        };
+        let pages = self.latch(&[rid.page, at.page])?;
+        let home = Page::new(find(&pages, rid.page)?).record(rid.slot);
+        let home = home.ok_or(AccessError::NotFound)?;
+        let leads_to = match record_kind(home) {
+            RecordKind::ForwardingStub => Place::Away(target_of(rid.page, home)?),
+            _ => Place::Home,
+        };
+        if leads_to != place {
+            return Ok(false);
+        }
+        let record = Page::new(find(&pages, at.page)?).record(at.slot);
+        let record = record.ok_or(damaged(at.page, "a forwarding stub leads nowhere"))?;
+        let ghost = Status(first(record)).is_ghost();
+        if only == Only::Ghosts && !ghost {
+            return Ok(false);
+        }
+        let mut edits = Edits::new(self);
+        pages.into_iter().for_each(|page| edits.adopt(page));
+        edits.free(rid)?;
+        if at != rid {
+            edits.free(at)?;
+        }
+        if ghost {
+            edits.count_ghosts(at.page, -1)?;
+        }
+        edits.commit(by, &[], None)?;
+        Ok(true)
+    }
+
+    /// Removes the ghosts of a page, as far as `dead` says of their addresses that nobody can want them back. Returns how many
+    /// went. `dead` is called under the page's latch: it must not block.
+    pub fn purge_ghosts(
+        &self,
+        page: PageId,
+        dead: &dyn Fn(RowId) -> bool,
+    ) -> Result<usize, AccessError> {
+        By::System.prepare(self.store(), 8192)?;
+        let moved = self.moved_ghosts(page)?;
+        let mut gone = 0;
+        for (at, home) in moved {
+            if dead(home)
+                && self
+                    .locate(home)
+                    .is_ok_and(|place| place == Place::Away(at))
+            {
+                gone += usize::from(self.take_out(
+                    &mut By::System,
+                    home,
+                    Place::Away(at),
+                    Only::Ghosts,
+                )?);
+            }
+        }
+        Ok(gone + self.purge_at_home(page, dead)?)
+    }
+
+    /// The ghosts of moved rows on a page, with their addresses.
+    fn moved_ghosts(&self, id: PageId) -> Result<Vec<(RowId, RowId)>, AccessError> {
+        let page = self.fetch(id, Sh)?;
+        let view = Page::new(&page);
+        if view.ghost_count() == 0 {
+            return Ok(Vec::new());
+        }
+        let ghosts = view
+            .records()
+            .filter(|(_, record)| record::is_moved_ghost(record));
+        let pairs = ghosts.filter_map(|(slot, record)| {
+            Some((RowId { page: id, slot }, record::home_of(record)?))
+        });
+        Ok(pairs.collect())
+    }
+
+    fn purge_at_home(
+        &self,
+        id: PageId,
+        dead: &dyn Fn(RowId) -> bool,
+    ) -> Result<usize, AccessError> {
+        let page = self.fetch(id, Ex)?;
+        let gone = dead_ghosts(&page, id, dead);
+        if gone.is_empty() {
+            return Ok(0);
+        }
+        let all = Page::new(&page).records().count() == gone.len();
+        let mut edits = Edits::new(self);
+        edits.adopt(page);
+        if all {
+            edits.clear(id)?;
+        } else {
+            for &rid in &gone {
+                edits.free(rid)?;
+            }
+            edits.count_ghosts(id, -(gone.len() as i16))?;
+        }
+        edits.commit(&mut By::System, &[], None)?;
+        Ok(gone.len())
+    }
+}
+
+/// Ghosts of rows at their addresses that nobody can want back.
+fn dead_ghosts(page: &PageBuf, id: PageId, dead: &dyn Fn(RowId) -> bool) -> Vec<RowId> {
+    let view = Page::new(page);
+    if view.ghost_count() == 0 {
+        return Vec::new();
+    }
+    let ghosts = view
+        .records()
+        .filter(|(_, record)| Status(first(record)).is_ghost() && !record::is_moved_ghost(record));
+    let addresses = ghosts.map(|(slot, _)| RowId { page: id, slot });
+    addresses.filter(|&rid| dead(rid)).collect()
+}

@@ -1,0 +1,206 @@
+//! Heaps: rows without order, found by their address.
+//!
+//! # Structure
+//! A heap's pages are those that its allocation unit owns; nothing links them. A row's address (RID: page and slot)
+//! never changes. A row that outgrows its page moves, and leaves a forwarding stub of nine bytes behind; the moved
+//! record points back at the stub. When it moves again the stub is changed: there are no chains.
+//!
+//! A deleted row stays as a ghost until nobody can want it back. The ghost of a moved row is the moved record, with its
+//! status B saying what it was; its stub goes together with it.
+//!
+//! # Where rows go
+//! 1. To the page that this transaction (or one that shares its hint) inserted into last, if it has room.
+//! 2. To a page that PFS, or memory of it, says has room for sure.
+//! 3. To a new page. PFS classes follow the free bytes of every page, in the same mini-transaction.
+//!
+//! # Latching
+//! Readers hold one page at a time: from a stub they go on without its latch, and check the back pointer of what
+//! they meet. Writers that need several pages latch them in the order of their ids, and check what they latched; PFS pages
+//! come last, in the same order. A new page is latched last: nobody knows it.
+
+mod audit;
+mod delete;
+mod edit;
+mod insert;
+mod record;
+mod scan;
+mod update;
+
+pub use audit::HeapAudit;
+pub use scan::{HeapCursor, HeapStep, HeapVisitor};
+
+use crate::shape::Shape;
+use crate::undo::UndoOp;
+use crate::{AccessError, By};
+use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, RowsetId, Status};
+use furrow_pool::{LatchRank, Mode, PageGuard, Sh};
+use furrow_space::{Space, Unit};
+use furrow_txn::Store;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Insert hints: transactions share them by their numbers.
+const HINTS: usize = 16;
+
+/// What identifies a heap.
+#[derive(Debug, Clone)]
+pub struct HeapParts {
+    /// Pool, log and active transactions of its database.
+    pub store: Arc<Store>,
+    /// Files of its database.
+    pub space: Arc<Space>,
+    /// The allocation unit its pages belong to.
+    pub unit: Arc<Unit>,
+    /// Its rowset.
+    pub rowset: RowsetId,
+    /// Its rows.
+    pub shape: Shape,
+}
+
+/// A heap. A new one has no pages: nothing has to be made.
+#[derive(Debug)]
+pub struct Heap {
+    parts: HeapParts,
+    hints: [AtomicU64; HINTS],
+}
+
+/// Where a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At its address.
+    Home,
+    /// Moved to here.
+    Away(RowId),
+}
+
+impl Heap {
+    /// A heap whose unit is there.
+    pub fn open(parts: HeapParts) -> Heap {
+        Heap {
+            parts,
+            hints: [const { AtomicU64::new(0) }; HINTS],
+        }
+    }
+
+    /// Its rows.
+    pub fn shape(&self) -> &Shape {
+        &self.parts.shape
+    }
+
+    /// Its rowset.
+    pub fn rowset(&self) -> RowsetId {
+        self.parts.rowset
+    }
+
+    /// Its allocation unit.
+    pub fn unit(&self) -> &Arc<Unit> {
+        &self.parts.unit
+    }
+
+    fn store(&self) -> &Store {
+        &self.parts.store
+    }
+
+    fn space(&self) -> &Space {
+        &self.parts.space
+    }
+
+    /// The page, latched, if it is one of this heap's.
+    fn fetch<M: Mode>(&self, id: PageId, mode: M) -> Result<PageGuard<'_, M>, AccessError> {
+        let store = self.store();
+        let page = store.pool().fetch(store.key(id), mode, LatchRank::Data)?;
+        if !self.is_mine(&page) {
+            return Err(damaged(id, "it is not a page of its heap"));
+        }
+        Ok(page)
+    }
+
+    fn is_mine(&self, page: &PageBuf) -> bool {
+        let view = Page::new(page);
+        view.page_type() == PageType::Data && view.unit() == self.unit().id()
+    }
+
+    /// Reads the row with this address, as it is now; no locks are looked at. The closure gets the record.
+    pub fn get<T>(
+        &self,
+        rid: RowId,
+        with: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, AccessError> {
+        let mut with = Some(with);
+        let found = self.look(rid, &mut |row, ghost| {
+            (!ghost)
+                .then(|| with.take().map(|with| with(row)))
+                .flatten()
+        })?;
+        Ok(found.flatten())
+    }
+
+    /// Looks at the record of the row with this address, live or ghost, under its page's latch. `None`: there is no such row.
+    fn look<T>(
+        &self,
+        rid: RowId,
+        with: &mut dyn FnMut(&[u8], bool) -> T,
+    ) -> Result<Option<T>, AccessError> {
+        loop {
+            let page = self.fetch(rid.page, Sh)?;
+            let Some(record) = Page::new(&page).record(rid.slot) else {
+                return Ok(None);
+            };
+            let target = match record_kind(record) {
+                RecordKind::ForwardingStub => target_of(rid.page, record)?,
+                RecordKind::Primary => return Ok(Some(with(record, false))),
+                // A moved row is reached through its stub only: this is not its address.
+                RecordKind::Forwarded => return Ok(None),
+                _ if record::is_moved_ghost(record) => return Ok(None),
+                _ => return Ok(Some(with(record, true))),
+            };
+            drop(page);
+            let page = self.fetch(target.page, Sh)?;
+            let moved = Page::new(&page).record(target.slot);
+            if let Some(record) = moved.filter(|r| record::home_of(r) == Some(rid)) {
+                return Ok(Some(with(record, Status(first(record)).is_ghost())));
+            }
+            // It moved again, or came home: the stub tells.
+        }
+    }
+
+    /// Where the row with this address is, live or ghost.
+    fn locate(&self, rid: RowId) -> Result<Place, AccessError> {
+        let page = self.fetch(rid.page, Sh)?;
+        let record = Page::new(&page)
+            .record(rid.slot)
+            .ok_or(AccessError::NotFound)?;
+        match record_kind(record) {
+            RecordKind::ForwardingStub => Ok(Place::Away(target_of(rid.page, record)?)),
+            RecordKind::Forwarded => Err(AccessError::NotFound),
+            _ if record::is_moved_ghost(record) => Err(AccessError::NotFound),
+            _ => Ok(Place::Home),
+        }
+    }
+
+    /// Undoes what an undo part of a log record says of this heap.
+    pub fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
+        match op {
+            UndoOp::HeapInsert(rid) => self.erase(by, *rid),
+            UndoOp::HeapDelete(rid) => self.undelete(by, *rid),
+            UndoOp::HeapUpdate(rid, old) => self.restore(by, *rid, old),
+            _ => Err(AccessError::WrongUndo),
+        }
+    }
+}
+
+fn first(record: &[u8]) -> u8 {
+    record.first().copied().unwrap_or(0)
+}
+
+fn record_kind(record: &[u8]) -> RecordKind {
+    Status(first(record)).kind()
+}
+
+fn target_of(page: PageId, stub: &[u8]) -> Result<RowId, AccessError> {
+    Record::forwarded_to(stub).ok_or(damaged(page, "a forwarding stub leads nowhere"))
+}
+
+fn damaged(page: PageId, what: &'static str) -> AccessError {
+    AccessError::Damaged { page, what }
+}

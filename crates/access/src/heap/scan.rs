@@ -1,0 +1,257 @@
+//! Scans of all rows, in the order of the allocation maps, files in turn.
+//!
+//! A cursor copies the rows of one page at a time under its SH latch and hands them out with no latch held. A moved
+//! row is met at its address: its stub is noted, and followed once the latch is gone; moved records themselves
+//! are passed over. So a row that moves while the scan goes on is neither missed nor seen twice.
+
+use super::{Heap, first, record, record_kind};
+use crate::AccessError;
+use crate::tree::RowCheck;
+use furrow_format::{FileId, Page, PageId, RecordKind, RowId, Status};
+use furrow_pool::{PageKey, Sh};
+use furrow_space::PageWalk;
+use std::collections::VecDeque;
+
+/// Pages of a file asked for in advance.
+const READ_AHEAD: usize = 64;
+
+/// What a cursor asks of its caller, under the page's latch: must not block.
+pub trait HeapVisitor {
+    /// Whether every live row may be taken without asking: nobody else has changed rows that are not committed.
+    fn all_committed(&mut self) -> bool;
+    /// What to do with a live row or a ghost.
+    fn check(&mut self, rid: RowId, row: &[u8], ghost: bool) -> RowCheck;
+}
+
+/// What a step of the cursor came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeapStep {
+    /// Rows were copied.
+    Rows,
+    /// The row with this address has to be waited for.
+    Wait(RowId),
+    /// There are no more.
+    End,
+}
+
+/// The pages of one file that are still to come.
+#[derive(Debug)]
+struct Lane {
+    walk: PageWalk,
+    queue: VecDeque<PageId>,
+    /// How many of the queue have been asked for.
+    asked: usize,
+}
+
+/// A scan of a heap.
+#[derive(Debug)]
+pub struct HeapCursor<'h> {
+    heap: &'h Heap,
+    lanes: Vec<Lane>,
+    turn: usize,
+    read_ahead: bool,
+    /// The page being copied, and the slot to go on with.
+    current: Option<(PageId, u16)>,
+    /// Moved rows met on it, last first.
+    moved: Vec<RowId>,
+    bytes: Vec<u8>,
+    rows: Vec<(RowId, u32)>,
+    next: usize,
+}
+
+impl Heap {
+    /// A scan of all rows: a page of each file in turn.
+    pub fn scan(&self) -> Result<HeapCursor<'_>, AccessError> {
+        let walks = self.space().walks_by_file(self.unit())?;
+        Ok(self.cursor(walks.into_iter().map(|(_, walk)| walk)))
+    }
+
+    /// A scan for each file, to be run side by side.
+    pub fn scans_by_file(&self) -> Result<Vec<(FileId, HeapCursor<'_>)>, AccessError> {
+        let walks = self.space().walks_by_file(self.unit())?;
+        let scans = walks
+            .into_iter()
+            .map(|(file, walk)| (file, self.cursor([walk])));
+        Ok(scans.collect())
+    }
+
+    fn cursor(&self, walks: impl IntoIterator<Item = PageWalk>) -> HeapCursor<'_> {
+        let lane = |walk| Lane {
+            walk,
+            queue: VecDeque::new(),
+            asked: 0,
+        };
+        HeapCursor {
+            heap: self,
+            lanes: walks.into_iter().map(lane).collect(),
+            turn: 0,
+            read_ahead: false,
+            current: None,
+            moved: Vec::new(),
+            bytes: Vec::with_capacity(8192),
+            rows: Vec::with_capacity(128),
+            next: 0,
+        }
+    }
+}
+
+impl HeapCursor<'_> {
+    /// Asks the pool for the pages to come, 64 of a file at a time.
+    #[must_use]
+    pub fn with_read_ahead(mut self) -> Self {
+        self.read_ahead = true;
+        self
+    }
+
+    /// The next row of the present batch, and its address.
+    pub fn next_in_batch(&mut self) -> Option<(RowId, &[u8])> {
+        let at = self.next;
+        let &(rid, end) = self.rows.get(at)?;
+        let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
+        let start = before.map_or(0, |row| row.1);
+        self.next += 1;
+        Some((rid, self.bytes.get(start as usize..end as usize)?))
+    }
+
+    /// Fetches the next batch.
+    pub fn step(&mut self, visitor: &mut dyn HeapVisitor) -> Result<HeapStep, AccessError> {
+        self.bytes.clear();
+        self.rows.clear();
+        self.next = 0;
+        loop {
+            let mut waiting = self.follow(visitor)?;
+            if waiting.is_none() && self.rows.is_empty() {
+                if self.current.is_none() {
+                    self.current = self.next_page()?.map(|page| (page, 0));
+                }
+                let Some((page, slot)) = self.current else {
+                    return Ok(HeapStep::End);
+                };
+                waiting = self.copy(page, slot, visitor)?;
+            }
+            if !self.rows.is_empty() {
+                return Ok(HeapStep::Rows);
+            }
+            if let Some(rid) = waiting {
+                return Ok(HeapStep::Wait(rid));
+            }
+        }
+    }
+
+    fn take(&mut self, rid: RowId, row: &[u8]) {
+        self.bytes.extend_from_slice(row);
+        self.rows.push((rid, self.bytes.len() as u32));
+    }
+
+    /// Copies the moved rows that were met. Returns one to wait for.
+    fn follow(&mut self, visitor: &mut dyn HeapVisitor) -> Result<Option<RowId>, AccessError> {
+        while let Some(&rid) = self.moved.last() {
+            let heap = self.heap;
+            let check = heap.look(rid, &mut |row, ghost| {
+                let check = judge(visitor, rid, row, ghost);
+                if check == RowCheck::Take {
+                    self.take(rid, row);
+                }
+                check
+            })?;
+            if check == Some(RowCheck::Wait) {
+                return Ok(Some(rid));
+            }
+            self.moved.pop();
+        }
+        Ok(None)
+    }
+
+    /// Copies the rows of a page from a slot on, as far as the visitor lets. Returns the row to wait for.
+    fn copy(
+        &mut self,
+        id: PageId,
+        from: u16,
+        visitor: &mut dyn HeapVisitor,
+    ) -> Result<Option<RowId>, AccessError> {
+        let heap = self.heap;
+        let page = heap.fetch(id, Sh)?;
+        let view = Page::new(&page);
+        let free_pass = visitor.all_committed();
+        self.current = None;
+        for slot in from..view.slot_count() {
+            // Empty slots have no record; one that cannot be read is for a consistency check to tell.
+            let Some(row) = view.record(slot) else {
+                continue;
+            };
+            let rid = RowId { page: id, slot };
+            let check = match record_kind(row) {
+                RecordKind::ForwardingStub => {
+                    self.moved.push(rid);
+                    continue;
+                }
+                RecordKind::Forwarded => continue,
+                _ if record::is_moved_ghost(row) => continue,
+                RecordKind::Primary if free_pass => RowCheck::Take,
+                _ if free_pass => RowCheck::Skip,
+                _ => visitor.check(rid, row, Status(first(row)).is_ghost()),
+            };
+            match check {
+                RowCheck::Take => self.take(rid, row),
+                RowCheck::Skip => {}
+                RowCheck::Wait => {
+                    self.current = Some((id, slot));
+                    break;
+                }
+            }
+        }
+        self.moved.reverse();
+        Ok(self.current.map(|(page, slot)| RowId { page, slot }))
+    }
+
+    /// The next page of the file whose turn it is.
+    fn next_page(&mut self) -> Result<Option<PageId>, AccessError> {
+        while !self.lanes.is_empty() {
+            self.turn %= self.lanes.len();
+            let Some(lane) = self.lanes.get_mut(self.turn) else {
+                continue;
+            };
+            if lane.queue.is_empty() {
+                match lane.walk.next_batch(self.heap.space())? {
+                    Some(pages) => lane.queue.extend(pages),
+                    None => {
+                        self.lanes.remove(self.turn);
+                        continue;
+                    }
+                }
+            }
+            if self.read_ahead {
+                lane.prefetch(self.heap)?;
+            }
+            self.turn += 1;
+            lane.asked = lane.asked.saturating_sub(1);
+            if let Some(page) = lane.queue.pop_front() {
+                return Ok(Some(page));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Lane {
+    /// Asks for more once half of what was asked for has been seen.
+    fn prefetch(&mut self, heap: &Heap) -> Result<(), AccessError> {
+        if self.asked > READ_AHEAD / 2 || self.asked >= self.queue.len() {
+            return Ok(());
+        }
+        let store = heap.store();
+        let wanted = self.queue.iter().skip(self.asked).take(READ_AHEAD);
+        let keys: Vec<PageKey> = wanted.map(|&page| store.key(page)).collect();
+        store.pool().prefetch(&keys)?;
+        self.asked += keys.len();
+        Ok(())
+    }
+}
+
+fn judge(visitor: &mut dyn HeapVisitor, rid: RowId, row: &[u8], ghost: bool) -> RowCheck {
+    match (visitor.all_committed(), ghost) {
+        (true, false) => RowCheck::Take,
+        (true, true) => RowCheck::Skip,
+        (false, ghost) => visitor.check(rid, row, ghost),
+    }
+}
