@@ -82,6 +82,7 @@ impl Layout {
             grow_all: rng.random_ratio(1, 3),
             double_write_pages: [8, 16, 64][rng.random_range(0..3)],
             waits_for_locks: false,
+            background: false,
         }
     }
 }
@@ -157,6 +158,11 @@ impl<S: Subject> Run<'_, S> {
         };
         match work.run(steps) {
             Ended::Done if finishes => work.finish(),
+            Ended::Done => {
+                // What is under way stays so: the sessions must not roll it back when they go.
+                self.volume.power_off();
+                Ended::Done
+            }
             ended => ended,
         }
     }

@@ -24,6 +24,7 @@
 //! Everything ends in a [`Finding`]: the seed, where it happened, what was wrong, and the last steps before.
 
 pub mod crash;
+pub mod engine;
 pub mod model;
 pub mod rows;
 pub mod subject;

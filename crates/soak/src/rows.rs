@@ -11,8 +11,8 @@ pub const LASTING_TABLES: u16 = 3;
 pub enum Kind {
     /// Clustered by its key, with a unique nonclustered index.
     Clustered,
-    /// A heap with a nonclustered primary key, and a unique nonclustered index.
-    Heap,
+    /// Clustered by its key, descending, with a unique nonclustered index that carries the row's version along.
+    Descending,
     /// Clustered by its key, with a nonclustered index that is not unique.
     Buckets,
 }
@@ -22,7 +22,7 @@ impl Kind {
     pub fn of(table: u16) -> Kind {
         match table % 3 {
             0 => Kind::Clustered,
-            1 => Kind::Heap,
+            1 => Kind::Descending,
             _ => Kind::Buckets,
         }
     }

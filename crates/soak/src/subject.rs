@@ -63,6 +63,8 @@ pub struct Layout {
     pub double_write_pages: u32,
     /// Whether a statement waits for a lock, or fails with [`Failure::Locked`] at once.
     pub waits_for_locks: bool,
+    /// Whether the store's own threads run: checkpoints, clean-ups. Without them a run is decided by its seed.
+    pub background: bool,
 }
 
 /// Opens stores.

@@ -8,7 +8,7 @@ use furrow_observe::waits::WaitType;
 use std::sync::Weak;
 
 /// Leaves cleaned in a turn.
-const LEAVES: usize = 64;
+pub(super) const LEAVES: usize = 64;
 
 /// The body of the ghost cleaner's thread.
 pub(super) fn run(database: &Weak<Database>, bell: &Bell) {

@@ -125,13 +125,22 @@ impl Drop for Background {
 }
 
 impl Database {
-    /// Starts the threads; a second call does nothing.
+    /// Starts the threads, where the instance wants them; a second call does nothing.
     pub(crate) fn start_background(self: &Arc<Database>) -> Result<(), EngineError> {
+        if !self.shared.config.background {
+            return Ok(());
+        }
         let mut background = self.background.lock();
         if background.is_none() {
             *background = Some(Background::start(self)?);
         }
         Ok(())
+    }
+
+    /// Removes ghosts that nobody can want back, of some leaves, as the ghost cleaner does; how many leaves were cleaned.
+    pub fn purge_ghosts(&self) -> Result<usize, EngineError> {
+        self.check()?;
+        self.catalog.purge_ghosts(&self.locks, ghosts::LEAVES)
     }
 
     /// Lets the background threads look at once, rather than at their next turn. For tests and for the impatient.

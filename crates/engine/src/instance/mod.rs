@@ -55,6 +55,9 @@ pub struct InstanceConfig {
     pub ghost_cleanup_s: u32,
     /// Whether databases of the list are opened at start.
     pub open_databases: bool,
+    /// Whether databases have threads of their own for checkpoints and ghosts. Without them a run on one thread is the same
+    /// every time; checkpoints are then taken when the log needs room or somebody asks.
+    pub background: bool,
 }
 
 impl Default for InstanceConfig {
@@ -69,6 +72,7 @@ impl Default for InstanceConfig {
             locks: LockConfig::default(),
             ghost_cleanup_s: 5,
             open_databases: true,
+            background: true,
         }
     }
 }

@@ -88,7 +88,10 @@ fn gone(e: IoError) -> Failure {
     Failure::Gone(e.to_string())
 }
 
-/// Epoch, length, checksum, then cells in 24 bytes each.
+/// A cell in a file: wide, so that transactions take several sectors.
+const CELL: usize = 96;
+
+/// Epoch, length, checksum, then cells.
 fn encode(epoch: u64, effects: &[(Cell, Content)]) -> Vec<u8> {
     let mut body = Vec::new();
     for (cell, content) in effects {
@@ -100,6 +103,7 @@ fn encode(epoch: u64, effects: &[(Cell, Content)]) -> Vec<u8> {
         body.extend(kind.to_le_bytes());
         body.extend(key.to_le_bytes());
         body.extend(content.unwrap_or(0).to_le_bytes());
+        body.resize(body.len().next_multiple_of(CELL), 0);
     }
     let mut bytes = Vec::new();
     bytes.extend(epoch.to_le_bytes());
@@ -132,17 +136,17 @@ fn decode(
     let mut head = vec![0; SECTOR];
     file.read_at(at, &mut head).map_err(gone)?;
     let (epoch, count) = (word(&head, 0), word(&head, 8));
-    let bytes = (24 + count.min(1 << 20) * 24).next_multiple_of(SECTOR as u64);
+    let bytes = (24 + count.min(1 << 20) * CELL as u64).next_multiple_of(SECTOR as u64);
     if epoch == 0 || count > 1 << 20 || at + bytes > len {
         return Ok(None);
     }
     let mut all = vec![0; bytes as usize];
     file.read_at(at, &mut all).map_err(gone)?;
-    let body = &all[24..24 + count as usize * 24];
+    let body = &all[24..24 + count as usize * CELL];
     if bug != Bug::NoChecksum && sum(epoch, body) != word(&all, 16) {
         return Ok(None);
     }
-    let effects = body.chunks(24).map(|cell| {
+    let effects = body.chunks(CELL).map(|cell| {
         let (kind, key, version) = (word(cell, 0), word(cell, 8) as i64, word(cell, 16));
         let n = kind as u16;
         let cell = match kind >> 16 {

@@ -1,0 +1,203 @@
+//! The engine as a subject: a database of several files in two volumes, tiny on purpose.
+
+mod maps;
+mod read;
+mod session;
+
+pub use maps::{Owned, audit_files};
+pub use session::EngineSession;
+
+use crate::model::State;
+use crate::subject::{Failure, Layout, Store, Subject};
+use furrow_engine::{
+    AttachOptions, Database, DatabaseSpec, EngineError, FileGrowth, FileSpec, Instance,
+    InstanceConfig, Timeout,
+};
+use furrow_io::Volume;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The engine.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    /// Where the two volumes of the database are.
+    pub home: PathBuf,
+}
+
+impl Default for Engine {
+    fn default() -> Engine {
+        Engine {
+            home: PathBuf::from("home"),
+        }
+    }
+}
+
+/// An open database in an instance of its own.
+#[derive(Debug)]
+pub struct EngineStore {
+    instance: Arc<Instance>,
+    db: Arc<Database>,
+    volume: Arc<dyn Volume>,
+    home: PathBuf,
+    layout: Layout,
+}
+
+/// Errors of what lies below carry these words, whatever wraps them.
+const DEVICE_WORDS: [&str; 5] = [
+    " failed at byte ",
+    "is not usable after an earlier",
+    "takes no changes",
+    "cannot be made durable up to",
+    "lost its power",
+];
+
+/// What an error of the engine means to the driver.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(crate) fn failure(error: EngineError) -> Failure {
+    let text = error.to_string();
+    match error.number() {
+        1222 => Failure::Locked,
+        1205 => Failure::Victim,
+        2601 | 2627 | 2714 => Failure::Duplicate,
+        208 | 3701 => Failure::Missing,
+        1101 | 1105 | 9002 => Failure::Full(text),
+        _ if text.contains("is full; no extent") => Failure::Full(text),
+        823 | 9001 | 926 | 942 | 945 | 3314 => Failure::Gone(text),
+        _ if DEVICE_WORDS.iter().any(|words| text.contains(words)) => Failure::Gone(text),
+        number => Failure::Wrong(format!("{number}: {text} ({error:?})")),
+    }
+}
+
+fn pages(kb: u64) -> FileGrowth {
+    FileGrowth::Pages(u32::try_from(kb / 8).unwrap_or(8))
+}
+
+impl Engine {
+    fn instance(&self, volume: Arc<dyn Volume>, layout: &Layout) -> Result<Arc<Instance>, Failure> {
+        let config = InstanceConfig {
+            pool_pages: layout.pool_pages,
+            readers: 1,
+            double_write_pages: layout.double_write_pages,
+            background: layout.background,
+            ..InstanceConfig::default()
+        };
+        Instance::start(volume, config).map_err(failure)
+    }
+
+    fn store(
+        &self,
+        instance: Arc<Instance>,
+        db: Arc<Database>,
+        volume: Arc<dyn Volume>,
+        layout: &Layout,
+    ) -> EngineStore {
+        EngineStore {
+            instance,
+            db,
+            volume,
+            home: self.home.clone(),
+            layout: *layout,
+        }
+    }
+}
+
+fn in_volume(home: &Path, number: u16, name: &str) -> PathBuf {
+    home.join(format!("v{}", number % 2)).join(name)
+}
+
+impl Subject for Engine {
+    type Store = EngineStore;
+
+    fn create(&self, volume: Arc<dyn Volume>, layout: &Layout) -> Result<EngineStore, Failure> {
+        for dir in ["v0", "v1"] {
+            volume
+                .create_dir(&self.home.join(dir))
+                .map_err(|e| failure(e.into()))?;
+        }
+        let instance = self.instance(Arc::clone(&volume), layout)?;
+        let file = |name: &str, number, kb| {
+            let ending = if number == 0 { "mdf" } else { "ndf" };
+            let path = in_volume(&self.home, number, &format!("{name}.{ending}"));
+            FileSpec::new(name, path)
+                .size_kb(kb)
+                .growth(pages(layout.growth_kb))
+        };
+        let log = FileSpec::new("log", in_volume(&self.home, 1, "log.ldf")).size_kb(layout.log_kb);
+        let log = if layout.log_grows {
+            log.growth(pages(512))
+        } else {
+            log.no_growth()
+        };
+        let mut spec = DatabaseSpec::new("soak", file("primary", 0, 2048)).log(log);
+        for number in 1..layout.files {
+            spec = spec.file(file(&format!("data{number}"), number, layout.file_kb));
+        }
+        spec.autogrow_all = layout.grow_all;
+        let db = instance.create_database(&spec).map_err(failure)?;
+        Ok(self.store(instance, db, volume, layout))
+    }
+
+    fn open(&self, volume: Arc<dyn Volume>, layout: &Layout) -> Result<EngineStore, Failure> {
+        let instance = self.instance(Arc::clone(&volume), layout)?;
+        let primary = in_volume(&self.home, 0, "primary.mdf");
+        let db = instance.attach_database(&primary, &AttachOptions::default());
+        let db = db.map_err(failure)?;
+        Ok(self.store(instance, db, volume, layout))
+    }
+}
+
+impl Store for EngineStore {
+    type Session = EngineSession;
+
+    fn session(&self) -> Result<EngineSession, Failure> {
+        let mut session = furrow_engine::Session::new(&self.db).map_err(failure)?;
+        if !self.layout.waits_for_locks {
+            session.set_lock_timeout(Timeout::NoWait);
+        }
+        Ok(EngineSession::new(session))
+    }
+
+    fn checkpoint(&self) -> Result<(), Failure> {
+        self.db.checkpoint().map(|_| ()).map_err(failure)
+    }
+
+    fn clean(&self) -> Result<(), Failure> {
+        self.db.purge_ghosts().map(|_| ()).map_err(failure)
+    }
+
+    fn add_file(&self, number: u16) -> Result<(), Failure> {
+        let path = in_volume(&self.home, number, &format!("extra{number}.ndf"));
+        let file = FileSpec::new(format!("extra{number}"), path)
+            .size_kb(self.layout.file_kb)
+            .growth(pages(self.layout.growth_kb));
+        self.db.add_file(&file, None).map(|_| ()).map_err(failure)
+    }
+
+    fn read_all(&self) -> Result<State, Failure> {
+        self.read_state()
+    }
+
+    fn audit(&self) -> Result<(), Failure> {
+        self.checkpoint()?;
+        let files: Vec<(u16, PathBuf)> = self
+            .db
+            .file_list()
+            .map_err(failure)?
+            .into_iter()
+            .filter(|file| file.filegroup != 0)
+            .map(|file| (file.id.0, file.path))
+            .collect();
+        let owned = audit_files(&*self.volume, &files).map_err(Failure::Wrong)?;
+        self.audit_trees(&owned)
+    }
+
+    fn abandon(self) {
+        self.instance.abandon();
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        let EngineStore { instance, db, .. } = self;
+        drop(db);
+        instance.shut_down().map_err(failure)
+    }
+}

@@ -1,0 +1,193 @@
+//! Everything a database holds, read through every index and proven tree by tree.
+
+use super::maps::Owned;
+use super::session::{MADE, table_name};
+use super::{EngineStore, failure};
+use crate::model::{Cell, State};
+use crate::rows::{Kind, Row as Expected, TABLES};
+use crate::subject::Failure;
+use furrow_engine::{Row, ScanSpec, Session, Table};
+use furrow_format::PageId;
+use furrow_format::types::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Ids of users' allocation units begin here.
+const FIRST_USER_UNIT: u64 = 1 << 56;
+
+/// The version of a row, all of whose bytes are as they must be.
+pub(super) fn version_of(row: &Row<'_>) -> Result<u64, Failure> {
+    let values = row.values().map_err(failure)?;
+    let (Some(Value::BigInt(key)), Some(Value::BigInt(version))) = (values.first(), values.get(1))
+    else {
+        return Err(Failure::Wrong(format!(
+            "a row without key and version: {values:?}"
+        )));
+    };
+    let expected = Expected::new(*key, *version as u64);
+    let right = values.get(2) == Some(&Value::BigInt(expected.twin))
+        && values.get(3) == Some(&Value::Int(expected.bucket))
+        && values.get(4) == Some(&expected.text.map_or(Value::Null, Value::Binary));
+    if right {
+        return Ok(*version as u64);
+    }
+    Err(Failure::Wrong(format!(
+        "row {key} is not what version {version} must be: {values:?}"
+    )))
+}
+
+impl EngineStore {
+    fn tables(&self, session: &Session) -> Vec<(u16, Arc<Table>)> {
+        let there = |slot| Some((slot, session.table(&table_name(slot)).ok()?));
+        (0..TABLES).filter_map(there).collect()
+    }
+
+    pub(super) fn read_state(&self) -> Result<State, Failure> {
+        let mut state = State::new();
+        let mut session = Session::new(&self.db).map_err(failure)?;
+        for (slot, table) in self.tables(&session) {
+            let made = table
+                .columns()
+                .iter()
+                .find_map(|c| c.name.strip_prefix(MADE)?.parse().ok());
+            let made = made.ok_or(Failure::Wrong(format!(
+                "table {slot} does not say its version"
+            )));
+            state.insert(Cell::Table(slot), made?);
+            let rows = read_index(&mut session, &table, 0)?;
+            for index in 1..table.indexes().len() {
+                let through = read_index(&mut session, &table, index)?;
+                if through != rows {
+                    let name = table.indexes()[index].name();
+                    return Err(Failure::Wrong(difference(slot, name, &rows, &through)));
+                }
+            }
+            let counted = table.row_count();
+            if counted != rows.len() as i64 {
+                let text = format!("table {slot} says {counted} rows, it has {}", rows.len());
+                return Err(Failure::Wrong(text));
+            }
+            check_order(slot, &mut session, &table)?;
+            let cells = rows
+                .into_iter()
+                .map(|(key, version)| (Cell::Row(slot, key), version));
+            state.extend(cells);
+        }
+        for file in self.db.file_list().map_err(failure)? {
+            if let Some(number) = file.name.strip_prefix("extra").and_then(|n| n.parse().ok()) {
+                state.insert(Cell::File(number), u64::from(number));
+            }
+        }
+        Ok(state)
+    }
+
+    /// Proves each user's tree, and that its pages are exactly those that the maps give to its unit.
+    pub(super) fn audit_trees(&self, owned: &Owned) -> Result<(), Failure> {
+        let session = Session::new(&self.db).map_err(failure)?;
+        let mut known = BTreeSet::new();
+        for (slot, table) in self.tables(&session) {
+            for index in table.indexes() {
+                let name = format!("index {} of table {slot}", index.name());
+                let rowset = index.rowset();
+                let audit = rowset.tree().audit();
+                let audit = audit.map_err(|e| Failure::Wrong(format!("{name}: {e}")))?;
+                let pages: BTreeSet<PageId> = audit.pages().collect();
+                let unit = rowset.unit_id();
+                known.insert(unit.0);
+                let none = BTreeSet::new();
+                let used = owned.used.get(&unit.0).unwrap_or(&none);
+                if *used != pages {
+                    let leaked: Vec<_> = used.difference(&pages).collect();
+                    let foreign: Vec<_> = pages.difference(used).collect();
+                    let text =
+                        format!("{name}: not in the tree {leaked:?}, not allocated {foreign:?}");
+                    return Err(Failure::Wrong(text));
+                }
+            }
+        }
+        let orphans: Vec<u64> = owned
+            .units()
+            .filter(|unit| *unit >= FIRST_USER_UNIT)
+            .collect();
+        let orphans: Vec<_> = orphans
+            .iter()
+            .filter(|unit| !known.contains(unit))
+            .collect();
+        if orphans.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Wrong(format!(
+            "units of no table own pages: {orphans:x?}"
+        )))
+    }
+}
+
+/// Keys and versions, as an index leads to them.
+fn read_index(
+    session: &mut Session,
+    table: &Arc<Table>,
+    index: usize,
+) -> Result<BTreeMap<i64, u64>, Failure> {
+    let spec = ScanSpec {
+        index,
+        ..ScanSpec::default()
+    };
+    let mut rows = BTreeMap::new();
+    let mut scan = session.scan(table, &spec).map_err(failure)?;
+    while let Some(row) = scan.next_row().map_err(failure)? {
+        let version = version_of(&row)?;
+        let key = row.i64(0).unwrap_or_default();
+        if rows.insert(key, version).is_some() {
+            return Err(Failure::Wrong(format!("row {key} twice in index {index}")));
+        }
+    }
+    Ok(rows)
+}
+
+/// Forward and backward scans of the clustered index see the same rows in the order that the key demands.
+fn check_order(slot: u16, session: &mut Session, table: &Arc<Table>) -> Result<(), Failure> {
+    let mut keys = [Vec::new(), Vec::new()];
+    for (backward, keys) in [false, true].into_iter().zip(&mut keys) {
+        let spec = ScanSpec {
+            backward,
+            ..ScanSpec::default()
+        };
+        let mut scan = session.scan(table, &spec).map_err(failure)?;
+        while let Some(row) = scan.next_row().map_err(failure)? {
+            keys.push(row.i64(0).unwrap_or_default());
+        }
+    }
+    let [forward, mut backward] = keys;
+    backward.reverse();
+    let descending = Kind::of(slot) == Kind::Descending;
+    let ordered = forward
+        .windows(2)
+        .all(|pair| (pair[0] < pair[1]) != descending);
+    if forward == backward && ordered {
+        return Ok(());
+    }
+    Err(Failure::Wrong(format!(
+        "table {slot} forward {forward:?}, backward {backward:?}"
+    )))
+}
+
+fn difference(
+    slot: u16,
+    index: &str,
+    rows: &BTreeMap<i64, u64>,
+    through: &BTreeMap<i64, u64>,
+) -> String {
+    let only = |one: &BTreeMap<i64, u64>, other: &BTreeMap<i64, u64>| {
+        let rows = one
+            .iter()
+            .filter(|(key, version)| other.get(key) != Some(version));
+        rows.map(|(key, version)| format!("{key} v{version}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    format!(
+        "table {slot}: only in the table [{}], only through index {index} [{}]",
+        only(rows, through),
+        only(through, rows)
+    )
+}

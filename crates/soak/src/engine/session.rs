@@ -1,0 +1,156 @@
+//! A session of the engine, rows made from their versions.
+
+use super::failure;
+use crate::rows::{Kind, Row};
+use crate::subject::{Failure, Session};
+use furrow_engine::{ColumnSpec, IndexSpec, KeyColumnSpec, SessionSavepoint, Table, TableSpec};
+use furrow_format::types::{DataType, TypeId, Value};
+use std::sync::Arc;
+
+/// See the module.
+#[derive(Debug)]
+pub struct EngineSession {
+    inner: furrow_engine::Session,
+    saves: Vec<SessionSavepoint>,
+}
+
+/// The name of a slot's table.
+pub(super) fn table_name(table: u16) -> String {
+    format!("t{table}")
+}
+
+/// The column whose name tells one incarnation of a table from the next.
+pub(super) const MADE: &str = "made_";
+
+/// The values of a row, in the order of its columns.
+fn values(row: Row) -> Vec<Value> {
+    vec![
+        Value::BigInt(row.key),
+        Value::BigInt(row.version as i64),
+        Value::BigInt(row.twin),
+        Value::Int(row.bucket),
+        row.text.map_or(Value::Null, Value::Binary),
+        Value::Null,
+    ]
+}
+
+fn table_spec(table: u16, version: u64) -> TableSpec {
+    let big = || DataType::simple(TypeId::BigInt);
+    let spec = TableSpec::new(&table_name(table))
+        .column(ColumnSpec::new("id", big()).not_null())
+        .column(ColumnSpec::new("version", big()).not_null())
+        .column(ColumnSpec::new("twin", big()).not_null())
+        .column(ColumnSpec::new("bucket", DataType::simple(TypeId::Int)).not_null())
+        .column(ColumnSpec::new(
+            "text",
+            DataType::sized(TypeId::VarBinary, 7000),
+        ))
+        .column(ColumnSpec::new(
+            &format!("{MADE}{version}"),
+            DataType::simple(TypeId::Int),
+        ));
+    match Kind::of(table) {
+        Kind::Clustered => spec
+            .primary_key(["id"])
+            .index(IndexSpec::new("twins", ["twin"]).unique()),
+        Kind::Descending => spec.primary_key([KeyColumnSpec::descending("id")]).index(
+            IndexSpec::new("twins", ["twin"])
+                .unique()
+                .include(&["version"]),
+        ),
+        Kind::Buckets => spec
+            .primary_key(["id"])
+            .index(IndexSpec::new("buckets", ["bucket"])),
+    }
+}
+
+impl EngineSession {
+    pub(super) fn new(inner: furrow_engine::Session) -> EngineSession {
+        EngineSession {
+            inner,
+            saves: Vec::new(),
+        }
+    }
+
+    fn table(&self, table: u16) -> Result<Arc<Table>, Failure> {
+        self.inner.table(&table_name(table)).map_err(failure)
+    }
+}
+
+fn found(done: bool) -> Result<(), Failure> {
+    if done { Ok(()) } else { Err(Failure::Missing) }
+}
+
+impl Session for EngineSession {
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.saves.clear();
+        self.inner.begin().map_err(failure)
+    }
+
+    fn insert(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure> {
+        let table = self.table(table)?;
+        let row = values(Row::new(key, version));
+        self.inner.insert(&table, &row).map(|_| ()).map_err(failure)
+    }
+
+    fn update(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure> {
+        let table = self.table(table)?;
+        let name = table.row_key(&[Value::BigInt(key)]).map_err(failure)?;
+        let row = values(Row::new(key, version)).into_iter().enumerate();
+        let set: Vec<(usize, Value)> = row.skip(1).take(4).collect();
+        self.inner
+            .update(&table, &name, &set)
+            .map_err(failure)
+            .and_then(found)
+    }
+
+    fn delete(&mut self, table: u16, key: i64) -> Result<(), Failure> {
+        let table = self.table(table)?;
+        let name = table.row_key(&[Value::BigInt(key)]).map_err(failure)?;
+        self.inner
+            .delete(&table, &name)
+            .map_err(failure)
+            .and_then(found)
+    }
+
+    fn get(&mut self, table: u16, key: i64) -> Result<Option<u64>, Failure> {
+        let table = self.table(table)?;
+        let row = self
+            .inner
+            .get(&table, &[Value::BigInt(key)])
+            .map_err(failure)?;
+        row.map(|row| super::read::version_of(&row)).transpose()
+    }
+
+    fn create_table(&mut self, table: u16, version: u64) -> Result<(), Failure> {
+        self.inner
+            .create_table(&table_spec(table, version))
+            .map(|_| ())
+            .map_err(failure)
+    }
+
+    fn drop_table(&mut self, table: u16) -> Result<(), Failure> {
+        self.inner.drop_table(&table_name(table)).map_err(failure)
+    }
+
+    fn save(&mut self, number: usize) -> Result<(), Failure> {
+        self.saves.truncate(number);
+        self.saves.push(self.inner.savepoint().map_err(failure)?);
+        Ok(())
+    }
+
+    fn rollback_to(&mut self, number: usize) -> Result<(), Failure> {
+        self.saves.truncate(number + 1);
+        let missing = || Failure::Wrong(format!("no savepoint {number}"));
+        let save = *self.saves.get(number).ok_or_else(missing)?;
+        self.inner.rollback_to(save).map_err(failure)
+    }
+
+    fn commit(&mut self) -> Result<(), Failure> {
+        self.inner.commit().map_err(failure)
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        self.inner.rollback().map_err(failure)
+    }
+}
