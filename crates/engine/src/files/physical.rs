@@ -161,6 +161,8 @@ pub(crate) enum PageReadError {
     Bad(String),
 }
 
+/// Least that a device writes at once.
+const SECTOR_BYTES: usize = 512;
 /// What boot pages of ours bear.
 const OWN_MAGIC: [u8; 8] = *b"FURROW\x01\x00";
 
@@ -294,18 +296,14 @@ pub(crate) fn remove_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Res
     Ok(true)
 }
 
+/// Whether a file that bears the name of one of ours is it. What a crash left of a file that was being made may be torn: a first
+/// sector of zeros is one that was never written, and the GUID is looked for wherever a sector may have kept it.
 fn is_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoError> {
     let file = volume.open(path, Open::ReadOnly, Access::Data)?;
     let len = file.len_bytes()?.min(PAGE_SIZE as u64) as usize;
     let mut bytes = AlignedBuf::new(PAGE_SIZE);
     let Some(head) = bytes.get_mut(..len) else { return Ok(false) };
     file.read_at(0, head)?;
-    if head.iter().all(|&b| b == 0) {
-        return Ok(true);
-    }
-    let mut page: PageBuf = [0; PAGE_SIZE];
-    page.copy_from_slice(&bytes);
-    // A log keeps the GUID in both copies of its directory, at the same place of each.
-    let of_log = [16, 4096 + 16].iter().any(|&at| page.get(at..at + 16) == Some(&binding.0[..]));
-    Ok(of_log || FileHeader::decode(&page).is_ok_and(|header| header.binding == binding))
+    let unwritten = head.iter().take(SECTOR_BYTES).all(|&b| b == 0);
+    Ok(unwritten || head.windows(binding.0.len()).any(|window| window == binding.0))
 }

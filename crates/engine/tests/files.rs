@@ -1,0 +1,260 @@
+//! Files and filegroups that come, change and go; files that are not what they should be.
+
+use furrow_engine::{
+    AttachOptions, Database, DatabaseSpec, DatabaseState, FileChange, FileGrowth, FileSpec,
+    FilegroupSpec, Instance, InstanceConfig,
+};
+use furrow_format::{FileId, PAGE_SIZE};
+use furrow_io::{Access, File, Fill, MemoryVolume, Open, SystemVolume, Volume};
+use furrow_observe::traceflags::{Target, TraceFlag};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn config(dir: Option<PathBuf>) -> InstanceConfig {
+    InstanceConfig {
+        directory: dir,
+        pool_pages: 512,
+        double_write_pages: 64,
+        ..InstanceConfig::default()
+    }
+}
+
+fn memory() -> Arc<dyn Volume> {
+    let volume = MemoryVolume::new();
+    volume.create_dir(Path::new("d")).unwrap();
+    Arc::new(volume)
+}
+
+fn spec_in(dir: &Path) -> DatabaseSpec {
+    let log = FileSpec::new("L", dir.join("l.ldf")).size_mb(1);
+    DatabaseSpec::new("Db", FileSpec::new("P", dir.join("p.mdf")).size_mb(5))
+        .file(FileSpec::new("S", dir.join("s.ndf")).size_mb(5))
+        .log(log)
+}
+
+fn new_database(volume: &Arc<dyn Volume>) -> (Arc<Instance>, Arc<Database>) {
+    let instance = Instance::start(Arc::clone(volume), config(Some("inst".into()))).unwrap();
+    let database = instance.create_database(&spec_in(Path::new("d"))).unwrap();
+    (instance, database)
+}
+
+fn free(database: &Database, file: u16) -> u64 {
+    let all = database.free_extents();
+    all.iter().find(|f| f.0 == FileId(file)).unwrap().1
+}
+
+#[test]
+fn files_and_filegroups_are_added_changed_and_removed_and_a_restart_knows() {
+    let volume = memory();
+    let (instance, database) = new_database(&volume);
+    assert_eq!(database.add_filegroup("FG").unwrap(), 2);
+    let third = FileSpec::new("T", "d/t.ndf").size_mb(250).growth_percent(10);
+    assert_eq!(database.add_file(&third, Some("fg")).unwrap(), FileId(4));
+    assert_eq!(free(&database, 4), 3996);
+    database.set_default_filegroup("FG").unwrap();
+    database.set_autogrow_all("FG", true).unwrap();
+    let change = FileChange {
+        size_kb: Some(6 * 1024),
+        max_size_kb: Some(Some(64 * 1024)),
+        growth: Some(FileGrowth::Pages(100)),
+        new_name: Some("Second".into()),
+    };
+    database.modify_file("S", &change).unwrap();
+    assert_eq!(free(&database, 3), 95);
+    let before = (database.file_list().unwrap(), database.filegroups(), database.free_extents());
+    drop(database);
+    instance.abandon();
+    drop(instance);
+    let instance = Instance::start(Arc::clone(&volume), config(Some("inst".into()))).unwrap();
+    let database = instance.database("db").unwrap();
+    let after = (database.file_list().unwrap(), database.filegroups(), database.free_extents());
+    assert_eq!(after, before);
+    let second = after.0.iter().find(|f| f.name == "Second").unwrap();
+    assert_eq!((second.size_pages, second.max_pages), (768, Some(8192)));
+    assert_eq!(second.growth, FileGrowth::Pages(104));
+    assert!(after.1[1].is_default && after.1[1].autogrow_all && !after.1[0].is_default);
+    database.set_default_filegroup("PRIMARY").unwrap();
+    database.remove_file("t").unwrap();
+    database.remove_filegroup("FG").unwrap();
+    assert!(!volume.exists(Path::new("d/t.ndf")).unwrap());
+    // The lowest free number is taken again.
+    let again = FileSpec::new("T", "d/t.ndf").size_mb(1);
+    assert_eq!(database.add_file(&again, None).unwrap(), FileId(4));
+}
+
+#[test]
+fn statements_on_files_are_refused_with_the_published_numbers() {
+    let volume = memory();
+    let (instance, database) = new_database(&volume);
+    let numbers = |e: furrow_engine::EngineError| -> Vec<(u32, u8)> {
+        e.messages().iter().map(|m| (m.number, m.state)).collect()
+    };
+    let add = |spec: FileSpec, group| numbers(database.add_file(&spec, group).unwrap_err());
+    let file = |name: &str, path: &str| FileSpec::new(name, path).size_mb(1);
+    assert_eq!(add(file("N", "d/s.ndf.dw"), None), [(5009, 1), (5170, 1)]);
+    assert_eq!(add(file("N", "d/s.ndf"), None), [(12106, 1), (5009, 8)]);
+    assert_eq!(add(file("s", "d/n.ndf"), None), [(1828, 4), (5009, 8)]);
+    assert_eq!(add(file("N", "d/n.ndf"), Some("no")), [(1921, 4), (5009, 8)]);
+    assert_eq!(add(file("N", "none/n.ndf"), None), [(5133, 1), (5009, 8)]);
+    assert_eq!(add(file("N", "d/n.ndf").size_kb(8), None), [(5174, 1), (5009, 8)]);
+    assert_eq!(numbers(database.remove_file("zzz").unwrap_err()), [(5009, 9)]);
+    assert_eq!(numbers(database.remove_file("P").unwrap_err()), [(5020, 1)]);
+    assert_eq!(numbers(database.remove_file("L").unwrap_err()), [(5020, 1)]);
+    let modify = |name: &str, change| numbers(database.modify_file(name, &change).unwrap_err());
+    let size = |kb| FileChange { size_kb: Some(kb), ..FileChange::default() };
+    assert_eq!(modify("S", FileChange::default()), [(5038, 1)]);
+    assert_eq!(modify("zzz", size(9000)), [(5041, 1)]);
+    assert_eq!(modify("S", size(5 * 1024)), [(5039, 1)]);
+    let limit = FileChange { max_size_kb: Some(Some(1024)), ..FileChange::default() };
+    assert_eq!(modify("S", limit), [(5040, 1)]);
+    let rename = FileChange { new_name: Some("p".into()), ..FileChange::default() };
+    assert_eq!(modify("S", rename), [(1828, 3)]);
+    assert_eq!(numbers(database.add_filegroup("primary").unwrap_err()), [(5035, 1)]);
+    assert_eq!(numbers(database.remove_filegroup("PRIMARY").unwrap_err()), [(5042, 7)]);
+    database.add_filegroup("FG").unwrap();
+    assert_eq!(numbers(database.set_default_filegroup("FG").unwrap_err()), [(5050, 1)]);
+    assert_eq!(numbers(database.set_default_filegroup("no").unwrap_err()), [(5014, 2)]);
+    assert_eq!(numbers(database.set_default_filegroup("PRIMARY").unwrap_err()), [(5045, 1)]);
+    assert_eq!(instance.create_database(&spec_in(Path::new("d"))).unwrap_err().number(), 1801);
+    let mut other = spec_in(Path::new("d"));
+    other.name = "Other".into();
+    assert_eq!(numbers(instance.create_database(&other).unwrap_err()), [(5170, 4), (1802, 4)]);
+    let nowhere = DatabaseSpec::new("Other", FileSpec::new("P", "no/p.mdf"));
+    assert_eq!(numbers(instance.create_database(&nowhere).unwrap_err()), [(5133, 1), (1802, 4)]);
+    assert_eq!(database.state(), DatabaseState::Online);
+    assert_eq!(volume.list(Path::new("d")).unwrap().len(), 5);
+}
+
+#[test]
+fn a_recalculation_of_skip_targets_is_printed_where_the_flags_say() {
+    let volume = memory();
+    let (instance, database) = new_database(&volume);
+    let flags = &instance.instruments().trace_flags;
+    flags.turn_on(&[1165, 3605], Target::Global).unwrap();
+    assert!(flags.is_on_globally(TraceFlag::PRINT_PROPORTIONAL_FILL));
+    database.add_file(&FileSpec::new("ThirdFile", "d/t.ndf").size_mb(250), None).unwrap();
+    let lines: Vec<String> =
+        instance.error_log().tail(50).into_iter().map(|l| l.text).collect();
+    let text = lines.join("\n");
+    assert!(text.contains("Proportional Fill Recalculation Starting for DB Db"), "{text}");
+    assert!(text.contains("most free file is file 4."), "{text}");
+    assert!(text.contains("File [P] (1) has 44 free extents and skip target of 90."), "{text}");
+    assert!(text.contains("File [S] (3) has 79 free extents and skip target of 50."), "{text}");
+}
+
+/// A database that was shut down, and what comes of opening it after `harm`.
+fn opened_after(harm: impl Fn(&dyn Volume)) -> (u32, String) {
+    let volume = memory();
+    let (instance, database) = new_database(&volume);
+    drop(database);
+    instance.detach_database("Db").unwrap();
+    harm(&*volume);
+    let error = instance
+        .attach_database(Path::new("d/p.mdf"), &AttachOptions::default())
+        .expect_err("harm was done");
+    assert_eq!(instance.databases(), []);
+    (error.number(), error.to_string())
+}
+
+fn open(volume: &dyn Volume, path: &str) -> Arc<dyn File> {
+    volume.open(Path::new(path), Open::Existing, Access::Data).unwrap()
+}
+
+#[test]
+fn files_that_are_missing_foreign_short_or_damaged_are_named_at_open() {
+    let gone = |path: &'static str| move |v: &dyn Volume| v.remove(Path::new(path)).unwrap();
+    for path in ["d/p.mdf", "d/s.ndf", "d/l.ldf"] {
+        let (number, text) = opened_after(gone(path));
+        assert_eq!(number, 5120, "{text}");
+        assert!(text.contains(path), "{text}");
+    }
+    let (number, text) = opened_after(|v| open(v, "d/p.mdf").write_at(0, &[7; PAGE_SIZE]).unwrap());
+    assert_eq!(number, 5171, "{text}");
+    let (number, text) = opened_after(|v| open(v, "d/s.ndf").write_at(0, &[7; PAGE_SIZE]).unwrap());
+    assert_eq!(number, 5172, "{text}");
+    let (number, text) = opened_after(|v| open(v, "d/l.ldf").write_at(0, &[7; 8192]).unwrap());
+    assert_eq!(number, 5172, "{text}");
+    for path in ["d/p.mdf", "d/s.ndf"] {
+        let cut = |v: &dyn Volume| open(v, path).resize(4 << 20, Fill::Allocate).unwrap();
+        let (number, text) = opened_after(cut);
+        assert_eq!(number, 5125, "{text}");
+        assert!(text.contains(path) && text.contains("5120 KB"), "{text}");
+    }
+    let (number, text) = opened_after(|v| open(v, "d/l.ldf").resize(64 << 10, Fill::Allocate).unwrap());
+    assert_eq!(number, 5125, "{text}");
+    for page in [9, 2] {
+        let harm = move |v: &dyn Volume| {
+            open(v, "d/p.mdf").write_at(page * PAGE_SIZE as u64 + 5000, b"rot").unwrap();
+        };
+        let (number, text) = opened_after(harm);
+        assert_eq!(number, 824, "page {page}: {text}");
+        assert!(text.contains("d/p.mdf") && text.contains(&format!("(1:{page})")), "{text}");
+    }
+}
+
+#[test]
+fn a_file_of_another_database_is_refused() {
+    let volume = memory();
+    let (instance, _database) = new_database(&volume);
+    volume.create_dir(Path::new("e")).unwrap();
+    let mut other = spec_in(Path::new("e"));
+    other.name = "Other".into();
+    instance.create_database(&other).unwrap();
+    instance.detach_database("Other").unwrap();
+    let options = AttachOptions {
+        files: vec!["d/s.ndf".into()],
+        ..AttachOptions::default()
+    };
+    let attach = |options: &AttachOptions| instance.attach_database(Path::new("e/p.mdf"), options);
+    // In use by the other database.
+    assert_eq!(attach(&options).unwrap_err().number(), 5120);
+    instance.detach_database("Db").unwrap();
+    assert_eq!(attach(&options).unwrap_err().number(), 5173);
+    let log = AttachOptions { files: vec!["d/l.ldf".into()], ..AttachOptions::default() };
+    assert_eq!(attach(&log).unwrap_err().number(), 5173);
+    attach(&AttachOptions::default()).unwrap();
+}
+
+#[test]
+fn on_a_real_file_system_a_database_moves_with_its_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let (one, two) = (root.path().join("one"), root.path().join("two"));
+    let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
+    volume.create_dir(&one).unwrap();
+    let instance = Instance::start(Arc::clone(&volume), config(Some(root.path().join("i")))).unwrap();
+    let mut spec = spec_in(&one);
+    let group = vec![FileSpec::new("G", one.join("g.ndf")).size_mb(1)];
+    spec = spec.filegroup(FilegroupSpec::new("FG", group));
+    let database = instance.create_database(&spec).unwrap();
+    let second = Instance::start(Arc::clone(&volume), config(Some(root.path().join("i"))));
+    assert!(second.is_err(), "two instances in one directory");
+    let free = database.free_extents();
+    drop(database);
+    let elsewhere = Instance::start(Arc::clone(&volume), config(None)).unwrap();
+    let attach = |i: &Instance, dir: &Path| {
+        i.attach_database(&dir.join("p.mdf"), &AttachOptions::default())
+    };
+    assert_eq!(attach(&elsewhere, &one).unwrap_err().number(), 5120);
+    instance.detach_database("Db").unwrap();
+    volume.create_dir(&two).unwrap();
+    for path in volume.list(&one).unwrap() {
+        copy(&*volume, &path, &two.join(path.file_name().unwrap()));
+        volume.remove(&path).unwrap();
+    }
+    let database = attach(&elsewhere, &two).unwrap();
+    assert_eq!(database.free_extents(), free);
+    assert!(database.file_list().unwrap().iter().all(|f| f.path.starts_with(&two)));
+    drop(database);
+    elsewhere.drop_database("Db").unwrap();
+    assert_eq!(volume.list(&two).unwrap(), Vec::<PathBuf>::new());
+}
+
+fn copy(volume: &dyn Volume, from: &Path, to: &Path) {
+    let from = volume.open(from, Open::ReadOnly, Access::Data).unwrap();
+    let mut bytes = vec![0; from.len_bytes().unwrap() as usize];
+    from.read_at(0, &mut bytes).unwrap();
+    let to = volume.open(to, Open::Create, Access::Data).unwrap();
+    to.resize(bytes.len() as u64, Fill::Allocate).unwrap();
+    to.write_at(0, &bytes).unwrap();
+    to.sync().unwrap();
+}
