@@ -1,7 +1,8 @@
 //! Proof that a tree is sound.
 //!
 //! For consistency checks and tests: the tree must be at rest, and every page is read once. What is proven:
-//! - every page is of the tree's unit, names itself, and has the type, level and `pminlen` that its place demands;
+//! - every page is of the tree's unit, names itself, and has the type, level and `pminlen` that its place
+//!   demands;
 //! - records and free-space counts of every page agree, and so does the count of ghosts;
 //! - keys ascend within a page, and lie between the two entries above that enclose the page;
 //! - the pages of each level are linked, both ways, in the order of their keys.
@@ -158,7 +159,8 @@ impl Tree {
         let mut keys: Vec<Key> = Vec::with_capacity(usize::from(view.slot_count()));
         for slot in 0..view.slot_count() {
             let key = self.key_of_row(page, self.row_at(page, slot)?)?;
-            // The first entry of a non-leaf page stands for what is less than the second; its key is not looked at.
+            // The first entry of a non-leaf page stands for what is less than the second; its key is not
+            // looked at.
             let counts = view.level() == 0 || slot > 0;
             let after = |low: &Key| {
                 let order = self.shape().compare_keys(low, &key);

@@ -30,7 +30,8 @@ pub enum AccessError {
     /// No row has this key or RID.
     #[error("no such row")]
     NotFound,
-    /// A log record says how to undo an operation of a tree, and its rowset is a heap, or the other way round.
+    /// A log record says how to undo an operation of a tree, and its rowset is a heap, or the other way
+    /// round.
     #[error("the log record to undo does not belong to a structure of this kind")]
     WrongUndo,
     /// A page does not hold what its place in the structure demands.

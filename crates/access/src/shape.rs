@@ -66,7 +66,8 @@ fn variable_uniquifier(column: &RowsetColumn) -> bool {
 }
 
 impl Shape {
-    /// The shape that the catalog describes: columns in physical order, `minleaf` and `minint` of `sysrowsets`.
+    /// The shape that the catalog describes: columns in physical order, `minleaf` and `minint` of
+    /// `sysrowsets`.
     pub fn from_catalog(
         form: RowForm,
         columns: &[RowsetColumn],
@@ -182,7 +183,8 @@ impl Shape {
         values + 2 * self.key.len() + 1 + 6 + 2 + self.key.len() / 8 + 1 + 2 + 2
     }
 
-    /// How the row in `slot` compares with `key`, by as many columns as the key has. A row that cannot be read is an error.
+    /// How the row in `slot` compares with `key`, by as many columns as the key has. A row that cannot be
+    /// read is an error.
     #[inline]
     pub fn compare_at(
         &self,

@@ -118,8 +118,8 @@ impl Heap {
         Ok(true)
     }
 
-    /// Removes the ghosts of a page, as far as `dead` says of their addresses that nobody can want them back. Returns how many
-    /// went. `dead` is called under the page's latch: it must not block.
+    /// Removes the ghosts of a page, as far as `dead` says of their addresses that nobody can want them back.
+    /// Returns how many went. `dead` is called under the page's latch: it must not block.
     pub fn purge_ghosts(
         &self,
         page: PageId,

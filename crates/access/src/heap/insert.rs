@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MOST_REFUSALS: usize = 4;
 
 impl Heap {
-    /// Inserts a row and gives its address. `try_lock` is asked for each address that might do, under the page's latch: it
-    /// takes the row's lock if that is free, never waits, and says whether it has it.
+    /// Inserts a row and gives its address. `try_lock` is asked for each address that might do, under the
+    /// page's latch: it takes the row's lock if that is free, never waits, and says whether it has it.
     pub fn insert(
         &self,
         by: &mut By<'_>,
@@ -86,7 +86,8 @@ impl Heap {
         Ok(found.into_iter().collect())
     }
 
-    /// The page, if nobody else is at it and it has room for a record of this length; what is known of it is put right.
+    /// The page, if nobody else is at it and it has room for a record of this length; what is known of it is
+    /// put right.
     fn try_candidate(&self, id: PageId, len: usize) -> Result<Option<PageWrite<'_>>, AccessError> {
         let store = self.store();
         let page = store.pool().try_fetch(store.key(id), Ex, LatchRank::Data)?;

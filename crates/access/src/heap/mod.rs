@@ -1,12 +1,13 @@
 //! Heaps: rows without order, found by their address.
 //!
 //! # Structure
-//! A heap's pages are those that its allocation unit owns; nothing links them. A row's address (RID: page and slot)
-//! never changes. A row that outgrows its page moves, and leaves a forwarding stub of nine bytes behind; the moved
-//! record points back at the stub. When it moves again the stub is changed: there are no chains.
+//! A heap's pages are those that its allocation unit owns; nothing links them. A row's address (RID: page and
+//! slot) never changes. A row that outgrows its page moves, and leaves a forwarding stub of nine bytes
+//! behind; the moved record points back at the stub. When it moves again the stub is changed: there are no
+//! chains.
 //!
-//! A deleted row stays as a ghost until nobody can want it back. The ghost of a moved row is the moved record, with its
-//! status B saying what it was; its stub goes together with it.
+//! A deleted row stays as a ghost until nobody can want it back. The ghost of a moved row is the moved
+//! record, with its status B saying what it was; its stub goes together with it.
 //!
 //! # Where rows go
 //! 1. To the page that this transaction (or one that shares its hint) inserted into last, if it has room.
@@ -14,9 +15,9 @@
 //! 3. To a new page. PFS classes follow the free bytes of every page, in the same mini-transaction.
 //!
 //! # Latching
-//! Readers hold one page at a time: from a stub they go on without its latch, and check the back pointer of what
-//! they meet. Writers that need several pages latch them in the order of their ids, and check what they latched; PFS pages
-//! come last, in the same order. A new page is latched last: nobody knows it.
+//! Readers hold one page at a time: from a stub they go on without its latch, and check the back pointer of
+//! what they meet. Writers that need several pages latch them in the order of their ids, and check what they
+//! latched; PFS pages come last, in the same order. A new page is latched last: nobody knows it.
 
 mod audit;
 mod delete;
@@ -135,7 +136,8 @@ impl Heap {
         Ok(found.flatten())
     }
 
-    /// Looks at the record of the row with this address, live or ghost, under its page's latch. `None`: there is no such row.
+    /// Looks at the record of the row with this address, live or ghost, under its page's latch. `None`: there
+    /// is no such row.
     fn look<T>(
         &self,
         rid: RowId,

@@ -1,8 +1,8 @@
 //! Scans of all rows, in the order of the allocation maps, files in turn.
 //!
-//! A cursor copies the rows of one page at a time under its SH latch and hands them out with no latch held. A moved
-//! row is met at its address: its stub is noted, and followed once the latch is gone; moved records themselves
-//! are passed over. So a row that moves while the scan goes on is neither missed nor seen twice.
+//! A cursor copies the rows of one page at a time under its SH latch and hands them out with no latch held. A
+//! moved row is met at its address: its stub is noted, and followed once the latch is gone; moved records
+//! themselves are passed over. So a row that moves while the scan goes on is neither missed nor seen twice.
 
 use super::{Heap, first, record, record_kind};
 use crate::AccessError;
@@ -17,7 +17,8 @@ const READ_AHEAD: usize = 64;
 
 /// What a cursor asks of its caller, under the page's latch: must not block.
 pub trait HeapVisitor {
-    /// Whether every live row may be taken without asking: nobody else has changed rows that are not committed.
+    /// Whether every live row may be taken without asking: nobody else has changed rows that are not
+    /// committed.
     fn all_committed(&mut self) -> bool;
     /// What to do with a live row or a ghost.
     fn check(&mut self, rid: RowId, row: &[u8], ghost: bool) -> RowCheck;

@@ -260,7 +260,7 @@ impl Heap {
 pub(super) fn find<'a>(pages: &'a [PageWrite<'_>], id: PageId) -> Result<&'a PageBuf, AccessError> {
     let found = pages.iter().find(|page| page.key().page == id);
     found
-        .map(|page| page.page())
+        .map(furrow_pool::PageGuard::page)
         .ok_or(damaged(id, "it is not latched"))
 }
 

@@ -1,9 +1,9 @@
 //! Scans in key order, both ways.
 //!
-//! A cursor copies the rows of one leaf at a time under its SH latch and hands them out with no latch held. For
-//! the next leaf it descends again by the last key it saw, so that splits in between do no harm. While it copies, it
-//! asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the batch before
-//! it; the caller waits with no latch held and goes on.
+//! A cursor copies the rows of one leaf at a time under its SH latch and hands them out with no latch held.
+//! For the next leaf it descends again by the last key it saw, so that splits in between do no harm. While it
+//! copies, it asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the batch
+//! before it; the caller waits with no latch held and goes on.
 
 use super::Tree;
 use super::node::Side;
@@ -47,7 +47,8 @@ pub enum RowCheck {
 
 /// What a cursor asks of its caller, under the leaf's latch: must not block.
 pub trait Visitor {
-    /// Whether every row of the leaf may be taken without asking: nobody else has changed rows that are not committed.
+    /// Whether every row of the leaf may be taken without asking: nobody else has changed rows that are not
+    /// committed.
     fn all_committed(&mut self) -> bool;
     /// What to do with a live row or a ghost.
     fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck;
@@ -161,7 +162,8 @@ impl<'t> Cursor<'t> {
         let mut leaf = tree.leaf_at(&key, side, Sh, ahead)?;
         self.prefetch()?;
         let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
-        // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over hand.
+        // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over
+        // hand.
         while slot >= Page::new(&leaf).slot_count() {
             let next = Page::new(&leaf).next();
             if next.is_none() {
@@ -210,8 +212,8 @@ impl<'t> Cursor<'t> {
         self.copy(&leaf, start.min(end)..end, visitor)
     }
 
-    /// The last leaf that has rows before the place, and how many; none at all: the first leaf and 0. `None` when the
-    /// way to the left was barred: to be tried again from the root.
+    /// The last leaf that has rows before the place, and how many; none at all: the first leaf and 0. `None`
+    /// when the way to the left was barred: to be tried again from the root.
     fn last_leaf_before(
         &self,
         key: &Key,
@@ -232,9 +234,9 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// From a leaf to its left neighbour. Latches go from left to right: where the left one is not free at once, the right
-    /// one is let go first. What is met then may have been split, or freed and used anew: unless it still is
-    /// the left neighbour, the caller starts again from the root.
+    /// From a leaf to its left neighbour. Latches go from left to right: where the left one is not free at
+    /// once, the right one is let go first. What is met then may have been split, or freed and used anew:
+    /// unless it still is the left neighbour, the caller starts again from the root.
     fn step_left(
         &self,
         leaf: PageRead<'t>,

@@ -87,14 +87,16 @@ impl Tree {
         }
         by.commit(mini, &[])?;
         if was_last {
-            // A rollback must not fail for want of what only tidies up; a failure that matters has poisoned the database.
+            // A rollback must not fail for want of what only tidies up; a failure that matters has poisoned
+            // the database.
             let _tidied = self.remove_empty_leaf(key);
         }
         Ok(())
     }
 
-    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says that nobody can want them back, and
-    /// the leaf when it is empty then. Returns how many went. `dead` is called under the leaf's latch: it must not block.
+    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says that nobody can want them back,
+    /// and the leaf when it is empty then. Returns how many went. `dead` is called under the leaf's latch: it
+    /// must not block.
     pub fn purge_ghosts(
         &self,
         key: &Key,

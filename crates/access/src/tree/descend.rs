@@ -152,17 +152,17 @@ impl Tree {
         self.path_from(key, &|page| usize::from(page.free_count()) >= room)
     }
 
-    /// The pages that the removal of the leaf for `key` changes, all latched EX, the leaf last: from the lowest
-    /// page that has another child, or from the root.
+    /// The pages that the removal of the leaf for `key` changes, all latched EX, the leaf last: from the
+    /// lowest page that has another child, or from the root.
     pub(super) fn path_for_removal(&self, key: &Key) -> Result<Vec<PathStep<'_>>, AccessError> {
         self.path_from(key, &|page| page.slot_count() > 1)
     }
 
-    /// The path to the leaf for `key`, latched EX, from the lowest page that is `enough`: the change that is to
-    /// come does not go above it.
+    /// The path to the leaf for `key`, latched EX, from the lowest page that is `enough`: the change that is
+    /// to come does not go above it.
     ///
-    /// Nearly always the leaf's parent is: readers' latches lead down to it. Only when it is not, everything is
-    /// latched EX from the root, and ancestors are let go as soon as a page below is enough.
+    /// Nearly always the leaf's parent is: readers' latches lead down to it. Only when it is not, everything
+    /// is latched EX from the root, and ancestors are let go as soon as a page below is enough.
     fn path_from(
         &self,
         key: &Key,

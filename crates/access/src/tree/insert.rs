@@ -29,7 +29,8 @@ struct New<'a> {
 }
 
 impl Tree {
-    /// Inserts a leaf row. `row` is encoded by the leaf layout and `key` is its whole key, the uniquifier included.
+    /// Inserts a leaf row. `row` is encoded by the leaf layout and `key` is its whole key, the uniquifier
+    /// included.
     ///
     /// The caller holds the locks: X on the key.
     pub fn insert(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
@@ -106,7 +107,8 @@ impl Tree {
                 by.commit(mini, new.undo)?;
             }
             Spot::Ghost(slot) => {
-                // The ghost may be of the same transaction: undoing brings it back, so that what made it can be undone.
+                // The ghost may be of the same transaction: undoing brings it back, so that what made it can
+                // be undone.
                 let ghost = self.row_at(&leaf, slot)?.to_vec();
                 let undo = UndoOp::TreeUpdate(new.key.clone(), ghost).encode(self.parts.rowset);
                 let at = mini.adopt(leaf);
@@ -145,7 +147,8 @@ impl Tree {
         Ok(view.room_of(len) <= view.room_of(old) + usize::from(view.free_count()))
     }
 
-    /// Inserts a row that did not fit: descends again, splits what has to be split, and inserts, all in one step.
+    /// Inserts a row that did not fit: descends again, splits what has to be split, and inserts, all in one
+    /// step.
     fn insert_splitting(
         &self,
         by: &mut By<'_>,
@@ -168,7 +171,8 @@ impl Tree {
             }
             let in_one = match spot {
                 Spot::Free(slot) if self.new_row_fits_a_half(&step.page, slot, row)? => Some(slot),
-                // A longer row over a ghost, or a row that needs a page of its own: make room first, then try again.
+                // A longer row over a ghost, or a row that needs a page of its own: make room first, then try
+                // again.
                 _ => None,
             };
             path.push(step);

@@ -2,12 +2,14 @@
 //!
 //! # Structure
 //! The root page never moves: when it splits, its rows go to two new pages and it becomes their parent. Leaf
-//! pages are linked both ways. Slot 0 of a non-leaf page stands for "less than every key of the next slot"; its key is not compared.
+//! pages are linked both ways. Slot 0 of a non-leaf page stands for "less than every key of the next slot";
+//! its key is not compared.
 //!
 //! # Latching
-//! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX; if the row does not
-//! fit, it lets go of everything, reserves pages, and descends again with EX latches, letting go of all ancestors
-//! of a page that has room for one more entry. Neighbours are latched left to right; a step to the left is made by key.
+//! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX; if the
+//! row does not fit, it lets go of everything, reserves pages, and descends again with EX latches, letting go
+//! of all ancestors of a page that has room for one more entry. Neighbours are latched left to right; a step
+//! to the left is made by key.
 //!
 //! # Logging
 //! A split with its new pages, its parent's entry and the row that caused it is one mini-transaction. Row
@@ -124,7 +126,8 @@ impl Tree {
         &self.parts.store
     }
 
-    /// Reads the row with this (whole) key, as it is now; no locks are looked at. The closure gets the row's bytes.
+    /// Reads the row with this (whole) key, as it is now; no locks are looked at. The closure gets the row's
+    /// bytes.
     pub fn get<T>(
         &self,
         key: &Key,

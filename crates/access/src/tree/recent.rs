@@ -1,7 +1,7 @@
 //! Where rows were inserted last: what tells an ascending run from chance when a page is split.
 //!
-//! A hint in memory, one word for each of a few hundred pages, written without order among threads: a wrong one costs a
-//! page that is less full than it could be.
+//! A hint in memory, one word for each of a few hundred pages, written without order among threads: a wrong
+//! one costs a page that is less full than it could be.
 
 use furrow_format::PageId;
 use std::sync::atomic::{AtomicU64, Ordering};

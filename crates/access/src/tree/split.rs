@@ -1,16 +1,16 @@
 //! Splitting pages.
 //!
 //! A full page gives part of its rows to a new right neighbour, and its parent gets an entry for it. Where:
-//! - a row that goes behind the last one of the level, or goes on with an ascending run (the row before it is the one that
-//!   was inserted last: see `recent`) at the end of its page, starts the new page alone: ascending loads leave full
-//!   pages, also when many of them interleave;
+//! - a row that goes behind the last one of the level, or goes on with an ascending run (the row before it is
+//!   the one that was inserted last: see `recent`) at the end of its page, starts the new page alone:
+//!   ascending loads leave full pages, also when many of them interleave;
 //! - a run that ascends in the middle of a page, before the rows of another, is parted from these;
 //! - a row before the first one of the whole level keeps the old page alone, for descending loads;
 //! - otherwise where both halves have about the same bytes.
 //!
-//! The path from the lowest ancestor with room is latched EX; the new pages were reserved before. Everything is planned in one
-//! mini-transaction, bottom up: an entry that does not fit its page splits that page in turn. The root keeps
-//! its number: its rows move to two new pages below it.
+//! The path from the lowest ancestor with room is latched EX; the new pages were reserved before. Everything
+//! is planned in one mini-transaction, bottom up: an entry that does not fit its page splits that page in
+//! turn. The root keeps its number: its rows move to two new pages below it.
 
 use super::Tree;
 use super::descend::PathStep;
@@ -154,8 +154,8 @@ impl Tree {
             .is_some())
     }
 
-    /// Plans the split of the leaf at the end of `path`, with the new row if there is one. Returns the new last
-    /// leaf of the tree, when the new page is that.
+    /// Plans the split of the leaf at the end of `path`, with the new row if there is one. Returns the new
+    /// last leaf of the tree, when the new page is that.
     pub(super) fn plan_split<'p>(
         &'p self,
         mini: &mut Mini<'p>,
@@ -235,7 +235,8 @@ impl Tree {
         Some(key)
     }
 
-    /// Plans the split of a page that is not the root: separator, new page, whether it has no right neighbour.
+    /// Plans the split of a page that is not the root: separator, new page, whether it has no right
+    /// neighbour.
     fn split_page<'p>(
         &'p self,
         mini: &mut Mini<'p>,
@@ -394,7 +395,12 @@ impl Tree {
                 mini.push(page, &Change::SetGhosts { delta: ghosts });
             }
         }
-        let node_min = self.parts.shape.node.as_ref().map_or(0, |n| n.pminlen());
+        let node_min = self
+            .parts
+            .shape
+            .node
+            .as_ref()
+            .map_or(0, furrow_format::RowLayout::pminlen);
         let root_init = PageInit {
             level: view.level() + 1,
             ..PageInit::new(self.root(), PageType::Index, unit, node_min)

@@ -145,7 +145,8 @@ impl Ground {
             .collect()
     }
 
-    /// The power fails with all records in the log. Restart over these data files, with these trees and heaps.
+    /// The power fails with all records in the log. Restart over these data files, with these trees and
+    /// heaps.
     pub fn crash(
         self,
         images: &[Vec<u8>],

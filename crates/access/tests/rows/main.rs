@@ -1,9 +1,11 @@
 //! Rows of heaps and trees against models: one thread and many, rolled back, crashed, audited.
 
 #![expect(unreachable_pub, reason = "modules of one test share what they make")]
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 mod ground;
 mod heap_model;
+mod heap_threads;
 mod kinds;
 mod tree_crash;
 mod tree_loads;

@@ -62,7 +62,7 @@ fn a_tree_emptied_from_left_to_right_gives_its_extents_back() {
 
 #[test]
 fn a_tree_emptied_from_right_to_left_gives_its_extents_back() {
-    empty_and_purge::<Big>(&mut (0..30_000).collect::<Vec<_>>(), |ids| ids.reverse());
+    empty_and_purge::<Big>(&mut (0..30_000).collect::<Vec<_>>(), <[i64]>::reverse);
 }
 
 #[test]
@@ -182,7 +182,10 @@ fn scans_see_the_rows_that_stay_while_leaves_come_and_go() {
                 }
             });
         }
-        let ended: Vec<_> = writers.into_iter().map(|w| w.join()).collect();
+        let ended: Vec<_> = writers
+            .into_iter()
+            .map(thread::ScopedJoinHandle::join)
+            .collect();
         done.store(true, Ordering::Relaxed);
         for writer in ended {
             writer.unwrap();

@@ -170,7 +170,7 @@ fn run<K: Kind>(name: &str, txns: u32, span: u64) {
         let writers: Vec<_> = (0..WRITERS)
             .map(|me| {
                 s.spawn(move || {
-                    arena.write(me, WRITERS, txns, span, &mut seeded(seed ^ me as u64 + 1))
+                    arena.write(me, WRITERS, txns, span, &mut seeded(seed ^ (me as u64 + 1)))
                 })
             })
             .collect();

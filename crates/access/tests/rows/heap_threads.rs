@@ -1,0 +1,183 @@
+//! One heap, many threads: writers of rows of their own, rolled back now and then, scans, purges.
+
+use crate::ground::{Everything, Ground, Size, Structures};
+use crate::heap_model::{Lengths, Model, at_home, check_whole, payload};
+use furrow_access::{By, Heap, HeapStep};
+use furrow_format::RowId;
+use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
+use furrow_io::thread;
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+struct Arena {
+    ground: Ground,
+    heap: Heap,
+    /// Addresses locked by transactions under way.
+    locks: Mutex<HashSet<RowId>>,
+    /// Rows that nobody touches.
+    fixed: Model,
+    done: AtomicBool,
+    scans: AtomicU64,
+}
+
+/// A row whose number column says whose it is: that of fixed rows is negative.
+fn row(mark: i32, bytes: &[u8]) -> Vec<u8> {
+    let mut row = Vec::new();
+    let layout = crate::ground::heap_shape().leaf;
+    layout
+        .encode(&[Some(&mark.to_le_bytes()), Some(bytes)], &mut row)
+        .unwrap();
+    row
+}
+
+impl Arena {
+    fn new(rng: &mut SeededRng, lengths: Lengths) -> Arena {
+        let ground = Ground::new(Size {
+            files: 3,
+            ..Size::default()
+        });
+        let heap = ground.heap(9, crate::ground::heap_shape());
+        let mut fixed = Model::new();
+        let mut txn = ground.begin();
+        for _ in 0..500 {
+            let row = row(-1, &payload(rng, lengths));
+            let rid = heap
+                .insert(&mut By::Txn(&mut txn), &row, &mut |_| true)
+                .unwrap();
+            fixed.insert(rid, row);
+        }
+        txn.commit().unwrap();
+        let locks = Mutex::default();
+        Arena {
+            ground,
+            heap,
+            locks,
+            fixed,
+            done: AtomicBool::new(false),
+            scans: AtomicU64::new(0),
+        }
+    }
+
+    fn write(&self, me: i32, txns: u32, lengths: Lengths, rng: &mut SeededRng) -> Model {
+        let mut model = Model::new();
+        for _ in 0..txns {
+            let before = rng.random_bool(0.2).then(|| model.clone());
+            let mut txn = self.ground.begin();
+            let by = &mut By::Txn(&mut txn);
+            let mut mine: HashSet<RowId> = HashSet::new();
+            for _ in 0..rng.random_range(1..20) {
+                let row = row(me, &payload(rng, lengths));
+                let known: Vec<RowId> = model.keys().copied().collect();
+                if known.is_empty() || rng.random_bool(0.4) {
+                    let mut lock = |rid| self.locks.lock().insert(rid);
+                    let rid = self.heap.insert(by, &row, &mut lock).unwrap();
+                    mine.insert(rid);
+                    assert_eq!(model.insert(rid, row), None);
+                    continue;
+                }
+                let rid = known[rng.random_range(0..known.len())];
+                self.locks.lock().insert(rid);
+                mine.insert(rid);
+                let found = self.heap.get(rid, |row| at_home(&self.heap, row)).unwrap();
+                assert_eq!(found.as_ref(), model.get(&rid));
+                if rng.random_bool(0.4) {
+                    self.heap.delete(by, rid).unwrap();
+                    model.remove(&rid);
+                } else {
+                    self.heap.update(by, rid, &row).unwrap();
+                    model.insert(rid, row);
+                }
+            }
+            match before {
+                Some(before) => {
+                    let structures = Structures {
+                        trees: &[],
+                        heaps: &[&self.heap],
+                    };
+                    txn.rollback(&structures).unwrap();
+                    model = before;
+                }
+                None => _ = txn.commit_delayed().unwrap(),
+            }
+            let mut locks = self.locks.lock();
+            mine.iter().for_each(|rid| _ = locks.remove(rid));
+        }
+        model
+    }
+
+    /// A scan must give every fixed row, unchanged, once.
+    fn scan(&self) {
+        let mut seen = Model::new();
+        let mut cursor = self.heap.scan().unwrap().with_read_ahead();
+        while cursor.step(&mut Everything).unwrap() == HeapStep::Rows {
+            while let Some((rid, found)) = cursor.next_in_batch() {
+                let found = at_home(&self.heap, found);
+                if found[4..8] == (-1_i32).to_le_bytes() {
+                    assert_eq!(seen.insert(rid, found), None, "{rid} was met twice");
+                }
+            }
+        }
+        assert_eq!(seen, self.fixed);
+        self.scans.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn purge(&self, rng: &mut SeededRng) -> usize {
+        let pages: Vec<_> = self.ground.space.pages(self.heap.unit()).unwrap().collect();
+        let page = *pages[rng.random_range(0..pages.len())].as_ref().unwrap();
+        let dead = |rid: RowId| !self.locks.lock().contains(&rid);
+        self.heap.purge_ghosts(page, &dead).unwrap()
+    }
+}
+
+fn run(name: &str, txns: u32, lengths: Lengths) {
+    let seed = test_seed();
+    println!("{name}: FURROW_SEED={seed}");
+    let arena = Arena::new(&mut seeded(seed), lengths);
+    let purged = AtomicU64::new(0);
+    let mut expected = arena.fixed.clone();
+    thread::scope(|s| {
+        let (arena, purged) = (&arena, &purged);
+        let writers: Vec<_> = (0..4)
+            .map(|me| {
+                s.spawn(move || arena.write(me, txns, lengths, &mut seeded(seed ^ (me as u64 + 1))))
+            })
+            .collect();
+        s.spawn(move || {
+            while !arena.done.load(Ordering::Relaxed) {
+                arena.scan();
+            }
+        });
+        s.spawn(move || {
+            let mut rng = seeded(seed ^ 99);
+            while !arena.done.load(Ordering::Relaxed) {
+                purged.fetch_add(arena.purge(&mut rng) as u64, Ordering::Relaxed);
+            }
+        });
+        let ended: Vec<_> = writers
+            .into_iter()
+            .map(thread::ScopedJoinHandle::join)
+            .collect();
+        arena.done.store(true, Ordering::Relaxed);
+        ended
+            .into_iter()
+            .for_each(|model| expected.extend(model.unwrap()));
+    });
+    let scans = arena.scans.load(Ordering::Relaxed);
+    println!(
+        "{name}: {scans} scans, {} ghosts purged",
+        purged.load(Ordering::Relaxed)
+    );
+    assert!(scans > 1 && purged.load(Ordering::Relaxed) > 0);
+    check_whole(&arena.ground, &arena.heap, &expected);
+}
+
+#[test]
+fn writers_scans_and_purges_of_short_rows() {
+    run("short", 2000, Lengths::Short);
+}
+
+#[test]
+fn writers_scans_and_purges_of_rows_that_move() {
+    run("extreme", 700, Lengths::Extreme);
+}
