@@ -89,7 +89,7 @@ fn the_published_load_ends_with_one_file_that_has_free_extents() {
 fn equal_files_share_within_one_extent_and_take_no_spinlock() {
     let db = base(&[fixed(3, 1280), fixed(4, 1280), fixed(5, 1280)]);
     let units: Vec<_> = (0..4).map(|n| db.unit(100 + n)).collect();
-    std::thread::scope(|scope| {
+    furrow_io::thread::scope(|scope| {
         for unit in &units {
             let db = &db;
             scope.spawn(move || {
@@ -169,7 +169,7 @@ fn threads_fill_unequal_files_in_proportion() {
         .map(|(_, free)| free)
         .collect();
     assert!(before[1] / before[0] >= 9);
-    std::thread::scope(|scope| {
+    furrow_io::thread::scope(|scope| {
         for unit in &units {
             let db = &db;
             scope.spawn(move || db.space.preallocate(unit, 100).unwrap());

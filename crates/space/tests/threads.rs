@@ -105,7 +105,7 @@ fn pages_are_handed_out_once_and_the_maps_agree_afterwards() {
     let books: Vec<Mutex<BTreeSet<PageId>>> = units.iter().map(|_| Mutex::default()).collect();
     let mut units = units;
     for round in 0..4_u64 {
-        std::thread::scope(|scope| {
+        furrow_io::thread::scope(|scope| {
             for thread in 0..6 {
                 let (db, unit, book) = (&db, &units[thread % 3], &books[thread % 3]);
                 let seed = seed.wrapping_mul(31 * round + thread as u64 + 1);
@@ -147,7 +147,7 @@ fn pages_are_handed_out_once_and_the_maps_agree_afterwards() {
 #[test]
 fn units_come_and_go_from_many_threads() {
     let db = base(&[growing(1, 640, 64), growing(3, 640, 64)]);
-    std::thread::scope(|scope| {
+    furrow_io::thread::scope(|scope| {
         for thread in 0..6_u32 {
             let db = &db;
             scope.spawn(move || {

@@ -10,7 +10,7 @@ use furrow_format::{
     AllocUnitId, Bitmap, Change, MapInit, MapKind, PageId, PageNo, Pfs, PfsByte, extent_at_bit,
     extent_bit, interval_extents, pfs_index_of, pfs_page_of, sgam_page_of,
 };
-use furrow_pool::{LatchRank, PageWrite};
+use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 
 /// Log space of a new mixed extent, and of a new IAM page.
@@ -150,14 +150,17 @@ impl Space {
         }
         let mut mini = Mini::new(self.store());
         let pfs = mini.adopt(pfs.upgrade());
+        // First the proof, then the page: in an extent that has become a unit's, somebody may hold the page
+        // latched and wait for PFS.
+        if !self.is_mixed(file, extent)? {
+            return Ok(None);
+        }
         let page = extent.page(spare.trailing_zeros());
         self.plan_iam_page(&mut mini, new, page)?;
         let is_last = spare.count_ones() == 1;
-        let Some(sgam) = self.still_mixed(file, extent)? else {
-            return Ok(None);
-        };
         if is_last {
-            let at = mini.adopt(sgam);
+            let sgam = file.page(sgam_page_of(first));
+            let at = mini.adopt(self.store().update(sgam, LatchRank::Sgam)?.upgrade());
             let index = extent_bit(extent.no);
             mini.push(
                 at,
@@ -166,8 +169,6 @@ impl Space {
                     value: false,
                 },
             );
-        } else {
-            drop(sgam);
         }
         mini.push(
             pfs,
@@ -217,17 +218,12 @@ impl Space {
         Ok(())
     }
 
-    /// The SGAM page, latched EX, if it still says that the extent is mixed with a page to spare. The caller
-    /// has its PFS page EX, without which that cannot change.
-    fn still_mixed(
-        &self,
-        file: &FileSpace,
-        extent: ExtentId,
-    ) -> Result<Option<PageWrite<'_>>, SpaceError> {
+    /// Whether SGAM says that the extent is mixed with a page to spare. Once it does, that stays so while the
+    /// caller has its PFS page EX.
+    fn is_mixed(&self, file: &FileSpace, extent: ExtentId) -> Result<bool, SpaceError> {
         let id = file.page(sgam_page_of(extent.no.first_page()));
         let guard = self.store().update(id, LatchRank::Sgam)?;
         let map = Bitmap::new(&guard).ok_or(damaged(id, "no sound SGAM page"))?;
-        let is_mixed = map.get(u32::from(extent_bit(extent.no)));
-        Ok(is_mixed.then(|| guard.upgrade()))
+        Ok(map.get(u32::from(extent_bit(extent.no))))
     }
 }

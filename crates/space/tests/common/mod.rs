@@ -10,8 +10,8 @@
 use furrow_format::types::Guid;
 use furrow_format::{
     AllocUnitId, Bitmap, Change, DatabaseId, EXTENT_PAGES, FileGrowth, FileHeader, FileId, Iam,
-    Lsn, Page, PageId, PageInit, PageNo, PageType, Pfs, PfsByte, fixed_page_type, gam_page_of,
-    pfs_index_of, pfs_page_of, sgam_page_of,
+    Lsn, Page, PageBuf, PageId, PageInit, PageNo, PageType, Pfs, PfsByte, fixed_page_type,
+    gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of,
 };
 use furrow_io::{Access, Fill, MemoryVolume, Open, Volume};
 use furrow_log::{Log, LogConfig};
@@ -326,15 +326,7 @@ fn audit_file(
             .map(|no| (page(no), Pfs::new(&pfs).unwrap().get(pfs_index_of(no))))
             .collect();
         let spare = bytes.iter().any(|(_, byte)| !byte.is_allocated());
-        for place in 0..EXTENT_PAGES {
-            let no = PageNo(first.0 + place);
-            if fixed_page_type(no).is_some() {
-                assert_eq!(
-                    Pfs::new(&pfs).unwrap().get(pfs_index_of(no)),
-                    PfsByte::FIXED
-                );
-            }
-        }
+        check_fixed(&pfs, first);
         match (gam, sgam, owned_by) {
             (true, false, None) => {
                 free += 1;
@@ -358,12 +350,7 @@ fn audit_file(
             (false, sgam, None) => {
                 mixed += 1;
                 assert_eq!(sgam, spare, "SGAM of mixed extent {first}");
-                for &(page, byte) in bytes.iter().filter(|(_, byte)| byte.is_allocated()) {
-                    assert!(byte.has(PfsByte::MIXED), "{page}: {byte}");
-                    if byte.has(PfsByte::IAM) {
-                        assert!(iam_pages.remove(&page), "IAM page {page} is in no chain");
-                    }
-                }
+                check_mixed(&bytes, iam_pages);
             }
             other => panic!("extent {first} of file {id}: GAM, SGAM, owner {other:?}"),
         }
@@ -371,4 +358,22 @@ fn audit_file(
     assert_eq!(usage.free_extents, free, "free extents of file {id}");
     assert_eq!(usage.mixed_extents, mixed, "mixed extents of file {id}");
     result.files.insert(id, (usage.size_pages, free, mixed));
+}
+
+fn check_fixed(pfs: &PageBuf, first: PageNo) {
+    for place in 0..EXTENT_PAGES {
+        let no = PageNo(first.0 + place);
+        if fixed_page_type(no).is_some() {
+            assert_eq!(Pfs::new(pfs).unwrap().get(pfs_index_of(no)), PfsByte::FIXED);
+        }
+    }
+}
+
+fn check_mixed(bytes: &[(PageId, PfsByte)], iam_pages: &mut BTreeSet<PageId>) {
+    for &(page, byte) in bytes.iter().filter(|(_, byte)| byte.is_allocated()) {
+        assert!(byte.has(PfsByte::MIXED), "{page}: {byte}");
+        if byte.has(PfsByte::IAM) {
+            assert!(iam_pages.remove(&page), "IAM page {page} is in no chain");
+        }
+    }
 }
