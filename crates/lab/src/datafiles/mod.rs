@@ -25,6 +25,7 @@
 //! A [`StepError`] with the engine's own words; options that make no sense ([`OptionsError`]).
 
 mod ceilings;
+mod embedded;
 mod figures;
 mod load;
 #[cfg(test)]
@@ -34,6 +35,7 @@ mod published;
 mod target;
 mod words;
 
+pub use embedded::Embedded;
 pub use options::{Layout, Options, OptionsError, Sizes, parse_size, size_text};
 pub use published::compare_with_published;
 pub use target::{Connection, Counters, DatabaseShape, Pulse, Target};
