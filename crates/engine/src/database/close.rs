@@ -36,6 +36,11 @@ impl Database {
         }
     }
 
+    /// Where the lines of trace flags go that are sent to a client (3604); nowhere without one.
+    pub fn set_trace_client(&self, sink: Option<crate::ClientSink>) {
+        self.hooks.set_client(sink);
+    }
+
     /// Sessions in the database.
     pub fn users(&self) -> u32 {
         self.users.load(Ordering::Acquire) & !CLOSED
@@ -67,7 +72,9 @@ impl Database {
 
     /// A checkpoint at a given pace.
     pub fn checkpoint_with(&self, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
+        let _entered = self.shared.enter();
         self.catalog.write_counts()?;
+        self.note_log_size()?;
         self.keeper.checkpoint(options)
     }
 
@@ -119,7 +126,7 @@ impl Database {
         drop(background);
     }
 
-    /// 911-like refusal for a statement on a database that is not whole.
+    /// An error (5004 first) unless files may be changed now.
     pub(crate) fn must_be_writable(&self) -> Result<(), EngineError> {
         self.check().map_err(|e| e.after(Message::new(5004, &[])))?;
         Ok(self.store.check()?)

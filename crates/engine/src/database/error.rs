@@ -109,6 +109,7 @@ impl EngineError {
             EngineError::Pool(e) => vec![pool_message(e)],
             EngineError::Txn(e) => vec![txn_message(e)],
             EngineError::Access(AccessError::Txn(e)) => vec![txn_message(e)],
+            EngineError::Space(e) | EngineError::Access(AccessError::Space(e)) => space_messages(e),
             EngineError::Recovery(RecoveryError::Log(e)) => vec![log_message(e)],
             EngineError::Recovery(RecoveryError::Pool(e)) => vec![pool_message(e)],
             EngineError::Recovery(RecoveryError::Txn(e)) => vec![txn_message(e)],
@@ -140,6 +141,27 @@ fn io_message(e: &IoError) -> Message {
         Arg::from(e.path.display().to_string()),
     ];
     Message::new(823, &args)
+}
+
+fn space_messages(e: &SpaceError) -> Vec<Message> {
+    let numbered = |number: u32| {
+        let (level, state) = messages::info(number).map_or((16, 1), |i| (i.level, i.state));
+        Message::custom(number, level, state, &e.to_string())
+    };
+    let expand = |source: &IoError| {
+        let path = source.path.display().to_string();
+        Message::new(5149, &[os_error(&source.kind).into(), path.into()])
+    };
+    match e {
+        SpaceError::Txn(e) => vec![txn_message(e)],
+        SpaceError::Io { source, .. } => vec![io_message(source)],
+        SpaceError::Expand { source, .. } => vec![expand(source)],
+        // Who knows the object and the database says it in the product's words.
+        SpaceError::FilegroupFull { cause, .. } => {
+            cause.iter().map(expand).chain([numbered(1105)]).collect()
+        }
+        other => vec![numbered(other.number().unwrap_or(8646))],
+    }
 }
 
 fn log_message(e: &LogError) -> Message {

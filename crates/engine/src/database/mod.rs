@@ -34,6 +34,7 @@ use furrow_space::Space;
 use furrow_txn::Store;
 use furrow_txn::lock::LockManager;
 use parking_lot::{Mutex, RwLock};
+use std::fmt;
 use std::sync::Arc;
 
 /// An open database.
@@ -52,7 +53,6 @@ use std::sync::Arc;
 ///
 /// Sessions call [`Database::check`] at the start of each statement, and keep what [`Database::enter`] gives them as long as they
 /// live: a database in use is not dropped.
-#[derive(Debug)]
 pub struct Database {
     pub(crate) id: DatabaseId,
     pub(crate) name: String,
@@ -72,6 +72,14 @@ pub struct Database {
     pub(crate) background: Mutex<Option<Background>>,
     /// Sessions in it.
     pub(crate) users: AtomicU32,
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Database");
+        shown.field("id", &self.id).field("name", &self.name).field("state", &self.state());
+        shown.finish_non_exhaustive()
+    }
 }
 
 impl Database {

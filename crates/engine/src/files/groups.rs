@@ -73,6 +73,7 @@ impl Database {
 
     /// ALTER DATABASE ADD FILEGROUP.
     pub fn add_filegroup(&self, name: &str) -> Result<u16, EngineError> {
+        let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         let groups = self.files.groups();
@@ -110,6 +111,7 @@ impl Database {
 
     /// ALTER DATABASE REMOVE FILEGROUP: it must hold no files (5042).
     pub fn remove_filegroup(&self, name: &str) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         let (id, group) = self.files.group_named(name).ok_or_else(|| missing(name, &self.name))?;
@@ -158,6 +160,7 @@ impl Database {
         property: &str,
         change: impl FnOnce(&mut std::collections::BTreeMap<u16, GroupEntry>, u16) -> bool,
     ) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         let (id, _) = self.files.group_named(name).ok_or_else(|| missing(name, &self.name))?;

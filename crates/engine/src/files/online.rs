@@ -63,6 +63,7 @@ fn not_initialised(state: u8) -> Message {
 impl Database {
     /// ALTER DATABASE ADD FILE: to PRIMARY unless a filegroup is named.
     pub fn add_file(&self, spec: &FileSpec, filegroup: Option<&str>) -> Result<FileId, EngineError> {
+        let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         let plan = self.plan_new_file(spec, filegroup);
@@ -143,6 +144,7 @@ impl Database {
 
     /// ALTER DATABASE REMOVE FILE: the file must be empty (5042).
     pub fn remove_file(&self, name: &str) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
@@ -197,6 +199,7 @@ impl Database {
 
     /// ALTER DATABASE MODIFY FILE.
     pub fn modify_file(&self, name: &str, change: &FileChange) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         if *change == FileChange::default() {

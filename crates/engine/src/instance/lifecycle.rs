@@ -24,6 +24,7 @@ pub struct AttachOptions {
 
 impl Instance {
     pub(super) fn start_databases(&self) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         let mut list = self.list.lock();
         for listed in list.databases.clone() {
             if listed.phase == Phase::Whole {
@@ -119,6 +120,7 @@ impl Instance {
 
     /// CREATE DATABASE. On an error nothing of it is left; after a crash the next start removes what there was.
     pub fn create_database(&self, spec: &DatabaseSpec) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
         let mut list = self.list.lock();
         self.free_name(&list, &spec.name)?;
         let plan = spec.plan()?;
@@ -173,6 +175,7 @@ impl Instance {
         primary: &Path,
         options: &AttachOptions,
     ) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
         let mut list = self.list.lock();
         if list.databases.iter().any(|d| d.paths.first().is_some_and(|p| p == primary)) {
             let path = primary.display().to_string();
@@ -225,6 +228,7 @@ impl Instance {
 
     /// sp_detach_db: a clean shutdown; the files stay and can be attached again, here or elsewhere.
     pub fn detach_database(&self, name: &str) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         let mut list = self.list.lock();
         let no = || EngineError::refused(911, &[name.into()]);
         let listed = self.listed(&list, name, no)?;
@@ -236,6 +240,7 @@ impl Instance {
 
     /// DROP DATABASE: its files are deleted, as far as they are provably its own.
     pub fn drop_database(&self, name: &str) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         let mut list = self.list.lock();
         let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
         let mut listed = self.listed(&list, name, no)?;
@@ -260,6 +265,7 @@ impl Instance {
 
     /// ALTER DATABASE ... SET OFFLINE: a clean shutdown; it stays in the list.
     pub fn close_database(&self, name: &str) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         let list = self.list.lock();
         self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
         self.close_entry(name)?;
@@ -272,6 +278,7 @@ impl Instance {
 
     /// ALTER DATABASE ... SET ONLINE: opens and recovers a database that is offline, pending or suspect.
     pub fn reopen_database(&self, name: &str) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
         let list = self.list.lock();
         let no = || EngineError::refused(911, &[name.into()]);
         let listed = self.listed(&list, name, no)?;
@@ -302,6 +309,7 @@ impl Instance {
 
     /// Shuts all databases down cleanly. The first error is told; the others are shut down nevertheless.
     pub fn shut_down(&self) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
         let _list = self.list.lock();
         let names: Vec<String> = self.databases.read().keys().cloned().collect();
         let mut first = Ok(());

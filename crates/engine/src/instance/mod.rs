@@ -21,16 +21,20 @@ use furrow_io::{MemoryVolume, Volume};
 use furrow_log::LogConfig;
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::{self, ErrorLog, Source};
+use furrow_observe::task::{self, Task, TaskGuard};
 use furrow_pool::{Pool, PoolConfig};
 use furrow_txn::lock::{LockConfig, LockManager};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Sessions of users count from here; smaller numbers are the system's.
 const FIRST_USER_SESSION: i32 = 51;
+/// Session number of what the instance does by itself.
+const SYSTEM_SESSION: i32 = 1;
 /// Session number of the error log's writer.
 const ERROR_LOG_SESSION: i32 = 3;
 
@@ -78,7 +82,6 @@ impl Default for InstanceConfig {
 }
 
 /// What the databases of an instance share.
-#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) volume: Arc<dyn Volume>,
     pub(crate) pool: Arc<Pool>,
@@ -86,10 +89,25 @@ pub(crate) struct Shared {
     pub(crate) instruments: Arc<Instruments>,
     pub(crate) error_log: Arc<ErrorLog>,
     pub(crate) config: InstanceConfig,
+    /// On whose account work goes that is done by a thread without a task of its own.
+    system: Arc<Task>,
     next_session: AtomicI32,
 }
 
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
 impl Shared {
+    /// Makes the instance's own task current where the thread has none, so that waits and trace flags are the instance's.
+    #[must_use]
+    pub(crate) fn enter(&self) -> Option<TaskGuard> {
+        let nameless = task::current().session_id() == 0;
+        nameless.then(|| task::enter(&self.system))
+    }
+
     /// A session number for a user.
     pub(crate) fn next_session_id(&self) -> i32 {
         self.next_session.fetch_add(1, Ordering::Relaxed)
@@ -108,7 +126,6 @@ struct Entry {
 }
 
 /// An instance of the engine.
-#[derive(Debug)]
 pub struct Instance {
     shared: Arc<Shared>,
     /// Kept while databases come and go: one such change at a time.
@@ -117,6 +134,13 @@ pub struct Instance {
     databases: RwLock<BTreeMap<String, Entry>>,
     /// Brings the error log to its file; ends, and writes what is left, with the instance.
     _log_writer: Option<errorlog::Writer>,
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.databases().into_iter().map(|d| d.name).collect();
+        f.debug_struct("Instance").field("databases", &names).finish_non_exhaustive()
+    }
 }
 
 impl Instance {
@@ -149,7 +173,9 @@ impl Instance {
             ..PoolConfig::default()
         })?;
         let locks = deadlocks::lock_manager(config.locks, &instruments, &error_log);
+        let system = Task::new(&instruments, SYSTEM_SESSION, "engine");
         let shared = Arc::new(Shared {
+            system,
             volume,
             pool,
             locks,
@@ -164,7 +190,9 @@ impl Instance {
             databases: RwLock::default(),
             _log_writer: writer.transpose()?,
         });
+        let entered = instance.shared.enter();
         instance.start_databases()?;
+        drop(entered);
         Ok(instance)
     }
 
