@@ -160,8 +160,8 @@ fn the_catalog_is_told_of_every_growth_and_may_need_space_for_that() {
     let catalog = space.create_unit(common::unit_id(3), 1).unwrap();
     told.space.set((Arc::clone(&space), catalog)).unwrap();
     let unit = space.create_unit(common::unit_id(100), 1).unwrap();
-    // 79 extents were free: one is mixed now, one is the catalog's, 77 are the unit's; then 10 with each growth,
-    // of which the catalog takes one.
+    // 79 extents were free: one is mixed now, one is the catalog's, 77 are the unit's; then 10 with each
+    // growth, of which the catalog takes one.
     space.preallocate(&unit, 76).unwrap();
     assert_eq!(*told.sizes.lock(), []);
     space.preallocate(&unit, 9 + 9).unwrap();
