@@ -52,7 +52,10 @@ impl Catalog {
             let _turn = self.change.lock();
             let row: Option<catalog::Rowset> = self.bases.rows(&[id.into()])?.into_iter().next();
             // A table that is being made or dropped is not there for others.
-            let Some(mut row) = row else { return Ok(()) };
+            let Some(mut row) = row else {
+                rowset.mark_changed();
+                return Ok(());
+            };
             if row.rcrows != rowset.row_count() {
                 row.rcrows = rowset.row_count();
                 unless_gone(self.bases.replace(&mut By::System, &row))?;
