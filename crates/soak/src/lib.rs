@@ -26,6 +26,7 @@
 pub mod crash;
 pub mod engine;
 pub mod model;
+pub mod pace;
 pub mod rows;
 pub mod subject;
 pub mod work;
