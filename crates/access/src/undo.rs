@@ -9,6 +9,35 @@
 use crate::key::Key;
 use furrow_format::{RowId, RowsetId};
 
+const TREE_INSERT: u8 = 1;
+const TREE_UPDATE: u8 = 3;
+const HEAP_UPDATE: u8 = 6;
+
+fn part(code: u8, rowset: RowsetId, more: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(9 + more);
+    out.push(code);
+    out.extend_from_slice(&rowset.0.to_le_bytes());
+    out
+}
+
+fn tree_part(code: u8, rowset: RowsetId, key: &Key, old: &[u8]) -> Vec<u8> {
+    let mut out = part(
+        code,
+        rowset,
+        1 + 2 * key.len() + key.size_bytes() + old.len(),
+    );
+    key.encode(&mut out);
+    out.extend_from_slice(old);
+    out
+}
+
+fn heap_part(code: u8, rowset: RowsetId, rid: RowId, old: &[u8]) -> Vec<u8> {
+    let mut out = part(code, rowset, 8 + old.len());
+    out.extend_from_slice(&rid.to_bytes());
+    out.extend_from_slice(old);
+    out
+}
+
 /// A row operation, as far as its undoing needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoOp {
@@ -29,35 +58,42 @@ pub enum UndoOp {
 impl UndoOp {
     fn code(&self) -> u8 {
         match self {
-            UndoOp::TreeInsert(_) => 1,
+            UndoOp::TreeInsert(_) => TREE_INSERT,
             UndoOp::TreeDelete(_) => 2,
-            UndoOp::TreeUpdate(..) => 3,
+            UndoOp::TreeUpdate(..) => TREE_UPDATE,
             UndoOp::HeapInsert(_) => 4,
             UndoOp::HeapDelete(_) => 5,
-            UndoOp::HeapUpdate(..) => 6,
+            UndoOp::HeapUpdate(..) => HEAP_UPDATE,
         }
     }
 
     /// The undo part of a log record.
     pub fn encode(&self, rowset: RowsetId) -> Vec<u8> {
-        let mut out = Vec::with_capacity(48);
-        out.push(self.code());
-        out.extend_from_slice(&rowset.0.to_le_bytes());
         match self {
-            UndoOp::TreeInsert(key) | UndoOp::TreeDelete(key) => key.encode(&mut out),
-            UndoOp::TreeUpdate(key, old) => {
-                key.encode(&mut out);
-                out.extend_from_slice(old);
+            UndoOp::TreeInsert(key) | UndoOp::TreeDelete(key) => {
+                tree_part(self.code(), rowset, key, &[])
             }
+            UndoOp::TreeUpdate(key, old) => tree_part(self.code(), rowset, key, old),
             UndoOp::HeapInsert(rid) | UndoOp::HeapDelete(rid) => {
-                out.extend_from_slice(&rid.to_bytes());
+                heap_part(self.code(), rowset, *rid, &[])
             }
-            UndoOp::HeapUpdate(rid, old) => {
-                out.extend_from_slice(&rid.to_bytes());
-                out.extend_from_slice(old);
-            }
+            UndoOp::HeapUpdate(rid, old) => heap_part(self.code(), rowset, *rid, old),
         }
-        out
+    }
+
+    /// The undo part for a row inserted in a tree, without a copy of its key.
+    pub(crate) fn tree_insert(rowset: RowsetId, key: &Key) -> Vec<u8> {
+        tree_part(TREE_INSERT, rowset, key, &[])
+    }
+
+    /// The undo part for a row of a tree replaced, without copies of key and row.
+    pub(crate) fn tree_update(rowset: RowsetId, key: &Key, old: &[u8]) -> Vec<u8> {
+        tree_part(TREE_UPDATE, rowset, key, old)
+    }
+
+    /// The undo part for a record of a heap replaced, without a copy of it.
+    pub(crate) fn heap_update(rowset: RowsetId, rid: RowId, old: &[u8]) -> Vec<u8> {
+        heap_part(HEAP_UPDATE, rowset, rid, old)
     }
 
     /// Reads an undo part: the rowset and the operation.

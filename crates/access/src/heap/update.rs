@@ -61,14 +61,17 @@ impl Heap {
     fn replace(&self, by: &mut By<'_>, update: &Update<'_>) -> Result<(), AccessError> {
         check_size(update.row)?;
         by.prepare(self.store(), update.row.len() + UPDATE_LOG_BYTES)?;
-        let too_large = RowError::RowTooLarge {
-            len: update.row.len(),
-        };
-        let moved = record::rebuilt(update.row, Some(update.rid)).ok_or(too_large)?;
         loop {
             let place = self.locate(update.rid)?;
+            if place == Place::Home && self.replace_at_home(by, update)? {
+                return Ok(());
+            }
+            let too_large = RowError::RowTooLarge {
+                len: update.row.len(),
+            };
+            let moved = record::rebuilt(update.row, Some(update.rid)).ok_or(too_large)?;
             let done = match place {
-                Place::Home => self.replace_at_home(by, update)?,
+                Place::Home => false,
                 Place::Away(at) => {
                     self.replace_away(by, update, at, &moved)? || self.bring_home(by, update, at)?
                 }
@@ -94,12 +97,12 @@ impl Heap {
         if !update.undoable {
             return Ok(Vec::new());
         }
-        let at_home = match record_kind(old) {
-            RecordKind::Forwarded => record::rebuilt(old, None),
-            _ => Some(old.to_vec()),
-        };
-        let old = at_home.ok_or(damaged(update.rid.page, "a moved record cannot be read"))?;
-        Ok(UndoOp::HeapUpdate(update.rid, old).encode(self.rowset()))
+        if record_kind(old) != RecordKind::Forwarded {
+            return Ok(UndoOp::heap_update(self.rowset(), update.rid, old));
+        }
+        let unreadable = damaged(update.rid.page, "a moved record cannot be read");
+        let at_home = record::rebuilt(old, None).ok_or(unreadable)?;
+        Ok(UndoOp::heap_update(self.rowset(), update.rid, &at_home))
     }
 
     /// Replaces a row that is at its address, if the new one fits on the page.

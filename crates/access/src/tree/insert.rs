@@ -38,7 +38,7 @@ impl Tree {
         if size > MAX_WHOLE_KEY_BYTES {
             return Err(AccessError::KeyTooLarge { len: size });
         }
-        let undo = UndoOp::TreeInsert(key.clone()).encode(self.parts.rowset);
+        let undo = UndoOp::tree_insert(self.parts.rowset, key);
         by.prepare(self.store(), row.len() + undo.len() + 64)?;
         let leaf = match self.last_leaf_for(key)? {
             Some(leaf) => leaf,
@@ -109,8 +109,8 @@ impl Tree {
             Spot::Ghost(slot) => {
                 // The ghost may be of the same transaction: undoing brings it back, so that what made it can
                 // be undone.
-                let ghost = self.row_at(&leaf, slot)?.to_vec();
-                let undo = UndoOp::TreeUpdate(new.key.clone(), ghost).encode(self.parts.rowset);
+                let ghost = self.row_at(&leaf, slot)?;
+                let undo = UndoOp::tree_update(self.parts.rowset, new.key, ghost);
                 let at = mini.adopt(leaf);
                 mini.push(
                     at,

@@ -19,6 +19,7 @@ mod cursor;
 mod delete;
 mod descend;
 mod insert;
+mod ints;
 mod node;
 mod recent;
 mod remove;
@@ -65,12 +66,14 @@ pub struct Tree {
     /// The rightmost leaf when it was last seen; 0 for none.
     last_leaf: AtomicU64,
     recent: recent::Recent,
+    ints: Option<ints::IntKey>,
 }
 
 impl Tree {
     /// A tree whose root page is there.
     pub fn open(parts: TreeParts) -> Tree {
         Tree {
+            ints: ints::IntKey::of(&parts.shape),
             parts,
             root_level: AtomicU8::new(0),
             last_leaf: AtomicU64::new(0),

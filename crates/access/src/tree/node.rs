@@ -23,10 +23,19 @@ impl Tree {
         key: &Key,
         side: Side,
     ) -> Result<u16, AccessError> {
-        let (mut low, mut high) = (from, Page::new(page).slot_count());
+        let view = Page::new(page);
+        let ints = self.ints.and_then(|ints| Some((ints, ints.wanted(key)?)));
+        let ints = ints.map(|(ints, wanted)| (ints, wanted, ints.offset(view.level())));
+        let (mut low, mut high) = (from, view.slot_count());
         while low < high {
             let middle = low + (high - low) / 2;
-            let order = self.parts.shape.compare_at(page, middle, key)?;
+            let first =
+                ints.and_then(|(ints, wanted, offset)| ints.compare(view, middle, offset, wanted));
+            let order = match first {
+                Some(Ordering::Equal) if key.len() == 1 => Ordering::Equal,
+                Some(order @ (Ordering::Less | Ordering::Greater)) => order,
+                _ => self.parts.shape.compare_at(page, middle, key)?,
+            };
             if order == Ordering::Less || (order == Ordering::Equal && side == Side::Behind) {
                 low = middle + 1;
             } else {

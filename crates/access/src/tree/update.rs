@@ -35,13 +35,13 @@ impl Tree {
             by.prepare(self.store(), row.len() + 8192 + 64)?;
             let leaf = self.leaf_for(key, Ex)?;
             let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
-            let old = self.row_at(&leaf, slot)?.to_vec();
+            let old = self.row_at(&leaf, slot)?;
             if Status(old.first().copied().unwrap_or(0)).is_ghost() {
                 return Err(AccessError::NotFound);
             }
             if self.replacement_fits(&leaf, slot, row.len())? {
                 let undo = match undoable {
-                    true => UndoOp::TreeUpdate(key.clone(), old).encode(self.parts.rowset),
+                    true => UndoOp::tree_update(self.parts.rowset, key, old),
                     false => Vec::new(),
                 };
                 let mut mini = Mini::new(self.store());

@@ -3,6 +3,7 @@
 #![expect(unreachable_pub, reason = "modules of one test share what they make")]
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
+mod costs;
 mod ground;
 mod heap_model;
 mod heap_threads;
