@@ -1,13 +1,15 @@
 //! Automatic and indirect checkpoints.
 
-use super::{Bell, needed_from};
+use super::Bell;
+use super::keeper::would_free;
 use crate::EngineError;
 use crate::database::{Database, DatabaseState};
-use furrow_format::Lsn;
 use furrow_io::time::{Duration, Moment};
+use furrow_log::LogError;
 use furrow_observe::traceflags::TraceFlag;
 use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
+use furrow_recovery::RecoveryError;
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
@@ -37,13 +39,20 @@ struct Memory {
 /// The body of the checkpointer's thread.
 pub(super) fn run(database: &Weak<Database>, bell: &Bell) {
     let mut memory = Memory { flushed: 0, taken: Moment::now() };
-    while bell.sleep(POLL, WaitType::DirtyPagePoll) {
+    let mut kind = WaitType::DirtyPagePoll;
+    while bell.sleep(POLL, kind) {
         let Some(database) = database.upgrade() else { return };
+        let indirect = database.options.read().target_recovery_s > 0;
+        kind = if indirect { WaitType::DirtyPagePoll } else { WaitType::CheckpointQueue };
         if database.state() != DatabaseState::Online {
             continue;
         }
-        if let Err(error) = database.look(&mut memory) {
-            database.keeper.suspect(&error);
+        match database.look(&mut memory) {
+            Ok(()) => {}
+            // A full log is told to those who need it; it loses nothing.
+            Err(EngineError::Log(LogError::Full(_))) => {}
+            Err(EngineError::Recovery(RecoveryError::Log(LogError::Full(_)))) => {}
+            Err(error) => database.keeper.suspect(&error),
         }
     }
 }
@@ -89,12 +98,9 @@ impl Database {
     }
 
     fn due(&self, memory: &Memory, target_s: u64) -> Due {
-        let log = self.store.log();
-        let (tail, kept) = (log.tail(), needed_from(&self.store));
-        let used = log.usage().used_percent();
-        // A checkpoint frees whole VLFs: it is of no use while the redo point lies in the one being written.
-        let would_free = self.store.redo_point().vlf() < tail.vlf() && held_by_redo(&self.store, kept);
-        if used >= LOG_FULL_PERCENT && would_free {
+        let used = self.store.log().usage().used_percent();
+        // A checkpoint frees whole VLFs, and none that an active transaction keeps.
+        if used >= LOG_FULL_PERCENT && would_free(&self.store) {
             return Due::Log;
         }
         let written = self.flushed_bytes().saturating_sub(memory.flushed);
@@ -114,9 +120,4 @@ impl Database {
         }
         Ok(())
     }
-}
-
-/// Whether it is the redo point, not an active transaction, that keeps the log from being reused.
-fn held_by_redo(store: &furrow_txn::Store, kept: Lsn) -> bool {
-    kept.vlf() == store.redo_point().vlf()
 }

@@ -9,13 +9,14 @@
 //!
 //! One at a time does this; the others wait for it and then look again. A checkpoint appends its records without a
 //! promise, from the log's margin, so that it never waits for what it is to bring. It writes no counts to the catalog, which
-//! would need a promise.
+//! would need a promise. When the log is nearly full, only checkpoints that free something are taken: others would eat up what
+//! rollbacks were promised.
 
 use crate::EngineError;
 use crate::database::StateCell;
 use crate::files::LogEntry;
 use crate::instance::Shared;
-use furrow_format::{DatabaseId, FileGrowth, Lsn, PAGE_SIZE};
+use furrow_format::{DatabaseId, FileGrowth, PAGE_SIZE};
 use furrow_io::time::{Duration, Moment};
 use furrow_log::{LogError, ReuseWait};
 use furrow_observe::errorlog::Source;
@@ -23,8 +24,9 @@ use furrow_observe::lines::{
     CheckpointFigures, checkpoint_completed, checkpoint_detail, checkpoint_started,
 };
 use furrow_observe::messages::Message;
-use furrow_observe::task;
+use furrow_observe::task::{self, Resource};
 use furrow_observe::traceflags::TraceFlag;
+use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
 use furrow_recovery::{Checkpoint, RecoveryError, checkpoint};
 use furrow_txn::{LogRelief, Store};
@@ -35,6 +37,8 @@ use std::sync::{Arc, Weak};
 /// How long a full log that cannot grow is waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// With less than this left beside what is promised, only a checkpoint that frees something is taken.
+const SCARCE_BYTES: u64 = 128 * 1024;
 /// Growths that take longer are told of in the error log.
 const SLOW_GROWTH_MS: u64 = 1000;
 
@@ -116,9 +120,14 @@ impl Keeper {
         let store = self.store()?;
         let _turn = self.turn.lock();
         self.store()?;
+        if is_scarce(&store) && !would_free(&store) {
+            return Err(LogError::Full(holder(&store)).into());
+        }
         self.print(TraceFlag::PRINT_CHECKPOINTS, || checkpoint_started(&self.name, self.db.0));
         let done = match checkpoint(&store, options, None) {
             Ok(done) => done,
+            // Nothing was lost: the last checkpoint still holds.
+            Err(error @ RecoveryError::Log(LogError::Full(_))) => return Err(error.into()),
             Err(error) => return Err(self.failed(error)),
         };
         self.print(TraceFlag::PRINT_CHECKPOINT_DETAIL, || {
@@ -168,15 +177,7 @@ impl Keeper {
     }
 
     fn log_full(&self, store: &Store) -> LogError {
-        let oldest = store.active.oldest();
-        let held = oldest.is_some_and(|lsn| lsn.vlf() < store.log().tail().vlf());
-        let reason = if held {
-            ReuseWait::ActiveTransaction
-        } else if store.redo_point().vlf() < store.log().tail().vlf() {
-            ReuseWait::Checkpoint
-        } else {
-            ReuseWait::Nothing
-        };
+        let reason = holder(store);
         let args = [self.name.as_str().into(), reason.name().into()];
         let message = Message::new(9002, &args).with_state(reason.number());
         let source = Source::Spid(task::current().session_id());
@@ -238,23 +239,26 @@ impl Keeper {
             }
             promised
         };
-        let begun = Moment::now();
+        let (begun, mut useless) = (Moment::now(), 0);
         loop {
             match enough() {
                 Ok(()) => return Ok(()),
                 Err(LogError::Full(_)) => {}
                 Err(e) => return Err(e),
             }
-            let before = store.redo_point();
-            self.checkpoint(CheckpointOptions::default()).map_err(as_log_error)?;
-            match enough() {
-                Ok(()) => return Ok(()),
-                Err(LogError::Full(_)) => {}
-                Err(e) => return Err(e),
+            if would_free(store) && useless < MOST_USELESS {
+                let before = store.log().usage().used_bytes;
+                match self.checkpoint(CheckpointOptions::default()) {
+                    Ok(_) => {}
+                    Err(e) => match as_log_error(e) {
+                        LogError::Full(_) => {}
+                        e => return Err(e),
+                    },
+                }
+                useless += u32::from(store.log().usage().used_bytes >= before);
+                continue;
             }
-            // A VLF comes free only as a whole: a second checkpoint may pass the end of the one that the first began in.
-            let crossed = before.vlf() < store.redo_point().vlf();
-            if !crossed && self.grow_log(store, wanted)? {
+            if self.grow_log(store, wanted)? {
                 continue;
             }
             if begun.elapsed() >= PATIENCE {
@@ -262,6 +266,35 @@ impl Keeper {
             }
             store.log().wait_for_space(LOOK_AGAIN);
         }
+    }
+}
+
+/// Checkpoints in a row that freed nothing although it seemed that they would, before other means are tried.
+const MOST_USELESS: u32 = 2;
+
+/// Whether little is left beside what is promised.
+fn is_scarce(store: &Store) -> bool {
+    let usage = store.log().usage();
+    let spare = usage.total_bytes.saturating_sub(usage.used_bytes);
+    spare.saturating_sub(usage.promised_bytes) < SCARCE_BYTES
+}
+
+/// Whether a checkpoint would let part of the log be reused: whole VLFs that only the redo point keeps.
+pub(crate) fn would_free(store: &Store) -> bool {
+    let (redo, tail) = (store.redo_point().vlf(), store.log().tail().vlf());
+    redo < tail && store.active.oldest().is_none_or(|oldest| redo < oldest.vlf())
+}
+
+/// What keeps the log from being reused.
+pub(crate) fn holder(store: &Store) -> ReuseWait {
+    let tail = store.log().tail().vlf();
+    let active = store.active.oldest().is_some_and(|lsn| lsn.vlf() < tail);
+    if would_free(store) {
+        ReuseWait::Checkpoint
+    } else if active {
+        ReuseWait::ActiveTransaction
+    } else {
+        ReuseWait::Nothing
     }
 }
 
@@ -276,12 +309,13 @@ impl LogRelief for Keeper {
     fn relieve(&self, wanted_bytes: u64) -> Result<(), LogError> {
         furrow_pool::assert_no_latches();
         let store = self.store().map_err(as_log_error)?;
-        let _turn = self.relief.lock();
+        let _turn = match self.relief.try_lock() {
+            Some(turn) => turn,
+            None => {
+                let _wait = task::wait(WaitType::LogMgrReserveAppend, Resource::None);
+                self.relief.lock()
+            }
+        };
         self.make_room(&store, wanted_bytes)
     }
-}
-
-/// The least of what recovery would have to read, for views.
-pub(crate) fn needed_from(store: &Store) -> Lsn {
-    store.active.oldest().unwrap_or(Lsn::MAX).min(store.redo_point())
 }

@@ -1,7 +1,7 @@
 //! What goes on behind the sessions of a database: checkpoints, room in the log, ghosts.
 //!
 //! Two threads per database, as system sessions of their own:
-//! - the *checkpointer* looks ten times a second (DIRTY_PAGE_POLL). It keeps the number of dirty pages below what can be read
+//! - the *checkpointer* looks ten times a second (DIRTY_PAGE_POLL; CHECKPOINT_QUEUE without a target recovery time). It keeps the number of dirty pages below what can be read
 //!   and redone in the target recovery time, by writing the oldest ones (indirect checkpoints); it takes a checkpoint when the log
 //!   written since the last one would take that long to redo, when the log is 70% full, and when the target time has
 //!   passed since the last one and something was written. Without a target recovery time, once a minute. It also notices
@@ -16,7 +16,7 @@ mod checkpointer;
 mod ghosts;
 mod keeper;
 
-pub(crate) use keeper::{Keeper, needed_from};
+pub(crate) use keeper::{Keeper, holder};
 
 use crate::EngineError;
 use crate::database::Database;

@@ -2,7 +2,7 @@
 
 use super::Instance;
 use crate::EngineError;
-use crate::background::needed_from;
+use crate::background::holder;
 use crate::database::{Database, DatabaseState, FileGrowth};
 use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, RecoveryModel};
 use furrow_log::{LogUsage, ReuseWait};
@@ -117,6 +117,7 @@ impl Instance {
 impl Database {
     /// The data files by number, and the log as file 2.
     pub fn file_list(&self) -> Result<Vec<FileView>, EngineError> {
+        self.check()?;
         let usage = self.space.usage()?;
         let mut views: Vec<FileView> = self
             .files
@@ -173,18 +174,10 @@ impl Database {
     pub fn log_view(&self) -> LogView {
         let log = self.store.log();
         let counters = &log.counters;
-        let (needed, tail) = (needed_from(&self.store), log.tail());
-        let reuse_wait = if needed.vlf() >= tail.vlf() {
-            ReuseWait::Nothing
-        } else if needed.vlf() == self.store.redo_point().vlf() {
-            ReuseWait::Checkpoint
-        } else {
-            ReuseWait::ActiveTransaction
-        };
         let load = |c: &std::sync::atomic::AtomicU64| c.load(std::sync::atomic::Ordering::Relaxed);
         LogView {
             usage: log.usage(),
-            reuse_wait,
+            reuse_wait: holder(&self.store),
             redo_point: self.store.redo_point(),
             durable: log.durable(),
             flushes: load(&counters.flushes),
