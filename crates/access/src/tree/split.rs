@@ -270,39 +270,17 @@ impl Tree {
         let right = mini.adopt(self.store().create(right_id, LatchRank::Data)?);
         mini.push(right, &Change::Format(init));
         Self::push_rows(mini, right, moved);
-        let new_left = rows.new_at.filter(|&at| at < keep);
         match rows.new_at {
             Some(at) if at < keep => self.recent.note(left_id, at as u16),
             Some(at) => self.recent.note(right_id, (at - keep) as u16),
             None => {}
         }
-        let stays = keep - usize::from(new_left.is_some());
-        let gone = view.slot_count() - stays as u16;
-        if gone > 0 {
-            mini.push(
-                page,
-                &Change::RemoveRows {
-                    from: stays as u16,
-                    count: gone,
-                },
-            );
-        }
-        if let (Some(at), Some((_, _, bytes))) = (new_left, new) {
-            mini.push(
-                page,
-                &Change::InsertRow {
-                    slot: at as u16,
-                    bytes,
-                },
-            );
-        }
-        mini.push(
-            page,
-            &Change::SetLinks {
-                prev: None,
-                next: Some(right_id),
-            },
-        );
+        let stays = Self::shrink(mini, page, (view.slot_count(), keep), new, rows.new_at);
+        let links = Change::SetLinks {
+            prev: None,
+            next: Some(right_id),
+        };
+        mini.push(page, &links);
         self.count_ghosts(mini, (page, right), &copy, stays);
         if !next.is_none() {
             let neighbour = match neighbour {
@@ -310,15 +288,35 @@ impl Tree {
                 // Only of a leaf: nothing lies below it.
                 None => mini.adopt(self.fetch(next, Ex)?),
             };
-            mini.push(
-                neighbour,
-                &Change::SetLinks {
-                    prev: Some(right_id),
-                    next: None,
-                },
-            );
+            let links = Change::SetLinks {
+                prev: Some(right_id),
+                next: None,
+            };
+            mini.push(neighbour, &links);
         }
         Ok((separator, right_id, next.is_none()))
+    }
+
+    /// Plans that a page keeps its first rows, `keep` of them with the new one if that is among them. Returns how
+    /// many old ones stay.
+    fn shrink(
+        mini: &mut Mini<'_>,
+        page: usize,
+        (slots, keep): (u16, usize),
+        new: Option<&(u16, Key, Vec<u8>)>,
+        new_at: Option<usize>,
+    ) -> usize {
+        let new_here = new_at.filter(|&at| at < keep);
+        let stays = keep - usize::from(new_here.is_some());
+        let (from, count) = (stays as u16, slots - stays as u16);
+        if count > 0 {
+            mini.push(page, &Change::RemoveRows { from, count });
+        }
+        if let (Some(at), Some((_, _, bytes))) = (new_here, new) {
+            let slot = at as u16;
+            mini.push(page, &Change::InsertRow { slot, bytes });
+        }
+        stays
     }
 
     /// Moves the count of ghosts along with the rows from slot `stays` on.

@@ -110,7 +110,7 @@ fn watch(tree: &Tree, stay: &[i64], direction: Direction) {
     while cursor.step(&mut Everything).unwrap() == Step::Rows {
         while let Some(row) = cursor.next_in_batch() {
             let key = tree.shape().key_of(row).unwrap();
-            let id = i64::from_le_bytes(key.column(0).unwrap().try_into().unwrap());
+            let id = id_of(&key);
             if id % 1000 == 0 {
                 seen.push(id);
             }
@@ -122,6 +122,38 @@ fn watch(tree: &Tree, stay: &[i64], direction: Direction) {
         }
     }
     assert_eq!(seen, stay);
+}
+
+/// Fills ranges between the rows that stay, deletes and purges them, or rolls the filling back.
+fn churn(ground: &Ground, tree: &Tree, me: i64, seed: u64) {
+    let mut rng = seeded(seed ^ me as u64);
+    for _ in 0..25 {
+        let base = (rng.random_range(0..16) * 4 + me) * 1000;
+        let ids: Vec<i64> = (base + 1..base + 1000).collect();
+        let mut txn = ground.begin();
+        for id in &ids {
+            let row = Big::row(id, &[me as u8; 150]);
+            tree.insert(&mut By::Txn(&mut txn), &Big::key(id), &row)
+                .unwrap();
+        }
+        if rng.random_bool(0.3) {
+            txn.rollback(&Trees(&[tree])).unwrap();
+            continue;
+        }
+        for id in &ids {
+            tree.delete(&mut By::Txn(&mut txn), &Big::key(id)).unwrap();
+        }
+        txn.commit_delayed().unwrap();
+        // Ghosts of this thread's range only: others' transactions are under way.
+        let mine = |key: &Key| ids.contains(&id_of(key));
+        for id in &ids {
+            tree.purge_ghosts(&Big::key(id), &mine).unwrap();
+        }
+    }
+}
+
+fn id_of(key: &Key) -> i64 {
+    i64::from_le_bytes(key.column(0).unwrap().try_into().unwrap())
 }
 
 #[test]
@@ -144,36 +176,9 @@ fn scans_see_the_rows_that_stay_while_leaves_come_and_go() {
     let (done, scans) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|s| {
         let (ground, tree, stay, done, scans) = (&ground, &tree, &stay, &done, &scans);
-        let churn = |me: i64| {
-            let mut rng = seeded(seed ^ me as u64);
-            for _ in 0..60 {
-                let base = (rng.random_range(0..16) * 4 + me) * 1000;
-                let ids: Vec<i64> = (base + 1..base + 1000).collect();
-                let mut txn = ground.begin();
-                for id in &ids {
-                    let row = Big::row(id, &[me as u8; 150]);
-                    tree.insert(&mut By::Txn(&mut txn), &Big::key(id), &row)
-                        .unwrap();
-                }
-                if rng.random_bool(0.3) {
-                    txn.rollback(&Trees(&[tree])).unwrap();
-                    continue;
-                }
-                for id in &ids {
-                    tree.delete(&mut By::Txn(&mut txn), &Big::key(id)).unwrap();
-                }
-                txn.commit_delayed().unwrap();
-                for id in &ids {
-                    // Ghosts of this thread's range only: others' transactions are under way.
-                    let mine = |key: &Key| {
-                        let id = i64::from_le_bytes(key.column(0).unwrap().try_into().unwrap());
-                        (base + 1..base + 1000).contains(&id)
-                    };
-                    tree.purge_ghosts(&Big::key(id), &mine).unwrap();
-                }
-            }
-        };
-        let writers: Vec<_> = (0..4).map(|me| s.spawn(move || churn(me))).collect();
+        let writers: Vec<_> = (0..4)
+            .map(|me| s.spawn(move || churn(ground, tree, me, seed)))
+            .collect();
         for direction in [Direction::Forward, Direction::Backward, Direction::Backward] {
             s.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
@@ -187,12 +192,10 @@ fn scans_see_the_rows_that_stay_while_leaves_come_and_go() {
             .map(thread::ScopedJoinHandle::join)
             .collect();
         done.store(true, Ordering::Relaxed);
-        for writer in ended {
-            writer.unwrap();
-        }
+        ended.into_iter().for_each(|writer| writer.unwrap());
     });
     assert!(scans.load(Ordering::Relaxed) > 3);
-    for id in 0..64_000 {
+    for id in (0..64_000).step_by(10) {
         tree.purge_ghosts(&Big::key(&id), &|_| true).unwrap();
     }
     let audit = tree.audit().unwrap();
