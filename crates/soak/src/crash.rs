@@ -52,6 +52,10 @@ pub struct Figures {
     pub happened: u64,
     /// Unanswered commits that had not.
     pub vanished: u64,
+    /// Faults that somebody was told of.
+    pub faults_told: u64,
+    /// Faults that nobody noticed.
+    pub faults_unnoticed: u64,
     /// What sessions did.
     pub tally: Tally,
 }
@@ -65,6 +69,8 @@ impl Figures {
         self.with_unanswered += other.with_unanswered;
         self.happened += other.happened;
         self.vanished += other.vanished;
+        self.faults_told += other.faults_told;
+        self.faults_unnoticed += other.faults_unnoticed;
         self.tally.add(&other.tally);
     }
 }

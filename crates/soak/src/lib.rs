@@ -18,17 +18,20 @@
 //!    torn, each file by itself; perhaps the power goes again while the store recovers.
 //! 3. The store is opened, read through every index, proven page by page, compared with the model, and the work goes on.
 //!
-//! [`threads`] does the same with real threads that wait for each other's locks.
+//! [`threads`] does the same with real threads that wait for each other's locks; [`faults`] lets the N-th read, write or sync
+//! fail until there is no N-th any more.
 //!
 //! # What can fail
 //! Everything ends in a [`Finding`]: the seed, where it happened, what was wrong, and the last steps before.
 
 pub mod crash;
 pub mod engine;
+pub mod faults;
 pub mod model;
 pub mod pace;
 pub mod rows;
 pub mod subject;
+pub mod threads;
 pub mod work;
 
 use std::fmt;

@@ -51,6 +51,8 @@ const DEVICE_WORDS: [&str; 5] = [
     "lost its power",
 ];
 
+const FULL_WORDS: [&str; 2] = ["is full; no extent", "cannot be expanded"];
+
 /// What an error of the engine means to the driver.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(crate) fn failure(error: EngineError) -> Failure {
@@ -61,7 +63,7 @@ pub(crate) fn failure(error: EngineError) -> Failure {
         2601 | 2627 | 2714 => Failure::Duplicate,
         208 | 3701 => Failure::Missing,
         1101 | 1105 | 9002 => Failure::Full(text),
-        _ if text.contains("is full; no extent") => Failure::Full(text),
+        _ if FULL_WORDS.iter().any(|words| text.contains(words)) => Failure::Full(text),
         823 | 9001 | 926 | 942 | 945 | 3314 => Failure::Gone(text),
         _ if DEVICE_WORDS.iter().any(|words| text.contains(words)) => Failure::Gone(text),
         number => Failure::Wrong(format!("{number}: {text} ({error:?})")),

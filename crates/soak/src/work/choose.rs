@@ -49,6 +49,13 @@ impl Mix {
         }
     }
 
+    /// Checkpoints, clean-ups and new files are to come in a short workload too.
+    pub(crate) fn serve_often(&mut self) {
+        self.service_in_1000 = 150;
+        self.files_to_add = 2;
+        self.define = self.define.max(2);
+    }
+
     pub(super) fn statements(&self, rng: &mut SeededRng) -> u32 {
         rng.random_range(1..=self.most_statements)
     }

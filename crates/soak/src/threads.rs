@@ -1,0 +1,209 @@
+//! Work by many threads at once, as users do it: they wait for each other's locks, deadlock, and are all cut off in the middle.
+//!
+//! Keys have owners. What only one thread touches is foretold as exactly as on a single thread; on keys that all share,
+//! a thread believes what the store answers, and the locks that it holds until its commit put the commits on a key in
+//! order. The [`Book`] writes down a commit before it is asked for, and its answer after.
+
+mod worker;
+
+use crate::crash::{Figures, draw_outcome};
+use crate::model::{Cell, Commit, Content, Model};
+use crate::subject::{Failure, Layout, Store, Subject};
+use crate::work::{Ledger, Tally, Work};
+use crate::Finding;
+use furrow_io::random::{Rng, SeededRng, seeded};
+use furrow_io::sim::{Effect, Fault, Ops, SimOptions};
+use furrow_io::thread::{scope, spawn_scoped};
+use furrow_io::time::{Duration, sleep};
+use furrow_io::SimVolume;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use worker::Worker;
+
+/// Hears of commits, in the order in which the model does.
+pub type Journal<'a> = &'a (dyn Fn(Entry<'_>) + Sync);
+
+/// What a journal hears.
+#[derive(Debug, Clone, Copy)]
+pub enum Entry<'a> {
+    /// A commit is about to be asked for.
+    Begun(Commit, &'a [(Cell, Content)]),
+    /// It was acknowledged.
+    Acknowledged(Commit),
+}
+
+/// What the threads share.
+pub struct Book<'a> {
+    model: Mutex<Model>,
+    version: AtomicU64,
+    stop: AtomicBool,
+    wrong: Mutex<Option<String>>,
+    tally: Mutex<Tally>,
+    journal: Option<Journal<'a>>,
+}
+
+impl std::fmt::Debug for Book<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Book(version {})", self.version.load(Ordering::Relaxed))
+    }
+}
+
+impl<'a> Book<'a> {
+    /// Of a store in the state of `model`; versions are given out behind `version`.
+    pub fn new(model: Model, version: u64, journal: Option<Journal<'a>>) -> Book<'a> {
+        Book {
+            model: Mutex::new(model),
+            version: AtomicU64::new(version),
+            stop: AtomicBool::new(false),
+            wrong: Mutex::new(None),
+            tally: Mutex::new(Tally::default()),
+            journal,
+        }
+    }
+
+    /// Asks all threads to end after what they are at.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn next_version(&self) -> u64 {
+        self.version.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn settled(&self, cell: Cell) -> Content {
+        self.model.lock().settled().get(&cell).copied()
+    }
+
+    fn begin(&self, effects: &[(Cell, Content)]) -> Commit {
+        let mut model = self.model.lock();
+        let commit = model.begin_commit(effects);
+        if let Some(journal) = self.journal {
+            journal(Entry::Begun(commit, effects));
+        }
+        commit
+    }
+
+    fn acknowledge(&self, commit: Commit) {
+        let mut model = self.model.lock();
+        model.acknowledge(commit);
+        if let Some(journal) = self.journal {
+            journal(Entry::Acknowledged(commit));
+        }
+    }
+
+    fn find(&self, what: String) {
+        self.stop();
+        self.wrong.lock().get_or_insert(what);
+    }
+}
+
+/// Lets so many threads work until they are stopped, the store is gone, or one finds something wrong.
+pub fn work<S: Store>(store: &S, book: &Book<'_>, threads: usize, seed: u64)
+where
+    S::Session: Send,
+{
+    scope(|all| {
+        for number in 0..threads {
+            let body = move || {
+                let rng = seeded(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+                let ended = store
+                    .session()
+                    .and_then(|session| Worker::new(session, book, rng, (number, threads)).work());
+                match ended {
+                    Ok(()) | Err(Failure::Gone(_)) => {}
+                    Err(other) => book.find(format!("thread {number}: {other}")),
+                }
+            };
+            if let Err(error) = spawn_scoped(all, format!("writer {number}"), body) {
+                book.find(error.to_string());
+            }
+        }
+    });
+}
+
+/// Cycles of work by `threads` threads, power loss and recovery, on a simulated machine.
+pub fn run<S: Subject>(
+    subject: &S,
+    seed: u64,
+    threads: usize,
+    cycles: u32,
+) -> Result<Figures, Box<Finding>> {
+    let mut rng = seeded(seed);
+    let layout = Layout { waits_for_locks: true, background: true, ..Layout::draw(&mut rng) };
+    let mut volume = SimVolume::new(SimOptions { seed, ..SimOptions::default() });
+    let found = |place: String, what: String| {
+        Box::new(Finding { seed, place, what: format!("{what}\n{layout:?}"), steps: Vec::new() })
+    };
+    let early = |e: Failure| found("creating".to_owned(), e.to_string());
+    let mut store = subject.create(Arc::new(volume.clone()), &layout).map_err(early)?;
+    let mut ledger = Ledger::new(seeded(seed));
+    Work::begin(&store, &mut ledger, 1)
+        .and_then(|mut work| work.create_lasting_tables())
+        .map_err(early)?;
+    let (mut model, mut version) = (ledger.model, ledger.version);
+    let mut figures = Figures::default();
+    for cycle in 1..=cycles {
+        let book = Book::new(model, version, None);
+        let healthy = cut_off(&store, &book, &volume, &mut rng, threads);
+        store.abandon();
+        let place = |what: &str| format!("cycle {cycle} of {threads} threads, {what}");
+        if let Some(what) = healthy.err().or(book.wrong.lock().take()) {
+            return Err(found(place("working"), what));
+        }
+        figures.tally.add(&book.tally.lock());
+        version = book.version.load(Ordering::Relaxed);
+        model = book.model.into_inner();
+        figures.crashes += 1;
+        figures.with_unanswered += u64::from(model.unanswered() > 0);
+        volume = volume.crash(&draw_outcome(&volume, &mut rng));
+        let opened = subject.open(Arc::new(volume.clone()), &layout);
+        store = opened.map_err(|e| found(place("recovering"), e.to_string()))?;
+        let state = store.read_all();
+        let state = state.map_err(|e| found(place("reading all"), e.to_string()))?;
+        let outcome = model.check(&state).map_err(|e| found(place("comparing"), e.0))?;
+        figures.happened += outcome.happened;
+        figures.vanished += outcome.vanished;
+        store.audit().map_err(|e| found(place("auditing"), e.to_string()))?;
+        model.adopt(state);
+    }
+    store.close().map_err(|e| found("closing".to_owned(), e.to_string()))?;
+    Ok(figures)
+}
+
+/// Lets threads work until the power goes: at some change of the disk, or after some time.
+fn cut_off<S: Store>(
+    store: &S,
+    book: &Book<'_>,
+    volume: &SimVolume,
+    rng: &mut SeededRng,
+    threads: usize,
+) -> Result<(), String> {
+    let most = [30, 300, 3_000][rng.random_range(0..3)];
+    let nth = rng.random_range(1..=most);
+    volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth));
+    let (seed, most_ms) = (rng.random(), rng.random_range(5..=150));
+    scope(|all| {
+        let watch = || {
+            for _ in 0..most_ms {
+                if !volume.is_powered() || book.is_stopped() {
+                    break;
+                }
+                sleep(Duration::from_millis(1));
+            }
+            volume.power_off();
+        };
+        let watching = spawn_scoped(all, "power", watch);
+        work(store, book, threads, seed);
+        let gone_early = volume.is_powered() && !book.is_stopped();
+        // The power goes at the latest when nobody works any more.
+        volume.power_off();
+        book.stop();
+        watching.map_err(|e| e.to_string())?;
+        if gone_early { Err("all threads ended with the power on".to_owned()) } else { Ok(()) }
+    })
+}
