@@ -1,5 +1,7 @@
 //! Power lost, disks full and devices failing at every step of creating a database, adding a file, growing one.
 
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 use furrow_engine::{
     Database, DatabaseSpec, DatabaseState, EngineError, FileChange, FileSpec, Instance,
     InstanceConfig,
@@ -59,7 +61,10 @@ fn lose_power_everywhere(
         volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
         let done = work(&volume).is_ok() && volume.is_powered();
         for outcome in outcomes(n) {
-            look(&volume.crash(&outcome), &format!("operation {n}, {outcome:?}"));
+            look(
+                &volume.crash(&outcome),
+                &format!("operation {n}, {outcome:?}"),
+            );
         }
         if done {
             return n;
@@ -86,7 +91,9 @@ fn power_lost_while_creating_leaves_no_database_or_a_whole_one() {
         }
         assert_eq!(databases, [], "{what}");
         assert_eq!(files_in(after), Vec::<PathBuf>::new(), "{what}");
-        instance.create_database(&spec()).unwrap_or_else(|e| panic!("{what}: {e}"));
+        instance
+            .create_database(&spec())
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
     };
     let steps = lose_power_everywhere(&new_volume(), work, look);
     assert!(steps > 30, "{steps}");
@@ -104,9 +111,15 @@ fn online(after: &SimVolume, what: &str) -> (Arc<Instance>, Arc<Database>) {
     let instance = start(after).unwrap_or_else(|e| panic!("{what}: {e}"));
     let tail = || {
         let lines = instance.error_log().tail(6);
-        lines.iter().map(|l| l.text.clone()).collect::<Vec<_>>().join("\n")
+        lines
+            .iter()
+            .map(|l| l.text.clone())
+            .collect::<Vec<_>>()
+            .join("\n")
     };
-    let database = instance.database("Db").unwrap_or_else(|e| panic!("{what}: {e}\n{}", tail()));
+    let database = instance
+        .database("Db")
+        .unwrap_or_else(|e| panic!("{what}: {e}\n{}", tail()));
     (instance, database)
 }
 
@@ -124,10 +137,14 @@ fn power_lost_while_adding_a_file_leaves_it_whole_or_no_trace_of_it() {
         let there = database.file_list().unwrap().iter().any(|f| f.name == "N");
         assert_eq!(files_in(after).contains(&"d/n.ndf".into()), there, "{what}");
         if there {
-            database.remove_file("N").unwrap_or_else(|e| panic!("{what}: {e}"));
+            database
+                .remove_file("N")
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
         }
         assert!(!files_in(after).contains(&"d/n.ndf".into()), "{what}");
-        database.add_file(&added, None).unwrap_or_else(|e| panic!("{what}: {e}"));
+        database
+            .add_file(&added, None)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
     };
     let steps = lose_power_everywhere(&with_database(), work, look);
     assert!(steps > 10, "{steps}");
@@ -151,7 +168,10 @@ fn power_lost_while_removing_a_file_leaves_it_whole_or_no_trace_of_it() {
 
 #[test]
 fn power_lost_while_a_file_grows_leaves_the_old_size_or_the_new() {
-    let grow = FileChange { size_kb: Some(1024), ..FileChange::default() };
+    let grow = FileChange {
+        size_kb: Some(1024),
+        ..FileChange::default()
+    };
     let work = |volume: &SimVolume| {
         let instance = start(volume)?;
         instance.database("Db")?.modify_file("S", &grow)?;
@@ -187,7 +207,9 @@ fn any_failing_operation_while_creating_leaves_nothing_behind() {
             volume.heal();
             assert_eq!(files_in(&volume), Vec::<PathBuf>::new(), "{effect:?} {n}");
             assert_eq!(instance.databases(), []);
-            instance.create_database(&spec()).unwrap_or_else(|e| panic!("{effect:?} {n}: {e}"));
+            instance
+                .create_database(&spec())
+                .unwrap_or_else(|e| panic!("{effect:?} {n}: {e}"));
         }
         assert!(n > 15, "{n}");
     }
@@ -197,12 +219,18 @@ fn any_failing_operation_while_creating_leaves_nothing_behind() {
 fn a_disk_that_is_full_refuses_a_file_and_a_growth_and_the_database_goes_on() {
     let volume = with_database();
     let (instance, database) = online(&volume, "start");
-    let used: u64 = files_in(&volume).iter().map(|p| volume.contents(p).unwrap().len() as u64).sum();
+    let used: u64 = files_in(&volume)
+        .iter()
+        .map(|p| volume.contents(p).unwrap().len() as u64)
+        .sum();
     volume.set_capacity(Path::new("d"), used + 256 * 1024);
     let spec = FileSpec::new("N", "d/n.ndf").size_mb(4);
     let refused = database.add_file(&spec, None).unwrap_err();
     assert!(refused.has(5009), "{refused}");
-    let grow = FileChange { size_kb: Some(8192), ..FileChange::default() };
+    let grow = FileChange {
+        size_kb: Some(8192),
+        ..FileChange::default()
+    };
     assert!(database.modify_file("S", &grow).is_err());
     database.checkpoint().unwrap();
     assert_eq!(database.state(), DatabaseState::Online);
@@ -221,9 +249,16 @@ fn a_disk_that_is_full_refuses_a_file_and_a_growth_and_the_database_goes_on() {
 fn a_sync_that_fails_makes_the_database_suspect_until_it_is_reopened() {
     let volume = with_database();
     let (instance, database) = online(&volume, "start");
-    let grow = FileChange { size_kb: Some(1024), ..FileChange::default() };
+    let grow = FileChange {
+        size_kb: Some(1024),
+        ..FileChange::default()
+    };
     database.modify_file("S", &grow).unwrap();
-    volume.inject(Fault::new(Ops::Syncs, Effect::Fail).under("d/p.mdf").sticky());
+    volume.inject(
+        Fault::new(Ops::Syncs, Effect::Fail)
+            .under("d/p.mdf")
+            .sticky(),
+    );
     assert!(database.checkpoint().is_err());
     assert_eq!(database.state(), DatabaseState::Suspect);
     assert_eq!(database.check().unwrap_err().number(), 926);
@@ -234,5 +269,8 @@ fn a_sync_that_fails_makes_the_database_suspect_until_it_is_reopened() {
     drop(database);
     let database = instance.reopen_database("Db").unwrap();
     let files = database.file_list().unwrap();
-    assert_eq!(files.iter().find(|f| f.name == "S").unwrap().size_pages, 128);
+    assert_eq!(
+        files.iter().find(|f| f.name == "S").unwrap().size_pages,
+        128
+    );
 }

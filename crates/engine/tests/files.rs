@@ -1,5 +1,7 @@
 //! Files and filegroups that come, change and go; files that are not what they should be.
 
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 use furrow_engine::{
     AttachOptions, Database, DatabaseSpec, DatabaseState, FileChange, FileGrowth, FileSpec,
     FilegroupSpec, Instance, InstanceConfig,
@@ -48,7 +50,9 @@ fn files_and_filegroups_are_added_changed_and_removed_and_a_restart_knows() {
     let volume = memory();
     let (instance, database) = new_database(&volume);
     assert_eq!(database.add_filegroup("FG").unwrap(), 2);
-    let third = FileSpec::new("T", "d/t.ndf").size_mb(250).growth_percent(10);
+    let third = FileSpec::new("T", "d/t.ndf")
+        .size_mb(250)
+        .growth_percent(10);
     assert_eq!(database.add_file(&third, Some("fg")).unwrap(), FileId(4));
     assert_eq!(free(&database, 4), 3996);
     database.set_default_filegroup("FG").unwrap();
@@ -61,13 +65,21 @@ fn files_and_filegroups_are_added_changed_and_removed_and_a_restart_knows() {
     };
     database.modify_file("S", &change).unwrap();
     assert_eq!(free(&database, 3), 95);
-    let before = (database.file_list().unwrap(), database.filegroups(), database.free_extents());
+    let before = (
+        database.file_list().unwrap(),
+        database.filegroups(),
+        database.free_extents(),
+    );
     drop(database);
     instance.abandon();
     drop(instance);
     let instance = Instance::start(Arc::clone(&volume), config(Some("inst".into()))).unwrap();
     let database = instance.database("db").unwrap();
-    let after = (database.file_list().unwrap(), database.filegroups(), database.free_extents());
+    let after = (
+        database.file_list().unwrap(),
+        database.filegroups(),
+        database.free_extents(),
+    );
     assert_eq!(after, before);
     let second = after.0.iter().find(|f| f.name == "Second").unwrap();
     assert_eq!((second.size_pages, second.max_pages), (768, Some(8192)));
@@ -94,33 +106,78 @@ fn statements_on_files_are_refused_with_the_published_numbers() {
     assert_eq!(add(file("N", "d/s.ndf.dw"), None), [(5009, 1), (5170, 1)]);
     assert_eq!(add(file("N", "d/s.ndf"), None), [(12106, 1), (5009, 8)]);
     assert_eq!(add(file("s", "d/n.ndf"), None), [(1828, 4), (5009, 8)]);
-    assert_eq!(add(file("N", "d/n.ndf"), Some("no")), [(1921, 4), (5009, 8)]);
+    assert_eq!(
+        add(file("N", "d/n.ndf"), Some("no")),
+        [(1921, 4), (5009, 8)]
+    );
     assert_eq!(add(file("N", "none/n.ndf"), None), [(5133, 1), (5009, 8)]);
-    assert_eq!(add(file("N", "d/n.ndf").size_kb(8), None), [(5174, 1), (5009, 8)]);
-    assert_eq!(numbers(database.remove_file("zzz").unwrap_err()), [(5009, 9)]);
+    assert_eq!(
+        add(file("N", "d/n.ndf").size_kb(8), None),
+        [(5174, 1), (5009, 8)]
+    );
+    assert_eq!(
+        numbers(database.remove_file("zzz").unwrap_err()),
+        [(5009, 9)]
+    );
     assert_eq!(numbers(database.remove_file("P").unwrap_err()), [(5020, 1)]);
     assert_eq!(numbers(database.remove_file("L").unwrap_err()), [(5020, 1)]);
     let modify = |name: &str, change| numbers(database.modify_file(name, &change).unwrap_err());
-    let size = |kb| FileChange { size_kb: Some(kb), ..FileChange::default() };
+    let size = |kb| FileChange {
+        size_kb: Some(kb),
+        ..FileChange::default()
+    };
     assert_eq!(modify("S", FileChange::default()), [(5038, 1)]);
     assert_eq!(modify("zzz", size(9000)), [(5041, 1)]);
     assert_eq!(modify("S", size(5 * 1024)), [(5039, 1)]);
-    let limit = FileChange { max_size_kb: Some(Some(1024)), ..FileChange::default() };
+    let limit = FileChange {
+        max_size_kb: Some(Some(1024)),
+        ..FileChange::default()
+    };
     assert_eq!(modify("S", limit), [(5040, 1)]);
-    let rename = FileChange { new_name: Some("p".into()), ..FileChange::default() };
+    let rename = FileChange {
+        new_name: Some("p".into()),
+        ..FileChange::default()
+    };
     assert_eq!(modify("S", rename), [(1828, 3)]);
-    assert_eq!(numbers(database.add_filegroup("primary").unwrap_err()), [(5035, 1)]);
-    assert_eq!(numbers(database.remove_filegroup("PRIMARY").unwrap_err()), [(5042, 7)]);
+    assert_eq!(
+        numbers(database.add_filegroup("primary").unwrap_err()),
+        [(5035, 1)]
+    );
+    assert_eq!(
+        numbers(database.remove_filegroup("PRIMARY").unwrap_err()),
+        [(5042, 7)]
+    );
     database.add_filegroup("FG").unwrap();
-    assert_eq!(numbers(database.set_default_filegroup("FG").unwrap_err()), [(5050, 1)]);
-    assert_eq!(numbers(database.set_default_filegroup("no").unwrap_err()), [(5014, 2)]);
-    assert_eq!(numbers(database.set_default_filegroup("PRIMARY").unwrap_err()), [(5045, 1)]);
-    assert_eq!(instance.create_database(&spec_in(Path::new("d"))).unwrap_err().number(), 1801);
+    assert_eq!(
+        numbers(database.set_default_filegroup("FG").unwrap_err()),
+        [(5050, 1)]
+    );
+    assert_eq!(
+        numbers(database.set_default_filegroup("no").unwrap_err()),
+        [(5014, 2)]
+    );
+    assert_eq!(
+        numbers(database.set_default_filegroup("PRIMARY").unwrap_err()),
+        [(5045, 1)]
+    );
+    assert_eq!(
+        instance
+            .create_database(&spec_in(Path::new("d")))
+            .unwrap_err()
+            .number(),
+        1801
+    );
     let mut other = spec_in(Path::new("d"));
     other.name = "Other".into();
-    assert_eq!(numbers(instance.create_database(&other).unwrap_err()), [(5170, 4), (1802, 4)]);
+    assert_eq!(
+        numbers(instance.create_database(&other).unwrap_err()),
+        [(5170, 4), (1802, 4)]
+    );
     let nowhere = DatabaseSpec::new("Other", FileSpec::new("P", "no/p.mdf"));
-    assert_eq!(numbers(instance.create_database(&nowhere).unwrap_err()), [(5133, 1), (1802, 4)]);
+    assert_eq!(
+        numbers(instance.create_database(&nowhere).unwrap_err()),
+        [(5133, 1), (1802, 4)]
+    );
     assert_eq!(database.state(), DatabaseState::Online);
     assert_eq!(volume.list(Path::new("d")).unwrap().len(), 5);
 }
@@ -132,14 +189,29 @@ fn a_recalculation_of_skip_targets_is_printed_where_the_flags_say() {
     let flags = &instance.instruments().trace_flags;
     flags.turn_on(&[1165, 3605], Target::Global).unwrap();
     assert!(flags.is_on_globally(TraceFlag::PRINT_PROPORTIONAL_FILL));
-    database.add_file(&FileSpec::new("ThirdFile", "d/t.ndf").size_mb(250), None).unwrap();
-    let lines: Vec<String> =
-        instance.error_log().tail(50).into_iter().map(|l| l.text).collect();
+    database
+        .add_file(&FileSpec::new("ThirdFile", "d/t.ndf").size_mb(250), None)
+        .unwrap();
+    let lines: Vec<String> = instance
+        .error_log()
+        .tail(50)
+        .into_iter()
+        .map(|l| l.text)
+        .collect();
     let text = lines.join("\n");
-    assert!(text.contains("Proportional Fill Recalculation Starting for DB Db"), "{text}");
+    assert!(
+        text.contains("Proportional Fill Recalculation Starting for DB Db"),
+        "{text}"
+    );
     assert!(text.contains("most free file is file 4."), "{text}");
-    assert!(text.contains("File [P] (1) has 44 free extents and skip target of 90."), "{text}");
-    assert!(text.contains("File [S] (3) has 79 free extents and skip target of 50."), "{text}");
+    assert!(
+        text.contains("File [P] (1) has 44 free extents and skip target of 90."),
+        "{text}"
+    );
+    assert!(
+        text.contains("File [S] (3) has 79 free extents and skip target of 50."),
+        "{text}"
+    );
 }
 
 /// A database that was shut down, and what comes of opening it after `harm`.
@@ -157,7 +229,9 @@ fn opened_after(harm: impl Fn(&dyn Volume)) -> (u32, String) {
 }
 
 fn open(volume: &dyn Volume, path: &str) -> Arc<dyn File> {
-    volume.open(Path::new(path), Open::Existing, Access::Data).unwrap()
+    volume
+        .open(Path::new(path), Open::Existing, Access::Data)
+        .unwrap()
 }
 
 #[test]
@@ -180,17 +254,23 @@ fn files_that_are_missing_foreign_short_or_damaged_are_named_at_open() {
         assert_eq!(number, 5125, "{text}");
         assert!(text.contains(path) && text.contains("5120 KB"), "{text}");
     }
-    let (number, text) = opened_after(|v| open(v, "d/l.ldf").resize(64 << 10, Fill::Allocate).unwrap());
+    let (number, text) =
+        opened_after(|v| open(v, "d/l.ldf").resize(64 << 10, Fill::Allocate).unwrap());
     assert_eq!(number, 5125, "{text}");
     for page in [9, 2] {
         let harm = move |v: &dyn Volume| {
             // Its image would heal the page.
             v.remove(Path::new("d/p.mdf.dw")).unwrap();
-            open(v, "d/p.mdf").write_at(page * PAGE_SIZE as u64 + 5000, b"rot").unwrap();
+            open(v, "d/p.mdf")
+                .write_at(page * PAGE_SIZE as u64 + 5000, b"rot")
+                .unwrap();
         };
         let (number, text) = opened_after(harm);
         assert_eq!(number, 824, "page {page}: {text}");
-        assert!(text.contains("d/p.mdf") && text.contains(&format!("(1:{page})")), "{text}");
+        assert!(
+            text.contains("d/p.mdf") && text.contains(&format!("(1:{page})")),
+            "{text}"
+        );
     }
 }
 
@@ -213,7 +293,10 @@ fn a_file_of_another_database_is_refused() {
     assert_eq!(attach(&options).unwrap_err().number(), 5120);
     instance.detach_database("Db").unwrap();
     assert_eq!(attach(&options).unwrap_err().number(), 5173);
-    let log = AttachOptions { files: vec!["d/l.ldf".into()], ..AttachOptions::default() };
+    let log = AttachOptions {
+        files: vec!["d/l.ldf".into()],
+        ..AttachOptions::default()
+    };
     assert_eq!(attach(&log).unwrap_err().number(), 5173);
     attach(&AttachOptions::default()).unwrap();
 }
@@ -224,7 +307,8 @@ fn on_a_real_file_system_a_database_moves_with_its_directory() {
     let (one, two) = (root.path().join("one"), root.path().join("two"));
     let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
     volume.create_dir(&one).unwrap();
-    let instance = Instance::start(Arc::clone(&volume), config(Some(root.path().join("i")))).unwrap();
+    let instance =
+        Instance::start(Arc::clone(&volume), config(Some(root.path().join("i")))).unwrap();
     let mut spec = spec_in(&one);
     let group = vec![FileSpec::new("G", one.join("g.ndf")).size_mb(1)];
     spec = spec.filegroup(FilegroupSpec::new("FG", group));
@@ -234,9 +318,8 @@ fn on_a_real_file_system_a_database_moves_with_its_directory() {
     let free = database.free_extents();
     drop(database);
     let elsewhere = Instance::start(Arc::clone(&volume), config(None)).unwrap();
-    let attach = |i: &Instance, dir: &Path| {
-        i.attach_database(&dir.join("p.mdf"), &AttachOptions::default())
-    };
+    let attach =
+        |i: &Instance, dir: &Path| i.attach_database(&dir.join("p.mdf"), &AttachOptions::default());
     assert_eq!(attach(&elsewhere, &one).unwrap_err().number(), 5120);
     instance.detach_database("Db").unwrap();
     volume.create_dir(&two).unwrap();
@@ -246,7 +329,13 @@ fn on_a_real_file_system_a_database_moves_with_its_directory() {
     }
     let database = attach(&elsewhere, &two).unwrap();
     assert_eq!(database.free_extents(), free);
-    assert!(database.file_list().unwrap().iter().all(|f| f.path.starts_with(&two)));
+    assert!(
+        database
+            .file_list()
+            .unwrap()
+            .iter()
+            .all(|f| f.path.starts_with(&two))
+    );
     drop(database);
     elsewhere.drop_database("Db").unwrap();
     assert_eq!(volume.list(&two).unwrap(), Vec::<PathBuf>::new());

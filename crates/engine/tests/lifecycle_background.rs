@@ -1,5 +1,7 @@
 //! What goes on behind sessions: room in the log, growth, checkpoints, ghosts; and what a failure or a kill leaves.
 
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, DatabaseState, FileSpec, Instance, InstanceConfig,
     ScanSpec, Session, Table, TableSpec,
@@ -30,7 +32,9 @@ fn memory() -> Arc<dyn Volume> {
 
 fn spec(dir: &Path, log: FileSpec) -> DatabaseSpec {
     let data = |name: &str| FileSpec::new(name, dir.join(format!("{name}.mdf"))).size_mb(5);
-    DatabaseSpec::new("Db", data("one").growth_mb(1)).file(data("two").growth_mb(1)).log(log)
+    DatabaseSpec::new("Db", data("one").growth_mb(1))
+        .file(data("two").growth_mb(1))
+        .log(log)
 }
 
 fn log_file() -> FileSpec {
@@ -68,7 +72,13 @@ fn ids(database: &Arc<Database>) -> Vec<i64> {
 }
 
 fn log_pages(database: &Database) -> u64 {
-    database.file_list().unwrap().iter().find(|f| f.filegroup == 0).unwrap().size_pages
+    database
+        .file_list()
+        .unwrap()
+        .iter()
+        .find(|f| f.filegroup == 0)
+        .unwrap()
+        .size_pages
 }
 
 /// Waits until something is so, for ten seconds at most.
@@ -113,7 +123,9 @@ fn a_small_log_that_may_not_grow_carries_any_number_of_short_transactions() {
 fn a_long_transaction_makes_the_log_grow_and_the_growth_is_known_after_a_restart() {
     let volume = memory();
     let instance = start(&volume);
-    let database = instance.create_database(&spec(Path::new("d"), log_file().growth_mb(1))).unwrap();
+    let database = instance
+        .create_database(&spec(Path::new("d"), log_file().growth_mb(1)))
+        .unwrap();
     let table = table(&database);
     let mut session = Session::new(&database).unwrap();
     session.begin().unwrap();
@@ -151,7 +163,11 @@ fn a_transaction_that_fills_the_log_is_told_so_and_can_be_rolled_back() {
         }
     };
     let message = &full.messages()[0];
-    assert_eq!((message.number, message.level, message.state), (9002, 17, 4), "{full}");
+    assert_eq!(
+        (message.number, message.level, message.state),
+        (9002, 17, 4),
+        "{full}"
+    );
     assert!(message.text.contains("ACTIVE_TRANSACTION"), "{full}");
     session.rollback().unwrap();
     for _ in 0..300 {
@@ -165,8 +181,15 @@ fn a_transaction_that_fills_the_log_is_told_so_and_can_be_rolled_back() {
 fn data_files_grow_in_turn_until_their_limit_and_then_the_filegroup_is_full() {
     let volume = memory();
     let instance = start(&volume);
-    let data = |name: &str| FileSpec::new(name, format!("d/{name}")).size_mb(5).growth_mb(1).max_mb(7);
-    let spec = DatabaseSpec::new("Db", data("a")).file(data("b")).log(log_file().growth_mb(4));
+    let data = |name: &str| {
+        FileSpec::new(name, format!("d/{name}"))
+            .size_mb(5)
+            .growth_mb(1)
+            .max_mb(7)
+    };
+    let spec = DatabaseSpec::new("Db", data("a"))
+        .file(data("b"))
+        .log(log_file().growth_mb(4));
     let database = instance.create_database(&spec).unwrap();
     let table = table(&database);
     let mut session = Session::new(&database).unwrap();
@@ -178,7 +201,12 @@ fn data_files_grow_in_turn_until_their_limit_and_then_the_filegroup_is_full() {
     assert!(full.has(1105), "{full}");
     let count = ids(&database).len();
     let sizes = |d: &Database| -> Vec<u64> {
-        d.file_list().unwrap().iter().filter(|f| f.filegroup > 0).map(|f| f.size_pages).collect()
+        d.file_list()
+            .unwrap()
+            .iter()
+            .filter(|f| f.filegroup > 0)
+            .map(|f| f.size_pages)
+            .collect()
     };
     assert_eq!(sizes(&database), [896, 896]);
     database.add_file(&data("c"), None).unwrap();
@@ -196,7 +224,9 @@ fn data_files_grow_in_turn_until_their_limit_and_then_the_filegroup_is_full() {
 fn ghosts_go_by_themselves_unless_trace_flag_661_is_on() {
     let volume = memory();
     let instance = start(&volume);
-    let database = instance.create_database(&spec(Path::new("d"), log_file().growth_mb(1))).unwrap();
+    let database = instance
+        .create_database(&spec(Path::new("d"), log_file().growth_mb(1)))
+        .unwrap();
     let flags = &instance.instruments().trace_flags;
     flags.turn_on(&[661], Target::Global).unwrap();
     let table = table(&database);
@@ -209,12 +239,17 @@ fn ghosts_go_by_themselves_unless_trace_flag_661_is_on() {
     database.nudge_background();
     sleep(Duration::from_millis(100));
     flags.turn_off(&[661], Target::Global).unwrap();
-    assert!(database.purge_ghosts().unwrap() > 0, "the flag did not rest the cleanup");
+    assert!(
+        database.purge_ghosts().unwrap() > 0,
+        "the flag did not rest the cleanup"
+    );
     for _ in 0..200 {
         session.insert(&table, &pad(100)).unwrap();
     }
     for id in 201..=400 {
-        session.delete(&table, &table.row_key(&[Value::BigInt(id)]).unwrap()).unwrap();
+        session
+            .delete(&table, &table.row_key(&[Value::BigInt(id)]).unwrap())
+            .unwrap();
     }
     let ghosts = || {
         database.nudge_background();
@@ -228,12 +263,23 @@ fn ghosts_go_by_themselves_unless_trace_flag_661_is_on() {
 fn checkpoints_are_printed_by_3502_and_3504() {
     let volume = memory();
     let instance = start(&volume);
-    let database = instance.create_database(&spec(Path::new("d"), log_file())).unwrap();
-    instance.instruments().trace_flags.turn_on(&[3502, 3504], Target::Global).unwrap();
+    let database = instance
+        .create_database(&spec(Path::new("d"), log_file()))
+        .unwrap();
+    instance
+        .instruments()
+        .trace_flags
+        .turn_on(&[3502, 3504], Target::Global)
+        .unwrap();
     table(&database);
     database.checkpoint().unwrap();
     assert_eq!(database.dirty_pages(), 0);
-    let lines: Vec<String> = instance.error_log().tail(3).into_iter().map(|l| l.text).collect();
+    let lines: Vec<String> = instance
+        .error_log()
+        .tail(3)
+        .into_iter()
+        .map(|l| l.text)
+        .collect();
     assert_eq!(lines[0], "Ckpt dbid 5 started (Db)");
     assert!(lines[1].starts_with("Ckpt dbid 5: wrote "), "{lines:?}");
     assert_eq!(lines[2], "Ckpt dbid 5 complete (Db)");
@@ -274,7 +320,13 @@ fn opening_after_a_clean_shutdown_reads_little_of_a_large_database() {
     instance.shut_down().unwrap();
     drop(instance);
     let instance = start(&volume);
-    let read: u64 = instance.instruments().files.snapshot().iter().map(|f| f.reads.bytes).sum();
+    let read: u64 = instance
+        .instruments()
+        .files
+        .snapshot()
+        .iter()
+        .map(|f| f.reads.bytes)
+        .sum();
     assert!(read < 4 << 20, "{read} bytes read");
     assert_eq!(ids(&instance.database("Db").unwrap()).len(), 1000);
 }
@@ -285,7 +337,9 @@ fn a_log_that_fails_makes_the_database_suspect_and_recovery_keeps_what_was_ackno
     sim.create_dir(Path::new("d")).unwrap();
     let volume: Arc<dyn Volume> = Arc::new(sim.clone());
     let instance = start(&volume);
-    let database = instance.create_database(&spec(Path::new("d"), log_file())).unwrap();
+    let database = instance
+        .create_database(&spec(Path::new("d"), log_file()))
+        .unwrap();
     let table = table(&database);
     let mut session = Session::new(&database).unwrap();
     for _ in 0..50 {
@@ -298,7 +352,11 @@ fn a_log_that_fails_makes_the_database_suspect_and_recovery_keeps_what_was_ackno
         database.state() == DatabaseState::Suspect
     });
     assert_eq!(instance.database("Db").unwrap_err().number(), 926);
-    assert!(session.get(&table, &[Value::BigInt(1)]).is_err_and(|e| e.number() == 926));
+    assert!(
+        session
+            .get(&table, &[Value::BigInt(1)])
+            .is_err_and(|e| e.number() == 926)
+    );
     drop((session, table, database));
     let database = instance.reopen_database("Db").unwrap();
     let left = ids(&database).len();
@@ -311,9 +369,14 @@ const CHILD: &str = "FURROW_TEST_KILLED_CHILD";
 /// Not a test by itself: the process that the next test kills.
 #[test]
 fn child_that_is_killed() {
-    let Ok(dir) = std::env::var(CHILD) else { return };
+    let Ok(dir) = std::env::var(CHILD) else {
+        return;
+    };
     let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
-    let config = InstanceConfig { directory: Some(Path::new(&dir).join("i")), ..config() };
+    let config = InstanceConfig {
+        directory: Some(Path::new(&dir).join("i")),
+        ..config()
+    };
     let instance = Instance::start(volume, config).unwrap();
     let database = instance.database("Db").unwrap();
     thread::scope(|s| {
@@ -335,7 +398,10 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path();
     let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
-    let config = || InstanceConfig { directory: Some(dir.join("i")), ..config() };
+    let config = || InstanceConfig {
+        directory: Some(dir.join("i")),
+        ..config()
+    };
     {
         let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
         let log = FileSpec::new("log", dir.join("log.ldf")).size_mb(1);
@@ -351,16 +417,31 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
             .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let id = |line: String| line.split_once("acknowledged ")?.1.trim().parse::<i64>().ok();
+        let mut lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
+        let id = |line: String| {
+            line.split_once("acknowledged ")?
+                .1
+                .trim()
+                .parse::<i64>()
+                .ok()
+        };
         acknowledged.extend(lines.by_ref().filter_map(id).take(100 + round * 150));
         child.kill().unwrap();
         acknowledged.extend(lines.filter_map(id));
         child.wait().unwrap();
         let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
         let found = ids(&instance.database("Db").unwrap());
-        let lost: Vec<_> = acknowledged.iter().filter(|id| found.binary_search(id).is_err()).collect();
-        assert!(lost.is_empty(), "round {round}: lost {lost:?} of {}", acknowledged.len());
+        let lost: Vec<_> = acknowledged
+            .iter()
+            .filter(|id| found.binary_search(id).is_err())
+            .collect();
+        assert!(
+            lost.is_empty(),
+            "round {round}: lost {lost:?} of {}",
+            acknowledged.len()
+        );
         assert!(found.windows(2).all(|w| w[0] < w[1]));
         instance.shut_down().unwrap();
     }

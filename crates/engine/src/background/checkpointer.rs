@@ -38,12 +38,21 @@ struct Memory {
 
 /// The body of the checkpointer's thread.
 pub(super) fn run(database: &Weak<Database>, bell: &Bell) {
-    let mut memory = Memory { flushed: 0, taken: Moment::now() };
+    let mut memory = Memory {
+        flushed: 0,
+        taken: Moment::now(),
+    };
     let mut kind = WaitType::DirtyPagePoll;
     while bell.sleep(POLL, kind) {
-        let Some(database) = database.upgrade() else { return };
+        let Some(database) = database.upgrade() else {
+            return;
+        };
         let indirect = database.options.read().target_recovery_s > 0;
-        kind = if indirect { WaitType::DirtyPagePoll } else { WaitType::CheckpointQueue };
+        kind = if indirect {
+            WaitType::DirtyPagePoll
+        } else {
+            WaitType::CheckpointQueue
+        };
         if database.state() != DatabaseState::Online {
             continue;
         }
@@ -82,7 +91,11 @@ impl Database {
             Due::No => Ok(()),
             Due::Log | Due::Target => {
                 // Counts are advisory: without log space for them the checkpoint is all the more urgent.
-                if let Err(error) = self.catalog.write_counts().and_then(|()| self.note_log_size()) {
+                if let Err(error) = self
+                    .catalog
+                    .write_counts()
+                    .and_then(|()| self.note_log_size())
+                {
                     tracing::debug!(%error, "counts are not written before this checkpoint");
                 }
                 self.keeper.checkpoint(CheckpointOptions::default())?;
@@ -94,7 +107,11 @@ impl Database {
     }
 
     fn flushed_bytes(&self) -> u64 {
-        self.store.log().counters.bytes_flushed.load(Ordering::Relaxed)
+        self.store
+            .log()
+            .counters
+            .bytes_flushed
+            .load(Ordering::Relaxed)
     }
 
     fn due(&self, memory: &Memory, target_s: u64) -> Due {
@@ -107,7 +124,11 @@ impl Database {
         let long_ago = memory.taken.elapsed() >= Duration::from_secs(target_s);
         let too_much = written >= LOG_BYTES_A_SECOND.saturating_mul(target_s);
         let something = self.shared.pool.dirty_count(self.id) > 0;
-        if something && (too_much || long_ago) { Due::Target } else { Due::No }
+        if something && (too_much || long_ago) {
+            Due::Target
+        } else {
+            Due::No
+        }
     }
 
     /// Keeps the number of dirty pages below what a restart can read in the target time.
@@ -116,7 +137,9 @@ impl Database {
         let dirty = self.shared.pool.dirty_count(self.id);
         if dirty > most {
             let excess = usize::try_from(dirty - most).unwrap_or(MOST_PAGES);
-            self.shared.pool.write_oldest(self.id, excess.min(MOST_PAGES))?;
+            self.shared
+                .pool
+                .write_oldest(self.id, excess.min(MOST_PAGES))?;
         }
         Ok(())
     }

@@ -14,9 +14,14 @@ pub(super) const LEAVES: usize = 64;
 pub(super) fn run(database: &Weak<Database>, bell: &Bell) {
     let mut nap = Duration::from_secs(1);
     while bell.sleep(nap, WaitType::SleepTask) {
-        let Some(database) = database.upgrade() else { return };
+        let Some(database) = database.upgrade() else {
+            return;
+        };
         nap = Duration::from_secs(u64::from(database.shared.config.ghost_cleanup_s.max(1)));
-        let resting = database.instruments.trace_flags.is_on_globally(TraceFlag::NO_GHOST_CLEANUP);
+        let resting = database
+            .instruments
+            .trace_flags
+            .is_on_globally(TraceFlag::NO_GHOST_CLEANUP);
         if resting || database.state() != DatabaseState::Online {
             continue;
         }

@@ -104,7 +104,9 @@ impl Keeper {
 
     /// The last checkpoint, and how long ago it ended.
     pub(crate) fn last(&self) -> Option<(Duration, Checkpoint)> {
-        self.last.lock().map(|(at, checkpoint)| (at.elapsed(), checkpoint))
+        self.last
+            .lock()
+            .map(|(at, checkpoint)| (at.elapsed(), checkpoint))
     }
 
     fn store(&self) -> Result<Arc<Store>, EngineError> {
@@ -123,7 +125,9 @@ impl Keeper {
         if is_scarce(&store) && !would_free(&store) {
             return Err(LogError::Full(holder(&store)).into());
         }
-        self.print(TraceFlag::PRINT_CHECKPOINTS, || checkpoint_started(&self.name, self.db.0));
+        self.print(TraceFlag::PRINT_CHECKPOINTS, || {
+            checkpoint_started(&self.name, self.db.0)
+        });
         let done = match checkpoint(&store, options, None) {
             Ok(done) => done,
             // Nothing was lost: the last checkpoint still holds.
@@ -141,7 +145,9 @@ impl Keeper {
             };
             checkpoint_detail(self.db.0, &figures)
         });
-        self.print(TraceFlag::PRINT_CHECKPOINTS, || checkpoint_completed(&self.name, self.db.0));
+        self.print(TraceFlag::PRINT_CHECKPOINTS, || {
+            checkpoint_completed(&self.name, self.db.0)
+        });
         self.checkpoints.fetch_add(1, Ordering::Relaxed);
         *self.last.lock() = Some((Moment::now(), done));
         Ok(done)
@@ -171,8 +177,14 @@ impl Keeper {
         if self.state.suspect(&error.to_string()) {
             let source = Source::SystemSpid(task::current().session_id());
             let log = &self.shared.error_log;
-            error.messages().iter().for_each(|m| log.write_message(source, m));
-            log.write(source, &format!("Database '{}' is marked SUSPECT: {error}", self.name));
+            error
+                .messages()
+                .iter()
+                .for_each(|m| log.write_message(source, m));
+            log.write(
+                source,
+                &format!("Database '{}' is marked SUSPECT: {error}", self.name),
+            );
         }
     }
 
@@ -198,7 +210,10 @@ impl Keeper {
             FileGrowth::Percent(percent) => size / 100 * u64::from(percent),
         };
         // A step too small for one operation is of no use.
-        let step = step.max(wanted.saturating_mul(2)).next_multiple_of(64 * 1024).min(room);
+        let step = step
+            .max(wanted.saturating_mul(2))
+            .next_multiple_of(64 * 1024)
+            .min(room);
         if step < wanted.max(128 * 1024) {
             return Ok(false);
         }
@@ -215,8 +230,14 @@ impl Keeper {
         }
         let took_ms = start.elapsed_us() / 1000;
         if took_ms >= SLOW_GROWTH_MS {
-            let args = [entry.name.as_str().into(), self.name.as_str().into(), took_ms.into()];
-            self.shared.error_log.write_message(Source::Server, &Message::new(5145, &args));
+            let args = [
+                entry.name.as_str().into(),
+                self.name.as_str().into(),
+                took_ms.into(),
+            ];
+            self.shared
+                .error_log
+                .write_message(Source::Server, &Message::new(5145, &args));
         }
         self.log_resized.store(true, Ordering::Release);
         Ok(true)
@@ -228,7 +249,9 @@ impl Keeper {
             other => other.to_string(),
         };
         let args = [reason.into(), entry.path.display().to_string().into()];
-        self.shared.error_log.write_message(Source::Server, &Message::new(5149, &args));
+        self.shared
+            .error_log
+            .write_message(Source::Server, &Message::new(5149, &args));
     }
 
     fn make_room(&self, store: &Store, wanted: u64) -> Result<(), LogError> {
@@ -282,7 +305,11 @@ fn is_scarce(store: &Store) -> bool {
 /// Whether a checkpoint would let part of the log be reused: whole VLFs that only the redo point keeps.
 pub(crate) fn would_free(store: &Store) -> bool {
     let (redo, tail) = (store.redo_point().vlf(), store.log().tail().vlf());
-    redo < tail && store.active.oldest().is_none_or(|oldest| redo < oldest.vlf())
+    redo < tail
+        && store
+            .active
+            .oldest()
+            .is_none_or(|oldest| redo < oldest.vlf())
 }
 
 /// What keeps the log from being reused.

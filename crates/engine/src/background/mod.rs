@@ -78,8 +78,15 @@ pub(crate) struct Background {
 
 impl Background {
     fn start(database: &Arc<Database>) -> Result<Background, EngineError> {
-        let mut background = Background { bells: Vec::new(), threads: Vec::new() };
-        background.spawn(database, ("checkpoint", CHECKPOINTER_SESSION), checkpointer::run)?;
+        let mut background = Background {
+            bells: Vec::new(),
+            threads: Vec::new(),
+        };
+        background.spawn(
+            database,
+            ("checkpoint", CHECKPOINTER_SESSION),
+            checkpointer::run,
+        )?;
         background.spawn(database, ("ghost cleanup", GHOSTS_SESSION), ghosts::run)?;
         Ok(background)
     }

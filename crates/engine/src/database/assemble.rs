@@ -27,7 +27,12 @@ pub(crate) struct Registration {
 impl Registration {
     pub(crate) fn new(shared: &Arc<Shared>, id: DatabaseId, log: &Arc<Log>) -> Registration {
         let (shared, log) = (Arc::clone(shared), Arc::clone(log));
-        Registration { shared, id, log, ended: AtomicBool::new(false) }
+        Registration {
+            shared,
+            id,
+            log,
+            ended: AtomicBool::new(false),
+        }
     }
 
     /// Makes a data file known to the pool.

@@ -18,7 +18,8 @@ use furrow_format::catalog::{
 };
 use furrow_format::types::{DateTime, Guid, Value};
 use furrow_format::{
-    BOOT_PAGE, Boot, Change, EXTENT_PAGES, FileId, PageId, PageInit, PageNo, PageType, PfsByte, RowForm,
+    BOOT_PAGE, Boot, Change, EXTENT_PAGES, FileId, PageId, PageInit, PageNo, PageType, PfsByte,
+    RowForm,
 };
 use furrow_pool::LatchRank;
 use furrow_space::{Space, Unit};
@@ -41,13 +42,21 @@ pub(crate) const SYSTEM_PAGES: [(PageNo, PfsByte); 1] = [(BOOT_PAGE.page, PfsByt
 
 /// Puts the boot page in its place, which the file was made with.
 pub(crate) fn write_boot(store: &Store, boot: &Boot) -> Result<(), EngineError> {
-    let record = boot.record().map_err(|e| EngineError::Damaged(e.to_string()))?;
+    let record = boot
+        .record()
+        .map_err(|e| EngineError::Damaged(e.to_string()))?;
     store.promise(LOG_BYTES)?;
     store.log().give_back(LOG_BYTES);
     let mut mini = Mini::new(store);
     let page = mini.adopt(store.create(BOOT_PAGE, LatchRank::Boot)?);
     mini.push(page, &Change::Format(Boot::page_init()));
-    mini.push(page, &Change::HeapPut { slot: 0, bytes: &record });
+    mini.push(
+        page,
+        &Change::HeapPut {
+            slot: 0,
+            bytes: &record,
+        },
+    );
     mini.commit(&Author::System)?;
     Ok(())
 }
@@ -62,7 +71,9 @@ struct Placed {
 /// The base tables in the order in which they get their extents. The third gets extent 4, which begins with (1:32).
 fn placing_order() -> impl Iterator<Item = &'static BaseTable> {
     let first = [&SYSRSCOLS, &SYSROWSETS, &SYSFILES1];
-    let rest = BASE_TABLES.into_iter().filter(move |t| first.iter().all(|f| f.id != t.id));
+    let rest = BASE_TABLES
+        .into_iter()
+        .filter(move |t| first.iter().all(|f| f.id != t.id));
     first.into_iter().chain(rest)
 }
 
@@ -98,8 +109,12 @@ pub(crate) fn write_base_tables(
     let placed: Result<Vec<_>, _> = placing_order().map(|t| place(store, space, t)).collect();
     let placed = placed?;
     let places: Vec<TablePlace> = placed.iter().map(place_row).collect();
-    let filegroups: Vec<(u16, String)> =
-        plan.filegroups.iter().skip(1).map(|g| (g.0, g.1.clone())).collect();
+    let filegroups: Vec<(u16, String)> = plan
+        .filegroups
+        .iter()
+        .skip(1)
+        .map(|g| (g.0, g.1.clone()))
+        .collect();
     let files = bootstrap_files(plan, guids);
     let rows = bootstrap_rows(&Bootstrap {
         created,
@@ -108,7 +123,9 @@ pub(crate) fn write_base_tables(
         files: &files,
     });
     for (table, rows) in rows {
-        let Some(at) = placed.iter().find(|p| p.table.id == table.id) else { continue };
+        let Some(at) = placed.iter().find(|p| p.table.id == table.id) else {
+            continue;
+        };
         if table.is_heap() {
             fill_heap(store, at, &rows)?;
         } else {
@@ -130,7 +147,10 @@ fn place_row(placed: &Placed) -> TablePlace {
         data_pages: 1,
         reserved_pages: i64::from(EXTENT_PAGES) + 1,
     };
-    TablePlace { table_id: placed.table.id, rows }
+    TablePlace {
+        table_id: placed.table.id,
+        rows,
+    }
 }
 
 fn bootstrap_files(plan: &DatabasePlan, guids: &[Guid]) -> Vec<BootstrapFile> {
@@ -158,7 +178,11 @@ fn bad_row(e: &dyn std::fmt::Display) -> EngineError {
 /// What the rows of a base table look like.
 pub(crate) fn base_shape(table: &BaseTable) -> Result<Shape, EngineError> {
     let layout = base_layout(table);
-    let form = if table.is_heap() { RowForm::Heap } else { RowForm::ClusteredLeaf };
+    let form = if table.is_heap() {
+        RowForm::Heap
+    } else {
+        RowForm::ClusteredLeaf
+    };
     let sizes = (layout.minleaf as u16, layout.minint as u16);
     Shape::from_catalog(form, &layout.columns, sizes.0, sizes.1, true).map_err(|e| bad_row(&e))
 }
@@ -183,8 +207,13 @@ fn fill_tree(
     let mut bytes = Vec::new();
     for row in rows {
         bytes.clear();
-        at.table.encode_row(&layout, row, &mut bytes).map_err(|e| bad_row(&e))?;
-        let key = tree.shape().key_of(&bytes).ok_or_else(|| bad_row(&at.table.name))?;
+        at.table
+            .encode_row(&layout, row, &mut bytes)
+            .map_err(|e| bad_row(&e))?;
+        let key = tree
+            .shape()
+            .key_of(&bytes)
+            .ok_or_else(|| bad_row(&at.table.name))?;
         tree.insert(&mut By::System, &key, &bytes)?;
     }
     Ok(())
@@ -195,7 +224,9 @@ fn fill_heap(store: &Store, at: &Placed, rows: &[Vec<Value>]) -> Result<(), Engi
     let layout = at.table.row_layout().map_err(|e| bad_row(&e))?;
     for (slot, row) in (0_u16..).zip(rows) {
         let mut bytes = Vec::new();
-        at.table.encode_row(&layout, row, &mut bytes).map_err(|e| bad_row(&e))?;
+        at.table
+            .encode_row(&layout, row, &mut bytes)
+            .map_err(|e| bad_row(&e))?;
         store.promise(LOG_BYTES)?;
         store.log().give_back(LOG_BYTES);
         let page = store.write(at.root, LatchRank::Data)?;
@@ -204,7 +235,13 @@ fn fill_heap(store: &Store, at: &Placed, rows: &[Vec<Value>]) -> Result<(), Engi
         }
         let mut mini = Mini::new(store);
         let page = mini.adopt(page);
-        mini.push(page, &Change::HeapPut { slot, bytes: &bytes });
+        mini.push(
+            page,
+            &Change::HeapPut {
+                slot,
+                bytes: &bytes,
+            },
+        );
         mini.commit(&Author::System)?;
     }
     Ok(())
@@ -217,7 +254,10 @@ fn patch_boot(store: &Store, way_in: PageId) -> Result<(), EngineError> {
     let page = mini.adopt(store.write(BOOT_PAGE, LatchRank::Boot)?);
     mini.push(page, &field::CATALOG_PAGE.change(&way_in.to_bytes()));
     mini.push(page, &field::NEXT_UNIT.change(&FIRST_UNIT.to_le_bytes()));
-    mini.push(page, &field::NEXT_OBJECT_ID.change(&FIRST_OBJECT_ID.to_le_bytes()));
+    mini.push(
+        page,
+        &field::NEXT_OBJECT_ID.change(&FIRST_OBJECT_ID.to_le_bytes()),
+    );
     mini.commit(&Author::System)?;
     Ok(())
 }
@@ -230,17 +270,29 @@ fn set_aside(
     (primary_pages, system_extents): (u32, u32),
 ) -> Result<(), EngineError> {
     let growing = [
-        &SYSCOLPARS, &SYSRSCOLS, &SYSSCHOBJS, &SYSIDXSTATS, &SYSISCOLS, &SYSALLOCUNITS, &SYSROWSETS,
+        &SYSCOLPARS,
+        &SYSRSCOLS,
+        &SYSSCHOBJS,
+        &SYSIDXSTATS,
+        &SYSISCOLS,
+        &SYSALLOCUNITS,
+        &SYSROWSETS,
     ];
     // Kept until the end, so that each round gets pages of its own.
     let mut kept = Vec::new();
     let extents = u64::from(primary_pages / EXTENT_PAGES);
     for table in growing.into_iter().cycle() {
-        let free = space.free_extents().iter().find(|f| f.0 == FileId(1)).map_or(0, |f| f.1);
+        let free = space
+            .free_extents()
+            .iter()
+            .find(|f| f.0 == FileId(1))
+            .map_or(0, |f| f.1);
         if extents < ROOMY_EXTENTS || extents - free.min(extents) >= u64::from(system_extents) {
             break;
         }
-        let Some(at) = placed.iter().find(|p| p.table.id == table.id) else { break };
+        let Some(at) = placed.iter().find(|p| p.table.id == table.id) else {
+            break;
+        };
         kept.push(space.reserve(&at.unit, EXTENT_PAGES, None)?);
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! The end of an open database: a clean shutdown, or an abrupt one.
 
-use super::{Database, DatabaseState, EngineError};
-use furrow_format::boot::field;
+use super::{Database, DatabaseOptions, DatabaseState, EngineError};
 use furrow_format::BOOT_PAGE;
+use furrow_format::boot::field;
 use furrow_observe::messages::Message;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::Checkpoint;
@@ -20,6 +20,12 @@ impl Drop for Stay {
     }
 }
 
+/// More than a change of the boot page writes to the log.
+const BOOT_LOG_BYTES: u64 = 1024;
+
+/// Bytes of the name on the boot page.
+const NAME_BYTES: usize = 256;
+
 /// Set in the count of users once nobody may enter any more.
 const CLOSED: u32 = 1 << 31;
 
@@ -27,9 +33,11 @@ impl Database {
     /// Enters the database, for a session: as long as the stay lasts it is not closed or dropped.
     pub fn enter(self: &Arc<Database>) -> Result<Stay, EngineError> {
         self.check()?;
-        let entered = self.users.fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| {
-            (users & CLOSED == 0).then_some(users + 1)
-        });
+        let entered = self
+            .users
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| {
+                (users & CLOSED == 0).then_some(users + 1)
+            });
         match entered {
             Ok(_) => Ok(Stay(Arc::clone(self))),
             Err(_) => Err(EngineError::refused(942, &[self.name.as_str().into()])),
@@ -48,7 +56,9 @@ impl Database {
 
     /// Lets nobody in any more; 3702 when somebody is there.
     pub(crate) fn seal(&self) -> Result<(), EngineError> {
-        let sealed = self.users.compare_exchange(0, CLOSED, Ordering::AcqRel, Ordering::Acquire);
+        let sealed = self
+            .users
+            .compare_exchange(0, CLOSED, Ordering::AcqRel, Ordering::Acquire);
         match sealed {
             Ok(_) => Ok(()),
             Err(users) if users & CLOSED != 0 => Ok(()),
@@ -80,9 +90,8 @@ impl Database {
 
     /// Writes on the boot page whether the database was shut down cleanly.
     pub(crate) fn write_clean_flag(&self, clean: bool) -> Result<(), EngineError> {
-        const LOG_BYTES: u64 = 1024;
-        self.store.promise(LOG_BYTES)?;
-        self.store.log().give_back(LOG_BYTES);
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
         let page = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
         if field::CLEAN_SHUTDOWN.get(&page) == [u8::from(clean)] {
             return Ok(());
@@ -94,13 +103,60 @@ impl Database {
         Ok(())
     }
 
+    /// ALTER DATABASE SET RECOVERY, SET TARGET_RECOVERY_TIME: durable when it returns.
+    pub fn set_options(&self, options: DatabaseOptions) -> Result<(), EngineError> {
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let mut mini = Mini::new(&self.store);
+        let page = mini.adopt(self.store.write(BOOT_PAGE, LatchRank::Boot)?);
+        let model = [options.recovery_model.to_byte()];
+        let target = options.target_recovery_s.to_le_bytes();
+        mini.push(page, &field::RECOVERY_MODEL.change(&model));
+        mini.push(page, &field::TARGET_RECOVERY_S.change(&target));
+        mini.commit(&Author::System)?;
+        self.store.log().flush_all()?;
+        *self.options.write() = options;
+        Ok(())
+    }
+
+    /// Its options.
+    pub fn options(&self) -> DatabaseOptions {
+        *self.options.read()
+    }
+
+    /// Writes name and number on the boot page, where a database that was attached has others.
+    pub(crate) fn write_identity(&self) -> Result<(), EngineError> {
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let mut name = [b' '; NAME_BYTES];
+        let units = self.name.encode_utf16().flat_map(u16::to_le_bytes);
+        for (place, byte) in name.iter_mut().zip(units) {
+            *place = byte;
+        }
+        let id = self.id.0.to_le_bytes();
+        let page = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
+        if field::NAME.get(&page) == name && field::DATABASE_ID.get(&page) == id {
+            return Ok(());
+        }
+        let mut mini = Mini::new(&self.store);
+        let page = mini.adopt(page);
+        mini.push(page, &field::NAME.change(&name));
+        mini.push(page, &field::DATABASE_ID.change(&id));
+        mini.commit(&Author::System)?;
+        Ok(())
+    }
+
     /// Shuts the database down cleanly: threads end, a checkpoint, the files are let go. Sessions must have left (3702). A
     /// suspect database is let go as it is.
     pub(crate) fn shut_down(&self) -> Result<(), EngineError> {
         self.seal()?;
         self.stop_background();
         let written = if self.state() == DatabaseState::Online {
-            self.write_clean_flag(true).and_then(|()| self.checkpoint()).map(|_| ())
+            self.write_clean_flag(true)
+                .and_then(|()| self.checkpoint())
+                .map(|_| ())
         } else {
             Ok(())
         };

@@ -7,7 +7,7 @@ use crate::DatabaseState;
 use crate::background::Keeper;
 use crate::catalog::Catalog;
 use crate::files::{
-    FileBook, FileEntry, Guarded, GroupEntry, Hooks, LogEntry, Made, Metered, check_free,
+    FileBook, FileEntry, GroupEntry, Guarded, Hooks, LogEntry, Made, Metered, check_free,
     double_write_path,
 };
 use crate::instance::Shared;
@@ -42,7 +42,11 @@ pub(crate) fn check_paths(volume: &dyn Volume, plan: &DatabasePlan) -> Result<()
     for file in &plan.files {
         let checked = check_free(volume, &file.path, TAKEN_STATE).and_then(|()| {
             let guard = double_write_path(&file.path);
-            if file.filegroup == 0 { Ok(()) } else { check_free(volume, &guard, TAKEN_STATE) }
+            if file.filegroup == 0 {
+                Ok(())
+            } else {
+                check_free(volume, &guard, TAKEN_STATE)
+            }
         });
         checked.map_err(|e| e.followed_by(Message::new(1802, &[])))?;
     }
@@ -82,11 +86,19 @@ fn make_files<'p>(
         } else {
             let data = made.data_file(&file.path, TAKEN_STATE)?;
             let header = header_of(file, binding, guid, Lsn::ZERO);
-            let system = if file.id == 1 { &bootstrap::SYSTEM_PAGES[..] } else { &[] };
+            let system = if file.id == 1 {
+                &bootstrap::SYSTEM_PAGES[..]
+            } else {
+                &[]
+            };
             new_file_pages(&*data.file, &header, system, Fill::Allocate)?;
             Some(data)
         };
-        files.push(MadeFile { plan: file, guid, data });
+        files.push(MadeFile {
+            plan: file,
+            guid,
+            data,
+        });
     }
     let log = log.ok_or_else(|| EngineError::Damaged("a plan without a log".into()))?;
     Ok((files, log))
@@ -113,9 +125,17 @@ fn build(
 ) -> Result<Arc<Database>, EngineError> {
     let guids: Vec<Guid> = files.iter().map(|f| f.guid).collect();
     let log_entry = log_entry(plan, files)?;
-    let stats = shared.instruments.files.open(id.0, 2, &log_entry.path.to_string_lossy());
+    let stats = shared
+        .instruments
+        .files
+        .open(id.0, 2, &log_entry.path.to_string_lossy());
     let bytes = u64::from(plan.files.get(1).map_or(64, |f| f.size_pages)) * PAGE_SIZE as u64;
-    let log = Log::create(Metered::new(log_file, stats), bytes, binding.0, shared.config.log)?;
+    let log = Log::create(
+        Metered::wrap(log_file, stats),
+        bytes,
+        binding.0,
+        shared.config.log,
+    )?;
     let tail = log.tail();
     let registration = Registration::new(shared, id, &log);
     let store = Store::new(id, Arc::clone(&shared.pool), log, tail, 1)?;
@@ -137,7 +157,11 @@ fn build(
     catalog.after_undo()?;
     let entries = files.iter().filter_map(MadeFile::entry).collect();
     let groups = plan.filegroups.iter().map(|g| {
-        let entry = GroupEntry { name: g.1.clone(), is_default: g.2, autogrow_all: g.3 };
+        let entry = GroupEntry {
+            name: g.1.clone(),
+            is_default: g.2,
+            autogrow_all: g.3,
+        };
         (g.0, entry)
     });
     let groups: BTreeMap<u16, GroupEntry> = groups.collect();
@@ -154,7 +178,12 @@ fn build(
         hooks,
         registration,
     });
-    database.join_other_files(files.iter().filter(|f| f.plan.id != 1).filter_map(MadeFile::data))?;
+    database.join_other_files(
+        files
+            .iter()
+            .filter(|f| f.plan.id != 1)
+            .filter_map(MadeFile::data),
+    )?;
     database.write_group_flags()?;
     Ok(database)
 }
@@ -175,7 +204,8 @@ impl MadeFile<'_> {
     }
 
     fn data(&self) -> Option<furrow_space::DataFile> {
-        self.entry().map(|entry| entry.for_space(self.plan.size_pages))
+        self.entry()
+            .map(|entry| entry.for_space(self.plan.size_pages))
     }
 }
 
@@ -199,7 +229,11 @@ fn open_space(
     files: &[MadeFile<'_>],
     hooks: &Arc<Hooks>,
 ) -> Result<Arc<Space>, EngineError> {
-    let primary = files.iter().filter(|f| f.plan.id == 1).filter_map(MadeFile::data).collect();
+    let primary = files
+        .iter()
+        .filter(|f| f.plan.id == 1)
+        .filter_map(MadeFile::data)
+        .collect();
     let config = SpaceConfig {
         database: spec.name.clone(),
         filegroups: vec![furrow_space::FilegroupSpec {
@@ -220,7 +254,10 @@ fn open_space(
 pub(crate) fn space_options(shared: &Shared) -> SpaceOptions {
     let many = shared.config.many_extents_a_turn;
     let extents_a_turn = if many { SpaceOptions::E_RUN } else { 1 };
-    SpaceOptions { extents_a_turn, ..SpaceOptions::default() }
+    SpaceOptions {
+        extents_a_turn,
+        ..SpaceOptions::default()
+    }
 }
 
 fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTime) -> Boot {
@@ -257,7 +294,9 @@ fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTi
 /// The present time as the catalog keeps it.
 pub(crate) fn now() -> DateTime {
     let at = WallTime::now().civil();
-    let date = u32::try_from(at.year).ok().and_then(|y| Date::from_ymd(y, at.month, at.day));
+    let date = u32::try_from(at.year)
+        .ok()
+        .and_then(|y| Date::from_ymd(y, at.month, at.day));
     let seconds = u64::from(at.hour * 3600 + at.minute * 60 + at.second);
     let ticks = seconds * 300 + u64::from(at.microsecond) * 300 / 1_000_000;
     let time = date.and_then(|date| DateTime::new(date.days_since_1900(), ticks as u32));

@@ -113,7 +113,12 @@ impl EngineError {
             EngineError::Recovery(RecoveryError::Log(e)) => vec![log_message(e)],
             EngineError::Recovery(RecoveryError::Pool(e)) => vec![pool_message(e)],
             EngineError::Recovery(RecoveryError::Txn(e)) => vec![txn_message(e)],
-            other => vec![Message::custom(other.own_number(), 21, 1, &other.to_string())],
+            other => vec![Message::custom(
+                other.own_number(),
+                21,
+                1,
+                &other.to_string(),
+            )],
         }
     }
 

@@ -24,9 +24,8 @@ pub(crate) use state::StateCell;
 use crate::background::{Background, Keeper};
 use crate::catalog::Catalog;
 use crate::files::{FileBook, Hooks};
-use assemble::Registration;
-use std::sync::atomic::AtomicU32;
 use crate::instance::Shared;
+use assemble::Registration;
 use furrow_format::DatabaseId;
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::ErrorLog;
@@ -36,6 +35,7 @@ use furrow_txn::lock::LockManager;
 use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// An open database.
 ///
@@ -77,7 +77,10 @@ pub struct Database {
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Database");
-        shown.field("id", &self.id).field("name", &self.name).field("state", &self.state());
+        shown
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("state", &self.state());
         shown.finish_non_exhaustive()
     }
 }

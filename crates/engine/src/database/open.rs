@@ -18,17 +18,18 @@ use crate::DatabaseState;
 use crate::background::Keeper;
 use crate::catalog::Catalog;
 use crate::files::{
-    FileBook, FileEntry, FileStatus, GroupEntry, Guarded, Hooks, LogEntry, Metered, ParsedFile,
-    check_length, files_in_pool, open_data, open_error, read_boot, read_files1, read_header,
+    FileBook, FileEntry, FileStatus, Guarded, Hooks, LogEntry, Metered, ParsedFile, check_length,
+    files_in_pool, open_data, open_error, read_boot, read_files1, read_header,
 };
 use crate::instance::Shared;
 use furrow_format::types::Guid;
-use furrow_format::{Boot, DatabaseId, FileHeader, FileId, Lsn};
+use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileHeader, FileId, Lsn};
 use furrow_io::time::Moment;
 use furrow_io::{Access, File, IoErrorKind, Open};
 use furrow_log::LogError;
 use furrow_observe::errorlog::Source;
 use furrow_observe::messages::{Arg, Message};
+use furrow_pool::LatchRank;
 use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, redo, undo};
 use furrow_space::{Space, SpaceConfig};
 use furrow_txn::Store;
@@ -55,13 +56,21 @@ fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
     let (data, torn) = open_data(&*shared.volume, path, FileId(1))?;
     let header = read_header(&*data.file, path, FileId(1))?;
     let boot = read_boot(&*data.file, path)?;
-    Ok(Primary { data, header, boot, torn })
+    Ok(Primary {
+        data,
+        header,
+        boot,
+        torn,
+    })
 }
 
 /// Looks what database a primary file belongs to, without opening it for good.
 pub(crate) fn sniff(shared: &Shared, path: &Path) -> Result<Sniffed, EngineError> {
     let primary = open_primary(shared, path)?;
-    Ok(Sniffed { name: primary.boot.name, binding: primary.header.binding })
+    Ok(Sniffed {
+        name: primary.boot.name,
+        binding: primary.header.binding,
+    })
 }
 
 /// Where files are now that the catalog knows by other paths: matched by file name.
@@ -80,7 +89,9 @@ impl Moved {
         }
         let beside = name.map(|name| self.home.join(name));
         match beside {
-            Some(beside) if !shared.volume.exists(recorded)? && shared.volume.exists(&beside)? => {
+            Some(beside)
+                if !shared.volume.exists(recorded)? && shared.volume.exists(&beside)? =>
+            {
                 Ok(beside)
             }
             _ => Ok(recorded.to_path_buf()),
@@ -133,7 +144,9 @@ pub(crate) fn open(
 
 fn say(shared: &Shared, message: &Message) {
     let session = furrow_observe::task::current().session_id();
-    shared.error_log.write_message(Source::SystemSpid(session), message);
+    shared
+        .error_log
+        .write_message(Source::SystemSpid(session), message);
 }
 
 /// What is wrong with a log file, in the product's words.
@@ -144,7 +157,9 @@ fn log_error(path: &Path, e: RecoveryError) -> EngineError {
             EngineError::refused(5172, &[shown(), "PageAudit".into()])
         }
         RecoveryError::Log(LogError::WrongDatabase(_)) => EngineError::refused(5173, &[]),
-        RecoveryError::Log(LogError::Truncated { expected, actual, .. }) => {
+        RecoveryError::Log(LogError::Truncated {
+            expected, actual, ..
+        }) => {
             let (expected, actual) = (expected / 1024, actual / 1024);
             EngineError::refused(5125, &[shown(), expected.into(), actual.into()])
         }
@@ -166,8 +181,11 @@ fn begin<'a>(
     let path = moved.find(shared, &recorded)?;
     let file = shared.volume.open(&path, Open::Existing, Access::Log);
     let file = file.map_err(|e| open_error(&path, &e))?;
-    let stats = shared.instruments.files.open(id.0, 2, &path.to_string_lossy());
-    let log_file = Metered::new(file, stats);
+    let stats = shared
+        .instruments
+        .files
+        .open(id.0, 2, &path.to_string_lossy());
+    let log_file = Metered::wrap(file, stats);
     let analysis = analyse(Arc::clone(&log_file), binding.0, shared.config.log);
     let analysis = analysis.map_err(|e| log_error(&path, e))?;
     let registration = Registration::new(shared, id, &analysis.log);
@@ -176,10 +194,16 @@ fn begin<'a>(
     let store = Store::new(id, Arc::clone(&shared.pool), log, redo_point, next_txn)?;
     registration.add_file(FileId(1), &primary.data)?;
     if primary.torn > 0 {
-        let text = format!("{} torn pages of file 1 of database '{name}' were put back.", primary.torn);
+        let text = format!(
+            "{} torn pages of file 1 of database '{name}' were put back.",
+            primary.torn
+        );
         shared.error_log.write(Source::Server, &text);
     }
-    let phases = Phases { analysis_ms: begun.elapsed_us() / 1000, ..Phases::default() };
+    let phases = Phases {
+        analysis_ms: begun.elapsed_us() / 1000,
+        ..Phases::default()
+    };
     Ok(Opening {
         shared,
         name: name.to_owned(),
@@ -253,7 +277,8 @@ impl Opening<'_> {
         }
         if torn > 0 {
             let name = &self.name;
-            let text = format!("{torn} torn pages of file {id} of database '{name}' were put back.");
+            let text =
+                format!("{torn} torn pages of file {id} of database '{name}' were put back.");
             self.shared.error_log.write(Source::Server, &text);
         }
         self.registration.add_file(id, &data)?;
@@ -268,7 +293,8 @@ impl Opening<'_> {
             if row.plan.filegroup == 0 {
                 self.log_entry = Some(row.log_entry(self.log_file.path().to_path_buf()));
             } else if row.status == FileStatus::Defunct {
-                self.defunct.push((id, self.moved.find(self.shared, &row.plan.path)?));
+                self.defunct
+                    .push((id, self.moved.find(self.shared, &row.plan.path)?));
             }
         }
         if self.log_entry.is_none() {
@@ -283,7 +309,8 @@ impl Opening<'_> {
         })?;
         let one = rows.files.iter().find(|f| f.plan.id == 1);
         let one = one.ok_or_else(|| EngineError::Damaged("sysprufiles lacks file 1".into()))?;
-        self.files.insert(1, one.entry(Arc::clone(&primary.data.file)));
+        self.files
+            .insert(1, one.entry(Arc::clone(&primary.data.file)));
         let hooks = Arc::new(Hooks::default());
         let space = self.open_space(&hooks)?;
         let state = Arc::new(StateCell::new(DatabaseState::Recovering));
@@ -296,7 +323,12 @@ impl Opening<'_> {
         catalog.after_undo()?;
         let files = self.files.into_values().collect();
         let book = FileBook::new(self.binding, files, BTreeMap::new());
-        let own = primary.boot.own;
+        // As redo left it, which may be newer than what the file said at first.
+        let boot = {
+            let page = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
+            Boot::decode(&page)
+        };
+        let own = boot.map_err(|e| EngineError::Damaged(e.to_string()))?.own;
         let database = Database::assemble(Parts {
             name: self.name,
             options: DatabaseOptions {
@@ -315,6 +347,7 @@ impl Opening<'_> {
         database.load_groups()?;
         database.clear_away(&self.defunct)?;
         database.write_clean_flag(false)?;
+        database.write_identity()?;
         let clean = self.analysis.clean;
         if !clean {
             let args = [database.name.as_str().into(), database.id.0.into()];
@@ -340,7 +373,11 @@ impl Opening<'_> {
         // Names and flags come from the catalog, which needs the space first.
         let group = |id: u16| furrow_space::FilegroupSpec {
             id,
-            name: if id == 1 { "PRIMARY".into() } else { format!("filegroup {id}") },
+            name: if id == 1 {
+                "PRIMARY".into()
+            } else {
+                format!("filegroup {id}")
+            },
             autogrow_all: false,
             is_default: id == 1,
         };
@@ -368,7 +405,10 @@ impl Database {
             return;
         }
         let about = |number, count: u64| {
-            Message::new(number, &[count.into(), self.name.as_str().into(), self.id.0.into()])
+            Message::new(
+                number,
+                &[count.into(), self.name.as_str().into(), self.id.0.into()],
+            )
         };
         say(&self.shared, &about(3406, analysis.committed));
         if undone > 0 {
@@ -394,7 +434,11 @@ pub(crate) fn state_after(error: &EngineError) -> DatabaseState {
         EngineError::Io(e) => matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::InUse),
         other => pending.contains(&other.number()),
     };
-    if unreachable { DatabaseState::RecoveryPending } else { DatabaseState::Suspect }
+    if unreachable {
+        DatabaseState::RecoveryPending
+    } else {
+        DatabaseState::Suspect
+    }
 }
 
 /// LSN at which a file that joins now comes to be.

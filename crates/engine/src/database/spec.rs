@@ -43,7 +43,13 @@ impl FileSpec {
     /// A file of default size.
     pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> FileSpec {
         let (name, path) = (name.into(), path.into());
-        FileSpec { name, path, size_kb: None, max_size_kb: None, growth: None }
+        FileSpec {
+            name,
+            path,
+            size_kb: None,
+            max_size_kb: None,
+            growth: None,
+        }
     }
 
     /// With a size in MB.
@@ -70,13 +76,21 @@ impl FileSpec {
     #[must_use]
     pub fn growth_mb(self, mb: u64) -> FileSpec {
         let pages = u32::try_from(mb.saturating_mul(1024 / PAGE_KB)).unwrap_or(u32::MAX);
-        self.growth(if pages == 0 { FileGrowth::None } else { FileGrowth::Pages(pages) })
+        self.growth(if pages == 0 {
+            FileGrowth::None
+        } else {
+            FileGrowth::Pages(pages)
+        })
     }
 
     /// Growing by steps of so many percent of its size.
     #[must_use]
     pub fn growth_percent(self, percent: u32) -> FileSpec {
-        self.growth(if percent == 0 { FileGrowth::None } else { FileGrowth::Percent(percent) })
+        self.growth(if percent == 0 {
+            FileGrowth::None
+        } else {
+            FileGrowth::Percent(percent)
+        })
     }
 
     /// Not growing.
@@ -109,7 +123,12 @@ pub struct FilegroupSpec {
 impl FilegroupSpec {
     /// A filegroup of these files.
     pub fn new(name: impl Into<String>, files: Vec<FileSpec>) -> FilegroupSpec {
-        FilegroupSpec { name: name.into(), files, is_default: false, autogrow_all: false }
+        FilegroupSpec {
+            name: name.into(),
+            files,
+            is_default: false,
+            autogrow_all: false,
+        }
     }
 }
 
@@ -214,9 +233,15 @@ pub(crate) fn plan_file(
     if id == 1 && size_kb < MIN_PRIMARY_MB * 1024 {
         return Err(EngineError::refused(1803, &[MIN_PRIMARY_MB.into()]));
     }
-    let most = if filegroup == 0 { MAX_LOG_PAGES } else { u64::from(MAX_FILE_PAGES) };
+    let most = if filegroup == 0 {
+        MAX_LOG_PAGES
+    } else {
+        u64::from(MAX_FILE_PAGES)
+    };
     let pages = |kb: u64| {
-        let pages = kb.div_ceil(EXTENT_KB).saturating_mul(u64::from(EXTENT_PAGES));
+        let pages = kb
+            .div_ceil(EXTENT_KB)
+            .saturating_mul(u64::from(EXTENT_PAGES));
         let fits = u32::try_from(pages).ok().filter(|_| pages <= most);
         fits.ok_or_else(|| EngineError::refused(1842, &[]))
     };
@@ -230,10 +255,20 @@ pub(crate) fn plan_file(
         && step > max
     {
         let state = if asked == Asked::Create { 2 } else { 1 };
-        return Err(EngineError::of(Message::new(5169, &[name()]).with_state(state)));
+        return Err(EngineError::of(
+            Message::new(5169, &[name()]).with_state(state),
+        ));
     }
     let (name, path) = (spec.name.clone(), spec.path.clone());
-    Ok(FilePlan { id, filegroup, name, path, size_pages, max_pages, growth })
+    Ok(FilePlan {
+        id,
+        filegroup,
+        name,
+        path,
+        size_pages,
+        max_pages,
+        growth,
+    })
 }
 
 /// Steps of growth are whole extents.
@@ -261,7 +296,9 @@ fn check_path(path: &Path) -> Result<(), EngineError> {
     if path.as_os_str().is_empty() {
         return Err(EngineError::refused(1036, &["FILENAME".into()]));
     }
-    let text = path.to_str().filter(|t| t.encode_utf16().count() <= MAX_PATH_UNITS);
+    let text = path
+        .to_str()
+        .filter(|t| t.encode_utf16().count() <= MAX_PATH_UNITS);
     if text.is_none() || path.file_name().is_none() {
         let shown = path.display().to_string();
         return Err(EngineError::refused(5105, &[shown.into()]));
@@ -287,14 +324,28 @@ impl DatabaseSpec {
         }
         let mut files = vec![plan_file(first, (1, 1), DEFAULT_PRIMARY_KB, Asked::Create)?];
         let others = self.primary.iter().skip(1).map(|f| (1, f));
-        let grouped = (2..).zip(&self.filegroups).flat_map(|(g, s)| s.files.iter().map(move |f| (g, f)));
+        let grouped = (2..)
+            .zip(&self.filegroups)
+            .flat_map(|(g, s)| s.files.iter().map(move |f| (g, f)));
         for (id, (group, file)) in (3..).zip(others.chain(grouped)) {
-            files.push(plan_file(file, (id, group), DEFAULT_SECONDARY_KB, Asked::Create)?);
+            files.push(plan_file(
+                file,
+                (id, group),
+                DEFAULT_SECONDARY_KB,
+                Asked::Create,
+            )?);
         }
-        let data_kb: u64 = files.iter().map(|f| u64::from(f.size_pages) * PAGE_KB).sum();
-        let default_log = || FileSpec::new(format!("{}_log", self.name), default_log_path(&first.path));
+        let data_kb: u64 = files
+            .iter()
+            .map(|f| u64::from(f.size_pages) * PAGE_KB)
+            .sum();
+        let default_log =
+            || FileSpec::new(format!("{}_log", self.name), default_log_path(&first.path));
         let log = self.log.clone().unwrap_or_else(default_log);
-        files.insert(1, plan_file(&log, (2, 0), (data_kb / 4).max(MIN_FILE_KB), Asked::Create)?);
+        files.insert(
+            1,
+            plan_file(&log, (2, 0), (data_kb / 4).max(MIN_FILE_KB), Asked::Create)?,
+        );
         check_unique(&files)?;
         Ok(DatabasePlan { files, filegroups })
     }
@@ -333,7 +384,10 @@ fn check_unique(files: &[FilePlan]) -> Result<(), EngineError> {
         }
         for path in made {
             if !paths.insert(path.clone()) {
-                return Err(EngineError::refused(12106, &[path.display().to_string().into()]));
+                return Err(EngineError::refused(
+                    12106,
+                    &[path.display().to_string().into()],
+                ));
             }
         }
     }
@@ -352,10 +406,16 @@ mod tests {
     fn defaults_are_the_products_and_numbers_go_data_log_data() {
         let spec = DatabaseSpec::new("Co", FileSpec::new("Co_data", "d/co.mdf"))
             .file(FileSpec::new("Co_2", "d/co2.ndf"))
-            .filegroup(FilegroupSpec::new("FG", vec![FileSpec::new("Co_3", "d/co3.ndf")]));
+            .filegroup(FilegroupSpec::new(
+                "FG",
+                vec![FileSpec::new("Co_3", "d/co3.ndf")],
+            ));
         let plan = spec.plan().unwrap();
-        let ids: Vec<(u16, u16, u32)> =
-            plan.files.iter().map(|f| (f.id, f.filegroup, f.size_pages)).collect();
+        let ids: Vec<(u16, u16, u32)> = plan
+            .files
+            .iter()
+            .map(|f| (f.id, f.filegroup, f.size_pages))
+            .collect();
         assert_eq!(ids, [(1, 1, 1024), (2, 0, 320), (3, 1, 128), (4, 2, 128)]);
         assert_eq!(plan.files[1].name, "Co_log");
         assert_eq!(plan.files[1].path, Path::new("d/co_log.ldf"));
@@ -366,7 +426,10 @@ mod tests {
     #[test]
     fn sizes_are_rounded_up_to_extents() {
         let spec = FileSpec::new("a", "a").size_kb(21_001);
-        assert_eq!(plan_file(&spec, (3, 1), 0, Asked::Add).unwrap().size_pages, 2632);
+        assert_eq!(
+            plan_file(&spec, (3, 1), 0, Asked::Add).unwrap().size_pages,
+            2632
+        );
     }
 
     #[test]
@@ -380,15 +443,30 @@ mod tests {
         assert_eq!(with(file().size_mb(1 << 40)), 1842);
         assert_eq!(with(FileSpec::new("", "d/a.mdf")), 1036);
         assert_eq!(with(FileSpec::new("a", "")), 1036);
-        assert_eq!(with(FileSpec::new("a", format!("d/{}", "y".repeat(300)))), 5105);
+        assert_eq!(
+            with(FileSpec::new("a", format!("d/{}", "y".repeat(300)))),
+            5105
+        );
         assert_eq!(with(FileSpec::new("n".repeat(129), "d/a.mdf")), 103);
         let two = DatabaseSpec::new("x", file());
-        assert_eq!(number(&two.clone().file(FileSpec::new("A", "d/b.ndf"))), 1828);
-        assert_eq!(number(&two.clone().file(FileSpec::new("b", "d/a.mdf"))), 12106);
-        assert_eq!(number(&two.clone().file(FileSpec::new("b", "d/a.mdf.dw"))), 12106);
+        assert_eq!(
+            number(&two.clone().file(FileSpec::new("A", "d/b.ndf"))),
+            1828
+        );
+        assert_eq!(
+            number(&two.clone().file(FileSpec::new("b", "d/a.mdf"))),
+            12106
+        );
+        assert_eq!(
+            number(&two.clone().file(FileSpec::new("b", "d/a.mdf.dw"))),
+            12106
+        );
         let group = |name: &str| FilegroupSpec::new(name, vec![]);
         assert_eq!(number(&two.clone().filegroup(group("primary"))), 5035);
-        assert_eq!(number(&two.clone().filegroup(group("g")).filegroup(group("G"))), 5035);
+        assert_eq!(
+            number(&two.clone().filegroup(group("g")).filegroup(group("G"))),
+            5035
+        );
         assert_eq!(number(&two.clone().filegroup(group("default"))), 5051);
         assert!(two.plan().is_ok());
     }

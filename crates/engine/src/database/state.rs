@@ -66,7 +66,10 @@ pub(crate) struct StateCell {
 
 impl StateCell {
     pub(crate) fn new(state: DatabaseState) -> StateCell {
-        StateCell { state: AtomicU8::new(state as u8), reason: Mutex::new(None) }
+        StateCell {
+            state: AtomicU8::new(state as u8),
+            reason: Mutex::new(None),
+        }
     }
 
     pub(crate) fn get(&self) -> DatabaseState {
@@ -80,7 +83,9 @@ impl StateCell {
     /// Marks it suspect; `false` when it was already. The first reason is kept.
     pub(crate) fn suspect(&self, reason: &str) -> bool {
         self.reason.lock().get_or_insert_with(|| reason.to_owned());
-        let before = self.state.swap(DatabaseState::Suspect as u8, Ordering::AcqRel);
+        let before = self
+            .state
+            .swap(DatabaseState::Suspect as u8, Ordering::AcqRel);
         before != DatabaseState::Suspect as u8
     }
 
@@ -93,7 +98,9 @@ impl StateCell {
     pub(crate) fn check(&self, name: &str) -> Result<(), EngineError> {
         match self.get() {
             DatabaseState::Online => Ok(()),
-            other => other.refusal(name).map_or(Ok(()), |m| Err(EngineError::of(m))),
+            other => other
+                .refusal(name)
+                .map_or(Ok(()), |m| Err(EngineError::of(m))),
         }
     }
 }
@@ -110,6 +117,9 @@ pub struct DatabaseOptions {
 
 impl Default for DatabaseOptions {
     fn default() -> DatabaseOptions {
-        DatabaseOptions { recovery_model: RecoveryModel::Simple, target_recovery_s: 60 }
+        DatabaseOptions {
+            recovery_model: RecoveryModel::Simple,
+            target_recovery_s: 60,
+        }
     }
 }

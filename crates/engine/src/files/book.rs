@@ -71,14 +71,14 @@ impl FileBook {
         self.files.read().values().cloned().collect()
     }
 
-    pub(crate) fn file(&self, id: FileId) -> Option<FileEntry> {
-        self.files.read().get(&id.0).cloned()
-    }
-
     /// A data file by its logical name, in any case of letters.
     pub(crate) fn named(&self, name: &str) -> Option<FileEntry> {
         let name = name.to_lowercase();
-        self.files.read().values().find(|f| f.name.to_lowercase() == name).cloned()
+        self.files
+            .read()
+            .values()
+            .find(|f| f.name.to_lowercase() == name)
+            .cloned()
     }
 
     pub(crate) fn put(&self, file: FileEntry) {
@@ -104,7 +104,10 @@ impl FileBook {
     pub(crate) fn group_named(&self, name: &str) -> Option<(u16, GroupEntry)> {
         let name = name.to_lowercase();
         let groups = self.groups.read();
-        groups.iter().find(|g| g.1.name.to_lowercase() == name).map(|g| (*g.0, g.1.clone()))
+        groups
+            .iter()
+            .find(|g| g.1.name.to_lowercase() == name)
+            .map(|g| (*g.0, g.1.clone()))
     }
 
     /// The filegroup where objects go that name none.

@@ -32,7 +32,9 @@ fn missing(name: &str, database: &str) -> EngineError {
 
 impl Database {
     fn group_rows(&self) -> Result<Vec<ClassObject>, EngineError> {
-        self.catalog.bases().rows(&[Value::TinyInt(class::FILEGROUP)])
+        self.catalog
+            .bases()
+            .rows(&[Value::TinyInt(class::FILEGROUP)])
     }
 
     /// After the catalog is open: names and properties of filegroups.
@@ -79,7 +81,9 @@ impl Database {
         let groups = self.files.groups();
         check_filegroup(name, groups.values().map(|g| g.name.as_str()))?;
         let physical: Vec<PhysicalFilegroup> = self.catalog.bases().all()?;
-        let id = (2..=32_767).find(|id| !groups.contains_key(id)).unwrap_or(32_767);
+        let id = (2..=32_767)
+            .find(|id| !groups.contains_key(id))
+            .unwrap_or(32_767);
         // Left over from an attempt that a crash cut short between the two rows.
         for row in physical.iter().filter(|row| row.phfgid == i32::from(id)) {
             self.catalog.bases().delete(&mut By::System, row)?;
@@ -88,8 +92,11 @@ impl Database {
         bases.insert(&mut By::System, &physical_row(id, name))?;
         bases.insert(&mut By::System, &self.group_row(id, name))?;
         self.store.log().flush_all()?;
-        let entry =
-            GroupEntry { name: name.to_owned(), is_default: false, autogrow_all: false };
+        let entry = GroupEntry {
+            name: name.to_owned(),
+            is_default: false,
+            autogrow_all: false,
+        };
         self.space.add_filegroup(entry.spec(id));
         self.files.change_groups(|groups| groups.insert(id, entry));
         Ok(id)
@@ -114,13 +121,20 @@ impl Database {
         let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
-        let (id, group) = self.files.group_named(name).ok_or_else(|| missing(name, &self.name))?;
+        let (id, group) = self
+            .files
+            .group_named(name)
+            .ok_or_else(|| missing(name, &self.name))?;
         let has_files = self.files.files().iter().any(|f| f.filegroup == id);
         if id == 1 || has_files || group.is_default {
             let args = [Arg::from("filegroup"), name.into()];
             return Err(EngineError::of(Message::new(5042, &args).with_state(7)));
         }
-        for row in self.group_rows()?.iter().filter(|row| row.id == i32::from(id)) {
+        for row in self
+            .group_rows()?
+            .iter()
+            .filter(|row| row.id == i32::from(id))
+        {
             self.catalog.bases().delete(&mut By::System, row)?;
         }
         let physical: Vec<PhysicalFilegroup> = self.catalog.bases().all()?;
@@ -137,14 +151,20 @@ impl Database {
     pub fn set_default_filegroup(&self, name: &str) -> Result<(), EngineError> {
         self.change_group(name, "DEFAULT", |groups, id| {
             let already = groups.get(&id).is_some_and(|g| g.is_default);
-            groups.iter_mut().for_each(|(other, group)| group.is_default = *other == id);
+            groups
+                .iter_mut()
+                .for_each(|(other, group)| group.is_default = *other == id);
             !already
         })
     }
 
     /// ALTER DATABASE MODIFY FILEGROUP ... AUTOGROW_ALL_FILES or AUTOGROW_SINGLE_FILE.
     pub fn set_autogrow_all(&self, name: &str, all: bool) -> Result<(), EngineError> {
-        let property = if all { "AUTOGROW_ALL_FILES" } else { "AUTOGROW_SINGLE_FILE" };
+        let property = if all {
+            "AUTOGROW_ALL_FILES"
+        } else {
+            "AUTOGROW_SINGLE_FILE"
+        };
         self.change_group(name, property, |groups, id| match groups.get_mut(&id) {
             Some(group) if group.autogrow_all != all => {
                 group.autogrow_all = all;
@@ -163,12 +183,18 @@ impl Database {
         let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
-        let (id, _) = self.files.group_named(name).ok_or_else(|| missing(name, &self.name))?;
+        let (id, _) = self
+            .files
+            .group_named(name)
+            .ok_or_else(|| missing(name, &self.name))?;
         if !self.files.files().iter().any(|f| f.filegroup == id) {
             return Err(EngineError::refused(5050, &[name.into()]));
         }
         if !self.files.change_groups(|groups| change(groups, id)) {
-            return Err(EngineError::refused(5045, &["filegroup".into(), property.into()]));
+            return Err(EngineError::refused(
+                5045,
+                &["filegroup".into(), property.into()],
+            ));
         }
         self.write_group_flags()?;
         for (id, group) in self.files.groups() {

@@ -52,7 +52,9 @@ impl FileCatalog for Hooks {
 
 impl FillTrace for Hooks {
     fn recalculated(&self, lines: &[String]) {
-        let Some(database) = self.database() else { return };
+        let Some(database) = self.database() else {
+            return;
+        };
         let on = |flag| {
             database.instruments.trace_flags.is_on_globally(flag) || task::trace_flag_on(flag)
         };
@@ -61,7 +63,9 @@ impl FillTrace for Hooks {
         }
         if on(TraceFlag::OUTPUT_TO_ERROR_LOG) {
             let session = task::current().session_id();
-            lines.iter().for_each(|line| database.error_log.write(Source::Spid(session), line));
+            lines
+                .iter()
+                .for_each(|line| database.error_log.write(Source::Spid(session), line));
         }
         if on(TraceFlag::OUTPUT_TO_CLIENT)
             && let Some(sink) = self.client.lock().clone()

@@ -13,7 +13,7 @@ pub(crate) struct Metered {
 }
 
 impl Metered {
-    pub(crate) fn new(file: Arc<dyn File>, stats: Arc<FileStats>) -> Arc<dyn File> {
+    pub(crate) fn wrap(file: Arc<dyn File>, stats: Arc<FileStats>) -> Arc<dyn File> {
         if let Ok(len) = file.len_bytes() {
             stats.set_size_bytes(len);
         }
@@ -50,7 +50,9 @@ impl File for Metered {
     }
 
     fn write_durable(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
-        self.count(IoKind::Write, place_of_write(runs), |file| file.write_durable(runs))
+        self.count(IoKind::Write, place_of_write(runs), |file| {
+            file.write_durable(runs)
+        })
     }
 
     fn sync(&self) -> Result<(), IoError> {
@@ -80,9 +82,11 @@ mod tests {
     #[test]
     fn what_passes_through_is_counted_by_kind() {
         let volume = MemoryVolume::new();
-        let file = volume.open(Path::new("l.ldf"), Open::Create, Access::Log).unwrap();
+        let file = volume
+            .open(Path::new("l.ldf"), Open::Create, Access::Log)
+            .unwrap();
         let stats = Arc::new(FileStats::new(5, 2, "l.ldf"));
-        let file = Metered::new(file, Arc::clone(&stats));
+        let file = Metered::wrap(file, Arc::clone(&stats));
         file.resize(8192, Fill::Zero).unwrap();
         file.write_at(0, &[1; 512]).unwrap();
         file.write_durable_at(512, &[2; 1024]).unwrap();

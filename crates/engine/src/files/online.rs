@@ -62,15 +62,24 @@ fn not_initialised(state: u8) -> Message {
 
 impl Database {
     /// ALTER DATABASE ADD FILE: to PRIMARY unless a filegroup is named.
-    pub fn add_file(&self, spec: &FileSpec, filegroup: Option<&str>) -> Result<FileId, EngineError> {
+    pub fn add_file(
+        &self,
+        spec: &FileSpec,
+        filegroup: Option<&str>,
+    ) -> Result<FileId, EngineError> {
         let _entered = self.shared.enter();
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         let plan = self.plan_new_file(spec, filegroup);
         let plan = plan.map_err(|e| e.followed_by(not_initialised(8)))?;
         for path in [plan.path.clone(), double_write_path(&plan.path)] {
-            check_free(&*self.shared.volume, &path, TAKEN_STATE)
-                .map_err(|e| if e.has(5170) { e.after(not_initialised(1)) } else { refused(e) })?;
+            check_free(&*self.shared.volume, &path, TAKEN_STATE).map_err(|e| {
+                if e.has(5170) {
+                    e.after(not_initialised(1))
+                } else {
+                    refused(e)
+                }
+            })?;
         }
         let guid = Guid(random::guid_v4());
         let created = birth(&self.store);
@@ -107,12 +116,13 @@ impl Database {
         spec: &FileSpec,
         filegroup: Option<&str>,
     ) -> Result<FilePlan, EngineError> {
-        let group = match filegroup {
-            None => 1,
-            Some(name) => self.files.group_named(name).map(|g| g.0).ok_or_else(|| {
-                EngineError::refused(1921, &["filegroup".into(), name.into()])
-            })?,
-        };
+        let group =
+            match filegroup {
+                None => 1,
+                Some(name) => self.files.group_named(name).map(|g| g.0).ok_or_else(|| {
+                    EngineError::refused(1921, &["filegroup".into(), name.into()])
+                })?,
+            };
         self.check_new_name(&spec.name, 4)?;
         let taken = self.files.paths().contains(&spec.path);
         if taken {
@@ -155,7 +165,13 @@ impl Database {
         if entry.id == FileId(1) {
             return Err(EngineError::refused(5020, &[]));
         }
-        let last = self.files.files().iter().filter(|f| f.filegroup == entry.filegroup).count() == 1;
+        let last = self
+            .files
+            .files()
+            .iter()
+            .filter(|f| f.filegroup == entry.filegroup)
+            .count()
+            == 1;
         if last && self.files.default_group() == entry.filegroup {
             return Err(EngineError::refused(5031, &[name.into()]));
         }
@@ -181,7 +197,8 @@ impl Database {
                 path.display(),
                 self.name
             );
-            self.error_log.write(furrow_observe::errorlog::Source::Server, &text);
+            self.error_log
+                .write(furrow_observe::errorlog::Source::Server, &text);
         }
         Ok(())
     }
@@ -190,7 +207,11 @@ impl Database {
     pub(crate) fn clear_away(&self, defunct: &[(FileId, PathBuf)]) -> Result<(), EngineError> {
         for (id, path) in defunct {
             self.clear_file(path)?;
-            for row in self.catalog.bases().rows::<DatabaseFile>(&[Value::Int(i32::from(id.0))])? {
+            for row in self
+                .catalog
+                .bases()
+                .rows::<DatabaseFile>(&[Value::Int(i32::from(id.0))])?
+            {
                 self.delete_row(&row)?;
             }
         }
@@ -205,7 +226,11 @@ impl Database {
         if *change == FileChange::default() {
             return Err(EngineError::refused(5038, &[name.into()]));
         }
-        if let Some(new) = change.new_name.as_deref().filter(|n| !n.eq_ignore_ascii_case(name)) {
+        if let Some(new) = change
+            .new_name
+            .as_deref()
+            .filter(|n| !n.eq_ignore_ascii_case(name))
+        {
             self.check_new_name(new, 3)?;
         }
         if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
@@ -220,7 +245,8 @@ impl Database {
         if let Some(new) = &change.new_name {
             entry.name.clone_from(new);
         }
-        self.space.set_limits(entry.id, entry.max_pages, entry.growth)?;
+        self.space
+            .set_limits(entry.id, entry.max_pages, entry.growth)?;
         if let Some(pages) = wanted {
             self.space.grow_to(entry.id, pages)?;
         }
@@ -231,7 +257,9 @@ impl Database {
     }
 
     fn new_size(&self, change: &FileChange, now_pages: u32) -> Result<Option<u32>, EngineError> {
-        let Some(kb) = change.size_kb else { return Ok(None) };
+        let Some(kb) = change.size_kb else {
+            return Ok(None);
+        };
         let pages = u32::try_from(kb.div_ceil(64).saturating_mul(u64::from(EXTENT_PAGES)));
         let pages = pages.map_err(|_| EngineError::refused(1842, &[]))?;
         if pages <= now_pages {
@@ -264,9 +292,13 @@ impl Database {
     fn rewrite_header(&self, entry: &FileEntry) -> Result<(), EngineError> {
         self.store.promise(HEADER_LOG_BYTES)?;
         self.store.log().give_back(HEADER_LOG_BYTES);
-        let id = PageId { file: entry.id, page: PageNo(0) };
+        let id = PageId {
+            file: entry.id,
+            page: PageNo(0),
+        };
         let page = self.store.write(id, LatchRank::FileHeader)?;
-        let bad = |e: furrow_format::FileHeaderError| EngineError::Damaged(format!("page {id}: {e}"));
+        let bad =
+            |e: furrow_format::FileHeaderError| EngineError::Damaged(format!("page {id}: {e}"));
         let mut header = FileHeader::decode(&page).map_err(bad)?;
         header.name.clone_from(&entry.name);
         header.max_size_pages = entry.max_pages;
@@ -274,7 +306,13 @@ impl Database {
         let record = header.updated_record(&page).map_err(bad)?;
         let mut mini = Mini::new(&self.store);
         let page = mini.adopt(page);
-        mini.push(page, &Change::ReplaceRow { slot: 0, bytes: &record });
+        mini.push(
+            page,
+            &Change::ReplaceRow {
+                slot: 0,
+                bytes: &record,
+            },
+        );
         mini.commit(&Author::System)?;
         Ok(())
     }
@@ -282,7 +320,10 @@ impl Database {
     /// Size of a data file as the space knows it; 0 for one that it does not know.
     pub(crate) fn file_size_pages(&self, id: FileId) -> u32 {
         let usage = self.space.usage().unwrap_or_default();
-        usage.iter().find(|f| f.file == id).map_or(0, |f| f.size_pages)
+        usage
+            .iter()
+            .find(|f| f.file == id)
+            .map_or(0, |f| f.size_pages)
     }
 
     /// The files that CREATE DATABASE made besides the primary join the space.
@@ -342,7 +383,9 @@ impl Database {
         let _turn = self.files.rows.lock();
         let bases = self.catalog.bases();
         let found: Vec<DatabaseFile> = bases.rows(&[Value::Int(i32::from(file.0))])?;
-        let Some(mut row) = found.into_iter().next() else { return Ok(()) };
+        let Some(mut row) = found.into_iter().next() else {
+            return Ok(());
+        };
         change(&mut row);
         bases.replace(&mut By::System, &row)
     }

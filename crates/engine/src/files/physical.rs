@@ -35,7 +35,10 @@ pub(crate) struct Made<'v> {
 
 impl<'v> Made<'v> {
     pub(crate) fn new(volume: &'v dyn Volume) -> Made<'v> {
-        Made { volume, paths: Vec::new() }
+        Made {
+            volume,
+            paths: Vec::new(),
+        }
     }
 
     /// Makes an empty file. `state_5170` is the state of the message when the path is taken.
@@ -77,7 +80,9 @@ impl Drop for Made<'_> {
 /// Whether a path can be made, before anything is: the directory is there (5133), the path is free (5170).
 pub(crate) fn check_free(volume: &dyn Volume, path: &Path, state: u8) -> Result<(), EngineError> {
     let dir = path.parent().unwrap_or(Path::new(""));
-    let found = volume.exists(dir).map_err(|e| directory_error(path, &e.kind))?;
+    let found = volume
+        .exists(dir)
+        .map_err(|e| directory_error(path, &e.kind))?;
     if !found {
         return Err(directory_error(path, &IoErrorKind::NotFound));
     }
@@ -112,7 +117,11 @@ fn create_error(volume: &dyn Volume, path: &Path, e: &IoError, state: u8) -> Eng
 
 /// 5120: a file of a database that is to be opened cannot be.
 pub(crate) fn open_error(path: &Path, e: &IoError) -> EngineError {
-    let args = [shown(path), e.kind.os_number().into(), e.kind.to_string().into()];
+    let args = [
+        shown(path),
+        e.kind.os_number().into(),
+        e.kind.to_string().into(),
+    ];
     EngineError::refused(5120, &args)
 }
 
@@ -136,7 +145,9 @@ pub(crate) fn open_data(
     };
     // Of a file too short for a header nothing is put back: what it is, is told by who looks at the header.
     let repaired = if file.len_bytes()? >= PAGE_SIZE as u64 {
-        double_write::repair(&*file, &*double_write, id)?.restored.len() as u64
+        double_write::repair(&*file, &*double_write, id)?
+            .restored
+            .len() as u64
     } else {
         0
     };
@@ -147,7 +158,8 @@ pub(crate) fn open_data(
 pub(crate) fn read_page(file: &dyn File, id: PageId) -> Result<Box<PageBuf>, PageReadError> {
     let mut bytes = AlignedBuf::new(PAGE_SIZE);
     let offset = u64::from(id.page.0) * PAGE_SIZE as u64;
-    file.read_at(offset, &mut bytes).map_err(PageReadError::Io)?;
+    file.read_at(offset, &mut bytes)
+        .map_err(PageReadError::Io)?;
     let mut page: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
     page.copy_from_slice(&bytes);
     admit(&mut page, id).map_err(|fault| PageReadError::Bad(fault.to_string()))?;
@@ -190,10 +202,18 @@ pub(crate) fn read_header(
     if file.len_bytes()? < PAGE_SIZE as u64 {
         return Err(stranger("file size"));
     }
-    let page = match read_page(file, PageId { file: expected, page: furrow_format::PageNo(0) }) {
+    let page = match read_page(
+        file,
+        PageId {
+            file: expected,
+            page: furrow_format::PageNo(0),
+        },
+    ) {
         Ok(page) => page,
         Err(PageReadError::Io(e)) => return Err(e.into()),
-        Err(PageReadError::Bad(_)) => return Err(of_another_number(file, path, expected, stranger)),
+        Err(PageReadError::Bad(_)) => {
+            return Err(of_another_number(file, path, expected, stranger));
+        }
     };
     let header = FileHeader::decode(&page).map_err(|_| stranger(PAGE_AUDIT))?;
     if header.file != expected {
@@ -244,7 +264,11 @@ pub(crate) fn check_length(
     let expected = u64::from(size_pages) * PAGE_SIZE as u64;
     let actual = file.len_bytes()?;
     if actual < expected {
-        let args = [shown(path), (expected / 1024).into(), (actual / 1024).into()];
+        let args = [
+            shown(path),
+            (expected / 1024).into(),
+            (actual / 1024).into(),
+        ];
         return Err(EngineError::refused(5125, &args));
     }
     Ok(())
@@ -275,7 +299,14 @@ pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<Boot, EngineErro
 pub(crate) fn bad_page(id: PageId, path: &Path, what: &str) -> EngineError {
     let offset = u64::from(id.page.0) * PAGE_SIZE as u64;
     let page = Arg::page(id.file.0, id.page.0);
-    let args = [what.into(), "read".into(), page, 0.into(), offset.into(), shown(path)];
+    let args = [
+        what.into(),
+        "read".into(),
+        page,
+        0.into(),
+        offset.into(),
+        shown(path),
+    ];
     EngineError::refused(824, &args)
 }
 
@@ -302,8 +333,13 @@ fn is_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoErr
     let file = volume.open(path, Open::ReadOnly, Access::Data)?;
     let len = file.len_bytes()?.min(PAGE_SIZE as u64) as usize;
     let mut bytes = AlignedBuf::new(PAGE_SIZE);
-    let Some(head) = bytes.get_mut(..len) else { return Ok(false) };
+    let Some(head) = bytes.get_mut(..len) else {
+        return Ok(false);
+    };
     file.read_at(0, head)?;
     let unwritten = head.iter().take(SECTOR_BYTES).all(|&b| b == 0);
-    Ok(unwritten || head.windows(binding.0.len()).any(|window| window == binding.0))
+    Ok(unwritten
+        || head
+            .windows(binding.0.len())
+            .any(|window| window == binding.0))
 }

@@ -143,8 +143,16 @@ pub(crate) fn parse_file(row: &DatabaseFile) -> Option<ParsedFile> {
         },
     };
     let online = row.filestate == FileStatus::Online.code();
-    let status = if online { FileStatus::Online } else { FileStatus::Defunct };
-    Some(ParsedFile { plan, guid: row.fileguid.unwrap_or_default(), status })
+    let status = if online {
+        FileStatus::Online
+    } else {
+        FileStatus::Defunct
+    };
+    Some(ParsedFile {
+        plan,
+        guid: row.fileguid.unwrap_or_default(),
+        status,
+    })
 }
 
 impl ParsedFile {
@@ -194,17 +202,31 @@ pub(crate) fn files_in_pool(
     let wanted = SYSPRUFILES.unit_id().0 as i64;
     let mut root = None;
     // Units of base tables have the smallest ids: they lie on the first leaf, which every walk meets first.
-    Walk { store, known, table: &SYSALLOCUNITS, out_of_reach: 0 }.tree(way_in, &mut |values| {
+    Walk {
+        store,
+        known,
+        table: &SYSALLOCUNITS,
+        out_of_reach: 0,
+    }
+    .tree(way_in, &mut |values| {
         let unit = AllocUnit::from_values(values);
         root = root.or(unit.filter(|u| u.auid == wanted).map(|u| u.pgroot));
         root.is_none()
     })?;
     let root = root.ok_or_else(|| damaged("sysallocunits does not name sysprufiles"))?;
     let mut found = Found::default();
-    let mut walk = Walk { store, known, table: &SYSPRUFILES, out_of_reach: 0 };
+    let mut walk = Walk {
+        store,
+        known,
+        table: &SYSPRUFILES,
+        out_of_reach: 0,
+    };
     let mut bad = false;
     walk.tree(root, &mut |values| {
-        match DatabaseFile::from_values(values).as_ref().and_then(parse_file) {
+        match DatabaseFile::from_values(values)
+            .as_ref()
+            .and_then(parse_file)
+        {
             Some(file) => found.files.push(file),
             None => bad = true,
         }
@@ -236,7 +258,10 @@ type Seen<'s> = dyn FnMut(Vec<furrow_format::types::Value>) -> bool + 's;
 impl Walk<'_> {
     /// Hands each live row of the tree to `seen`, in key order, until that has enough.
     fn tree(&mut self, root: PageId, seen: &mut Seen<'_>) -> Result<(), EngineError> {
-        let layout = self.table.row_layout().map_err(|e| damaged(&e.to_string()))?;
+        let layout = self
+            .table
+            .row_layout()
+            .map_err(|e| damaged(&e.to_string()))?;
         self.page(root, &layout, seen, 0).map(|_| ())
     }
 
@@ -266,7 +291,8 @@ impl Walk<'_> {
                 let record = view.record(slot);
                 let record = record.and_then(|r| Record::index(r, view.pminlen()));
                 let child = record.and_then(Record::child);
-                let child = child.ok_or_else(|| damaged(&format!("page {id} has no child {slot}")))?;
+                let child =
+                    child.ok_or_else(|| damaged(&format!("page {id} has no child {slot}")))?;
                 if !self.page(child, layout, seen, depth + 1)? {
                     return Ok(false);
                 }
@@ -274,7 +300,9 @@ impl Walk<'_> {
             return Ok(true);
         }
         for slot in 0..view.slot_count() {
-            let record = view.record(slot).and_then(|r| layout.record(r, view.pminlen()));
+            let record = view
+                .record(slot)
+                .and_then(|r| layout.record(r, view.pminlen()));
             let record = record.ok_or_else(|| damaged(&format!("row {slot} of page {id}")))?;
             if record.is_ghost() {
                 continue;
@@ -299,12 +327,17 @@ pub(crate) fn read_files1(file: &dyn File) -> Result<Vec<(u16, PathBuf)>, Engine
             return Err(bad_page(FILES1_PAGE, file.path(), &what));
         }
     };
-    let layout = SYSFILES1.row_layout().map_err(|e| damaged(&e.to_string()))?;
+    let layout = SYSFILES1
+        .row_layout()
+        .map_err(|e| damaged(&e.to_string()))?;
     let view = Page::new(&page);
     let rows = view.records().filter_map(|(_, bytes)| {
         let record = layout.record(bytes, view.pminlen())?;
         let row = File1::from_values(SYSFILES1.decode_row(&layout, record)?)?;
-        Some((u16::try_from(row.fileid).ok()?, PathBuf::from(row.filename.trim_end_matches(' '))))
+        Some((
+            u16::try_from(row.fileid).ok()?,
+            PathBuf::from(row.filename.trim_end_matches(' ')),
+        ))
     });
     Ok(rows.collect())
 }

@@ -21,10 +21,16 @@ pub(super) fn lock_manager(
         let printed = report.printable();
         let source = Source::SystemSpid(MONITOR_SESSION);
         if flags.is_on_globally(TraceFlag::DEADLOCK_NODES) {
-            printed.node_lines().iter().for_each(|line| error_log.write(source, line));
+            printed
+                .node_lines()
+                .iter()
+                .for_each(|line| error_log.write(source, line));
         }
         if flags.is_on_globally(TraceFlag::DEADLOCK_LIST) {
-            printed.list_lines().iter().for_each(|line| error_log.write(source, line));
+            printed
+                .list_lines()
+                .iter()
+                .for_each(|line| error_log.write(source, line));
         }
     })
 }

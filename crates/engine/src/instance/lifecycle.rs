@@ -38,7 +38,9 @@ impl Instance {
 
     /// Opens a database of the list; one that cannot be is entered with the state it is in.
     fn start_one(&self, listed: &Listed) {
-        let Some(primary) = listed.paths.first() else { return };
+        let Some(primary) = listed.paths.first() else {
+            return;
+        };
         if !self.shared.config.open_databases {
             self.enter(listed, primary, None, DatabaseState::Offline);
             return;
@@ -55,7 +57,10 @@ impl Instance {
 
     fn say_not_opened(&self, listed: &Listed, error: &EngineError) -> DatabaseState {
         let (log, source) = (&self.shared.error_log, Source::SystemSpid(9));
-        error.messages().iter().for_each(|m| log.write_message(source, m));
+        error
+            .messages()
+            .iter()
+            .for_each(|m| log.write_message(source, m));
         let state = database::state_after(error);
         if state == DatabaseState::Suspect {
             let args = [listed.name.as_str().into(), listed.id.into()];
@@ -72,7 +77,10 @@ impl Instance {
         moved: &[PathBuf],
     ) -> Result<Arc<Database>, EngineError> {
         let home = primary.parent().unwrap_or(Path::new("")).to_path_buf();
-        let moved = Moved { paths: moved.to_vec(), home };
+        let moved = Moved {
+            paths: moved.to_vec(),
+            home,
+        };
         let database = database::open(&self.shared, id, name, primary, &moved)?;
         database.start_background()?;
         Ok(database)
@@ -92,7 +100,9 @@ impl Instance {
             database,
             state,
         };
-        self.databases.write().insert(listed.name.to_lowercase(), entry);
+        self.databases
+            .write()
+            .insert(listed.name.to_lowercase(), entry);
     }
 
     /// Removes what there is of a database that was being created or dropped, then its place in the list.
@@ -112,7 +122,11 @@ impl Instance {
 
     fn free_name(&self, list: &DatabaseList, name: &str) -> Result<(), EngineError> {
         let lower = name.to_lowercase();
-        if list.databases.iter().any(|d| d.name.to_lowercase() == lower) {
+        if list
+            .databases
+            .iter()
+            .any(|d| d.name.to_lowercase() == lower)
+        {
             return Err(EngineError::refused(1801, &[name.into()]));
         }
         Ok(())
@@ -134,8 +148,7 @@ impl Instance {
             paths: plan.files.iter().map(|f| f.path.clone()).collect(),
         };
         list.change(|all| all.push(listed.clone()))?;
-        let created =
-            database::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
+        let created = database::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
         let database = match created {
             Ok(database) => database,
             Err(error) => {
@@ -165,7 +178,12 @@ impl Instance {
 
     fn enter_started(&self, listed: &Listed, database: &Arc<Database>) -> Result<(), EngineError> {
         let primary = listed.paths.first().cloned().unwrap_or_default();
-        self.enter(listed, &primary, Some(Arc::clone(database)), DatabaseState::Online);
+        self.enter(
+            listed,
+            &primary,
+            Some(Arc::clone(database)),
+            DatabaseState::Online,
+        );
         database.start_background()
     }
 
@@ -177,7 +195,11 @@ impl Instance {
     ) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.list.lock();
-        if list.databases.iter().any(|d| d.paths.first().is_some_and(|p| p == primary)) {
+        if list
+            .databases
+            .iter()
+            .any(|d| d.paths.first().is_some_and(|p| p == primary))
+        {
             let path = primary.display().to_string();
             return Err(EngineError::refused(12106, &[path.into()]));
         }
@@ -194,7 +216,12 @@ impl Instance {
         let id = DatabaseId(listed.id);
         let database = self.open_database(id, &listed.name, primary, &options.files)?;
         self.list_whole(&mut list, &listed)?;
-        self.enter(&listed, primary, Some(Arc::clone(&database)), DatabaseState::Online);
+        self.enter(
+            &listed,
+            primary,
+            Some(Arc::clone(&database)),
+            DatabaseState::Online,
+        );
         Ok(database)
     }
 
@@ -206,13 +233,20 @@ impl Instance {
         missing: impl FnOnce() -> EngineError,
     ) -> Result<Listed, EngineError> {
         let lower = name.to_lowercase();
-        let found = list.databases.iter().find(|d| d.name.to_lowercase() == lower);
+        let found = list
+            .databases
+            .iter()
+            .find(|d| d.name.to_lowercase() == lower);
         found.cloned().ok_or_else(missing)
     }
 
     /// Shuts the database down if it is open; 3702 when somebody uses it.
     fn close_entry(&self, name: &str) -> Result<(), EngineError> {
-        let open = self.databases.read().get(&name.to_lowercase()).and_then(|e| e.database.clone());
+        let open = self
+            .databases
+            .read()
+            .get(&name.to_lowercase())
+            .and_then(|e| e.database.clone());
         let Some(database) = open else { return Ok(()) };
         database.seal()?;
         if database.state() == DatabaseState::Suspect {
@@ -244,17 +278,25 @@ impl Instance {
         let mut list = self.list.lock();
         let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
         let mut listed = self.listed(&list, name, no)?;
-        let open = self.databases.read().get(&name.to_lowercase()).and_then(|e| e.database.clone());
+        let open = self
+            .databases
+            .read()
+            .get(&name.to_lowercase())
+            .and_then(|e| e.database.clone());
         if let Some(database) = &open {
             database.seal()?;
             listed.paths = database.all_paths();
         }
         listed.phase = Phase::Dropping;
         let dropping = listed.clone();
-        list.change(|all| {
+        let noted = list.change(|all| {
             all.retain(|d| d.id != dropping.id);
             all.push(dropping);
-        })?;
+        });
+        if let (Err(_), Some(database)) = (&noted, &open) {
+            database.unseal();
+        }
+        noted?;
         if let Some(database) = open {
             // Nothing of it is wanted any more: no checkpoint.
             database.abandon();
@@ -282,7 +324,11 @@ impl Instance {
         let list = self.list.lock();
         let no = || EngineError::refused(911, &[name.into()]);
         let listed = self.listed(&list, name, no)?;
-        let open = self.databases.read().get(&name.to_lowercase()).and_then(|e| e.database.clone());
+        let open = self
+            .databases
+            .read()
+            .get(&name.to_lowercase())
+            .and_then(|e| e.database.clone());
         if let Some(database) = open {
             if database.state() == DatabaseState::Online {
                 return Ok(database);
@@ -326,7 +372,10 @@ impl Instance {
     /// Lets go of everything at once, as if the process had died: nothing is written any more.
     pub fn abandon(&self) {
         let databases = std::mem::take(&mut *self.databases.write());
-        databases.into_values().filter_map(|e| e.database).for_each(|d| d.abandon());
+        databases
+            .into_values()
+            .filter_map(|e| e.database)
+            .for_each(|d| d.abandon());
     }
 }
 

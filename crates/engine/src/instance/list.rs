@@ -54,7 +54,11 @@ pub(crate) struct DatabaseList {
 impl DatabaseList {
     /// A list that is kept nowhere.
     pub(crate) fn unkept() -> DatabaseList {
-        DatabaseList { home: None, generation: 0, databases: Vec::new() }
+        DatabaseList {
+            home: None,
+            generation: 0,
+            databases: Vec::new(),
+        }
     }
 
     /// The list of the instance in `dir`; an empty one where there is none yet. The files stay open, and locked.
@@ -78,7 +82,11 @@ impl DatabaseList {
             }
         }
         let (generation, databases) = found.unwrap_or_default();
-        Ok(DatabaseList { home: Some(home), generation, databases })
+        Ok(DatabaseList {
+            home: Some(home),
+            generation,
+            databases,
+        })
     }
 
     /// Changes the list, durably: memory follows the disk, so that an error leaves it as it was.
@@ -106,7 +114,9 @@ impl DatabaseList {
 
     /// The smallest number from 5 up that no database has: below are the system's.
     pub(crate) fn free_id(&self) -> u16 {
-        (5..=u16::MAX).find(|id| self.databases.iter().all(|d| d.id != *id)).unwrap_or(u16::MAX)
+        (5..=u16::MAX)
+            .find(|id| self.databases.iter().all(|d| d.id != *id))
+            .unwrap_or(u16::MAX)
     }
 }
 
@@ -194,8 +204,16 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
         };
         let (binding, name) = (body.array()?, body.text()?);
         let count = u16::from_le_bytes(body.array()?);
-        let paths = (0..count).map(|_| body.text().map(PathBuf::from)).collect::<Option<_>>()?;
-        databases.push(Listed { id, phase, binding, name, paths });
+        let paths = (0..count)
+            .map(|_| body.text().map(PathBuf::from))
+            .collect::<Option<_>>()?;
+        databases.push(Listed {
+            id,
+            phase,
+            binding,
+            name,
+            paths,
+        });
     }
     Some((generation, databases))
 }
@@ -207,8 +225,17 @@ mod tests {
     use furrow_io::{MemoryVolume, SimVolume};
 
     fn listed(id: u16, phase: Phase) -> Listed {
-        let paths = vec![PathBuf::from(format!("data/{id}.mdf")), PathBuf::from("log/x.ldf")];
-        Listed { id, phase, binding: [id as u8; 16], name: format!("Name {id}"), paths }
+        let paths = vec![
+            PathBuf::from(format!("data/{id}.mdf")),
+            PathBuf::from("log/x.ldf"),
+        ];
+        Listed {
+            id,
+            phase,
+            binding: [id as u8; 16],
+            name: format!("Name {id}"),
+            paths,
+        }
     }
 
     #[test]
@@ -217,10 +244,12 @@ mod tests {
         let dir = Path::new("inst");
         let mut list = DatabaseList::open(&volume, dir).unwrap();
         assert_eq!((list.databases.len(), list.free_id()), (0, 5));
-        list.change(|all| all.push(listed(5, Phase::Creating))).unwrap();
+        list.change(|all| all.push(listed(5, Phase::Creating)))
+            .unwrap();
         list.change(|all| all[0].phase = Phase::Whole).unwrap();
         for id in 6..200 {
-            list.change(|all| all.push(listed(id, Phase::Dropping))).unwrap();
+            list.change(|all| all.push(listed(id, Phase::Dropping)))
+                .unwrap();
         }
         list.change(|all| all.retain(|d| d.id != 7)).unwrap();
         let wanted = list.databases.clone();
@@ -261,7 +290,11 @@ mod tests {
                 let list = DatabaseList::open(&after, Path::new("inst")).unwrap();
                 let ids: Vec<u16> = list.databases.iter().map(|d| d.id).collect();
                 let count = ids.len() as u16;
-                assert_eq!(ids, (5..5 + count).collect::<Vec<_>>(), "operation {n}, {outcome:?}");
+                assert_eq!(
+                    ids,
+                    (5..5 + count).collect::<Vec<_>>(),
+                    "operation {n}, {outcome:?}"
+                );
                 crashes += 1;
             }
         }

@@ -14,8 +14,8 @@ pub use views::{DatabaseView, FileView, FilegroupView, LogView, VlfView};
 
 pub(crate) use list::{DatabaseList, Listed, Phase};
 
-use crate::database::{Database, DatabaseState};
 use crate::EngineError;
+use crate::database::{Database, DatabaseState};
 use furrow_format::DatabaseId;
 use furrow_io::{MemoryVolume, Volume};
 use furrow_log::LogConfig;
@@ -96,7 +96,9 @@ pub(crate) struct Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
     }
 }
 
@@ -139,7 +141,9 @@ pub struct Instance {
 impl fmt::Debug for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.databases().into_iter().map(|d| d.name).collect();
-        f.debug_struct("Instance").field("databases", &names).finish_non_exhaustive()
+        f.debug_struct("Instance")
+            .field("databases", &names)
+            .finish_non_exhaustive()
     }
 }
 
@@ -221,7 +225,10 @@ impl Instance {
     /// An open database, by its number.
     pub fn database_by_id(&self, id: DatabaseId) -> Option<Arc<Database>> {
         let databases = self.databases.read();
-        databases.values().find(|e| e.id == id).and_then(|e| e.database.clone())
+        databases
+            .values()
+            .find(|e| e.id == id)
+            .and_then(|e| e.database.clone())
     }
 
     /// The volume that paths are looked up on.

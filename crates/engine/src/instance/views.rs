@@ -4,8 +4,11 @@ use super::Instance;
 use crate::EngineError;
 use crate::background::holder;
 use crate::database::{Database, DatabaseState, FileGrowth};
+use furrow_format::types::Guid;
 use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, RecoveryModel};
+use furrow_io::time::Duration;
 use furrow_log::{LogUsage, ReuseWait};
+use furrow_recovery::Checkpoint;
 use std::path::PathBuf;
 
 /// A database of the instance (`sys.databases`).
@@ -44,6 +47,8 @@ pub struct FileView {
     pub growth: FileGrowth,
     /// Free extents; 0 of the log.
     pub free_extents: u64,
+    /// The file's own id.
+    pub guid: Guid,
 }
 
 /// A filegroup (`sys.filegroups`).
@@ -134,6 +139,7 @@ impl Database {
                     max_pages: file.max_pages,
                     growth: file.growth,
                     free_extents: used.map_or(0, |u| u.free_extents),
+                    guid: file.guid,
                 }
             })
             .collect();
@@ -147,6 +153,7 @@ impl Database {
             max_pages: log.max_pages,
             growth: log.growth,
             free_extents: 0,
+            guid: log.guid,
         });
         views.sort_by_key(|view| view.id);
         Ok(views)
@@ -201,6 +208,11 @@ impl Database {
     /// Checkpoints taken since the database was opened, automatic ones among them.
     pub fn checkpoints(&self) -> u64 {
         self.keeper.checkpoints()
+    }
+
+    /// The last checkpoint since the database was opened, and how long ago it ended.
+    pub fn last_checkpoint(&self) -> Option<(Duration, Checkpoint)> {
+        self.keeper.last()
     }
 
     /// Pages changed in memory and not yet written.
