@@ -64,7 +64,7 @@ fn trees() {
         let ground = ground();
         let tree = ground.tree(7, Big::shape());
         told(&format!("insert, {name}"), count, || {
-            insert_all(&ground, &tree, keys)
+            insert_all(&ground, &tree, keys);
         });
         told("get, random", count, || {
             for id in &random {

@@ -1,6 +1,6 @@
 //! One heap, many threads: writers of rows of their own, rolled back now and then, scans, purges.
 
-use crate::ground::{Everything, Ground, Size, Structures};
+use crate::ground::{Everything, Ground, HeapEntry, Size, Structures, heap_shape};
 use crate::heap_model::{Lengths, Model, at_home, check_whole, payload};
 use furrow_access::{By, Heap, HeapStep};
 use furrow_format::RowId;
@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 struct Arena {
     ground: Ground,
+    /// The data files before anything was in them.
+    first: Vec<Vec<u8>>,
     heap: Heap,
     /// Addresses locked by transactions under way.
     locks: Mutex<HashSet<RowId>>,
@@ -24,7 +26,7 @@ struct Arena {
 /// A row whose number column says whose it is: that of fixed rows is negative.
 fn row(mark: i32, bytes: &[u8]) -> Vec<u8> {
     let mut row = Vec::new();
-    let layout = crate::ground::heap_shape().leaf;
+    let layout = heap_shape().leaf;
     layout
         .encode(&[Some(&mark.to_le_bytes()), Some(bytes)], &mut row)
         .unwrap();
@@ -35,9 +37,11 @@ impl Arena {
     fn new(rng: &mut SeededRng, lengths: Lengths) -> Arena {
         let ground = Ground::new(Size {
             files: 3,
+            file_pages: 4096,
             ..Size::default()
         });
-        let heap = ground.heap(9, crate::ground::heap_shape());
+        let first = ground.data_images();
+        let heap = ground.heap(9, heap_shape());
         let mut fixed = Model::new();
         let mut txn = ground.begin();
         for _ in 0..500 {
@@ -51,6 +55,7 @@ impl Arena {
         let locks = Mutex::default();
         Arena {
             ground,
+            first,
             heap,
             locks,
             fixed,
@@ -170,6 +175,16 @@ fn run(name: &str, txns: u32, lengths: Lengths) {
     );
     assert!(scans > 1 && purged.load(Ordering::Relaxed) > 0);
     check_whole(&arena.ground, &arena.heap, &expected);
+    // What many threads logged side by side, repeated one after the other, gives the same heap.
+    let first_iam = arena.heap.unit().first_iam();
+    let entry = HeapEntry {
+        number: 9,
+        first_iam,
+        shape: heap_shape(),
+    };
+    drop(arena.heap);
+    let (ground, _, heaps) = arena.ground.crash(&arena.first, &[], &[entry]);
+    check_whole(&ground, &heaps[0], &expected);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 #![expect(unreachable_pub, reason = "modules of one test share what they make")]
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
+mod audits;
 mod costs;
+mod full;
 mod ground;
 mod heap_model;
 mod heap_threads;
@@ -13,3 +15,4 @@ mod tree_loads;
 mod tree_model;
 mod tree_shrink;
 mod tree_threads;
+mod waits;
