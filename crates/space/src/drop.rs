@@ -8,7 +8,9 @@ use crate::file::ExtentId;
 use crate::reserve::pfs_of;
 use crate::unit::{IamPage, ScanPlace, Unit};
 use crate::{Space, SpaceError};
-use furrow_format::{Iam, Page, Pfs, PfsByte, pfs_index_of};
+use furrow_format::{
+    AllocUnitId, FileId, Iam, PFS_INTERVAL, Page, PageId, PageNo, Pfs, PfsByte, pfs_index_of,
+};
 use furrow_pool::LatchRank;
 
 /// Extents freed by one mini-transaction: its log record stays far below a log block.
@@ -62,9 +64,43 @@ impl Space {
             unit.chain.exclusive().pages.pop();
         }
         if go_on() {
-            self.release_iam_page(first.page, furrow_format::PageId::NONE)?;
+            self.release_iam_page(first.page, PageId::NONE)?;
         }
         Ok(freed)
+    }
+
+    /// The first IAM page of a unit that nobody remembers: a crash came between its making and the writing down of where
+    /// it begins. Reads all PFS pages, and the IAM pages that they tell of.
+    pub fn find_unit(&self, id: AllocUnitId) -> Result<Option<PageId>, SpaceError> {
+        for usage in self.usage()? {
+            let starts = (0..usage.size_pages).step_by(PFS_INTERVAL as usize);
+            for start in starts.map(PageNo) {
+                let pages = PFS_INTERVAL.min(usage.size_pages - start.0);
+                for page in self.iam_pages_under(usage.file, start, pages)? {
+                    if self.begins_unit(page, id)? {
+                        return Ok(Some(page));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The IAM pages that one PFS page tells of.
+    fn iam_pages_under(
+        &self,
+        file: FileId,
+        start: PageNo,
+        pages: u32,
+    ) -> Result<Vec<PageId>, SpaceError> {
+        let id = |page| PageId { file, page };
+        let pfs = self.store().read(pfs_of(id(start)), LatchRank::Pfs)?;
+        let Some(map) = Pfs::new(&pfs) else {
+            return Ok(Vec::new());
+        };
+        let all = (start.0..start.0 + pages).map(PageNo);
+        let iam = all.filter(|&page| map.get(pfs_index_of(page)).has(PfsByte::IAM));
+        Ok(iam.map(id).collect())
     }
 
     /// Whether the unit's first IAM page is still there and its own.
@@ -78,8 +114,12 @@ impl Space {
                 return Ok(false);
             }
         }
-        let page = self.store().read(first, LatchRank::Iam)?;
+        self.begins_unit(first, unit.id())
+    }
+
+    fn begins_unit(&self, iam: PageId, id: AllocUnitId) -> Result<bool, SpaceError> {
+        let page = self.store().read(iam, LatchRank::Iam)?;
         let sequence = Iam::new(&page).map(Iam::sequence);
-        Ok(Page::new(&page).unit() == unit.id() && sequence == Some(0))
+        Ok(Page::new(&page).unit() == id && sequence == Some(0))
     }
 }

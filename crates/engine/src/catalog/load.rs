@@ -41,7 +41,11 @@ impl Catalog {
     pub fn after_undo(&self) -> Result<(), EngineError> {
         let units: Vec<AllocUnit> = self.bases.all()?;
         for unit in units.iter().filter(|u| u.kind == TO_DROP) {
-            self.free_unit(unit)?;
+            if unit.pgfirstiam.is_none() {
+                self.free_unfinished(unit)?;
+            } else {
+                self.free_unit(unit)?;
+            }
         }
         let kept: Vec<AllocUnit> = units.into_iter().filter(|u| u.kind != TO_DROP).collect();
         let rowsets: Vec<catalog::Rowset> = self.bases.all()?;
@@ -50,8 +54,13 @@ impl Catalog {
             i32::from_le_bytes(field::NEXT_OBJECT_ID.get(boot.page()))
         };
         *self.ids.write() = Some(Ids::new(
-            kept.iter().map(|u| u.auid as u64).filter(|id| id >> 48 == 256),
-            rowsets.iter().map(|r| r.rowsetid as u64).filter(|id| id >> 48 == 256),
+            kept.iter()
+                .map(|u| u.auid as u64)
+                .filter(|id| id >> 48 == 256),
+            rowsets
+                .iter()
+                .map(|r| r.rowsetid as u64)
+                .filter(|id| id >> 48 == 256),
             next_object,
         ));
         *self.schemas.write() = self.bases.all()?;
@@ -71,8 +80,9 @@ impl Catalog {
         let mut rowsets = by_object(rowsets, |r| r.idmajor);
         let mut layouts = by_rowset(self.bases.all::<RowsetColumn>()?, |l| l.rsid);
         let mut units = by_rowset(units, |u| u.ownerid);
-        let (tables, others): (Vec<_>, Vec<_>) =
-            objects.into_iter().partition(|o| o.kind == object_type::USER_TABLE);
+        let (tables, others): (Vec<_>, Vec<_>) = objects
+            .into_iter()
+            .partition(|o| o.kind == object_type::USER_TABLE);
         let mut children = by_object(others, |o| o.pid);
         let schemas = self.schemas.read().clone();
         let mut named = self.named.write();
@@ -80,7 +90,10 @@ impl Catalog {
             let id = object.id;
             let schema = |s: &&ClassObject| s.class == class::SCHEMA && s.id == object.nsid;
             let mut rows = TableRows {
-                schema: schemas.iter().find(schema).map_or_else(String::new, |s| s.name.clone()),
+                schema: schemas
+                    .iter()
+                    .find(schema)
+                    .map_or_else(String::new, |s| s.name.clone()),
                 columns: take(&mut columns, &id),
                 indexes: take(&mut indexes, &id),
                 index_columns: take(&mut members, &id),
@@ -100,7 +113,9 @@ impl Catalog {
             }
             let mut rowset = |rows: &TableRows, id: RowsetId| self.rowset_by_rows(rows, id);
             let table = Arc::new(Table::from_rows(rows, None, &mut rowset)?);
-            named.by_name.insert(name_key(&table.schema, &table.name), ObjectId(id));
+            named
+                .by_name
+                .insert(name_key(&table.schema, &table.name), ObjectId(id));
             named.by_id.insert(ObjectId(id), table);
         }
         Ok(())

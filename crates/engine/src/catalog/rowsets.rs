@@ -8,9 +8,7 @@ use furrow_access::{AccessError, By, Shape, Tree, TreeParts};
 use furrow_format::catalog::{
     self, AllocUnit, IndexStat, RowsetColumn, SYSALLOCUNITS, index_kind, rowset_status, unit_kind,
 };
-use furrow_format::{
-    AllocUnitId, Change, PageId, PageInit, PageType, PfsByte, RowForm, RowsetId,
-};
+use furrow_format::{AllocUnitId, Change, PageId, PageInit, PageType, PfsByte, RowForm, RowsetId};
 use furrow_pool::LatchRank;
 use furrow_space::Unit;
 use furrow_txn::{Author, Mini};
@@ -48,39 +46,71 @@ pub(super) fn shape_of(
 
 impl Catalog {
     /// Allocates a unit with a root page, and enters it as one to be dropped: that is what becomes of it unless the
-    /// transaction says otherwise. No latch may be held.
+    /// transaction says otherwise. It is entered before it is made, so that a crash in between leaves nothing that
+    /// nobody knows of. No latch may be held.
     pub(super) fn make_unit(
         &self,
         id: AllocUnitId,
         filegroup: u16,
         rowset: &catalog::Rowset,
     ) -> Result<(AllocUnit, Arc<Unit>), EngineError> {
-        let unit = self.space.create_unit(id, filegroup)?;
-        let root = match self.make_root(&unit, rowset) {
-            Ok(root) => root,
-            Err(e) => {
-                self.space.drop_unit(&unit)?;
-                return Err(e);
-            }
-        };
-        let row = AllocUnit {
+        let entered = AllocUnit {
             auid: id.0 as i64,
             kind: TO_DROP,
             ownerid: rowset.rowsetid,
             status: 0,
             fgid: filegroup as i16,
-            pgfirst: root,
-            pgroot: root,
-            pgfirstiam: unit.first_iam(),
+            pgfirst: PageId::NONE,
+            pgroot: PageId::NONE,
+            pgfirstiam: PageId::NONE,
             pcused: 2,
             pcdata: 1,
             pcreserved: 9,
         };
-        if let Err(e) = self.bases.insert(&mut By::System, &row) {
-            self.space.drop_unit(&unit)?;
-            return Err(e);
+        self.bases.insert(&mut By::System, &entered)?;
+        let made = self.make_entered(&entered, rowset);
+        if made.is_err() {
+            self.bases.delete(&mut By::System, &entered)?;
         }
-        Ok((row, unit))
+        made
+    }
+
+    fn make_entered(
+        &self,
+        entered: &AllocUnit,
+        rowset: &catalog::Rowset,
+    ) -> Result<(AllocUnit, Arc<Unit>), EngineError> {
+        let id = AllocUnitId(entered.auid as u64);
+        let unit = self.space.create_unit(id, entered.fgid as u16)?;
+        let written_down = self.make_root(&unit, rowset).and_then(|root| {
+            let row = AllocUnit {
+                pgfirst: root,
+                pgroot: root,
+                pgfirstiam: unit.first_iam(),
+                ..entered.clone()
+            };
+            let _turn = self.change.lock();
+            self.bases.replace(&mut By::System, &row)?;
+            Ok(row)
+        });
+        match written_down {
+            Ok(row) => Ok((row, unit)),
+            Err(error) => {
+                self.space.drop_unit(&unit)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Frees what there is of a unit that was entered, and perhaps made, but not written down before a crash.
+    pub(super) fn free_unfinished(&self, unit: &AllocUnit) -> Result<(), EngineError> {
+        let found = self.space.find_unit(AllocUnitId(unit.auid as u64))?;
+        if let Some(pgfirstiam) = found {
+            let found = AllocUnit { pgfirstiam, ..unit.clone() };
+            return self.free_unit(&found);
+        }
+        let _turn = self.change.lock();
+        self.bases.delete(&mut By::System, unit)
     }
 
     fn make_root(&self, unit: &Arc<Unit>, rowset: &catalog::Rowset) -> Result<PageId, EngineError> {
@@ -89,10 +119,17 @@ impl Catalog {
         self.store.promise(ROOT_LOG_BYTES)?;
         self.store.log().give_back(ROOT_LOG_BYTES);
         let is_data = rowset.status & rowset_status::DATA != 0;
-        let kind = if is_data { PageType::Data } else { PageType::Index };
+        let kind = if is_data {
+            PageType::Data
+        } else {
+            PageType::Index
+        };
         let mut mini = Mini::new(&self.store);
         let page = mini.adopt(self.store.create(root, LatchRank::Data)?);
-        mini.push(page, &Change::Format(PageInit::new(root, kind, unit.id(), rowset.minleaf as u16)));
+        mini.push(
+            page,
+            &Change::Format(PageInit::new(root, kind, unit.id(), rowset.minleaf as u16)),
+        );
         pages.allocate(&mut mini, root, PfsByte(PfsByte::ALLOCATED))?;
         mini.commit(&Author::System)?;
         pages.done();
@@ -115,7 +152,12 @@ impl Catalog {
     /// A unit's row as it is now.
     pub(super) fn unit_row(&self, auid: i64) -> Result<AllocUnit, EngineError> {
         let rows: Vec<AllocUnit> = self.bases.rows(&[auid.into()])?;
-        let missing = || damaged(format!("allocation unit {auid} is not in {}", SYSALLOCUNITS.name));
+        let missing = || {
+            damaged(format!(
+                "allocation unit {auid} is not in {}",
+                SYSALLOCUNITS.name
+            ))
+        };
         rows.into_iter().next().ok_or_else(missing)
     }
 
@@ -154,17 +196,26 @@ impl Catalog {
         let missing = |what: &str| damaged(format!("rowset {number} has no {what}"));
         let rowset = rows.rowsets.iter().find(|r| r.rowsetid == number);
         let rowset = rowset.ok_or_else(|| missing("row in sysrowsets"))?;
-        let unit = rows.units.iter().find(|u| u.ownerid == number && u.kind == unit_kind::IN_ROW);
+        let unit = rows
+            .units
+            .iter()
+            .find(|u| u.ownerid == number && u.kind == unit_kind::IN_ROW);
         let unit = unit.ok_or_else(|| missing("allocation unit"))?;
-        let columns: Vec<RowsetColumn> =
-            rows.layouts.iter().filter(|l| l.rsid == number).cloned().collect();
+        let columns: Vec<RowsetColumn> = rows
+            .layouts
+            .iter()
+            .filter(|l| l.rsid == number)
+            .cloned()
+            .collect();
         let opened = self.open_unit(unit)?;
         self.list_rowset(rowset, &columns, opened, unit.pgroot)
     }
 
     pub(super) fn open_unit(&self, unit: &AllocUnit) -> Result<Arc<Unit>, EngineError> {
         let id = AllocUnitId(unit.auid as u64);
-        Ok(self.space.open_unit(id, unit.fgid as u16, unit.pgfirstiam)?)
+        Ok(self
+            .space
+            .open_unit(id, unit.fgid as u16, unit.pgfirstiam)?)
     }
 
     /// The rowset with this number, also one of a transaction that is being undone.
@@ -190,7 +241,9 @@ impl Catalog {
         let id = rowset_of(unit);
         let opened = {
             let mut listed = self.rowsets.write();
-            let mine = listed.get(&id).is_some_and(|r| r.unit_id().0 as i64 == unit.auid);
+            let mine = listed
+                .get(&id)
+                .is_some_and(|r| r.unit_id().0 as i64 == unit.auid);
             match listed.remove(&id).filter(|_| mine) {
                 Some(rowset) => Arc::clone(rowset.tree().unit()),
                 None => self.open_unit(unit)?,
