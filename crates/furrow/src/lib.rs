@@ -1,1 +1,97 @@
-//! The library face.
+//! Furrow as a library: an embedded transactional store over many files, with SQL Server's page format, its
+//! errors and its wait statistics.
+//!
+//! # Purpose
+//! What an application needs of the engine, in few words: create or open a database, make tables, insert rows
+//! by prepared inserters, read them by key or in ranges, commit, and see where the time goes. Thin: the types of
+//! the engine that are good for this are given out as they are, the rest is one call away ([`Database::engine`]).
+//!
+//! # Invariants
+//! 1. A commit that has returned is durable.
+//! 2. The database stays open while a handle ([`Database`]) or a [`Session`] of it lives; with the last one it
+//!    is shut down cleanly. [`Database::close`] does the same and tells when it did not work.
+//! 3. A [`Transaction`] that is dropped without [`Transaction::commit`] is rolled back.
+//! 4. Every error has the number, level, state and text that SQL Server would give ([`Error`]).
+//!
+//! # In short
+//! ```
+//! use furrow::{ColumnSpec, Database, TableSpec, sql};
+//!
+//! # fn main() -> Result<(), furrow::Error> {
+//! // Two data files and a log. `in_memory` keeps them off the disk: for tests, and for this page.
+//! let db = Database::create("sales")
+//!     .file("sales1.mdf")
+//!     .file("sales2.ndf")
+//!     .log("sales.ldf")
+//!     .in_memory()
+//!     .open()?;
+//! let mut session = db.session()?;
+//! let orders = session.create_table(
+//!     &TableSpec::new("orders")
+//!         .column(ColumnSpec::new("id", sql::BIGINT).identity(1, 1))
+//!         .column(ColumnSpec::new("customer", sql::varchar(40)).not_null())
+//!         .column(ColumnSpec::new("cents", sql::INT))
+//!         .primary_key(["id"]),
+//! )?;
+//!
+//! // Many rows in one transaction: columns are named once, values go straight into the row's bytes.
+//! let mut transaction = session.transaction()?;
+//! let mut insert = transaction.inserter(&orders, &["customer", "cents"])?;
+//! insert.row(("Ada", 1250))?;
+//! let id = insert.row(("Grace", None::<i32>))?;
+//! drop(insert);
+//! transaction.commit()?;
+//! assert_eq!(id, Some(2));
+//!
+//! // One row by its key, and a range from the end.
+//! let row = session.get(&orders, 1_i64)?.expect("it was committed");
+//! assert_eq!(row.get::<String>("customer")?, "Ada");
+//! let mut ids = Vec::new();
+//! session.range_back(&orders, 1_i64..)?.for_each(|row| Ok(ids.push(row.get::<i64>(0)?)))?;
+//! assert_eq!(ids, [2, 1]);
+//!
+//! // What was waited for, as the product counts it.
+//! for wait in db.waits() {
+//!     println!("{} {} times, {} us", wait.wait_type.name(), wait.count, wait.total_us);
+//! }
+//!
+//! // Errors carry the product's numbers.
+//! let error = session.table("invoices").unwrap_err();
+//! assert_eq!((error.number(), error.level()), (208, 16));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What can fail
+//! Everything that touches a disk, a lock or what a user gave: [`Error`].
+
+mod builder;
+mod database;
+mod error;
+mod row;
+mod session;
+pub mod sql;
+mod values;
+
+pub use builder::{Create, DataFile, Options};
+pub use database::Database;
+pub use error::Error;
+pub use row::{ColumnRef, FromColumn, Row, Rows};
+pub use session::{Inserter, Session, Transaction};
+pub use values::{ToColumn, ToRow};
+
+pub use furrow_engine::{
+    ColumnSpec, ConstraintSpec, DefaultValue, FileGrowth, FileSpec, FileView, IndexSpec, Isolation,
+    KeyColumnSpec, LogView, ReadLock, ScanSpec, SessionSavepoint as Savepoint, Table, TableSpec,
+    Timeout,
+};
+pub use furrow_format::mdf;
+pub use furrow_format::types::{DataType, Date, DateTime, DateTime2, Decimal, Guid, Value};
+pub use furrow_observe::files::FileSnapshot as FileStats;
+pub use furrow_observe::latches::LatchRow;
+pub use furrow_observe::messages::Message;
+pub use furrow_observe::spinlocks::SpinRow;
+pub use furrow_observe::waits::{WaitRow, WaitType};
+
+/// What an operation gives.
+pub type Result<T> = std::result::Result<T, Error>;

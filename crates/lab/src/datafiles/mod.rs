@@ -57,9 +57,9 @@ use std::path::{Path, PathBuf};
 pub const NAME: &str = "datafiles";
 const QUESTION: &str = "Do multiple data files make a difference for this insert load?";
 /// Megabytes a second that a run is thought to write before one has been seen.
-const ASSUMED_MB_S: f64 = 40.0;
+const ASSUMED_MB_S: f64 = 160.0;
 /// Seconds of set-up and tear-down that are thought to go with each run.
-const ASSUMED_OVERHEAD_S: f64 = 0.7;
+const ASSUMED_OVERHEAD_S: f64 = 0.4;
 /// Runs are thought to vary by this much until they are seen.
 pub const ASSUMED_CV: f64 = 0.03;
 

@@ -1,0 +1,215 @@
+//! What a database is to be made of, and how it is opened.
+
+use crate::{Database, FileGrowth, FileSpec, Result};
+use furrow_engine::{DatabaseSpec, EngineError, FilegroupSpec, InstanceConfig};
+use furrow_io::{MemoryVolume, SystemVolume, Volume};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file of a database to be: a path, and what is said of it.
+#[derive(Debug, Clone)]
+pub struct DataFile {
+    path: PathBuf,
+    name: Option<String>,
+    size_mb: Option<u64>,
+    max_mb: Option<u64>,
+    growth: Option<FileGrowth>,
+}
+
+impl DataFile {
+    /// A file of default size (8 MB, growing by 64 MB) at `path`.
+    pub fn new(path: impl Into<PathBuf>) -> DataFile {
+        DataFile {
+            path: path.into(),
+            name: None,
+            size_mb: None,
+            max_mb: None,
+            growth: None,
+        }
+    }
+
+    /// Its logical name; the path's stem unless said.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> DataFile {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    /// Its size. Files of one size are filled evenly.
+    #[must_use]
+    pub fn size_mb(mut self, mb: u64) -> DataFile {
+        self.size_mb = Some(mb);
+        self
+    }
+
+    /// The size it may grow to.
+    #[must_use]
+    pub fn max_mb(mut self, mb: u64) -> DataFile {
+        self.max_mb = Some(mb);
+        self
+    }
+
+    /// How it grows.
+    #[must_use]
+    pub fn growth(mut self, growth: FileGrowth) -> DataFile {
+        self.growth = Some(growth);
+        self
+    }
+
+    fn spec(&self) -> FileSpec {
+        let stem = self
+            .path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        // The engine tells a path it cannot use by its own message.
+        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let mut spec = FileSpec::new(self.name.clone().unwrap_or(stem), path);
+        spec.size_kb = self.size_mb.map(|mb| mb.saturating_mul(1024));
+        spec.max_size_kb = self.max_mb.map(|mb| mb.saturating_mul(1024));
+        spec.growth = self.growth;
+        spec
+    }
+}
+
+macro_rules! from_path {
+    ($($source:ty),*) => {
+        $(impl From<$source> for DataFile {
+            fn from(path: $source) -> DataFile {
+                DataFile::new(path)
+            }
+        })*
+    };
+}
+
+from_path!(&str, String, &Path, PathBuf, &PathBuf);
+
+/// How an engine is set up for one database.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Megabytes of buffer pool.
+    pub pool_mb: u64,
+    /// Where paths are looked up: the machine's own files, memory, or a model of a disk.
+    pub volume: Arc<dyn Volume>,
+    /// Everything else.
+    pub config: InstanceConfig,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            pool_mb: 64,
+            volume: Arc::new(SystemVolume::new()),
+            config: InstanceConfig::default(),
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn instance_config(&self) -> InstanceConfig {
+        let pages = usize::try_from(self.pool_mb.saturating_mul(128)).unwrap_or(usize::MAX);
+        InstanceConfig {
+            pool_pages: pages.max(64),
+            ..self.config.clone()
+        }
+    }
+}
+
+/// A database to be made: [`Database::create`].
+#[derive(Debug, Clone)]
+pub struct Create {
+    name: String,
+    files: Vec<DataFile>,
+    groups: Vec<(String, Vec<DataFile>)>,
+    log: Option<DataFile>,
+    options: Options,
+    in_memory: bool,
+}
+
+impl Create {
+    pub(crate) fn new(name: &str) -> Create {
+        Create {
+            name: name.to_owned(),
+            files: Vec::new(),
+            groups: Vec::new(),
+            log: None,
+            options: Options::default(),
+            in_memory: false,
+        }
+    }
+
+    /// One more data file of the primary filegroup; the first is the primary file.
+    #[must_use]
+    pub fn file(mut self, file: impl Into<DataFile>) -> Create {
+        self.files.push(file.into());
+        self
+    }
+
+    /// A filegroup of its own, for tables that are made `.on(name)` it.
+    #[must_use]
+    pub fn filegroup(mut self, name: &str, files: impl IntoIterator<Item = DataFile>) -> Create {
+        self.groups
+            .push((name.to_owned(), files.into_iter().collect()));
+        self
+    }
+
+    /// The log; beside the primary file unless said.
+    #[must_use]
+    pub fn log(mut self, file: impl Into<DataFile>) -> Create {
+        self.log = Some(file.into());
+        self
+    }
+
+    /// Megabytes of buffer pool; 64 unless said.
+    #[must_use]
+    pub fn pool_mb(mut self, mb: u64) -> Create {
+        self.options.pool_mb = mb;
+        self
+    }
+
+    /// How the engine is set up.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Create {
+        self.options = options;
+        self
+    }
+
+    /// Keeps the files in memory: gone with the last handle.
+    #[must_use]
+    pub fn in_memory(mut self) -> Create {
+        self.in_memory = true;
+        self
+    }
+
+    /// Makes the database and opens it. When it fails, nothing of it is left.
+    pub fn open(mut self) -> Result<Database> {
+        let mut data = self.files.iter().map(DataFile::spec);
+        let Some(primary) = data.next() else {
+            return Err(EngineError::refused(1036, &["FILENAME".into()]).into());
+        };
+        let mut spec = DatabaseSpec::new(&self.name, primary);
+        spec.primary.extend(data);
+        for (name, files) in &self.groups {
+            let files = files.iter().map(DataFile::spec).collect();
+            spec.filegroups.push(FilegroupSpec::new(name, files));
+        }
+        spec.log = self.log.as_ref().map(DataFile::spec);
+        if self.in_memory {
+            self.options.volume = memory_for(&spec)?;
+        }
+        Database::make(&spec, &self.options)
+    }
+}
+
+/// A volume in memory with the directories that the files want.
+fn memory_for(spec: &DatabaseSpec) -> Result<Arc<dyn Volume>> {
+    let volume = MemoryVolume::new();
+    let grouped = spec.filegroups.iter().flat_map(|group| &group.files);
+    for file in spec.primary.iter().chain(grouped).chain(&spec.log) {
+        if let Some(dir) = file.path.parent() {
+            volume.create_dir(dir).map_err(EngineError::from)?;
+        }
+    }
+    Ok(Arc::new(volume))
+}

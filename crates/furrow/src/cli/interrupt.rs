@@ -1,0 +1,22 @@
+//! Ctrl-C: the first one asks to stop and clean up, the second one ends the process at once.
+
+use super::{FAILED, Failure, INTERRUPTED};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A flag that the first Ctrl-C (or a polite kill) sets.
+pub(super) fn flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&flag);
+    let handler = move || {
+        if seen.swap(true, Ordering::SeqCst) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        eprintln!(
+            "\nstopping: the run under way is removed; once more ends at once, without cleaning up"
+        );
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))?;
+    Ok(flag)
+}

@@ -1,0 +1,146 @@
+//! From what was typed, or from a journal, to an experiment that can begin.
+
+use super::super::args::RunArguments;
+use super::super::{FAILED, Failure, REFUSED, USAGE};
+use furrow_io::Volume;
+use furrow_io::random::random_seed;
+use furrow_io::time::WallTime;
+use furrow_lab::datafiles::{self, DataFiles, Embedded, Options, OptionsError};
+use furrow_lab::journal::{self, Event, JournalError};
+use furrow_lab::plan::Plan;
+use std::path::{Path, PathBuf};
+
+/// Inserted in each run of a quick look: eighteen of them take less than a minute on two cores.
+const QUICK_BYTES: u64 = 256 << 20;
+const QUICK_BLOCKS: u32 = 3;
+/// Seeds that are made up are short enough to be typed again.
+const SEEDS: u64 = 1_000_000;
+
+/// An experiment that can begin. A plan is there for a new one; a resumed one has it in its journal.
+pub(super) struct Start {
+    pub(super) experiment: DataFiles,
+    pub(super) plan: Option<Plan>,
+    pub(super) out_dir: PathBuf,
+}
+
+fn usage(error: &OptionsError) -> Failure {
+    Failure::new(USAGE, error.to_string())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path)
+        .map_err(|e| Failure::new(USAGE, format!("{} is not a path: {e}", path.display())))
+}
+
+impl Start {
+    /// A new experiment.
+    pub(super) fn fresh(volume: &dyn Volume, typed: &RunArguments) -> Result<Start, Failure> {
+        let options = options(volume, typed)?;
+        let out = typed.out.clone().unwrap_or_else(|| {
+            let stamp = WallTime::now().file_stamp();
+            PathBuf::from("furrow-lab").join(format!("{}-{stamp}", datafiles::NAME))
+        });
+        let out_dir = absolute(&out)?;
+        let journal = out_dir.join(journal::FILE_NAME);
+        if volume.exists(&journal).unwrap_or(false) {
+            let text = format!(
+                "{} holds an experiment already; go on with it by --resume {0}, or give another --out",
+                out_dir.display()
+            );
+            return Err(Failure::new(REFUSED, text));
+        }
+        let seed = typed.seed.unwrap_or_else(|| random_seed() % SEEDS);
+        let experiment =
+            DataFiles::new(options, &out_dir, Box::new(Embedded::new())).map_err(|e| usage(&e))?;
+        let mut plan = experiment.plan(seed);
+        plan.blocks = typed.blocks.unwrap_or(if typed.quick {
+            QUICK_BLOCKS
+        } else {
+            plan.blocks
+        });
+        plan.delta = typed.delta;
+        plan.until.clone_from(&typed.until);
+        plan.check()
+            .map_err(|e| Failure::new(USAGE, e.to_string()))?;
+        Ok(Start {
+            experiment,
+            plan: Some(plan),
+            out_dir,
+        })
+    }
+
+    /// The experiment whose journal lies in `dir`.
+    pub(super) fn again(volume: &dyn Volume, dir: &Path) -> Result<Start, Failure> {
+        let out_dir = absolute(dir)?;
+        if !volume
+            .exists(&out_dir.join(journal::FILE_NAME))
+            .unwrap_or(false)
+        {
+            let text = format!(
+                "{} holds no experiment: there is no journal.jsonl",
+                out_dir.display()
+            );
+            return Err(Failure::new(USAGE, text));
+        }
+        let lines = journal::read(volume, &out_dir).map_err(|e| unreadable(&e))?;
+        let plan = lines.first().and_then(|line| match &line.event {
+            Event::Plan { plan, .. } => Some(plan),
+            _ => None,
+        });
+        let plan = plan.ok_or_else(|| {
+            let text = format!(
+                "{} was begun and never got a plan; start anew",
+                out_dir.display()
+            );
+            Failure::new(FAILED, text)
+        })?;
+        let options = Options::of_plan(plan).map_err(|e| Failure::new(FAILED, e.to_string()))?;
+        let experiment =
+            DataFiles::new(options, &out_dir, Box::new(Embedded::new())).map_err(|e| usage(&e))?;
+        Ok(Start {
+            experiment,
+            plan: None,
+            out_dir,
+        })
+    }
+}
+
+fn unreadable(error: &JournalError) -> Failure {
+    Failure::new(FAILED, error.to_string())
+}
+
+fn options(volume: &dyn Volume, typed: &RunArguments) -> Result<Options, Failure> {
+    let usual = Options::default();
+    let total = if typed.quick {
+        QUICK_BYTES
+    } else {
+        usual.total_bytes
+    };
+    let mut volumes = Vec::new();
+    for dir in &typed.volumes {
+        let dir = absolute(dir)?;
+        if !volume.exists(&dir).unwrap_or(false) {
+            let text = format!(
+                "--volume {} is not there; make the directory first",
+                dir.display()
+            );
+            return Err(Failure::new(USAGE, text));
+        }
+        volumes.push(dir);
+    }
+    let options = Options {
+        files: typed.files.clone().unwrap_or(usual.files),
+        volumes,
+        connections: typed.connections.unwrap_or(usual.connections),
+        total_bytes: typed.total.unwrap_or(total),
+        pool_bytes: typed.pool,
+        log_bytes: typed.log,
+        rows_per_commit: typed
+            .rows_per_commit
+            .clone()
+            .unwrap_or(usual.rows_per_commit),
+        layouts: typed.layout.clone().unwrap_or(usual.layouts),
+    };
+    options.check().map_err(|e| usage(&e))?;
+    Ok(options)
+}

@@ -1,0 +1,63 @@
+//! The program: what is typed, what is printed, what a script gets as exit code.
+//!
+//! # Purpose
+//! Thin: it reads options, hands them to the lab or to the reader of data files, and prints. Errors are
+//! plain sentences on standard error that say what to do.
+//!
+//! # Exit codes
+//! | code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | failed |
+//! | 2 | the command line makes no sense |
+//! | 3 | refused by the guard: too little space, a directory in use, a name that is taken |
+//! | 130 | interrupted; what was made is removed, `--resume` goes on |
+//!
+//! # What can fail
+//! [`Failure`], with its code.
+
+mod args;
+mod inspect;
+mod interrupt;
+mod lab;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Why the program ends without having done what was asked.
+#[derive(Debug)]
+struct Failure {
+    code: u8,
+    text: String,
+}
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const REFUSED: u8 = 3;
+const INTERRUPTED: u8 = 130;
+
+impl Failure {
+    fn new(code: u8, text: impl Into<String>) -> Failure {
+        Failure {
+            code,
+            text: text.into(),
+        }
+    }
+}
+
+/// Runs the program.
+pub(crate) fn run() -> ExitCode {
+    // Clap ends the process itself for --help (0) and for what it cannot read (2).
+    let arguments = args::Arguments::parse();
+    let done = match &arguments.command {
+        args::Command::Lab(command) => lab::run(&command.command),
+        args::Command::Inspect(options) => inspect::run(options),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("furrow: {}", failure.text);
+            ExitCode::from(failure.code)
+        }
+    }
+}

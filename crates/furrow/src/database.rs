@@ -1,0 +1,151 @@
+//! An open database.
+
+use crate::{
+    Create, FileStats, FileView, LatchRow, LogView, Options, Result, Session, SpinRow, WaitRow,
+};
+use furrow_engine::{self as engine, AttachOptions, DatabaseSpec, FileSpec, Instance};
+use furrow_observe::traceflags::TraceFlag;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What handles and sessions share: with the last of them the database is shut down.
+#[derive(Debug)]
+pub(crate) struct Home {
+    instance: Arc<Instance>,
+    pub(crate) database: Arc<engine::Database>,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `close`. What is committed is durable either way.
+        let _ = self.instance.shut_down();
+    }
+}
+
+/// An open database; clones are further handles of the same one.
+#[derive(Debug, Clone)]
+pub struct Database {
+    home: Arc<Home>,
+}
+
+impl Database {
+    /// Begins to describe a database that is to be made; [`Create::open`] makes it.
+    pub fn create(name: &str) -> Create {
+        Create::new(name)
+    }
+
+    /// Opens the database whose primary file this is, and recovers it if it was not shut down cleanly.
+    pub fn open(primary: impl AsRef<Path>) -> Result<Database> {
+        Database::open_with(primary, &Options::default())
+    }
+
+    /// The same, with options.
+    pub fn open_with(primary: impl AsRef<Path>, options: &Options) -> Result<Database> {
+        let primary = primary.as_ref();
+        let primary = std::path::absolute(primary).unwrap_or_else(|_| primary.to_path_buf());
+        let instance = Instance::start(Arc::clone(&options.volume), options.instance_config())?;
+        let database = instance.attach_database(&primary, &AttachOptions::default())?;
+        Ok(Database {
+            home: Arc::new(Home { instance, database }),
+        })
+    }
+
+    pub(crate) fn make(spec: &DatabaseSpec, options: &Options) -> Result<Database> {
+        let instance = Instance::start(Arc::clone(&options.volume), options.instance_config())?;
+        let database = instance.create_database(spec)?;
+        Ok(Database {
+            home: Arc::new(Home { instance, database }),
+        })
+    }
+
+    /// Shuts the database down cleanly. Refused (3702) while another handle or a session lives.
+    pub fn close(self) -> Result<()> {
+        match Arc::try_unwrap(self.home) {
+            Ok(home) => Ok(home.instance.shut_down()?),
+            Err(shared) => {
+                let args = ["database".into(), shared.database.name().into()];
+                Err(engine::EngineError::refused(3702, &args).into())
+            }
+        }
+    }
+
+    /// A session: one for each thread that works.
+    pub fn session(&self) -> Result<Session> {
+        Session::new(&self.home)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.home.database.name()
+    }
+
+    /// Writes all that is committed into the data files. Commits are durable without it; this bounds the
+    /// time that the next opening takes after a crash.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.home.database.checkpoint()?;
+        Ok(())
+    }
+
+    /// What was waited for since it was opened, the longest first; waits of idle threads are left out.
+    pub fn waits(&self) -> Vec<WaitRow> {
+        let snapshot = self.home.instance.instruments().waits.snapshot();
+        snapshot.top(1.0).into_iter().map(|top| top.row).collect()
+    }
+
+    /// Latch classes that somebody had to wait for.
+    pub fn latches(&self) -> Vec<LatchRow> {
+        let rows = self.home.instance.instruments().latches.snapshot();
+        rows.into_iter()
+            .filter(|row| row.waiting_requests > 0)
+            .collect()
+    }
+
+    /// Spinlock classes that were found held.
+    pub fn spinlocks(&self) -> Vec<SpinRow> {
+        let rows = self.home.instance.instruments().spinlocks.snapshot();
+        rows.into_iter().filter(|row| row.collisions > 0).collect()
+    }
+
+    /// Reads, writes, bytes, stalls and latencies of each file.
+    pub fn file_stats(&self) -> Vec<FileStats> {
+        self.home.instance.instruments().files.snapshot()
+    }
+
+    /// Its files: sizes, growth, free extents.
+    pub fn files(&self) -> Result<Vec<FileView>> {
+        Ok(self.home.database.file_list()?)
+    }
+
+    /// Its log: size, use, what keeps it from being reused.
+    pub fn log(&self) -> LogView {
+        self.home.database.log_view()
+    }
+
+    /// Adds a data file while the database is in use; to the primary filegroup unless one is named.
+    pub fn add_file(&self, file: &FileSpec, filegroup: Option<&str>) -> Result<()> {
+        self.home.database.add_file(file, filegroup)?;
+        Ok(())
+    }
+
+    /// Sets a trace flag for all sessions: 1165 with 3605 writes the proportional fill's targets to the error log.
+    pub fn set_trace_flag(&self, flag: u16) {
+        if let Some(flag) = TraceFlag::new(i64::from(flag)) {
+            self.home
+                .instance
+                .instruments()
+                .trace_flags
+                .set_at_start(flag);
+        }
+    }
+
+    /// The last lines of the error log.
+    pub fn error_log(&self, most: usize) -> Vec<String> {
+        let entries = self.home.instance.error_log().tail(most);
+        entries.into_iter().map(|entry| entry.text).collect()
+    }
+
+    /// The engine's own handles, for what this face does not have.
+    pub fn engine(&self) -> (&Arc<Instance>, &Arc<engine::Database>) {
+        (&self.home.instance, &self.home.database)
+    }
+}

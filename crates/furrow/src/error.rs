@@ -1,0 +1,100 @@
+//! Errors, as SQL Server tells them.
+
+use furrow_engine::EngineError;
+use furrow_observe::messages::Message;
+use std::fmt;
+
+/// An error: one message or several, the cause first, each with number, level, state and text.
+#[derive(Debug)]
+pub struct Error {
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    messages: Vec<Message>,
+    source: Option<EngineError>,
+}
+
+impl Error {
+    fn of(messages: Vec<Message>, source: Option<EngineError>) -> Error {
+        Error {
+            inner: Box::new(Inner { messages, source }),
+        }
+    }
+
+    pub(crate) fn custom(number: u32, state: u8, text: &str) -> Error {
+        Error::of(vec![Message::custom(number, 16, state, text)], None)
+    }
+
+    /// All messages, the cause first.
+    pub fn messages(&self) -> &[Message] {
+        &self.inner.messages
+    }
+
+    fn first<T: Default>(&self, of: impl Fn(&Message) -> T) -> T {
+        self.inner.messages.first().map_or_else(T::default, of)
+    }
+
+    /// Number of the first message: 2627 for a duplicate key, 1205 for the victim of a deadlock.
+    pub fn number(&self) -> u32 {
+        self.first(|message| message.number)
+    }
+
+    /// Severity of the first message: 11 to 16 can be mended by whoever asked, 17 and more cannot.
+    pub fn level(&self) -> u8 {
+        self.first(|message| message.level)
+    }
+
+    /// State of the first message: tells apart the places that raise the same number.
+    pub fn state(&self) -> u8 {
+        self.first(|message| message.state)
+    }
+
+    /// Text of the first message.
+    pub fn text(&self) -> &str {
+        self.inner
+            .messages
+            .first()
+            .map_or("", |message| &message.text)
+    }
+
+    /// What failed below, where it is not only a refusal.
+    pub fn engine(&self) -> Option<&EngineError> {
+        self.inner.source.as_ref()
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Error {
+        Error::of(error.messages(), Some(error))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, message) in self.inner.messages.iter().enumerate() {
+            if place > 0 {
+                f.write_str("; ")?;
+            }
+            let Message {
+                number,
+                level,
+                state,
+                text,
+                ..
+            } = message;
+            write!(f, "Msg {number}, Level {level}, State {state}: {text}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.inner
+            .source
+            .as_ref()
+            .map(|error| error as &(dyn std::error::Error + 'static))
+    }
+}

@@ -1,0 +1,293 @@
+//! Sessions, transactions, inserters.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "rows and keys are written in place, as tuples"
+)]
+
+use crate::database::Home;
+use crate::{
+    Isolation, Result, Row, Rows, Savepoint, ScanSpec, Table, TableSpec, Timeout, ToRow, Value,
+    WaitRow,
+};
+use furrow_engine::{self as engine, EngineError, IndexSpec};
+use std::ops::{Bound, Deref, DerefMut, RangeBounds};
+use std::sync::Arc;
+
+/// A session: transactions of one user, one statement at a time. Outside of a transaction each statement commits
+/// by itself. It may move between threads, and belongs to one at a time.
+#[derive(Debug)]
+pub struct Session {
+    session: engine::Session,
+    /// Dropped after the session: the database is open as long as it is.
+    _home: Arc<Home>,
+}
+
+fn bound<K: ToRow>(bound: Bound<&K>) -> Bound<Vec<Value>> {
+    match bound {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(key) => Bound::Included(key.values()),
+        Bound::Excluded(key) => Bound::Excluded(key.values()),
+    }
+}
+
+fn places(table: &Table, columns: &[&str]) -> Result<Vec<usize>> {
+    let place = |name: &&str| {
+        table
+            .column(name)
+            .ok_or_else(|| EngineError::refused(207, &[(*name).into()]).into())
+    };
+    columns.iter().map(place).collect()
+}
+
+impl Session {
+    pub(crate) fn new(home: &Arc<Home>) -> Result<Session> {
+        let session = engine::Session::new(&home.database)?;
+        Ok(Session {
+            session,
+            _home: Arc::clone(home),
+        })
+    }
+
+    /// The engine's session, for what this face does not have.
+    pub fn engine(&mut self) -> &mut engine::Session {
+        &mut self.session
+    }
+
+    /// CREATE TABLE.
+    pub fn create_table(&mut self, spec: &TableSpec) -> Result<Arc<Table>> {
+        Ok(self.session.create_table(spec)?)
+    }
+
+    /// CREATE INDEX: nonclustered, built from the rows there are. Gives the table with it.
+    pub fn create_index(&mut self, table: &str, spec: &IndexSpec) -> Result<Arc<Table>> {
+        Ok(self.session.create_index(table, spec)?)
+    }
+
+    /// DROP TABLE.
+    pub fn drop_table(&mut self, name: &str) -> Result<()> {
+        Ok(self.session.drop_table(name)?)
+    }
+
+    /// The table of this name; 208 where there is none.
+    pub fn table(&self, name: &str) -> Result<Arc<Table>> {
+        Ok(self.session.table(name)?)
+    }
+
+    /// Inserts one row: values of all columns but the identity column, in order. Gives the identity value.
+    pub fn insert(&mut self, table: &Arc<Table>, row: impl ToRow) -> Result<Option<i64>> {
+        Ok(self.session.insert(table, &row.values())?)
+    }
+
+    /// Prepares to insert many rows of which these columns are given; the others get their defaults.
+    pub fn inserter(&mut self, table: &Arc<Table>, columns: &[&str]) -> Result<Inserter<'_>> {
+        let places = places(table, columns)?;
+        Ok(Inserter {
+            inner: self.session.inserter(table, &places)?,
+        })
+    }
+
+    /// The row with this clustered key.
+    pub fn get<'a>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        key: impl ToRow,
+    ) -> Result<Option<Row<'a>>> {
+        let found = self.session.get(table, &key.values())?;
+        Ok(found.map(|row| Row::new(table, row)))
+    }
+
+    /// Sets columns of the row with this clustered key; `false` when there is none.
+    pub fn update(
+        &mut self,
+        table: &Arc<Table>,
+        key: impl ToRow,
+        columns: &[&str],
+        values: impl ToRow,
+    ) -> Result<bool> {
+        let set: Vec<(usize, Value)> = places(table, columns)?
+            .into_iter()
+            .zip(values.values())
+            .collect();
+        if set.len() != columns.len() {
+            return Err(EngineError::refused(213, &[]).into());
+        }
+        let key = table.row_key(&key.values())?;
+        Ok(self.session.update(table, &key, &set)?)
+    }
+
+    /// Deletes the row with this clustered key; `false` when there is none.
+    pub fn delete(&mut self, table: &Arc<Table>, key: impl ToRow) -> Result<bool> {
+        let key = table.row_key(&key.values())?;
+        Ok(self.session.delete(table, &key)?)
+    }
+
+    /// All rows, in the order of the clustered key.
+    pub fn rows<'a>(&'a mut self, table: &'a Arc<Table>) -> Result<Rows<'a>> {
+        self.scan(table, &ScanSpec::default())
+    }
+
+    /// Rows whose clustered key lies in a range, ascending. A key may be given by its first columns.
+    pub fn range<'a, K: ToRow>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        keys: impl RangeBounds<K>,
+    ) -> Result<Rows<'a>> {
+        let (low, high) = (bound(keys.start_bound()), bound(keys.end_bound()));
+        self.scan(
+            table,
+            &ScanSpec {
+                low,
+                high,
+                ..ScanSpec::default()
+            },
+        )
+    }
+
+    /// The same, descending.
+    pub fn range_back<'a, K: ToRow>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        keys: impl RangeBounds<K>,
+    ) -> Result<Rows<'a>> {
+        let (low, high) = (bound(keys.start_bound()), bound(keys.end_bound()));
+        self.scan(
+            table,
+            &ScanSpec {
+                low,
+                high,
+                backward: true,
+                ..ScanSpec::default()
+            },
+        )
+    }
+
+    /// A scan over any index, in any direction, with any locks.
+    pub fn scan<'a>(&'a mut self, table: &'a Arc<Table>, spec: &ScanSpec) -> Result<Rows<'a>> {
+        let scan = self.session.scan(table, spec)?;
+        Ok(Rows::new(table, scan))
+    }
+
+    /// Begins a transaction that ends with the guard: rolled back unless it is committed.
+    pub fn transaction(&mut self) -> Result<Transaction<'_>> {
+        self.session.begin()?;
+        Ok(Transaction {
+            session: self,
+            open: true,
+        })
+    }
+
+    /// BEGIN TRANSACTION, without a guard.
+    pub fn begin(&mut self) -> Result<()> {
+        Ok(self.session.begin()?)
+    }
+
+    /// COMMIT: durable when it returns.
+    pub fn commit(&mut self) -> Result<()> {
+        Ok(self.session.commit()?)
+    }
+
+    /// ROLLBACK.
+    pub fn rollback(&mut self) -> Result<()> {
+        Ok(self.session.rollback()?)
+    }
+
+    /// SAVE TRANSACTION: a place to roll back to.
+    pub fn savepoint(&mut self) -> Result<Savepoint> {
+        Ok(self.session.savepoint()?)
+    }
+
+    /// Rolls back to a place of the transaction that is open.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        Ok(self.session.rollback_to(savepoint)?)
+    }
+
+    /// SET TRANSACTION ISOLATION LEVEL.
+    pub fn set_isolation(&mut self, isolation: Isolation) {
+        self.session.set_isolation(isolation);
+    }
+
+    /// SET LOCK_TIMEOUT: how long a lock is waited for before 1222.
+    pub fn set_lock_timeout(&mut self, timeout: Timeout) {
+        self.session.set_lock_timeout(timeout);
+    }
+
+    /// What this session has waited for, the longest first.
+    pub fn waits(&self) -> Vec<WaitRow> {
+        let snapshot = self.session.task().waits().snapshot();
+        snapshot.top(1.0).into_iter().map(|top| top.row).collect()
+    }
+}
+
+/// A transaction under way: a [`Session`] that ends it when dropped.
+#[derive(Debug)]
+pub struct Transaction<'s> {
+    session: &'s mut Session,
+    open: bool,
+}
+
+impl Transaction<'_> {
+    /// COMMIT: durable when it returns.
+    pub fn commit(mut self) -> Result<()> {
+        self.open = false;
+        self.session.commit()
+    }
+
+    /// ROLLBACK, which dropping does too; this one tells when it did not work.
+    pub fn rollback(mut self) -> Result<()> {
+        self.open = false;
+        self.session.rollback()
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        self.session
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Session {
+        self.session
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        // The victim of a deadlock has no transaction any more.
+        if self.open && self.session.session.in_transaction() {
+            let _ = self.session.rollback();
+        }
+    }
+}
+
+/// Inserts many rows of the same columns: [`Session::inserter`].
+#[derive(Debug)]
+pub struct Inserter<'s> {
+    inner: engine::Inserter<'s>,
+}
+
+impl Inserter<'_> {
+    /// Inserts a row: a tuple with one value for each column named. Gives the identity value.
+    pub fn row(&mut self, row: impl ToRow) -> Result<Option<i64>> {
+        row.push_to(&mut self.inner)?;
+        Ok(self.inner.insert()?)
+    }
+
+    /// BEGIN TRANSACTION, between two rows.
+    pub fn begin(&mut self) -> Result<()> {
+        Ok(self.inner.session().begin()?)
+    }
+
+    /// COMMIT, between two rows.
+    pub fn commit(&mut self) -> Result<()> {
+        Ok(self.inner.session().commit()?)
+    }
+
+    /// ROLLBACK, between two rows.
+    pub fn rollback(&mut self) -> Result<()> {
+        Ok(self.inner.session().rollback()?)
+    }
+}

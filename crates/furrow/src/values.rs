@@ -1,0 +1,204 @@
+//! From Rust's types to columns: single values and tuples of them.
+
+use crate::{Date, DateTime, DateTime2, Decimal, Guid, Value};
+use furrow_engine::{EngineError, Inserter};
+
+/// A value for a column.
+pub trait ToColumn {
+    /// As the engine's value.
+    fn value(&self) -> Value;
+
+    /// Gives it to an inserter, where the type allows without making a [`Value`].
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        inserter.value(&self.value()).map(drop)
+    }
+}
+
+macro_rules! by_value {
+    ($($kind:ty),*) => {
+        $(impl ToColumn for $kind {
+            fn value(&self) -> Value {
+                Value::from(self.clone())
+            }
+        })*
+    };
+}
+
+by_value!(
+    bool, u8, i16, i32, f32, f64, Guid, Decimal, Date, DateTime, DateTime2
+);
+
+impl ToColumn for i64 {
+    fn value(&self) -> Value {
+        Value::BigInt(*self)
+    }
+
+    #[inline]
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        inserter.i64(*self).map(drop)
+    }
+}
+
+impl ToColumn for str {
+    fn value(&self) -> Value {
+        Value::from(self)
+    }
+
+    #[inline]
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        inserter.str(self).map(drop)
+    }
+}
+
+impl ToColumn for [u8] {
+    fn value(&self) -> Value {
+        Value::from(self)
+    }
+
+    #[inline]
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        inserter.bytes(self).map(drop)
+    }
+}
+
+macro_rules! as_other {
+    ($($kind:ty => $other:ty;)*) => {
+        $(impl ToColumn for $kind {
+            fn value(&self) -> Value {
+                <$other as ToColumn>::value(self)
+            }
+
+            #[inline]
+            fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+                <$other as ToColumn>::push_to(self, inserter)
+            }
+        })*
+    };
+}
+
+as_other!(String => str; Vec<u8> => [u8];);
+
+impl<const N: usize> ToColumn for [u8; N] {
+    fn value(&self) -> Value {
+        self.as_slice().value()
+    }
+
+    #[inline]
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        self.as_slice().push_to(inserter)
+    }
+}
+
+impl ToColumn for Value {
+    fn value(&self) -> Value {
+        self.clone()
+    }
+
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        inserter.value(self).map(drop)
+    }
+}
+
+impl<T: ToColumn + ?Sized> ToColumn for &T {
+    fn value(&self) -> Value {
+        T::value(self)
+    }
+
+    #[inline]
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        T::push_to(self, inserter)
+    }
+}
+
+impl<T: ToColumn> ToColumn for Option<T> {
+    fn value(&self) -> Value {
+        self.as_ref().map_or(Value::Null, ToColumn::value)
+    }
+
+    #[inline]
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        match self {
+            Some(value) => value.push_to(inserter),
+            None => inserter.null().map(drop),
+        }
+    }
+}
+
+/// Values for several columns, in order: a tuple, a slice of [`Value`]s, or one value alone.
+pub trait ToRow {
+    /// As the engine's values.
+    fn values(&self) -> Vec<Value>;
+
+    /// Gives them to an inserter.
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError>;
+}
+
+macro_rules! alone {
+    ($($kind:ty),*) => {
+        $(impl ToRow for $kind {
+            fn values(&self) -> Vec<Value> {
+                vec![self.value()]
+            }
+
+            #[inline]
+            fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+                ToColumn::push_to(self, inserter)
+            }
+        })*
+    };
+}
+
+alone!(
+    bool,
+    u8,
+    i16,
+    i32,
+    i64,
+    f32,
+    f64,
+    Guid,
+    Decimal,
+    Date,
+    DateTime,
+    DateTime2,
+    &str,
+    String,
+    &[u8]
+);
+
+impl ToRow for &[Value] {
+    fn values(&self) -> Vec<Value> {
+        self.to_vec()
+    }
+
+    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        self.iter()
+            .try_for_each(|value| inserter.value(value).map(drop))
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident),+);)*) => {
+        $(impl<$($name: ToColumn),+> ToRow for ($($name,)+) {
+            fn values(&self) -> Vec<Value> {
+                #[expect(non_snake_case, reason = "the macro's own names")]
+                let ($($name,)+) = self;
+                vec![$($name.value()),+]
+            }
+
+            #[inline]
+            fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+                #[expect(non_snake_case, reason = "the macro's own names")]
+                let ($($name,)+) = self;
+                $($name.push_to(inserter)?;)+
+                Ok(())
+            }
+        })*
+    };
+}
+
+tuples! {
+    (A); (A, B); (A, B, C); (A, B, C, D); (A, B, C, D, E); (A, B, C, D, E, F); (A, B, C, D, E, F, G);
+    (A, B, C, D, E, F, G, H); (A, B, C, D, E, F, G, H, I); (A, B, C, D, E, F, G, H, I, J);
+    (A, B, C, D, E, F, G, H, I, J, K); (A, B, C, D, E, F, G, H, I, J, K, L);
+}
