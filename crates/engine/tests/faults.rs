@@ -1,4 +1,5 @@
-//! Power lost, disks full and devices failing at every step of creating a database, adding a file, growing one.
+//! Power lost, disks full and devices failing at every step of creating a database, adding a file, growing
+//! one.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -48,7 +49,8 @@ fn outcomes(n: u64) -> Vec<Crash> {
     vec![Crash::DropAll, Crash::KeepAll, torn(1), torn(2)]
 }
 
-/// Loses power at the n-th change of `work`, for every n until it ends first; hands each machine after it to `look`.
+/// Loses power at the n-th change of `work`, for every n until it ends first; hands each machine after it to
+/// `look`.
 fn lose_power_everywhere(
     ready: &SimVolume,
     work: impl Fn(&SimVolume) -> Result<(), EngineError>,

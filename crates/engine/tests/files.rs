@@ -1,6 +1,10 @@
 //! Files and filegroups that come, change and go; files that are not what they should be.
 
-#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed step is a failed test"
+)]
 
 use furrow_engine::{
     AttachOptions, Database, DatabaseSpec, DatabaseState, FileChange, FileGrowth, FileSpec,
@@ -94,13 +98,15 @@ fn files_and_filegroups_are_added_changed_and_removed_and_a_restart_knows() {
     assert_eq!(database.add_file(&again, None).unwrap(), FileId(4));
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "errors come by value")]
+fn numbers(e: furrow_engine::EngineError) -> Vec<(u32, u8)> {
+    e.messages().iter().map(|m| (m.number, m.state)).collect()
+}
+
 #[test]
-fn statements_on_files_are_refused_with_the_published_numbers() {
+fn adding_removing_and_modifying_files_is_refused_with_the_published_numbers() {
     let volume = memory();
-    let (instance, database) = new_database(&volume);
-    let numbers = |e: furrow_engine::EngineError| -> Vec<(u32, u8)> {
-        e.messages().iter().map(|m| (m.number, m.state)).collect()
-    };
+    let (_instance, database) = new_database(&volume);
     let add = |spec: FileSpec, group| numbers(database.add_file(&spec, group).unwrap_err());
     let file = |name: &str, path: &str| FileSpec::new(name, path).size_mb(1);
     assert_eq!(add(file("N", "d/s.ndf.dw"), None), [(5009, 1), (5170, 1)]);
@@ -139,6 +145,13 @@ fn statements_on_files_are_refused_with_the_published_numbers() {
         ..FileChange::default()
     };
     assert_eq!(modify("S", rename), [(1828, 3)]);
+    assert_eq!(database.state(), DatabaseState::Online);
+}
+
+#[test]
+fn statements_on_filegroups_and_databases_are_refused_with_the_published_numbers() {
+    let volume = memory();
+    let (instance, database) = new_database(&volume);
     assert_eq!(
         numbers(database.add_filegroup("primary").unwrap_err()),
         [(5035, 1)]

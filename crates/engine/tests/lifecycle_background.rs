@@ -1,4 +1,5 @@
-//! What goes on behind sessions: room in the log, growth, checkpoints, ghosts; and what a failure or a kill leaves.
+//! What goes on behind sessions: room in the log, growth, checkpoints, ghosts; and what a failure or a kill
+//! leaves.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 

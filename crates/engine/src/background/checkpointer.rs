@@ -18,7 +18,8 @@ const POLL: Duration = Duration::from_millis(100);
 const AUTOMATIC_S: u32 = 60;
 /// Share of the log in use at which a checkpoint is due in the SIMPLE model.
 const LOG_FULL_PERCENT: f64 = 70.0;
-/// Pages that a restart is taken to read and redo in a second, before anything was measured: random reads of one device.
+/// Pages that a restart is taken to read and redo in a second, before anything was measured: random reads of
+/// one device.
 const PAGES_A_SECOND: u64 = 4000;
 /// Log that a restart is taken to read and apply in a second.
 const LOG_BYTES_A_SECOND: u64 = 40 << 20;

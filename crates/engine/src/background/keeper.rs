@@ -7,10 +7,10 @@
 //! 3. If it cannot, others may end soon: it is tried again for a second.
 //! 4. Then there is no hope: 9002 with what holds the log.
 //!
-//! One at a time does this; the others wait for it and then look again. A checkpoint appends its records without a
-//! promise, from the log's margin, so that it never waits for what it is to bring. It writes no counts to the catalog, which
-//! would need a promise. When the log is nearly full, only checkpoints that free something are taken: others would eat up what
-//! rollbacks were promised.
+//! One at a time does this; the others wait for it and then look again. A checkpoint appends its records
+//! without a promise, from the log's margin, so that it never waits for what it is to bring. It writes no
+//! counts to the catalog, which would need a promise. When the log is nearly full, only checkpoints that free
+//! something are taken: others would eat up what rollbacks were promised.
 
 use crate::EngineError;
 use crate::database::StateCell;

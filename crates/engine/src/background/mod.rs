@@ -1,16 +1,17 @@
 //! What goes on behind the sessions of a database: checkpoints, room in the log, ghosts.
 //!
 //! Two threads per database, as system sessions of their own:
-//! - the *checkpointer* looks ten times a second (DIRTY_PAGE_POLL; CHECKPOINT_QUEUE without a target recovery time). It keeps the number of dirty pages below what can be read
-//!   and redone in the target recovery time, by writing the oldest ones (indirect checkpoints); it takes a checkpoint when the log
-//!   written since the last one would take that long to redo, when the log is 70% full, and when the target time has
-//!   passed since the last one and something was written. Without a target recovery time, once a minute. It also notices
-//!   that the log or a file has failed, and marks the database suspect.
-//! - the *ghost cleaner* wakes every few seconds and removes rows that were deleted and that nobody can want back. Trace
-//!   flag 661 rests it.
+//! - the *checkpointer* looks ten times a second (DIRTY_PAGE_POLL; CHECKPOINT_QUEUE without a target recovery
+//!   time). It keeps the number of dirty pages below what can be read and redone in the target recovery time,
+//!   by writing the oldest ones (indirect checkpoints); it takes a checkpoint when the log written since the
+//!   last one would take that long to redo, when the log is 70% full, and when the target time has passed
+//!   since the last one and something was written. Without a target recovery time, once a minute. It also
+//!   notices that the log or a file has failed, and marks the database suspect.
+//! - the *ghost cleaner* wakes every few seconds and removes rows that were deleted and that nobody can want
+//!   back. Trace flag 661 rests it.
 //!
-//! Trace flag 3505 rests automatic checkpoints, but not those that make room in a full log. Both threads end when the
-//! database is closed; they hold it only while they look.
+//! Trace flag 3505 rests automatic checkpoints, but not those that make room in a full log. Both threads end
+//! when the database is closed; they hold it only while they look.
 
 mod checkpointer;
 mod ghosts;
@@ -144,13 +145,15 @@ impl Database {
         Ok(())
     }
 
-    /// Removes ghosts that nobody can want back, of some leaves, as the ghost cleaner does; how many leaves were cleaned.
+    /// Removes ghosts that nobody can want back, of some leaves, as the ghost cleaner does; how many leaves
+    /// were cleaned.
     pub fn purge_ghosts(&self) -> Result<usize, EngineError> {
         self.check()?;
         self.catalog.purge_ghosts(&self.locks, ghosts::LEAVES)
     }
 
-    /// Lets the background threads look at once, rather than at their next turn. For tests and for the impatient.
+    /// Lets the background threads look at once, rather than at their next turn. For tests and for the
+    /// impatient.
     pub fn nudge_background(&self) {
         if let Some(background) = &*self.background.lock() {
             background.ring();

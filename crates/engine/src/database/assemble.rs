@@ -14,8 +14,8 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// What is known of a database outside of it: in the pool and among the file statistics, and its log's writer. Dropped, all
-/// that is forgotten; pages that were not written are lost.
+/// What is known of a database outside of it: in the pool and among the file statistics, and its log's
+/// writer. Dropped, all that is forgotten; pages that were not written are lost.
 #[derive(Debug)]
 pub(crate) struct Registration {
     shared: Arc<Shared>,

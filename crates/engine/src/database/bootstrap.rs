@@ -1,10 +1,12 @@
 //! The first pages of a new database: boot page and base tables.
 //!
-//! 1. Extent 1 of the primary file is a mixed extent that holds the boot page (1:9); the IAM pages of the base tables fill
-//!    the rest of it and the mixed extents that follow.
-//! 2. Each base table gets its allocation unit and its root page, in such an order that `sysfiles1` comes to lie at (1:32),
-//!    where the product has it and where a restart finds the log's path before it has redone anything.
-//! 3. The rows that describe all this are inserted like any other rows, in the engine's own name: never undone.
+//! 1. Extent 1 of the primary file is a mixed extent that holds the boot page (1:9); the IAM pages of the
+//!    base tables fill the rest of it and the mixed extents that follow.
+//! 2. Each base table gets its allocation unit and its root page, in such an order that `sysfiles1` comes to
+//!    lie at (1:32), where the product has it and where a restart finds the log's path before it has redone
+//!    anything.
+//! 3. The rows that describe all this are inserted like any other rows, in the engine's own name: never
+//!    undone.
 //! 4. What is missing to the extents that a new database takes is set aside for the catalog to grow into.
 
 use super::EngineError;
@@ -68,7 +70,8 @@ struct Placed {
     root: PageId,
 }
 
-/// The base tables in the order in which they get their extents. The third gets extent 4, which begins with (1:32).
+/// The base tables in the order in which they get their extents. The third gets extent 4, which begins with
+/// (1:32).
 fn placing_order() -> impl Iterator<Item = &'static BaseTable> {
     let first = [&SYSRSCOLS, &SYSROWSETS, &SYSFILES1];
     let rest = BASE_TABLES
@@ -219,7 +222,8 @@ fn fill_tree(
     Ok(())
 }
 
-/// `sysfiles1`: as many rows as its first page takes, which is ten: the primary file and the log always are among them.
+/// `sysfiles1`: as many rows as its first page takes, which is ten: the primary file and the log always are
+/// among them.
 fn fill_heap(store: &Store, at: &Placed, rows: &[Vec<Value>]) -> Result<(), EngineError> {
     let layout = at.table.row_layout().map_err(|e| bad_row(&e))?;
     for (slot, row) in (0_u16..).zip(rows) {
@@ -262,8 +266,8 @@ fn patch_boot(store: &Store, way_in: PageId) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Sets extents aside for the tables that grow with every table a user makes, until `system_extents` of the primary file are
-/// taken. In a primary file of less than 80 extents nothing is set aside.
+/// Sets extents aside for the tables that grow with every table a user makes, until `system_extents` of the
+/// primary file are taken. In a primary file of less than 80 extents nothing is set aside.
 fn set_aside(
     space: &Space,
     placed: &[Placed],

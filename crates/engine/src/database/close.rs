@@ -74,8 +74,8 @@ impl Database {
         self.users.fetch_and(!CLOSED, Ordering::AcqRel);
     }
 
-    /// CHECKPOINT: everything that is committed is in the data files when it returns, and the counts of the catalog are up to
-    /// date.
+    /// CHECKPOINT: everything that is committed is in the data files when it returns, and the counts of the
+    /// catalog are up to date.
     pub fn checkpoint(&self) -> Result<Checkpoint, EngineError> {
         self.checkpoint_with(CheckpointOptions::default())
     }
@@ -148,8 +148,8 @@ impl Database {
         Ok(())
     }
 
-    /// Shuts the database down cleanly: threads end, a checkpoint, the files are let go. Sessions must have left (3702). A
-    /// suspect database is let go as it is.
+    /// Shuts the database down cleanly: threads end, a checkpoint, the files are let go. Sessions must have
+    /// left (3702). A suspect database is let go as it is.
     pub(crate) fn shut_down(&self) -> Result<(), EngineError> {
         self.seal()?;
         self.stop_background();
@@ -166,8 +166,8 @@ impl Database {
         written
     }
 
-    /// Lets go of everything at once, as if the process had died: nothing is written any more, what was not durable is lost.
-    /// For tests of recovery, and for getting rid of a suspect database.
+    /// Lets go of everything at once, as if the process had died: nothing is written any more, what was not
+    /// durable is lost. For tests of recovery, and for getting rid of a suspect database.
     pub fn abandon(&self) {
         self.keeper.abandoned.store(true, Ordering::Release);
         self.state.set(DatabaseState::Offline);

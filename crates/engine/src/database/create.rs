@@ -156,16 +156,7 @@ fn build(
     let catalog = Catalog::open(&store, &space)?;
     catalog.after_undo()?;
     let entries = files.iter().filter_map(MadeFile::entry).collect();
-    let groups = plan.filegroups.iter().map(|g| {
-        let entry = GroupEntry {
-            name: g.1.clone(),
-            is_default: g.2,
-            autogrow_all: g.3,
-        };
-        (g.0, entry)
-    });
-    let groups: BTreeMap<u16, GroupEntry> = groups.collect();
-    let book = FileBook::new(binding, entries, groups);
+    let book = FileBook::new(binding, entries, groups_of(plan));
     let database = Database::assemble(Parts {
         name: spec.name.clone(),
         options: spec.options,
@@ -186,6 +177,18 @@ fn build(
     )?;
     database.write_group_flags()?;
     Ok(database)
+}
+
+fn groups_of(plan: &DatabasePlan) -> BTreeMap<u16, GroupEntry> {
+    let group = |g: &(u16, String, bool, bool)| {
+        let entry = GroupEntry {
+            name: g.1.clone(),
+            is_default: g.2,
+            autogrow_all: g.3,
+        };
+        (g.0, entry)
+    };
+    plan.filegroups.iter().map(group).collect()
 }
 
 impl MadeFile<'_> {

@@ -14,9 +14,9 @@ use thiserror::Error;
 
 /// An error of the engine.
 ///
-/// What a user did wrong, or meets as a state of things, is [`EngineError::Refused`] with the product's messages. What
-/// failed below keeps its own type, so that nothing of its reason is lost; [`EngineError::messages`] says both
-/// in the product's words.
+/// What a user did wrong, or meets as a state of things, is [`EngineError::Refused`] with the product's
+/// messages. What failed below keeps its own type, so that nothing of its reason is lost;
+/// [`EngineError::messages`] says both in the product's words.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {

@@ -40,19 +40,19 @@ use std::sync::atomic::AtomicU32;
 /// An open database.
 ///
 /// # What this half of the engine asks of the catalog
-/// - `Catalog::open(&Arc<Store>, &Arc<Space>) -> Result<Catalog, EngineError>`: pages are redone, nothing is undone yet; the
-///   boot page ([`furrow_format::BOOT_PAGE`]) says where it begins.
+/// - `Catalog::open(&Arc<Store>, &Arc<Space>) -> Result<Catalog, EngineError>`: pages are redone, nothing is
+///   undone yet; the boot page ([`furrow_format::BOOT_PAGE`]) says where it begins.
 /// - `Catalog: furrow_txn::Undo`, by reference, also before undo is finished.
 /// - `Catalog::bases(&self) -> &Bases`: typed rows of base tables (`sysprufiles`, `sysphfg`, `sysclsobjs`).
-/// - `Catalog::after_undo(&self) -> Result<(), EngineError>`: once, when undo is done: forget what was cached, go on with
-///   drops that were interrupted.
-/// - `Catalog::write_counts(&self) -> Result<(), EngineError>`: before a checkpoint, with no latch held: counts of rows and
-///   pages. May wait for log space, therefore never called while making room in the log.
-/// - `Catalog::purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError>`: removes up to `limit` leaves'
-///   ghosts whose keys nobody has locked.
+/// - `Catalog::after_undo(&self) -> Result<(), EngineError>`: once, when undo is done: forget what was
+///   cached, go on with drops that were interrupted.
+/// - `Catalog::write_counts(&self) -> Result<(), EngineError>`: before a checkpoint, with no latch held:
+///   counts of rows and pages. May wait for log space, therefore never called while making room in the log.
+/// - `Catalog::purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError>`: removes
+///   up to `limit` leaves' ghosts whose keys nobody has locked.
 ///
-/// Sessions call [`Database::check`] at the start of each statement, and keep what [`Database::enter`] gives them as long as they
-/// live: a database in use is not dropped.
+/// Sessions call [`Database::check`] at the start of each statement, and keep what [`Database::enter`] gives
+/// them as long as they live: a database in use is not dropped.
 pub struct Database {
     pub(crate) id: DatabaseId,
     pub(crate) name: String,

@@ -1,15 +1,15 @@
 //! Opening a database: attach, and the start of an instance.
 //!
-//! 1. The primary file is opened, which locks it; torn pages are put back from its double-write file; header and boot page are
-//!    proven to be ours.
+//! 1. The primary file is opened, which locks it; torn pages are put back from its double-write file; header
+//!    and boot page are proven to be ours.
 //! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it.
-//! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are known; each file it
-//!    names is opened, proven, repaired and redone, until no more are found.
+//! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are
+//!    known; each file it names is opened, proven, repaired and redone, until no more are found.
 //! 4. Files that were being made or removed when the system stopped are cleared away.
 //! 5. Space, catalog, undo, checkpoint.
 //!
-//! After a clean shutdown the log ends with its checkpoint: nothing is redone, and of each file only the header and the allocation
-//! maps are read.
+//! After a clean shutdown the log ends with its checkpoint: nothing is redone, and of each file only the
+//! header and the allocation maps are read.
 
 use super::assemble::{Parts, Registration};
 use super::create::space_options;
@@ -18,8 +18,8 @@ use crate::DatabaseState;
 use crate::background::Keeper;
 use crate::catalog::Catalog;
 use crate::files::{
-    FileBook, FileEntry, FileStatus, Guarded, Hooks, LogEntry, Metered, ParsedFile, check_length,
-    files_in_pool, open_data, open_error, read_boot, read_files1, read_header,
+    FileBook, FileEntry, FileStatus, Guarded, Hooks, LogEntry, Metered, ParsedFile, files_in_pool,
+    open_data, open_error, read_boot, read_files1, read_header,
 };
 use crate::instance::Shared;
 use furrow_format::types::Guid;
@@ -31,7 +31,7 @@ use furrow_observe::errorlog::Source;
 use furrow_observe::messages::{Arg, Message};
 use furrow_pool::LatchRank;
 use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, redo, undo};
-use furrow_space::{Space, SpaceConfig};
+use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_txn::Store;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -389,13 +389,30 @@ impl Opening<'_> {
             catalog: Some(Arc::clone(hooks) as _),
             trace: Some(Arc::clone(hooks) as _),
         };
-        let space = Space::open(Arc::clone(&self.store), config)?;
-        for file in space.usage()? {
-            if let Some(entry) = self.files.get(&file.file.0) {
-                check_length(&*entry.file, &entry.path, file.size_pages)?;
+        Space::open(Arc::clone(&self.store), config).map_err(|e| self.truncated(e))
+    }
+
+    /// 5125 in the product's words: redo has made a header say more than there is of its file.
+    fn truncated(&self, e: SpaceError) -> EngineError {
+        match e {
+            SpaceError::Truncated {
+                file,
+                expected_pages,
+                actual_pages,
+            } => {
+                let path = self
+                    .files
+                    .get(&file.0)
+                    .map(|f| f.path.display().to_string());
+                let args = [
+                    path.unwrap_or_default().into(),
+                    (u64::from(expected_pages) * 8).into(),
+                    (actual_pages * 8).into(),
+                ];
+                EngineError::refused(5125, &args)
             }
+            other => other.into(),
         }
-        Ok(space)
     }
 }
 

@@ -147,8 +147,9 @@ pub struct DatabaseSpec {
     pub log: Option<FileSpec>,
     /// Options.
     pub options: DatabaseOptions,
-    /// Extents of the primary file that a new database takes, its maps included, where the file has 80 or more: 36 is what the
-    /// published transcripts show. What the catalog does not fill is set aside for it to grow into.
+    /// Extents of the primary file that a new database takes, its maps included, where the file has 80 or
+    /// more: 36 is what the published transcripts show. What the catalog does not fill is set aside for it to
+    /// grow into.
     pub system_extents: u32,
 }
 

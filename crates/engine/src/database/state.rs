@@ -108,8 +108,8 @@ impl StateCell {
 /// What a database's owner may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatabaseOptions {
-    /// What the log keeps. Until log backups exist, `Full` and `BulkLogged` are truncated like `Simple`, as the
-    /// product does before the first full backup.
+    /// What the log keeps. Until log backups exist, `Full` and `BulkLogged` are truncated like `Simple`, as
+    /// the product does before the first full backup.
     pub recovery_model: RecoveryModel,
     /// Time that a restart may take, in seconds; 0 leaves it to automatic checkpoints.
     pub target_recovery_s: u32,

@@ -3,7 +3,8 @@
 //! # Three places that agree
 //! 1. `sysprufiles` has a row for each file; it decides which files there are.
 //! 2. Page 0 of each data file says which file of which database it is, and how large.
-//! 3. Memory: the pool reads and writes them, the space allocates in them, the [`FileBook`] knows names and paths.
+//! 3. Memory: the pool reads and writes them, the space allocates in them, the [`FileBook`] knows names and
+//!    paths.
 //!
 //! # Adding a file, so that a crash leaves no trace of half a file
 //! 1. Its row enters the catalog in the state *being made*, durably.
@@ -24,8 +25,8 @@ pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use hooks::Hooks;
 pub(crate) use metered::Metered;
 pub(crate) use physical::{
-    Guarded, Made, check_free, check_length, double_write_path, open_data, open_error, read_boot,
-    read_header, remove_own,
+    Guarded, Made, check_free, double_write_path, open_data, open_error, read_boot, read_header,
+    remove_own,
 };
 pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, read_files1};
 

@@ -125,8 +125,8 @@ pub(crate) fn open_error(path: &Path, e: &IoError) -> EngineError {
     EngineError::refused(5120, &args)
 }
 
-/// Opens a data file and its double-write file, and puts back pages that were torn. A double-write file that is missing was
-/// left behind when the data file was moved: there is nothing to put back.
+/// Opens a data file and its double-write file, and puts back pages that were torn. A double-write file that
+/// is missing was left behind when the data file was moved: there is nothing to put back.
 pub(crate) fn open_data(
     volume: &dyn Volume,
     path: &Path,
@@ -185,7 +185,8 @@ fn not_a_header(path: &Path, property: &str) -> EngineError {
     EngineError::refused(5172, &[shown(path), property.into()])
 }
 
-/// Reads and proves the header of a data file: 5171 or 5172 when it is none, 5125 when the file is too short for it.
+/// Reads and proves the header of a data file: 5171 or 5172 when it is none, 5125 when the file is too short
+/// for it.
 pub(crate) fn read_header(
     file: &dyn File,
     path: &Path,
@@ -256,11 +257,7 @@ fn wrong_number(path: &Path, expected: FileId, found: FileId) -> EngineError {
 }
 
 /// 5125 when the file is shorter than `size_pages`.
-pub(crate) fn check_length(
-    file: &dyn File,
-    path: &Path,
-    size_pages: u32,
-) -> Result<(), EngineError> {
+fn check_length(file: &dyn File, path: &Path, size_pages: u32) -> Result<(), EngineError> {
     let expected = u64::from(size_pages) * PAGE_SIZE as u64;
     let actual = file.len_bytes()?;
     if actual < expected {
@@ -310,8 +307,9 @@ pub(crate) fn bad_page(id: PageId, path: &Path, what: &str) -> EngineError {
     EngineError::refused(824, &args)
 }
 
-/// Removes a data or log file with its double-write file, if it is of the database with this binding GUID, or empty as a creation
-/// that was cut short leaves it. Anything else is left alone. Whether the path is free now.
+/// Removes a data or log file with its double-write file, if it is of the database with this binding GUID, or
+/// empty as a creation that was cut short leaves it. Anything else is left alone. Whether the path is free
+/// now.
 pub(crate) fn remove_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoError> {
     let found = volume.exists(path)?;
     if found && !is_own(volume, path, binding)? {
@@ -327,8 +325,9 @@ pub(crate) fn remove_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Res
     Ok(true)
 }
 
-/// Whether a file that bears the name of one of ours is it. What a crash left of a file that was being made may be torn: a first
-/// sector of zeros is one that was never written, and the GUID is looked for wherever a sector may have kept it.
+/// Whether a file that bears the name of one of ours is it. What a crash left of a file that was being made
+/// may be torn: a first sector of zeros is one that was never written, and the GUID is looked for wherever a
+/// sector may have kept it.
 fn is_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoError> {
     let file = volume.open(path, Open::ReadOnly, Access::Data)?;
     let len = file.len_bytes()?.min(PAGE_SIZE as u64) as usize;

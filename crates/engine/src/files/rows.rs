@@ -189,8 +189,9 @@ pub(crate) struct Found {
     pub(crate) out_of_reach: usize,
 }
 
-/// The rows of `sysprufiles` as far as they lie in files that `known` names: at a restart, when the primary file is redone and
-/// the catalog has to tell where the others are. No tree can be opened yet, so pages are walked.
+/// The rows of `sysprufiles` as far as they lie in files that `known` names: at a restart, when the primary
+/// file is redone and the catalog has to tell where the others are. No tree can be opened yet, so pages are
+/// walked.
 pub(crate) fn files_in_pool(
     store: &Store,
     known: &dyn Fn(FileId) -> bool,
@@ -317,8 +318,8 @@ impl Walk<'_> {
     }
 }
 
-/// The rows of `sysfiles1`: numbers and paths of the first files, the log among them. Read past the pool: the page is written once,
-/// before the database is first used.
+/// The rows of `sysfiles1`: numbers and paths of the first files, the log among them. Read past the pool: the
+/// page is written once, before the database is first used.
 pub(crate) fn read_files1(file: &dyn File) -> Result<Vec<(u16, PathBuf)>, EngineError> {
     let page = match read_page(file, FILES1_PAGE) {
         Ok(page) => page,

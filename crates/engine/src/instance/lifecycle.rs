@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub struct AttachOptions {
     /// Under another name than it was detached with.
     pub name: Option<String>,
-    /// Where files are now that were moved; the others are looked for where the catalog says, then beside the primary file.
+    /// Where files are now that were moved; the others are looked for where the catalog says, then beside the
+    /// primary file.
     pub files: Vec<PathBuf>,
 }
 
@@ -132,7 +133,8 @@ impl Instance {
         Ok(())
     }
 
-    /// CREATE DATABASE. On an error nothing of it is left; after a crash the next start removes what there was.
+    /// CREATE DATABASE. On an error nothing of it is left; after a crash the next start removes what there
+    /// was.
     pub fn create_database(&self, spec: &DatabaseSpec) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.list.lock();

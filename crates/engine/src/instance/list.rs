@@ -1,7 +1,8 @@
 //! The instance's list of its databases, on disk.
 //!
-//! Two files, `databases.0` and `databases.1`, are written in turn, each the whole list with a generation and a
-//! checksum, durably. The newer one that is whole counts: a crash in the middle of writing leaves the other. A file:
+//! Two files, `databases.0` and `databases.1`, are written in turn, each the whole list with a generation and
+//! a checksum, durably. The newer one that is whole counts: a crash in the middle of writing leaves the
+//! other. A file:
 //!
 //! | bytes | field |
 //! |---|---|
@@ -9,7 +10,10 @@
 //! | 08-15 | generation |
 //! | 16-19 | bytes of the list |
 //! | 20-23 | CRC-32C of bytes 00-19 and the list |
-//! | 24-.. | the list: per database number u16, phase u8, GUID, name, count u16 of paths, paths (texts: length u32, UTF-8) |
+//! | 24-.. | the databases |
+//!
+//! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. A text: its length
+//! u32, and UTF-8.
 
 use furrow_io::{Access, File, Fill, IoError, IoErrorKind, Open, Volume};
 use std::path::{Path, PathBuf};
@@ -61,7 +65,8 @@ impl DatabaseList {
         }
     }
 
-    /// The list of the instance in `dir`; an empty one where there is none yet. The files stay open, and locked.
+    /// The list of the instance in `dir`; an empty one where there is none yet. The files stay open, and
+    /// locked.
     pub(crate) fn open(volume: &dyn Volume, dir: &Path) -> Result<DatabaseList, IoError> {
         volume.create_dir(dir)?;
         let file = |number: u8| -> Result<Arc<dyn File>, IoError> {

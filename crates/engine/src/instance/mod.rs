@@ -1,8 +1,8 @@
 //! The instance: what all databases of a process share, and the list of them.
 //!
-//! An instance without a directory lives in the process alone: its error log is in memory and its list is kept nowhere, which
-//! is what a library and most tests want. With a directory it has an error log file and a list that survives; the
-//! directory's list file is locked, so that one process owns it.
+//! An instance without a directory lives in the process alone: its error log is in memory and its list is
+//! kept nowhere, which is what a library and most tests want. With a directory it has an error log file and a
+//! list that survives; the directory's list file is locked, so that one process owns it.
 
 mod deadlocks;
 mod lifecycle;
@@ -41,7 +41,8 @@ const ERROR_LOG_SESSION: i32 = 3;
 /// How an instance is set up.
 #[derive(Debug, Clone)]
 pub struct InstanceConfig {
-    /// Where the error log and the list of databases are; none for an instance that leaves no trace of itself.
+    /// Where the error log and the list of databases are; none for an instance that leaves no trace of
+    /// itself.
     pub directory: Option<PathBuf>,
     /// Pages in the buffer pool, all taken at start.
     pub pool_pages: usize,
@@ -59,8 +60,8 @@ pub struct InstanceConfig {
     pub ghost_cleanup_s: u32,
     /// Whether databases of the list are opened at start.
     pub open_databases: bool,
-    /// Whether databases have threads of their own for checkpoints and ghosts. Without them a run on one thread is the same
-    /// every time; checkpoints are then taken when the log needs room or somebody asks.
+    /// Whether databases have threads of their own for checkpoints and ghosts. Without them a run on one
+    /// thread is the same every time; checkpoints are then taken when the log needs room or somebody asks.
     pub background: bool,
 }
 
@@ -103,7 +104,8 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Makes the instance's own task current where the thread has none, so that waits and trace flags are the instance's.
+    /// Makes the instance's own task current where the thread has none, so that waits and trace flags are the
+    /// instance's.
     #[must_use]
     pub(crate) fn enter(&self) -> Option<TaskGuard> {
         let nameless = task::current().session_id() == 0;
@@ -148,8 +150,9 @@ impl fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// Starts an instance: opens the error log and the list, clears away what interrupted creations left, and opens the
-    /// databases. One that cannot be opened is listed as suspect or pending, with its messages in the error log.
+    /// Starts an instance: opens the error log and the list, clears away what interrupted creations left, and
+    /// opens the databases. One that cannot be opened is listed as suspect or pending, with its messages in
+    /// the error log.
     pub fn start(
         volume: Arc<dyn Volume>,
         config: InstanceConfig,
@@ -205,7 +208,8 @@ impl Instance {
         Instance::start(Arc::new(MemoryVolume::new()), config)
     }
 
-    /// An open database, by its name in any case of letters. 911 where there is none, 926 and the like where it is not usable.
+    /// An open database, by its name in any case of letters. 911 where there is none, 926 and the like where
+    /// it is not usable.
     pub fn database(&self, name: &str) -> Result<Arc<Database>, EngineError> {
         let databases = self.databases.read();
         let missing = || EngineError::refused(911, &[name.into()]);
