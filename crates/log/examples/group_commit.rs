@@ -1,6 +1,7 @@
 //! How many durable commits a second the log alone makes: N threads, one record and one flush each.
 //!
-//! `cargo run --release -p furrow-log --example group_commit -- [threads] [bytes] [seconds] [in flight] [directory]`
+//! `cargo run --release -p furrow-log --example group_commit -- [threads] [bytes] [seconds] [in
+//! flight] [directory]`
 
 use furrow_format::{Lsn, TxnId};
 use furrow_io::time::{Duration, Moment};

@@ -1,9 +1,9 @@
 //! A log block in memory: space is reserved by one atomic operation, records are copied in outside any lock.
 //!
-//! The state word holds everything an appender needs to decide: the block's generation (low 32 bits of its number),
-//! whether it is closed, how many records it has and how many bytes are used. An appender that wins the
-//! compare-and-swap owns its byte range; it copies and then adds to `filled`. The block may be written once it
-//! is closed and `filled` equals the bytes reserved.
+//! The state word holds everything an appender needs to decide: the block's generation (low 32 bits
+//! of its number), whether it is closed, how many records it has and how many bytes are used. An
+//! appender that wins the compare-and-swap owns its byte range; it copies and then adds to
+//! `filled`. The block may be written once it is closed and `filled` equals the bytes reserved.
 
 #![expect(
     unsafe_code,
@@ -73,10 +73,11 @@ pub(crate) struct Block {
     pub(crate) woken_at: AtomicU64,
 }
 
-// SAFETY: `mem` points into `_memory`, which lives and stays as long as the block. It is written only by `fill`, within
-// the range that the caller alone reserved through `state`, and through `bytes_mut` by the one writer of a closed and
-// filled block; it is read by others only for ranges known to be filled (`copy_out`). `reopen` is called only when
-// nobody uses the block. All these hand-overs synchronise through `filled` and `state` (release/acquire).
+// SAFETY: `mem` points into `_memory`, which lives and stays as long as the block. It is written
+// only by `fill`, within the range that the caller alone reserved through `state`, and through
+// `bytes_mut` by the one writer of a closed and filled block; it is read by others only for ranges
+// known to be filled (`copy_out`). `reopen` is called only when nobody uses the block. All these
+// hand-overs synchronise through `filled` and `state` (release/acquire).
 unsafe impl Sync for Block {}
 // SAFETY: as above; the memory is owned by the block and not tied to a thread.
 unsafe impl Send for Block {}
@@ -112,7 +113,8 @@ impl Block {
 
     /// Makes it block `number`, empty, open, at `base` in the log. Only while nobody uses it.
     pub(crate) fn reopen(&self, number: u64, base: Lsn, capacity: usize) {
-        // No generation has this state: whoever still holds the old one fails from here on, before the base changes.
+        // No generation has this state: whoever still holds the old one fails from here on, before
+        // the base changes.
         self.state
             .store(State::open(u64::MAX).0 | CLOSED, Ordering::Relaxed);
         self.base.store(base.0, Ordering::Release);
@@ -186,8 +188,9 @@ impl Block {
                 to + part.len() <= BLOCK_MAX_BYTES,
                 "a log record leaves its block"
             );
-            // SAFETY: the range [at, at + sum of lengths) was reserved by this caller alone (see `reserve`) and
-            // lies within the buffer (asserted); the buffer's memory does not move while the block lives.
+            // SAFETY: the range [at, at + sum of lengths) was reserved by this caller alone (see
+            // `reserve`) and lies within the buffer (asserted); the buffer's memory does not move
+            // while the block lives.
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), self.mem.add(to), part.len()) };
             to += part.len();
         }
@@ -197,7 +200,8 @@ impl Block {
     /// The bytes of a closed and filled block, for sealing: header and padding may be changed.
     ///
     /// # Safety
-    /// The caller must be the one writer that took this block for writing, after `is_filled` of its closed state.
+    /// The caller must be the one writer that took this block for writing, after `is_filled` of its
+    /// closed state.
     #[expect(
         clippy::mut_from_ref,
         reason = "exclusive by the protocol in the type's documentation"

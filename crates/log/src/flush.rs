@@ -1,9 +1,10 @@
 //! Making the log durable: group commit.
 //!
-//! A session that needs its block durable becomes a *leader* when a write slot is free: it closes the open block,
-//! takes every block nobody has taken yet, writes them with one durable write and wakes those who wait for
-//! them. Otherwise it waits on its block; a leader that ends wakes one of the sessions behind it to be the
-//! next. Several writes may be under way; a block counts as durable only when all before it are.
+//! A session that needs its block durable becomes a *leader* when a write slot is free: it closes
+//! the open block, takes every block nobody has taken yet, writes them with one durable write and
+//! wakes those who wait for them. Otherwise it waits on its block; a leader that ends wakes one of
+//! the sessions behind it to be the next. Several writes may be under way; a block counts as
+//! durable only when all before it are.
 
 use crate::LogError;
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader};
@@ -207,8 +208,8 @@ impl Log {
             }
         }
         #[expect(unsafe_code, reason = "the protocol of `Block`")]
-        // SAFETY: this thread alone took the block (`next_to_write` moved past it under the lock), it is closed
-        // and filled.
+        // SAFETY: this thread alone took the block (`next_to_write` moved past it under the lock),
+        // it is closed and filled.
         let bytes = unsafe { block.bytes_mut() };
         bytes[state.used()..meta.padded].fill(0);
         let header = BlockHeader {

@@ -89,7 +89,8 @@ impl BlockHeader {
         put(block, 40, &crc.to_le_bytes());
     }
 
-    /// Reads the header at the start of `bytes`; `None` unless magic, sizes and identity fit. The checksum is not looked at.
+    /// Reads the header at the start of `bytes`; `None` unless magic, sizes and identity fit. The
+    /// checksum is not looked at.
     pub(crate) fn read(bytes: &[u8], log_id: u64) -> Option<BlockHeader> {
         let header = BlockHeader {
             used: u32_at(bytes, 4)?,

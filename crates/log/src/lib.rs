@@ -1,24 +1,27 @@
 //! The transaction log: records, log blocks, group commit, virtual log files, reading.
 //!
 //! # How a record travels
-//! 1. [`Log::append`] reserves space in the open block by one compare-and-swap, which also gives the record its
-//!    [`Lsn`](furrow_format::Lsn), and copies the record in outside any lock.
+//! 1. [`Log::append`] reserves space in the open block by one compare-and-swap, which also gives
+//!    the record its [`Lsn`](furrow_format::Lsn), and copies the record in outside any lock.
 //! 2. A full block is closed and the next opened; 64 buffers of 60 KB stand in a ring.
-//! 3. [`Log::flush_to`] makes a record durable: the first who finds a free write slot closes the open block, waits for the
-//!    copies into it, seals it with a checksum, and writes all that is pending with one durable write. Others wait on
-//!    their block (WRITELOG). Two writes may be under way at once.
-//! 4. Blocks lie in virtual log files (VLFs) used in a circle; [`Log::truncate_before`] frees the VLFs that nobody
-//!    needs, [`Log::grow`] adds some.
+//! 3. [`Log::flush_to`] makes a record durable: the first who finds a free write slot closes the
+//!    open block, waits for the copies into it, seals it with a checksum, and writes all that is
+//!    pending with one durable write. Others wait on their block (WRITELOG). Two writes may be
+//!    under way at once.
+//! 4. Blocks lie in virtual log files (VLFs) used in a circle; [`Log::truncate_before`] frees the
+//!    VLFs that nobody needs, [`Log::grow`] adds some.
 //!
 //! # Invariants
 //! 1. LSNs grow in the order of appending. A record never spans blocks, a block never spans VLFs.
 //! 2. `durable()` moves only over blocks whose write, and that of all blocks before, has returned.
-//! 3. A block is padded to the sector; no byte acknowledged as durable is ever written again before its VLF is reused.
+//! 3. A block is padded to the sector; no byte acknowledged as durable is ever written again before
+//!    its VLF is reused.
 //! 4. Blocks behind a hole left by a crash never come back: see `reader`.
 //! 5. After a failed write the log is poisoned: nothing more is appended or acknowledged.
 //!
 //! # What can fail
-//! [`LogError`]: the device (then the log is poisoned), no space, a record too large, a file that is not this log.
+//! [`LogError`]: the device (then the log is poisoned), no space, a record too large, a file that
+//! is not this log.
 
 mod append;
 mod block;

@@ -1,9 +1,10 @@
 //! Reading the log: forward from a checkpoint at restart, single records for rollback.
 //!
-//! The end of the log is the first place where no valid block follows: one with a right checksum, our log's
-//! identity, the expected LSN, the LSN of the block before it, and an incarnation not below the last one's. The last two
-//! keep apart blocks that were in flight behind a lost one at a crash: the next start writes with a higher
-//! incarnation, so such blocks can never join a later log.
+//! The end of the log is the first place where no valid block follows: one with a right checksum,
+//! our log's identity, the expected LSN, the LSN of the block before it, and an incarnation not
+//! below the last one's. The last two keep apart blocks that were in flight behind a lost one at a
+//! crash: the next start writes with a higher incarnation, so such blocks can never join a later
+//! log.
 
 use crate::LogError;
 use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, Directory, SECTOR};
@@ -100,7 +101,8 @@ impl LogScan {
         Ok(scan)
     }
 
-    /// Sequence number of each VLF, as its first block says; of two that claim the same, the later incarnation has it.
+    /// Sequence number of each VLF, as its first block says; of two that claim the same, the later
+    /// incarnation has it.
     fn find_seqs(&self) -> Result<Vec<u32>, LogError> {
         let mut seen: Vec<Option<BlockHeader>> = Vec::new();
         for (start, size) in self.directory.vlfs() {

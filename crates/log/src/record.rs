@@ -97,7 +97,8 @@ impl<'a> Record<'a> {
         bytes
     }
 
-    /// Reads the record at the start of `bytes`, and its length; `None` when it does not fit or makes no sense.
+    /// Reads the record at the start of `bytes`, and its length; `None` when it does not fit or
+    /// makes no sense.
     pub fn read(bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
         let header: &[u8; RECORD_HEADER_BYTES] = bytes.first_chunk()?;
         let [l0, l1, l2, l3, kind, u0, u1, u2, rest @ ..] = *header;

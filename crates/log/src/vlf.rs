@@ -169,7 +169,8 @@ impl VlfTable {
         moved
     }
 
-    /// Makes the next free VLF in file order current, with the next sequence number; `None` when all are active.
+    /// Makes the next free VLF in file order current, with the next sequence number; `None` when
+    /// all are active.
     pub(crate) fn advance(&mut self) -> Option<Vlf> {
         let n = self.vlfs.len();
         let next = (1..=n)

@@ -22,7 +22,8 @@ fn config() -> LogConfig {
     LogConfig { writes_in_flight: 3, ..LogConfig::default() }
 }
 
-/// Lets the threads append and flush numbered records from `first` on until the power goes; what was acknowledged.
+/// Lets the threads append and flush numbered records from `first` on until the power goes; what
+/// was acknowledged.
 fn work(log: &Log, first: &BTreeMap<u64, u64>, sizes: u64) -> Seen {
     let acknowledged = Mutex::new(Seen::new());
     thread::scope(|s| {

@@ -18,8 +18,8 @@ pub struct Checkpoint {
     pub written: CheckpointStats,
 }
 
-/// Takes a checkpoint. `keep_from` holds back the log for whoever else needs it (a log backup); one at a time a
-/// database. No latch may be held.
+/// Takes a checkpoint. `keep_from` holds back the log for whoever else needs it (a log backup); one
+/// at a time a database. No latch may be held.
 pub fn checkpoint(
     store: &Store,
     options: CheckpointOptions,

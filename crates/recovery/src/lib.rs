@@ -2,18 +2,22 @@
 //!
 //! # A checkpoint
 //! 1. `CheckpointBegin` is appended; its LSN is the checkpoint's.
-//! 2. The active transactions are listed; every page dirty now is written, each file by its own writer, and synced.
-//! 3. `CheckpointEnd` is appended with the list and the redo point: the smaller of the begin and of the oldest LSN
-//!    that a page still dirty needs. It is made durable.
-//! 4. The log's header names the checkpoint, durably; the log before the redo point and the oldest active transaction may be
-//!    reused.
+//! 2. The active transactions are listed; every page dirty now is written, each file by its own
+//!    writer, and synced.
+//! 3. `CheckpointEnd` is appended with the list and the redo point: the smaller of the begin and of
+//!    the oldest LSN that a page still dirty needs. It is made durable.
+//! 4. The log's header names the checkpoint, durably; the log before the redo point and the oldest
+//!    active transaction may be reused.
 //!
 //! # A restart
 //! 1. The caller repairs torn pages from the double-write files.
-//! 2. *Analysis* reads the log from the last completed checkpoint to its end: which transactions have not ended.
-//! 3. *Redo* reads from the redo point and repeats every page change whose page is older, by the function that made
-//!    it. It can be limited to some files: the primary first, so that the catalog can tell where the others are.
-//! 4. *Undo* rolls back what has not ended, logging compensation; a restart that is interrupted goes on where it was.
+//! 2. *Analysis* reads the log from the last completed checkpoint to its end: which transactions
+//!    have not ended.
+//! 3. *Redo* reads from the redo point and repeats every page change whose page is older, by the
+//!    function that made it. It can be limited to some files: the primary first, so that the
+//!    catalog can tell where the others are.
+//! 4. *Undo* rolls back what has not ended, logging compensation; a restart that is interrupted
+//!    goes on where it was.
 //!
 //! # What can fail
 //! [`RecoveryError`]: a log that cannot be read, a page that is damaged and that the log does not rebuild.

@@ -1,7 +1,8 @@
 //! Redo: every page change again, where the page is older.
 //!
-//! A page that cannot be read (torn while it was written for the first time, or never written) is set aside; changes of it
-//! are passed over until one that rebuilds the page. If none comes, the page is reported.
+//! A page that cannot be read (torn while it was written for the first time, or never written) is
+//! set aside; changes of it are passed over until one that rebuilds the page. If none comes, the
+//! page is reported.
 
 use crate::RecoveryError;
 use furrow_format::{ChangeReader, FileId, Lsn, Page, PageId, apply};

@@ -69,8 +69,8 @@ impl Space {
         Ok(freed)
     }
 
-    /// The first IAM page of a unit that nobody remembers: a crash came between its making and the writing down of where
-    /// it begins. Reads all PFS pages, and the IAM pages that they tell of.
+    /// The first IAM page of a unit that nobody remembers: a crash came between its making and the
+    /// writing down of where it begins. Reads all PFS pages, and the IAM pages that they tell of.
     pub fn find_unit(&self, id: AllocUnitId) -> Result<Option<PageId>, SpaceError> {
         for usage in self.usage()? {
             let starts = (0..usage.size_pages).step_by(PFS_INTERVAL as usize);

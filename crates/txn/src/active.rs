@@ -1,7 +1,7 @@
 //! The active transactions: what a checkpoint must know of them.
 //!
-//! A transaction enters when it first writes to the log and leaves when its end is in the log. A checkpoint lists those
-//! present *after* it has taken the log's tail. Three races are closed here:
+//! A transaction enters when it first writes to the log and leaves when its end is in the log. A
+//! checkpoint lists those present *after* it has taken the log's tail. Three races are closed here:
 //! - a first record before the tail, the transaction not listed: it enters before it appends;
 //! - a record before the tail, its LSN not yet noted: appending is bracketed by a sequence count, and the
 //!   checkpoint waits out a bracket it meets;
@@ -170,8 +170,9 @@ mod tests {
                 let tail = Lsn(log.load(Ordering::SeqCst));
                 let listed = active.list(tail);
                 for txn in listed {
-                    // A record before the tail is noted: `last` may be newer, never older, than the newest before
-                    // the tail. An ended one is only listed when its end lies after the tail.
+                    // A record before the tail is noted: `last` may be newer, never older, than the
+                    // newest before the tail. An ended one is only listed when its end lies after
+                    // the tail.
                     assert!(txn.first < tail);
                 }
             }

@@ -19,8 +19,8 @@ pub enum TxnError {
     /// A lock could not be had: time-out, deadlock victim, cancelled.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A change that is in the log does not fit its page: the page is damaged, or the engine is wrong. The database
-    /// is not usable until it is recovered.
+    /// A change that is in the log does not fit its page: the page is damaged, or the engine is
+    /// wrong. The database is not usable until it is recovered.
     #[error("page {page}: a logged change cannot be applied: {source}")]
     Apply {
         /// The page.

@@ -2,11 +2,12 @@
 //!
 //! 1. The caller latches pages EX and hands them over with [`Mini::adopt`]; it plans the changes with
 //!    [`Mini::push`]. Nothing is changed yet.
-//! 2. [`Mini::commit`] marks the pages dirty, appends **one** log record with all changes, applies them in order
-//!    by the same `apply` as redo, stamps the pages with the record's LSN and lets go of the latches.
+//! 2. [`Mini::commit`] marks the pages dirty, appends **one** log record with all changes, applies
+//!    them in order by the same `apply` as redo, stamps the pages with the record's LSN and lets go
+//!    of the latches.
 //!
-//! An error before the record is in the log leaves the pages as they were. A change that then does not apply poisons
-//! the database: the log says something that memory does not.
+//! An error before the record is in the log leaves the pages as they were. A change that then does
+//! not apply poisons the database: the log says something that memory does not.
 
 use crate::active::ActiveTxn;
 use crate::{Store, TxnError};
@@ -49,7 +50,8 @@ impl<'p> Mini<'p> {
         self.store
     }
 
-    /// Takes over a latched page; it stays latched until the group is committed or dropped. Returns its number here.
+    /// Takes over a latched page; it stays latched until the group is committed or dropped. Returns
+    /// its number here.
     pub fn adopt(&mut self, page: PageWrite<'p>) -> usize {
         self.pages.push(page);
         self.pages.len() - 1

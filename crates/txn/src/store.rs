@@ -140,7 +140,8 @@ impl Store {
         Ok(self.pool.create(self.key(page), rank)?)
     }
 
-    /// Promises log space, making room if need be. Called with no latch held: it may wait for a checkpoint or a growth.
+    /// Promises log space, making room if need be. Called with no latch held: it may wait for a
+    /// checkpoint or a growth.
     pub fn promise(&self, bytes: u64) -> Result<(), TxnError> {
         loop {
             match self.log.promise(bytes) {

@@ -1,8 +1,8 @@
 //! A transaction from its begin to its end.
 //!
-//! It enters the list of active transactions with its first log record. Its log space is promised in two
-//! halves: what a step writes, and what undoing the step would write; the second half stays promised until the
-//! transaction ends, so that a rollback never lacks space.
+//! It enters the list of active transactions with its first log record. Its log space is promised
+//! in two halves: what a step writes, and what undoing the step would write; the second half stays
+//! promised until the transaction ends, so that a rollback never lacks space.
 
 use crate::active::ActiveTxn;
 use crate::lock::{LockManager, LockOwner};
