@@ -1,55 +1,80 @@
 //! The command line.
 
 use furrow_io::thread::available_cpus;
+use std::path::PathBuf;
 
 /// What may be asked for.
 pub(crate) const USAGE: &str = "\
 furrow-soak [crashes] [--crashes N] [--seed S] [--jobs J]
     simulated power losses, N in all (10000), from seed S on (drawn), J runs at a time (one a processor)
+furrow-soak threads [--crashes N] [--seed S] [--threads T]
+    the same (1000) while T threads work (16) and wait for each other
+furrow-soak faults [--runs N] [--seed S] [--stride D] [--jobs J]
+    N workloads (20) in which every D-th (1) read, write, sync or resize fails
+furrow-soak kills [--rounds N] [--seed S] [--threads T] [DIR]
+    N processes (200) of T writers (16) on real files in DIR (a temporary directory), killed
 furrow-soak replay --seed S
-    one run again";
+    one run of crashes again";
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
-    Crashes {
-        crashes: u64,
-        seed: Option<u64>,
-        jobs: usize,
-    },
-    Replay {
-        seed: u64,
-    },
+    Crashes { crashes: u64, seed: Option<u64>, jobs: usize },
+    Threads { crashes: u64, seed: Option<u64>, threads: usize },
+    Faults { runs: u64, seed: Option<u64>, stride: u64, jobs: usize },
+    Kills { rounds: u32, seed: Option<u64>, threads: usize, dir: Option<PathBuf> },
+    Replay { seed: u64 },
+    /// Of `kills`: not for people.
+    Child { seed: u64, round: u32, threads: usize, dir: PathBuf },
 }
 
-/// The options of a command line, each with its number.
-struct Options(Vec<(String, u64)>);
+/// The options of a command line, each with its number, and what is no option.
+struct Options {
+    numbers: Vec<(String, u64)>,
+    path: Option<PathBuf>,
+}
 
 impl Options {
     fn read(words: &[String]) -> Result<Options, String> {
-        let mut options = Vec::new();
-        for pair in words.chunks(2) {
-            let name = pair.first().map_or("", String::as_str);
-            let number = pair.get(1).and_then(|text| text.parse().ok());
-            match (name.strip_prefix("--"), number) {
-                (None, _) => return Err(format!("'{name}' is not known")),
-                (Some(_), None) => return Err(format!("{name} wants a number")),
-                (Some(name), Some(number)) => options.push((name.to_owned(), number)),
+        let mut options = Options { numbers: Vec::new(), path: None };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.strip_prefix("--") {
+                Some(name) => {
+                    let number = words.next().and_then(|text| text.parse().ok());
+                    let number = number.ok_or_else(|| format!("{word} wants a number"))?;
+                    options.numbers.push((name.to_owned(), number));
+                }
+                None if options.path.is_none() => options.path = Some(word.into()),
+                None => return Err(format!("'{word}' is one word too many")),
             }
         }
-        Ok(Options(options))
+        Ok(options)
     }
 
     fn take(&mut self, name: &str) -> Option<u64> {
-        let at = self.0.iter().position(|(option, _)| option == name)?;
-        Some(self.0.remove(at).1)
+        let at = self.numbers.iter().position(|(option, _)| option == name)?;
+        Some(self.numbers.remove(at).1)
+    }
+
+    fn threads(&mut self) -> usize {
+        self.take("threads").unwrap_or(16).max(1) as usize
+    }
+
+    fn jobs(&mut self) -> usize {
+        self.take("jobs").map_or_else(available_cpus, |jobs| jobs.max(1) as usize)
+    }
+
+    fn needed(&mut self, name: &str) -> Result<u64, String> {
+        self.take(name).ok_or_else(|| format!("--{name} is needed"))
     }
 
     fn end(self) -> Result<(), String> {
-        match self.0.first() {
-            None => Ok(()),
-            Some((name, _)) => Err(format!("--{name} is not known here")),
+        match (self.numbers.first(), self.path) {
+            (None, None) => Ok(()),
+            (Some((name, _)), _) => Err(format!("--{name} is not known here")),
+            (None, Some(path)) => Err(format!("'{}' is one word too many", path.display())),
         }
     }
 }
@@ -58,31 +83,42 @@ impl Options {
 pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
     let words: Vec<String> = words.collect();
     let named = words.first().filter(|word| !word.starts_with('-'));
-    let rest = if named.is_some() {
-        &words[1..]
-    } else {
-        &words[..]
-    };
+    let rest = if named.is_some() { &words[1..] } else { &words[..] };
     if words.iter().any(|word| word == "--help" || word == "-h") {
         return Ok(Command::Help);
     }
-    let mut options = Options::read(rest)?;
+    let mut o = Options::read(rest)?;
+    let seed = o.take("seed");
+    let needed_seed = seed.ok_or_else(|| "--seed is needed".to_owned());
     let command = match named.map_or("crashes", String::as_str) {
         "help" => Command::Help,
-        "crashes" => Command::Crashes {
-            crashes: options.take("crashes").unwrap_or(10_000),
-            seed: options.take("seed"),
-            jobs: options
-                .take("jobs")
-                .map_or_else(available_cpus, |jobs| jobs.max(1) as usize),
-        },
-        "replay" => {
-            let seed = options.take("seed").ok_or("replay wants --seed")?;
-            Command::Replay { seed }
+        "crashes" => {
+            Command::Crashes { crashes: o.take("crashes").unwrap_or(10_000), seed, jobs: o.jobs() }
         }
+        "threads" => {
+            let crashes = o.take("crashes").unwrap_or(1_000);
+            Command::Threads { crashes, seed, threads: o.threads() }
+        }
+        "faults" => {
+            let (runs, stride) = (o.take("runs").unwrap_or(20), o.take("stride").unwrap_or(1));
+            Command::Faults { runs, seed, stride: stride.max(1), jobs: o.jobs() }
+        }
+        "kills" => Command::Kills {
+            rounds: o.take("rounds").unwrap_or(200) as u32,
+            seed,
+            threads: o.threads(),
+            dir: o.path.take(),
+        },
+        "replay" => Command::Replay { seed: needed_seed? },
+        "child" => Command::Child {
+            seed: needed_seed?,
+            round: o.needed("round")? as u32,
+            threads: o.threads(),
+            dir: o.path.take().ok_or("a directory is needed")?,
+        },
         other => return Err(format!("'{other}' is not known")),
     };
-    options.end()?;
+    o.end()?;
     Ok(command)
 }
 
@@ -97,33 +133,25 @@ mod tests {
     #[test]
     fn a_bare_command_means_ten_thousand_crashes() {
         let jobs = available_cpus();
-        assert_eq!(
-            of(""),
-            Ok(Command::Crashes {
-                crashes: 10_000,
-                seed: None,
-                jobs
-            })
-        );
-        let given = Command::Crashes {
-            crashes: 7,
-            seed: Some(9),
-            jobs: 1,
-        };
+        assert_eq!(of(""), Ok(Command::Crashes { crashes: 10_000, seed: None, jobs }));
+        let given = Command::Crashes { crashes: 7, seed: Some(9), jobs: 1 };
         assert_eq!(of("--crashes 7 --seed 9 --jobs 0"), Ok(given));
         assert_eq!(of("replay --seed 3"), Ok(Command::Replay { seed: 3 }));
     }
 
     #[test]
+    fn kills_take_a_directory_and_their_children_need_one() {
+        let dir = || PathBuf::from("/x");
+        let kills = Command::Kills { rounds: 5, seed: None, threads: 16, dir: Some(dir()) };
+        assert_eq!(of("kills --rounds 5 /x"), Ok(kills));
+        let child = Command::Child { seed: 1, round: 2, threads: 3, dir: dir() };
+        assert_eq!(of("child --seed 1 --round 2 --threads 3 /x"), Ok(child));
+        assert!(of("child --seed 1 --round 2").is_err());
+    }
+
+    #[test]
     fn what_is_not_understood_is_said() {
-        for line in [
-            "fly",
-            "--crashes",
-            "--crashes many",
-            "replay",
-            "--kills 3",
-            "--seed 1 2",
-        ] {
+        for line in ["fly", "--crashes", "--crashes many", "replay", "--kills 3", "--seed 1 2"] {
             assert!(of(line).is_err(), "{line}");
         }
     }

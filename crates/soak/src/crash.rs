@@ -42,7 +42,9 @@ impl Default for Length {
 pub struct Figures {
     /// Power losses.
     pub crashes: u64,
-    /// Of these, while recovering.
+    /// Processes killed.
+    pub kills: u64,
+    /// Power losses while recovering.
     pub in_recovery: u64,
     /// Orderly ends.
     pub closes: u64,
@@ -64,6 +66,7 @@ impl Figures {
     /// Adds another's.
     pub fn add(&mut self, other: &Figures) {
         self.crashes += other.crashes;
+        self.kills += other.kills;
         self.in_recovery += other.in_recovery;
         self.closes += other.closes;
         self.with_unanswered += other.with_unanswered;

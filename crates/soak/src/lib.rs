@@ -19,7 +19,7 @@
 //! 3. The store is opened, read through every index, proven page by page, compared with the model, and the work goes on.
 //!
 //! [`threads`] does the same with real threads that wait for each other's locks; [`faults`] lets the N-th read, write or sync
-//! fail until there is no N-th any more.
+//! fail until there is no N-th any more; [`kill`] kills real processes on real files.
 //!
 //! # What can fail
 //! Everything ends in a [`Finding`]: the seed, where it happened, what was wrong, and the last steps before.
@@ -27,6 +27,7 @@
 pub mod crash;
 pub mod engine;
 pub mod faults;
+pub mod kill;
 pub mod model;
 pub mod pace;
 pub mod rows;

@@ -4,10 +4,14 @@ mod command;
 
 use command::{Command, USAGE, parse};
 use furrow_io::random::random_seed;
-use furrow_soak::crash::{Length, run};
+use furrow_soak::crash::{Figures, Length};
 use furrow_soak::engine::Engine;
-use furrow_soak::pace;
+use furrow_soak::{Finding, crash, faults, kill, pace, threads};
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// Cycles of a run with threads.
+const CYCLES: u32 = 10;
 
 fn main() -> ExitCode {
     let command = match parse(std::env::args().skip(1)) {
@@ -22,43 +26,70 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Command::Crashes {
-            crashes,
-            seed,
-            jobs,
-        } => soak_crashes(crashes, seed, jobs),
-        Command::Replay { seed } => replay(seed),
-    }
-}
-
-fn soak_crashes(crashes: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
-    let first = seed.unwrap_or_else(random_seed);
-    println!("power losses: {crashes}, first seed {first}, {jobs} at a time");
-    let engine = Engine::default();
-    let one = |seed| run(&engine, seed, Length::default());
-    match pace::soak(first, crashes, jobs, &one, &|line| println!("{line}")) {
-        Ok(figures) => {
-            println!("{figures:#?}\nnothing found");
-            ExitCode::SUCCESS
+        Command::Crashes { crashes, seed, jobs } => {
+            let goal = pace::Goal { crashes, runs: u64::MAX, jobs };
+            let one = |seed| crash::run(&Engine::default(), seed, Length::default());
+            soak(&goal, seed, &one, "replay --seed")
         }
-        Err(finding) => {
-            println!(
-                "{finding}\nto see it again: furrow-soak replay --seed {}",
-                finding.seed
-            );
+        Command::Threads { crashes, seed, threads } => {
+            let goal = pace::Goal { crashes, runs: u64::MAX, jobs: 1 };
+            let one = |seed| threads::run(&Engine::default(), seed, threads, CYCLES);
+            soak(&goal, seed, &one, &format!("threads --threads {threads} --seed"))
+        }
+        Command::Faults { runs, seed, stride, jobs } => {
+            let goal = pace::Goal { crashes: u64::MAX, runs, jobs };
+            let one = |seed| faults::run(&Engine::default(), seed, stride);
+            soak(&goal, seed, &one, &format!("faults --runs 1 --stride {stride} --seed"))
+        }
+        Command::Kills { rounds, seed, threads, dir } => kills(rounds, seed, threads, dir),
+        Command::Replay { seed } => {
+            told(crash::run(&Engine::default(), seed, Length::default()), "replay --seed")
+        }
+        Command::Child { seed, round, threads, dir } => {
+            if let Err(failure) = kill::child(&dir, seed, round, threads) {
+                eprintln!("{failure}");
+            }
             ExitCode::FAILURE
         }
     }
 }
 
-fn replay(seed: u64) -> ExitCode {
-    match run(&Engine::default(), seed, Length::default()) {
+type One<'a> = &'a (dyn Fn(u64) -> Result<Figures, Box<Finding>> + Sync);
+
+fn soak(goal: &pace::Goal, seed: Option<u64>, one: One<'_>, again: &str) -> ExitCode {
+    let first = seed.unwrap_or_else(random_seed);
+    println!("first seed {first}, {} at a time", goal.jobs);
+    told(pace::soak(first, goal, one, &|line| println!("{line}")), again)
+}
+
+fn kills(rounds: u32, seed: Option<u64>, threads: usize, dir: Option<PathBuf>) -> ExitCode {
+    let seed = seed.unwrap_or_else(random_seed);
+    println!("{rounds} kills of {threads} writers, seed {seed}");
+    let begun = std::env::current_exe().and_then(|program| Ok((program, tempfile::tempdir()?)));
+    let (program, own_dir) = match begun {
+        Ok(begun) => begun,
+        Err(error) => {
+            eprintln!("cannot begin: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let home = dir.unwrap_or_else(|| own_dir.path().to_path_buf());
+    let rounds = kill::Rounds { program, home, seed, rounds, threads };
+    let done = kill::run(&rounds, &|line| println!("{line}"));
+    if done.is_err() {
+        println!("the files are kept in {}", own_dir.keep().display());
+    }
+    told(done, &format!("kills --threads {threads} --seed"))
+}
+
+fn told(done: Result<Figures, Box<Finding>>, again: &str) -> ExitCode {
+    match done {
         Ok(figures) => {
             println!("{figures:#?}\nnothing found");
             ExitCode::SUCCESS
         }
         Err(finding) => {
-            println!("{finding}");
+            println!("{finding}\nto see it again: furrow-soak {again} {}", finding.seed);
             ExitCode::FAILURE
         }
     }

@@ -45,6 +45,13 @@ pub type State = BTreeMap<Cell, u64>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Commit(u64);
 
+impl Commit {
+    /// Its number in its model, from 1.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// A difference between the store and what it may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation(pub String);

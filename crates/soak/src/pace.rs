@@ -8,8 +8,20 @@ use parking_lot::Mutex;
 
 const LINE_EVERY_MS: u64 = 5_000;
 
+/// When it is enough, and how many runs are done at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Goal {
+    /// After so many power losses.
+    pub crashes: u64,
+    /// After so many runs.
+    pub runs: u64,
+    /// Runs at a time.
+    pub jobs: usize,
+}
+
 struct Progress {
     figures: Figures,
+    runs: u64,
     next_seed: u64,
     finding: Option<Box<Finding>>,
     began: Moment,
@@ -21,11 +33,13 @@ impl Progress {
         let seconds = self.began.elapsed_us() as f64 / 1e6;
         let f = &self.figures;
         format!(
-            "{seconds:6.0} s: {} power losses ({:.0} a minute), {} while recovering; {} commits; unanswered \
-             ones: {} there, {} not",
+            "{seconds:6.0} s: {} runs; {} power losses ({:.0} a minute), {} while recovering; {} faults; \
+             {} commits; unanswered ones: {} there, {} not",
+            self.runs,
             f.crashes,
             f.crashes as f64 * 60.0 / seconds.max(0.001),
             f.in_recovery,
+            f.faults_told + f.faults_unnoticed,
             f.tally.commits,
             f.happened,
             f.vanished
@@ -33,17 +47,17 @@ impl Progress {
     }
 }
 
-/// Does runs of seeds from `first` on until they came to `crashes` power losses.
+/// Does runs of seeds from `first` on until it is enough.
 pub fn soak(
     first: u64,
-    crashes: u64,
-    jobs: usize,
+    goal: &Goal,
     run: &(dyn Fn(u64) -> Result<Figures, Box<Finding>> + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Figures, Box<Finding>> {
     let now = Moment::now();
     let progress = Mutex::new(Progress {
         figures: Figures::default(),
+        runs: 0,
         next_seed: first,
         finding: None,
         began: now,
@@ -53,9 +67,12 @@ pub fn soak(
         loop {
             let seed = {
                 let mut progress = progress.lock();
-                if progress.finding.is_some() || progress.figures.crashes >= crashes {
+                let enough =
+                    progress.figures.crashes >= goal.crashes || progress.runs >= goal.runs;
+                if progress.finding.is_some() || enough {
                     return;
                 }
+                progress.runs += 1;
                 progress.next_seed = progress.next_seed.wrapping_add(1);
                 progress.next_seed.wrapping_sub(1)
             };
@@ -74,7 +91,7 @@ pub fn soak(
         }
     };
     scope(|threads| {
-        for job in 1..jobs {
+        for job in 1..goal.jobs {
             if let Err(error) = spawn_scoped(threads, format!("soak {job}"), work) {
                 tell(&format!("fewer at a time: {error}"));
             }
@@ -101,7 +118,8 @@ mod tests {
                 ..Figures::default()
             })
         };
-        let figures = soak(100, 40, 2, &run, &|_| {}).unwrap();
+        let goal = Goal { crashes: 40, runs: u64::MAX, jobs: 2 };
+        let figures = soak(100, &goal, &run, &|_| {}).unwrap();
         assert!(figures.crashes >= 40 && figures.crashes < 48);
         assert!(
             seen.into_inner()
@@ -109,6 +127,13 @@ mod tests {
                 .copied()
                 .eq(100..100 + figures.crashes / 4)
         );
+    }
+
+    #[test]
+    fn so_many_runs_are_enough() {
+        let goal = Goal { crashes: u64::MAX, runs: 7, jobs: 3 };
+        let run = |_| Ok(Figures { faults_told: 1, ..Figures::default() });
+        assert_eq!(soak(0, &goal, &run, &|_| {}).unwrap().faults_told, 7);
     }
 
     #[test]
@@ -126,7 +151,8 @@ mod tests {
                 Ok(Figures::default())
             }
         };
-        let finding = soak(0, 1, 2, &run, &|_| {}).unwrap_err();
+        let goal = Goal { crashes: u64::MAX, runs: 100, jobs: 2 };
+        let finding = soak(0, &goal, &run, &|_| {}).unwrap_err();
         assert!((5..8).contains(&finding.seed));
     }
 }

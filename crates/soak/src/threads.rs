@@ -67,7 +67,8 @@ impl<'a> Book<'a> {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    fn is_stopped(&self) -> bool {
+    /// Whether all threads are to end.
+    pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
@@ -94,6 +95,11 @@ impl<'a> Book<'a> {
         if let Some(journal) = self.journal {
             journal(Entry::Acknowledged(commit));
         }
+    }
+
+    /// What a thread has found wrong, if any has.
+    pub fn verdict(&self) -> Option<String> {
+        self.wrong.lock().clone()
     }
 
     fn find(&self, what: String) {
@@ -152,7 +158,7 @@ pub fn run<S: Subject>(
         let healthy = cut_off(&store, &book, &volume, &mut rng, threads);
         store.abandon();
         let place = |what: &str| format!("cycle {cycle} of {threads} threads, {what}");
-        if let Some(what) = healthy.err().or(book.wrong.lock().take()) {
+        if let Some(what) = healthy.err().or(book.verdict()) {
             return Err(found(place("working"), what));
         }
         figures.tally.add(&book.tally.lock());
