@@ -32,7 +32,9 @@ fn set_up() -> (House, Arc<Table>) {
         .index(IndexSpec::new("by_v", ["v"]));
     let table = session.create_table(&spec).unwrap();
     for id in 1..=10 {
-        session.insert(&table, &[n(id * 10), Value::Int(0)]).unwrap();
+        session
+            .insert(&table, &[n(id * 10), Value::Int(0)])
+            .unwrap();
     }
     drop(session);
     (house, table)
@@ -49,7 +51,11 @@ fn value(session: &mut Session, table: &Arc<Table>, id: i64) -> Result<Option<i3
     Ok(session.get(table, &[n(id)])?.and_then(|row| row.i32(1)))
 }
 
-fn ids(session: &mut Session, table: &Arc<Table>, spec: &ScanSpec) -> Result<Vec<i64>, EngineError> {
+fn ids(
+    session: &mut Session,
+    table: &Arc<Table>,
+    spec: &ScanSpec,
+) -> Result<Vec<i64>, EngineError> {
     let mut out = Vec::new();
     session.scan(table, spec)?.for_each(|row| {
         out.extend(row.i64(0));
@@ -65,7 +71,12 @@ fn set(session: &mut Session, table: &Arc<Table>, id: i64, v: i32) -> Result<boo
 
 fn range(index: usize, low: Value, high: Value) -> ScanSpec {
     let (low, high) = (Bound::Included(vec![low]), Bound::Included(vec![high]));
-    ScanSpec { index, low, high, ..ScanSpec::default() }
+    ScanSpec {
+        index,
+        low,
+        high,
+        ..ScanSpec::default()
+    }
 }
 
 #[test]
@@ -82,24 +93,60 @@ fn dirty_read_happens_only_at_read_uncommitted() {
         if level == Isolation::ReadUncommitted {
             assert_eq!(value(&mut reader, &table, 50).unwrap(), Some(7));
             assert_eq!(value(&mut reader, &table, 60).unwrap(), None);
-            assert_eq!(ids(&mut reader, &table, &ScanSpec::default()).unwrap().len(), 10);
+            assert_eq!(
+                ids(&mut reader, &table, &ScanSpec::default())
+                    .unwrap()
+                    .len(),
+                10
+            );
         } else {
             for id in [50, 55, 60] {
-                assert_eq!(value(&mut reader, &table, id).unwrap_err().number(), 1222, "{level} {id}");
+                assert_eq!(
+                    value(&mut reader, &table, id).unwrap_err().number(),
+                    1222,
+                    "{level} {id}"
+                );
             }
-            assert_eq!(value(&mut reader, &table, 70).unwrap(), Some(0), "{level}: no one's row");
+            assert_eq!(
+                value(&mut reader, &table, 70).unwrap(),
+                Some(0),
+                "{level}: no one's row"
+            );
             for index in 0..2 {
-                let all = ScanSpec { index, ..ScanSpec::default() };
-                let back = ScanSpec { backward: true, ..all.clone() };
-                assert_eq!(ids(&mut reader, &table, &all).unwrap_err().number(), 1222, "{level}");
-                assert_eq!(ids(&mut reader, &table, &back).unwrap_err().number(), 1222, "{level}");
+                let all = ScanSpec {
+                    index,
+                    ..ScanSpec::default()
+                };
+                let back = ScanSpec {
+                    backward: true,
+                    ..all.clone()
+                };
+                assert_eq!(
+                    ids(&mut reader, &table, &all).unwrap_err().number(),
+                    1222,
+                    "{level}"
+                );
+                assert_eq!(
+                    ids(&mut reader, &table, &back).unwrap_err().number(),
+                    1222,
+                    "{level}"
+                );
             }
             let before = range(0, n(0), n(40));
-            assert_eq!(ids(&mut reader, &table, &before).is_ok(), level != Isolation::Serializable, "{level}");
+            assert_eq!(
+                ids(&mut reader, &table, &before).is_ok(),
+                level != Isolation::Serializable,
+                "{level}"
+            );
         }
         writer.rollback().unwrap();
         assert_eq!(value(&mut reader, &table, 50).unwrap(), Some(0));
-        assert_eq!(ids(&mut reader, &table, &ScanSpec::default()).unwrap().len(), 10);
+        assert_eq!(
+            ids(&mut reader, &table, &ScanSpec::default())
+                .unwrap()
+                .len(),
+            10
+        );
     }
 }
 
@@ -129,7 +176,13 @@ fn phantoms_appear_below_serializable_and_never_at_it() {
     for level in LEVELS {
         for (index, spec) in [
             (0, range(0, n(25), n(65))),
-            (0, ScanSpec { backward: true, ..range(0, n(25), n(65)) }),
+            (
+                0,
+                ScanSpec {
+                    backward: true,
+                    ..range(0, n(25), n(65))
+                },
+            ),
             (1, range(1, Value::Int(-5), Value::Int(5))),
         ] {
             let (house, table) = set_up();
@@ -145,7 +198,11 @@ fn phantoms_appear_below_serializable_and_never_at_it() {
                 }
                 assert_eq!(again, seen);
                 let apart = writer.insert(&table, &[n(5), Value::Int(100)]);
-                assert_eq!(apart.is_ok(), index == 0, "outside of the range, index {index}");
+                assert_eq!(
+                    apart.is_ok(),
+                    index == 0,
+                    "outside of the range, index {index}"
+                );
             } else {
                 assert!(into.into_iter().all(|done| done.is_ok()), "{level}");
                 assert_eq!(again.len(), seen.len() + 4, "{level}");
@@ -163,11 +220,23 @@ fn what_is_not_there_stays_away_from_a_serializable_reader() {
     first.begin().unwrap();
     assert_eq!(value(&mut first, &table, 55).unwrap(), None);
     let mut writer = reader(&house, Isolation::ReadCommitted);
-    assert_eq!(writer.insert(&table, &[n(55), Value::Int(1)]).unwrap_err().number(), 1222);
+    assert_eq!(
+        writer
+            .insert(&table, &[n(55), Value::Int(1)])
+            .unwrap_err()
+            .number(),
+        1222
+    );
     assert_eq!(value(&mut first, &table, 55).unwrap(), None);
     // Its own insert there is no gap for others either.
     first.insert(&table, &[n(57), Value::Int(1)]).unwrap();
-    assert_eq!(writer.insert(&table, &[n(56), Value::Int(1)]).unwrap_err().number(), 1222);
+    assert_eq!(
+        writer
+            .insert(&table, &[n(56), Value::Int(1)])
+            .unwrap_err()
+            .number(),
+        1222
+    );
     first.commit().unwrap();
     writer.insert(&table, &[n(55), Value::Int(1)]).unwrap();
     assert_eq!(table.row_count(), 12);
@@ -184,7 +253,10 @@ fn an_update_is_not_lost_when_rows_are_read_for_update() {
                 let mut session = house.session();
                 for _ in 0..rounds {
                     session.begin().unwrap();
-                    let spec = ScanSpec { lock: ReadLock::Update, ..ScanSpec::equal(0, vec![n(50)]) };
+                    let spec = ScanSpec {
+                        lock: ReadLock::Update,
+                        ..ScanSpec::equal(0, vec![n(50)])
+                    };
                     let old = {
                         let mut scan = session.scan(table, &spec).unwrap();
                         scan.next_row().unwrap().unwrap().i32(1).unwrap()
@@ -227,10 +299,16 @@ fn at_repeatable_read_a_lost_update_becomes_a_deadlock_with_one_victim() {
             .collect();
         running.into_iter().map(|r| r.join().unwrap()).collect()
     });
-    let victims: Vec<_> = results.iter().filter_map(|(done, _)| done.as_ref().err()).collect();
+    let victims: Vec<_> = results
+        .iter()
+        .filter_map(|(done, _)| done.as_ref().err())
+        .collect();
     assert_eq!(victims.len(), 1);
     assert_eq!(victims[0].number(), 1205);
-    assert!(results.iter().all(|(_, open)| !open), "the victim's transaction is rolled back");
+    assert!(
+        results.iter().all(|(_, open)| !open),
+        "the victim's transaction is rolled back"
+    );
     assert_eq!(value(&mut sessions[0], &table, 50).unwrap(), Some(1));
 }
 
@@ -248,10 +326,14 @@ fn a_reader_waits_for_a_commit_and_then_sees_it() {
             let mut session = house.session();
             told.send(None).unwrap();
             let found = ids(&mut session, table, &ScanSpec::default()).unwrap();
-            told.send(Some((found.len(), value(&mut session, table, 50).unwrap()))).unwrap();
+            told.send(Some((found.len(), value(&mut session, table, 50).unwrap())))
+                .unwrap();
         });
         assert_eq!(hear.recv().unwrap(), None);
-        assert!(hear.recv_timeout(Duration::from_millis(100)).is_err(), "it waits");
+        assert!(
+            hear.recv_timeout(Duration::from_millis(100)).is_err(),
+            "it waits"
+        );
         writer.commit().unwrap();
         assert_eq!(hear.recv().unwrap(), Some((11, Some(9))));
     });
@@ -266,9 +348,14 @@ fn an_uncommitted_key_makes_a_second_insert_wait_and_fail_or_succeed_with_the_fi
         first.insert(&table, &[n(55), Value::Int(1)]).unwrap();
         let second = thread::scope(|scope| {
             let (house, table) = (&house, &table);
-            let waiting = scope.spawn(move || house.session().insert(table, &[n(55), Value::Int(2)]));
+            let waiting =
+                scope.spawn(move || house.session().insert(table, &[n(55), Value::Int(2)]));
             furrow_io::time::sleep(Duration::from_millis(50));
-            if commit { first.commit().unwrap() } else { first.rollback().unwrap() }
+            if commit {
+                first.commit().unwrap()
+            } else {
+                first.rollback().unwrap()
+            }
             waiting.join().unwrap()
         });
         match commit {
@@ -276,6 +363,9 @@ fn an_uncommitted_key_makes_a_second_insert_wait_and_fail_or_succeed_with_the_fi
             false => assert_eq!(second.unwrap(), None),
         }
         let mut session = house.session();
-        assert_eq!(value(&mut session, &table, 55).unwrap(), Some(if commit { 1 } else { 2 }));
+        assert_eq!(
+            value(&mut session, &table, 55).unwrap(),
+            Some(if commit { 1 } else { 2 })
+        );
     }
 }

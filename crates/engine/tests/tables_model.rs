@@ -28,11 +28,20 @@ fn spec(rng: &mut SeededRng) -> TableSpec {
         .primary_key(["id"])
         .index(unique)
         .index(by_code);
-    if rng.random_bool(0.5) { table.on("OTHER") } else { table }
+    if rng.random_bool(0.5) {
+        table.on("OTHER")
+    } else {
+        table
+    }
 }
 
 fn values(id: i64, row: &ModelRow) -> Vec<Value> {
-    vec![n(id), row.0.map_or(Value::Null, Value::Int), s(&row.1), s(&row.2)]
+    vec![
+        n(id),
+        row.0.map_or(Value::Null, Value::Int),
+        s(&row.1),
+        s(&row.2),
+    ]
 }
 
 fn draw_row(rng: &mut SeededRng) -> ModelRow {
@@ -63,18 +72,31 @@ fn check(session: &mut Session, table: &Arc<Table>, model: &Model) {
     let found = scan(session, table, &ScanSpec::default());
     assert_eq!(found.len(), expected.len());
     assert_eq!(found, expected);
-    let backward = ScanSpec { backward: true, ..ScanSpec::default() };
+    let backward = ScanSpec {
+        backward: true,
+        ..ScanSpec::default()
+    };
     let mut found = scan(session, table, &backward);
     found.reverse();
     assert_eq!(found, expected);
     for index in 1..table.indexes().len() {
-        let mut found = scan(session, table, &ScanSpec { index, ..ScanSpec::default() });
+        let mut found = scan(
+            session,
+            table,
+            &ScanSpec {
+                index,
+                ..ScanSpec::default()
+            },
+        );
         let key = |row: &Vec<Value>| match index {
             1 => (row[2].as_str().unwrap().to_lowercase(), 0),
             // NULL comes first in ascending order, so last in this one.
             _ => (String::new(), -row[1].as_i64().unwrap_or(i64::MIN / 2)),
         };
-        assert!(found.windows(2).all(|w| key(&w[0]) <= key(&w[1])), "order of index {index}");
+        assert!(
+            found.windows(2).all(|w| key(&w[0]) <= key(&w[1])),
+            "order of index {index}"
+        );
         found.sort_by_key(|row| row[0].as_i64());
         assert_eq!(found, expected, "index {index}");
     }
@@ -88,7 +110,9 @@ fn check(session: &mut Session, table: &Arc<Table>, model: &Model) {
 fn step(rng: &mut SeededRng, session: &mut Session, table: &Arc<Table>, model: &mut Model) {
     let id = rng.random_range(0..300);
     let taken = |model: &Model, name: &str, but: Option<i64>| {
-        model.iter().any(|(id, row)| Some(*id) != but && row.1.eq_ignore_ascii_case(name))
+        model
+            .iter()
+            .any(|(id, row)| Some(*id) != but && row.1.eq_ignore_ascii_case(name))
     };
     let refused = |result: Result<bool, EngineError>, number: u32| {
         assert_eq!(result.unwrap_err().number(), number);
@@ -198,11 +222,18 @@ fn run(seed: u64, rounds: usize) {
                     step(&mut rng, &mut other, &table, &mut ignored);
                 }
                 if rng.random_bool(0.7) {
-                    let lost = TableSpec { name: "lost".into(), ..spec.clone() };
+                    let lost = TableSpec {
+                        name: "lost".into(),
+                        ..spec.clone()
+                    };
                     other.create_table(&lost).unwrap();
                     other.drop_index("t", "by_code").unwrap();
-                    other.create_index("t", &IndexSpec::new("new", ["filler"])).unwrap_err();
-                    other.create_index("t", &IndexSpec::new("new", ["code"])).unwrap();
+                    other
+                        .create_index("t", &IndexSpec::new("new", ["filler"]))
+                        .unwrap_err();
+                    other
+                        .create_index("t", &IndexSpec::new("new", ["code"]))
+                        .unwrap();
                 }
                 drop(table);
                 // The log's end becomes durable with what is uncommitted.
@@ -232,7 +263,10 @@ fn run(seed: u64, rounds: usize) {
         let mut session = house.session();
         let table = session.table("t").unwrap();
         let found = scan(&mut session, &table, &range);
-        let expected: Vec<_> = model.range(50..120).map(|(id, row)| values(*id, row)).collect();
+        let expected: Vec<_> = model
+            .range(50..120)
+            .map(|(id, row)| values(*id, row))
+            .collect();
         assert_eq!(found, expected);
     }
 }

@@ -22,7 +22,10 @@ fn simple(name: &str) -> TableSpec {
 
 fn all(session: &mut Session, table: &Arc<Table>, index: usize) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
-    let spec = ScanSpec { index, ..ScanSpec::default() };
+    let spec = ScanSpec {
+        index,
+        ..ScanSpec::default()
+    };
     session
         .scan(table, &spec)
         .unwrap()
@@ -42,22 +45,46 @@ fn a_failed_statement_is_undone_alone_and_says_what_the_product_says() {
     let table = session.create_table(&spec).unwrap();
     session.begin().unwrap();
     session.insert(&table, &[n(1), s("one")]).unwrap();
-    let twice = session.insert(&table, &[n(1), s("two")]).unwrap_err().messages();
+    let twice = session
+        .insert(&table, &[n(1), s("two")])
+        .unwrap_err()
+        .messages();
     assert_eq!(twice[0].number, 2627);
-    assert!(twice[0].text.starts_with("Violation of PRIMARY KEY constraint 'PK__t________"), "{}", twice[0].text);
-    assert!(twice[0].text.ends_with("in object 'dbo.t'. The duplicate key value is (1)."), "{}", twice[0].text);
-    let same = session.insert(&table, &[n(2), s("ONE")]).unwrap_err().messages();
+    assert!(
+        twice[0]
+            .text
+            .starts_with("Violation of PRIMARY KEY constraint 'PK__t________"),
+        "{}",
+        twice[0].text
+    );
+    assert!(
+        twice[0]
+            .text
+            .ends_with("in object 'dbo.t'. The duplicate key value is (1)."),
+        "{}",
+        twice[0].text
+    );
+    let same = session
+        .insert(&table, &[n(2), s("ONE")])
+        .unwrap_err()
+        .messages();
     assert_eq!(
         same[0].text,
         "Violation of UNIQUE KEY constraint 'u_v'. Cannot insert duplicate key in object 'dbo.t'. The duplicate key \
          value is (ONE)."
     );
-    let null = session.insert(&table, &[Value::Null, s("x")]).unwrap_err().messages();
+    let null = session
+        .insert(&table, &[Value::Null, s("x")])
+        .unwrap_err()
+        .messages();
     assert_eq!(
         null[0].text,
         "Cannot insert the value NULL into column 'id', table 'dbo.t'; column does not allow nulls. INSERT fails."
     );
-    let long = session.insert(&table, &[n(3), s("a very long text of more than twenty")]).unwrap_err().messages();
+    let long = session
+        .insert(&table, &[n(3), s("a very long text of more than twenty")])
+        .unwrap_err()
+        .messages();
     assert_eq!(
         long[0].text,
         "String or binary data would be truncated in table 'dbo.t', column 'v'. Truncated value: 'a very long text of '."
@@ -66,7 +93,10 @@ fn a_failed_statement_is_undone_alone_and_says_what_the_product_says() {
     assert!(session.in_transaction());
     session.insert(&table, &[n(2), s("two")]).unwrap();
     session.commit().unwrap();
-    assert_eq!(all(&mut session, &table, 0), [[n(1), s("one")], [n(2), s("two")]]);
+    assert_eq!(
+        all(&mut session, &table, 0),
+        [[n(1), s("one")], [n(2), s("two")]]
+    );
     assert_eq!(all(&mut session, &table, 1).len(), 2);
     assert_eq!(session.commit().unwrap_err().number(), 3902);
     assert_eq!(session.rollback().unwrap_err().number(), 3903);
@@ -79,14 +109,25 @@ fn definitions_are_refused_as_the_product_refuses_them() {
     session.create_table(&simple("t")).unwrap();
     let mut number = |spec: TableSpec| session.create_table(&spec).unwrap_err().number();
     assert_eq!(number(simple("T")), 2714);
-    assert_eq!(number(simple("x").column(ColumnSpec::new("ID", int()))), 2705);
+    assert_eq!(
+        number(simple("x").column(ColumnSpec::new("ID", int()))),
+        2705
+    );
     let wide = (0..2).fold(simple("x"), |spec, at| {
-        spec.column(ColumnSpec::new(&format!("c{at}"), DataType::sized(TypeId::Char, 5000)))
+        spec.column(ColumnSpec::new(
+            &format!("c{at}"),
+            DataType::sized(TypeId::Char, 5000),
+        ))
     });
     assert_eq!(number(wide), 1701);
     assert_eq!(number(simple("x").on("NOWHERE")), 1921);
-    assert_eq!(number(simple("x").index(IndexSpec::new("i", ["nothing"]))), 1911);
-    let twice = simple("x").index(IndexSpec::new("i", ["v"])).index(IndexSpec::new("I", ["v"]));
+    assert_eq!(
+        number(simple("x").index(IndexSpec::new("i", ["nothing"]))),
+        1911
+    );
+    let twice = simple("x")
+        .index(IndexSpec::new("i", ["v"]))
+        .index(IndexSpec::new("I", ["v"]));
     assert_eq!(number(twice), 1913);
     assert_eq!(number(simple("x").primary_key(["v"])), 8110);
     let long = simple("x")
@@ -96,11 +137,22 @@ fn definitions_are_refused_as_the_product_refuses_them() {
     let large = DataType::sized(TypeId::VarChar, -1);
     assert!(number(simple("x").column(ColumnSpec::new("big", large))) > 0);
     assert_eq!(session.drop_table("none").unwrap_err().number(), 3701);
-    session.create_index("t", &IndexSpec::new("i", ["v"])).unwrap();
-    assert_eq!(session.create_index("t", &IndexSpec::new("i", ["id"])).unwrap_err().number(), 1913);
+    session
+        .create_index("t", &IndexSpec::new("i", ["v"]))
+        .unwrap();
+    assert_eq!(
+        session
+            .create_index("t", &IndexSpec::new("i", ["id"]))
+            .unwrap_err()
+            .number(),
+        1913
+    );
     assert_eq!(session.drop_index("t", "j").unwrap_err().number(), 3701);
     let primary = session.table("t").unwrap().indexes()[0].name().to_owned();
-    assert_eq!(session.drop_index("t", &primary).unwrap_err().number(), 3723);
+    assert_eq!(
+        session.drop_index("t", &primary).unwrap_err().number(),
+        3723
+    );
 }
 
 #[test]
@@ -120,9 +172,17 @@ fn ddl_is_seen_by_its_own_session_and_by_others_only_after_commit() {
     let table = two.create_table(&simple("t")).unwrap();
     one.begin().unwrap();
     let mark = one.savepoint().unwrap();
-    let indexed = one.create_index("t", &IndexSpec::new("by_v", ["v"])).unwrap();
-    assert_eq!(two.insert(&table, &[n(1), s("a")]).unwrap_err().number(), 1222);
-    assert_eq!(one.insert(&table, &[n(1), s("a")]).unwrap_err().number(), 2801);
+    let indexed = one
+        .create_index("t", &IndexSpec::new("by_v", ["v"]))
+        .unwrap();
+    assert_eq!(
+        two.insert(&table, &[n(1), s("a")]).unwrap_err().number(),
+        1222
+    );
+    assert_eq!(
+        one.insert(&table, &[n(1), s("a")]).unwrap_err().number(),
+        2801
+    );
     one.insert(&indexed, &[n(2), s("b")]).unwrap();
     one.rollback_to(mark).unwrap();
     one.insert(&table, &[n(3), s("c")]).unwrap();
@@ -132,7 +192,10 @@ fn ddl_is_seen_by_its_own_session_and_by_others_only_after_commit() {
     assert_eq!(all(&mut one, &table, 0).len(), 0);
     two.insert(&table, &[n(4), s("d")]).unwrap();
     one.drop_table("t").unwrap();
-    assert_eq!(two.insert(&table, &[n(5), s("e")]).unwrap_err().number(), 2801);
+    assert_eq!(
+        two.insert(&table, &[n(5), s("e")]).unwrap_err().number(),
+        2801
+    );
     assert!(house.db.catalog().units_to_drop().unwrap().is_empty());
 }
 
@@ -142,10 +205,13 @@ fn dropped_tables_give_their_extents_back_and_an_interrupted_drop_goes_on() {
     let free = house.db.free_extents();
     for round in 0..3 {
         let mut session = house.session();
-        let spec = simple("t").column(ColumnSpec::new("f", DataType::sized(TypeId::Char, 4000)).not_null());
+        let spec = simple("t")
+            .column(ColumnSpec::new("f", DataType::sized(TypeId::Char, 4000)).not_null());
         let table = session.create_table(&spec).unwrap();
         for id in 0..200 {
-            session.insert(&table, &[n(id), Value::Null, s("x")]).unwrap();
+            session
+                .insert(&table, &[n(id), Value::Null, s("x")])
+                .unwrap();
         }
         assert_ne!(house.db.free_extents(), free);
         match round {
@@ -154,7 +220,9 @@ fn dropped_tables_give_their_extents_back_and_an_interrupted_drop_goes_on() {
                 session.truncate_table("t").unwrap();
                 let table = session.table("t").unwrap();
                 assert_eq!(all(&mut session, &table, 0).len(), 0);
-                session.insert(&table, &[n(1), Value::Null, s("y")]).unwrap();
+                session
+                    .insert(&table, &[n(1), Value::Null, s("y")])
+                    .unwrap();
                 session.drop_table("t").unwrap();
             }
             _ => {
@@ -192,9 +260,19 @@ fn identity_values_are_never_given_twice_not_even_after_a_crash() {
             assert!(given.insert(id), "round {round}: {id} again");
             assert!(id <= last - 3);
             last = id;
-            if at % 2 == 0 { session.commit().unwrap() } else { session.rollback().unwrap() }
+            if at % 2 == 0 {
+                session.commit().unwrap()
+            } else {
+                session.rollback().unwrap()
+            }
         }
-        assert_eq!(session.insert_columns(&table, &[0], &[i(5)]).unwrap_err().number(), 544);
+        assert_eq!(
+            session
+                .insert_columns(&table, &[0], &[i(5)])
+                .unwrap_err()
+                .number(),
+            544
+        );
         drop(session);
         drop(table);
         house = house.restart(round % 2 == 0, vec![]);
@@ -232,7 +310,10 @@ fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
         (DataType::simple(TypeId::SmallInt), "-30000"),
         (int(), "-2000000000"),
         (bigint(), "9000000000000000000"),
-        (DataType::decimal(TypeId::Decimal, 38, 10).unwrap(), "-1234567890123456789.0123456789"),
+        (
+            DataType::decimal(TypeId::Decimal, 38, 10).unwrap(),
+            "-1234567890123456789.0123456789",
+        ),
         (DataType::simple(TypeId::Money), "-922337203685477.5808"),
         (DataType::simple(TypeId::SmallMoney), "214748.3647"),
         (DataType::simple(TypeId::Real), "1.5"),
@@ -245,13 +326,27 @@ fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
         (DataType::sized(TypeId::VarBinary, 3), "0x0102"),
         (DataType::simple(TypeId::Date), "2024-02-29"),
         (DataType::scaled(TypeId::Time, 3).unwrap(), "23:59:59.999"),
-        (DataType::simple(TypeId::DateTime), "2024-02-29 12:34:56.997"),
-        (DataType::simple(TypeId::DateTime2), "9999-12-31 23:59:59.9999999"),
-        (DataType::simple(TypeId::DateTimeOffset), "2024-02-29 12:34:56 +02:00"),
+        (
+            DataType::simple(TypeId::DateTime),
+            "2024-02-29 12:34:56.997",
+        ),
+        (
+            DataType::simple(TypeId::DateTime2),
+            "9999-12-31 23:59:59.9999999",
+        ),
+        (
+            DataType::simple(TypeId::DateTimeOffset),
+            "2024-02-29 12:34:56 +02:00",
+        ),
         (DataType::simple(TypeId::SmallDateTime), "2024-02-29 12:34"),
-        (DataType::simple(TypeId::UniqueIdentifier), "6F9619FF-8B86-D011-B42D-00C04FC964FF"),
+        (
+            DataType::simple(TypeId::UniqueIdentifier),
+            "6F9619FF-8B86-D011-B42D-00C04FC964FF",
+        ),
     ];
-    let mut spec = TableSpec::new("t").column(ColumnSpec::new("id", bigint()).not_null()).primary_key(["id"]);
+    let mut spec = TableSpec::new("t")
+        .column(ColumnSpec::new("id", bigint()).not_null())
+        .primary_key(["id"]);
     let mut row = vec![n(1)];
     for (at, (data_type, text)) in types.iter().enumerate() {
         let value = parse_value(data_type, text).unwrap();
@@ -281,8 +376,16 @@ fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
         let found = all(&mut session, &table, 0);
         assert_eq!(found[0][..row.len()], row);
         assert_eq!(found[1][..row.len()], nulls);
-        assert_eq!(found[2][1..row.len()], row[1..], "defaults, reopened {again} times");
-        assert_ne!(found[0][row.len()], found[1][row.len()], "each row has a GUID of its own");
+        assert_eq!(
+            found[2][1..row.len()],
+            row[1..],
+            "defaults, reopened {again} times"
+        );
+        assert_ne!(
+            found[0][row.len()],
+            found[1][row.len()],
+            "each row has a GUID of its own"
+        );
         drop(session);
         drop(table);
         house = house.restart(again == 0, vec![]);
@@ -290,7 +393,12 @@ fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
         table = session.table("t").unwrap();
         let id = 10 + again;
         session.insert_columns(&table, &[0], &[n(id)]).unwrap();
-        let found = session.get(&table, &[n(id)]).unwrap().unwrap().values().unwrap();
+        let found = session
+            .get(&table, &[n(id)])
+            .unwrap()
+            .unwrap()
+            .values()
+            .unwrap();
         assert_eq!(found[1..row.len()], row[1..]);
     }
     assert_eq!(row[7], Value::Money(i64::MIN));
@@ -314,12 +422,16 @@ fn a_table_with_equal_clustered_keys_tells_its_rows_apart() {
             1 => s("same"),
             _ => s(if at % 2 == 0 { "Other" } else { "OTHER" }),
         };
-        session.insert(&table, &[key.clone(), Value::Int(at)]).unwrap();
+        session
+            .insert(&table, &[key.clone(), Value::Int(at)])
+            .unwrap();
         expected.push(at);
     }
     for index in 0..2 {
-        let mut found: Vec<i32> =
-            all(&mut session, &table, index).iter().map(|r| r[1].as_i64().unwrap() as i32).collect();
+        let mut found: Vec<i32> = all(&mut session, &table, index)
+            .iter()
+            .map(|r| r[1].as_i64().unwrap() as i32)
+            .collect();
         found.sort_unstable();
         assert_eq!(found, expected);
     }
@@ -343,7 +455,14 @@ fn a_table_with_equal_clustered_keys_tells_its_rows_apart() {
     assert_eq!(all(&mut session, &table, 1).len(), 500);
     let moved = ScanSpec::equal(0, vec![s("MOVED ")]);
     let mut count = 0;
-    session.scan(&table, &moved).unwrap().for_each(|_| { count += 1; Ok(()) }).unwrap();
+    session
+        .scan(&table, &moved)
+        .unwrap()
+        .for_each(|_| {
+            count += 1;
+            Ok(())
+        })
+        .unwrap();
     assert_eq!(count, 100);
 }
 
@@ -371,18 +490,32 @@ fn many_threads_insert_change_and_scan_and_every_index_agrees() {
                     let mut session = house.session();
                     let mut mine: Vec<i64> = Vec::new();
                     for at in 0..300 {
-                        let row = [i(who as i32), s(&format!("{who}-{at}")), s(&"p".repeat(rng.random_range(0..800)))];
+                        let row = [
+                            i(who as i32),
+                            s(&format!("{who}-{at}")),
+                            s(&"p".repeat(rng.random_range(0..800))),
+                        ];
                         let id = session.insert(table, &row).unwrap().unwrap();
                         mine.push(id);
                         if rng.random_bool(0.3) {
-                            let key = table.row_key(&[n(mine[rng.random_range(0..mine.len())])]).unwrap();
+                            let key = table
+                                .row_key(&[n(mine[rng.random_range(0..mine.len())])])
+                                .unwrap();
                             session.begin().unwrap();
                             session.update(table, &key, &[(3, s("changed"))]).unwrap();
-                            if rng.random_bool(0.5) { session.commit().unwrap() } else { session.rollback().unwrap() }
+                            if rng.random_bool(0.5) {
+                                session.commit().unwrap()
+                            } else {
+                                session.rollback().unwrap()
+                            }
                         }
                         if rng.random_bool(0.2) {
                             let id = mine.swap_remove(rng.random_range(0..mine.len()));
-                            assert!(session.delete(table, &table.row_key(&[n(id)]).unwrap()).unwrap());
+                            assert!(
+                                session
+                                    .delete(table, &table.row_key(&[n(id)]).unwrap())
+                                    .unwrap()
+                            );
                         }
                     }
                     mine.len() as i64
@@ -394,8 +527,16 @@ fn many_threads_insert_change_and_scan_and_every_index_agrees() {
                 let mut session = house.session();
                 session.set_isolation(level);
                 for at in 0..20 {
-                    let spec = ScanSpec { index: at % 3, backward: at % 2 == 1, ..ScanSpec::default() };
-                    session.scan(table, &spec).unwrap().for_each(|row| row.values().map(|_| ())).unwrap();
+                    let spec = ScanSpec {
+                        index: at % 3,
+                        backward: at % 2 == 1,
+                        ..ScanSpec::default()
+                    };
+                    session
+                        .scan(table, &spec)
+                        .unwrap()
+                        .for_each(|row| row.values().map(|_| ()))
+                        .unwrap();
                 }
             });
         }

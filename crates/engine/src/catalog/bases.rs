@@ -36,7 +36,11 @@ impl Visitor for Everything {
     }
 
     fn check(&mut self, _row: &[u8], ghost: bool) -> RowCheck {
-        if ghost { RowCheck::Skip } else { RowCheck::Take }
+        if ghost {
+            RowCheck::Skip
+        } else {
+            RowCheck::Take
+        }
     }
 }
 
@@ -53,12 +57,20 @@ fn shape_of(table: &BaseTable) -> Result<Shape, EngineError> {
         }
     }
     let sizes = (layout.minleaf as u16, layout.minint as u16);
-    let shape = Shape::from_catalog(RowForm::ClusteredLeaf, &layout.columns, sizes.0, sizes.1, true);
+    let shape = Shape::from_catalog(
+        RowForm::ClusteredLeaf,
+        &layout.columns,
+        sizes.0,
+        sizes.1,
+        true,
+    );
     shape.map_err(|e| damaged(&format!("base table {}: {e}", table.name)))
 }
 
 fn layout_of(table: &BaseTable) -> Result<RowLayout, EngineError> {
-    table.row_layout().map_err(|e| damaged(&format!("base table {}: {e}", table.name)))
+    table
+        .row_layout()
+        .map_err(|e| damaged(&format!("base table {}: {e}", table.name)))
 }
 
 /// The leftmost leaf under a page of a tree.
@@ -71,8 +83,12 @@ pub(crate) fn first_leaf(store: &Store, from: PageId) -> Result<PageId, EngineEr
         if view.level() == 0 {
             return Ok(at);
         }
-        let entry = view.record_start(0).and_then(|r| Record::index(r, view.pminlen()));
-        at = entry.and_then(Record::child).ok_or_else(|| damaged("a non-leaf page has no child"))?;
+        let entry = view
+            .record_start(0)
+            .and_then(|r| Record::index(r, view.pminlen()));
+        at = entry
+            .and_then(Record::child)
+            .ok_or_else(|| damaged("a non-leaf page has no child"))?;
     }
     Err(damaged("a tree has no leaf"))
 }
@@ -106,7 +122,8 @@ impl Bases {
         let mut bases = Vec::new();
         for table in BASE_TABLES.into_iter().filter(|t| !t.is_heap()) {
             let row = units.iter().find(|u| u.auid == table.unit_id().0 as i64);
-            let row = row.ok_or_else(|| damaged(&format!("{} has no allocation unit", table.name)))?;
+            let row =
+                row.ok_or_else(|| damaged(&format!("{} has no allocation unit", table.name)))?;
             let tree = Tree::open(TreeParts {
                 store: Arc::clone(store),
                 space: Arc::clone(space),
@@ -116,7 +133,11 @@ impl Bases {
                 root: row.pgroot,
                 shape: shape_of(table)?,
             });
-            bases.push(Base { table, tree: Arc::new(tree), layout: layout_of(table)? });
+            bases.push(Base {
+                table,
+                tree: Arc::new(tree),
+                layout: layout_of(table)?,
+            });
         }
         Ok(Bases { bases })
     }
@@ -170,9 +191,14 @@ impl Bases {
         let base = self.base(R::TABLE)?;
         let mut key = Key::new();
         for (value, at) in prefix.iter().zip(base.table.key()) {
-            let column = base.table.columns.get(at).ok_or_else(|| damaged("a key has no column"))?;
+            let column = base
+                .table
+                .columns
+                .get(at)
+                .ok_or_else(|| damaged("a key has no column"))?;
             let mut bytes = Vec::new();
-            encode_into(&column.data_type, value, &mut bytes).map_err(|e| damaged(&e.to_string()))?;
+            encode_into(&column.data_type, value, &mut bytes)
+                .map_err(|e| damaged(&e.to_string()))?;
             key.push(Some(&bytes));
         }
         let range = || match prefix.is_empty() {

@@ -1,23 +1,20 @@
-//! What is written back behind the tables' backs: counts of rows and pages, and ghosts removed for good.
+//! What is written back behind the tables' backs: counts of rows and pages, identity values, where the catalog begins.
 
 use super::Catalog;
 use super::bases::first_leaf;
 use super::overlay::rowset_of;
 use crate::EngineError;
-use crate::table::{IndexKind, Rowset, Table, lock_hash};
-use furrow_access::{AccessError, Bound, By, Direction, Key, RowCheck, Step, Tree, Visitor};
+use crate::table::{Rowset, Table};
+use furrow_access::{AccessError, By, Tree};
 use furrow_format::boot::field;
 use furrow_format::catalog::{self, AllocUnit, unit_kind};
 use furrow_format::{BOOT_PAGE, PageId, RowsetId};
 use furrow_pool::LatchRank;
-use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
 
 /// Log space for the boot page's fields.
 const BOOT_LOG_BYTES: u64 = 4096;
-/// Session number that the product's ghost cleanup runs as.
-const CLEANUP_SESSION: i32 = 6;
 
 /// A row that is gone meanwhile has no counts to be written.
 fn unless_gone(result: Result<(), EngineError>) -> Result<(), EngineError> {
@@ -68,7 +65,9 @@ impl Catalog {
     fn write_unit_counts(&self, auid: i64, tree: &Tree, first: PageId) -> Result<(), EngineError> {
         let counts = self.space.page_counts(tree.unit())?;
         let _turn = self.change.lock();
-        let Ok(before) = self.unit_row(auid) else { return Ok(()) };
+        let Ok(before) = self.unit_row(auid) else {
+            return Ok(());
+        };
         let row = AllocUnit {
             pgfirst: first,
             pcused: counts.used as i64,
@@ -85,8 +84,14 @@ impl Catalog {
     fn write_boot(&self) -> Result<(), EngineError> {
         let root = self.bases.tree(&catalog::SYSALLOCUNITS)?.root();
         let first = first_leaf(&self.store, root)?;
-        let numbers = self.ids.read().as_ref().map(|ids| (ids.next_unit(), ids.next_object()));
-        let Some((unit, object)) = numbers else { return Ok(()) };
+        let numbers = self
+            .ids
+            .read()
+            .as_ref()
+            .map(|ids| (ids.next_unit(), ids.next_object()));
+        let Some((unit, object)) = numbers else {
+            return Ok(());
+        };
         self.store.promise(BOOT_LOG_BYTES)?;
         self.store.log().give_back(BOOT_LOG_BYTES);
         let boot = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
@@ -116,7 +121,9 @@ impl Catalog {
     }
 
     fn write_identity(&self, table: &Table) -> Result<(), EngineError> {
-        let Some(counter) = &table.identity else { return Ok(()) };
+        let Some(counter) = &table.identity else {
+            return Ok(());
+        };
         let mut state = counter.state.lock();
         let now = state.now;
         if now == state.logged {
@@ -135,111 +142,20 @@ impl Catalog {
         value: Option<Vec<u8>>,
     ) -> Result<(), EngineError> {
         let row = table.rows.columns.iter().find(|c| c.colid == colid);
-        let Some(mut row) = row.cloned() else { return Ok(()) };
+        let Some(mut row) = row.cloned() else {
+            return Ok(());
+        };
         row.idtval = value;
         let _turn = self.change.lock();
         self.bases.replace(&mut By::System, &row)
     }
 
-    /// Removes ghosts of up to `limit` leaves whose keys nobody has locked. Returns how many rows went.
-    pub fn purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError> {
-        let owner = locks.owner(CLEANUP_SESSION);
-        let (mut leaves, mut gone) = (limit, 0);
-        for table in self.tables() {
-            let object = Resource::Object(self.store.db(), table.id);
-            if leaves == 0 {
-                break;
-            }
-            if locks.lock(&owner, object, LockMode::IX, Timeout::NoWait).is_err() {
-                continue;
-            }
-            let done = self.purge_table(locks, &owner, &table, &mut leaves);
-            locks.release_all(&owner);
-            gone += done?;
-        }
-        Ok(gone)
-    }
-
-    fn purge_table(
-        &self,
-        locks: &LockManager,
-        owner: &LockOwner,
-        table: &Table,
-        leaves: &mut usize,
-    ) -> Result<usize, EngineError> {
-        let mut gone = 0;
-        if table.is_superseded() {
-            return Ok(0);
-        }
-        for index in &table.indexes {
-            if *leaves == 0 || !index.rowset.take_ghosts() {
-                continue;
-            }
-            let (db, base) = (self.store.db(), table.base());
-            let free = |rowset: RowsetId, hash: u64| {
-                let key = Resource::key(db, rowset, hash);
-                locks.try_instant(owner, key, LockMode::X)
-            };
-            let dead = |key: &Key| -> bool {
-                let shape = index.tree().shape();
-                let own = lock_hash(shape, key, shape.visible_key_len().max(1));
-                let whole = lock_hash(shape, key, usize::MAX);
-                free(index.rowset.id(), own) && free(index.rowset.id(), whole)
-            };
-            let mut finder = GhostFinder { index, keys: Vec::new(), limit: *leaves };
-            let mut cursor = index.tree().scan(Bound::Open, Bound::Open, Direction::Forward);
-            while finder.keys.len() < finder.limit && cursor.step(&mut finder)? == Step::Rows {}
-            let more = finder.keys.len() >= finder.limit;
-            *leaves -= finder.keys.len().min(*leaves);
-            let mut left = more;
-            for (key, locator) in &finder.keys {
-                let shape = base.tree().shape();
-                let row = lock_hash(shape, locator, usize::MAX);
-                // Entries of a nonclustered index are locked by the row they point to.
-                let this = |k: &Key| {
-                    index.tree().shape().compare_keys(k, key).is_eq()
-                        && dead(k)
-                        && free(base.rowset.id(), row)
-                };
-                let removed = match index.kind {
-                    IndexKind::Clustered => index.tree().purge_ghosts(key, &dead)?,
-                    IndexKind::Nonclustered => index.tree().purge_ghosts(key, &this)?,
-                };
-                left |= removed == 0;
-                gone += removed;
-            }
-            if left {
-                index.rowset.note_ghost();
-            }
-        }
-        Ok(gone)
-    }
-
     /// Rowsets of units that wait to be freed: for checks.
     pub fn units_to_drop(&self) -> Result<Vec<RowsetId>, EngineError> {
         let units: Vec<AllocUnit> = self.bases.all()?;
-        let waiting = units.iter().filter(|u| u.kind != unit_kind::IN_ROW && u.pgfirstiam != PageId::NONE);
+        let waiting = units
+            .iter()
+            .filter(|u| u.kind != unit_kind::IN_ROW && u.pgfirstiam != PageId::NONE);
         Ok(waiting.map(rowset_of).collect())
-    }
-}
-
-/// Notes ghosts, and takes no row.
-struct GhostFinder<'a> {
-    index: &'a crate::table::Index,
-    keys: Vec<(Key, Key)>,
-    limit: usize,
-}
-
-impl Visitor for GhostFinder<'_> {
-    fn all_committed(&mut self) -> bool {
-        false
-    }
-
-    fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
-        if ghost && self.keys.len() < self.limit {
-            let key = self.index.tree().shape().key_of(row);
-            self.keys.extend(key.zip(self.index.locator_of(row)));
-        }
-        RowCheck::Skip
     }
 }

@@ -18,14 +18,14 @@ use furrow_format::{MAX_ROW_SIZE, ObjectId, RowsetId};
 use std::sync::Arc;
 
 /// What is said of an index in all its forms.
-struct IndexPlan<'a> {
-    id: i32,
-    name: String,
-    status: i32,
-    clustered: bool,
-    key: &'a [KeyColumnSpec],
-    included: &'a [String],
-    filegroup: u16,
+pub(super) struct IndexPlan<'a> {
+    pub(super) id: i32,
+    pub(super) name: String,
+    pub(super) status: i32,
+    pub(super) clustered: bool,
+    pub(super) key: &'a [KeyColumnSpec],
+    pub(super) included: &'a [String],
+    pub(super) filegroup: u16,
 }
 
 pub(super) fn created_now() -> DateTime {
@@ -55,7 +55,11 @@ fn object(id: ObjectId, name: &str, schema: i32, kind: Code<2>, parent: i32) -> 
 
 /// The name that the system gives a constraint: prefix, nine characters of the table, the object's number.
 fn system_name(prefix: &str, table: &str, id: ObjectId) -> String {
-    let short: String = table.chars().chain(std::iter::repeat('_')).take(9).collect();
+    let short: String = table
+        .chars()
+        .chain(std::iter::repeat('_'))
+        .take(9)
+        .collect();
     format!("{prefix}__{short}__{:016X}", u64::from(id.0 as u32))
 }
 
@@ -84,7 +88,9 @@ impl Catalog {
 
     pub(super) fn schema(&self, name: &str) -> Result<ClassObject, EngineError> {
         let schemas = self.schemas.read();
-        let found = schemas.iter().find(|s| s.class == class::SCHEMA && same_name(&s.name, name));
+        let found = schemas
+            .iter()
+            .find(|s| s.class == class::SCHEMA && same_name(&s.name, name));
         let missing = || {
             let text = format!(
                 "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
@@ -97,7 +103,9 @@ impl Catalog {
     /// An object number that nothing committed has, nor this session's changes.
     fn new_object_id(&self, changes: &DdlChanges) -> Result<ObjectId, EngineError> {
         let ids = self.ids.read();
-        let ids = ids.as_ref().ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
+        let ids = ids
+            .as_ref()
+            .ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
         let named = self.named.read();
         Ok(ids.object(|id| {
             let child = |t: &Arc<Table>| t.rows.children.iter().any(|c| c.id == id.0);
@@ -117,7 +125,10 @@ impl Catalog {
         check_table(spec)?;
         let schema = self.schema(&spec.schema)?;
         let seen = changes.named(&spec.schema, &spec.name);
-        if seen.unwrap_or_else(|| self.table(&spec.schema, &spec.name)).is_some() {
+        if seen
+            .unwrap_or_else(|| self.table(&spec.schema, &spec.name))
+            .is_some()
+        {
             return Err(EngineError::refused(2714, &[spec.name.as_str().into()]));
         }
         let filegroup = self.filegroup(spec.filegroup.as_deref())?;
@@ -152,8 +163,13 @@ impl Catalog {
         changes: &DdlChanges,
     ) -> Result<(), EngineError> {
         for (colid, column) in (1..).zip(&spec.columns) {
-            let mut row =
-                column_row(rows.object.id, colid, &column.name, &column.data_type, column.nullable);
+            let mut row = column_row(
+                rows.object.id,
+                colid,
+                &column.name,
+                &column.data_type,
+                column.nullable,
+            );
             if let Some((seed, increment)) = column.identity {
                 row.status |= column_status::IDENTITY;
                 row.idtval = Identity::new(seed.into(), increment.into()).encode(&column.data_type);
@@ -161,7 +177,13 @@ impl Catalog {
             if let Some(default) = &column.default {
                 let id = self.new_object_id(changes)?;
                 let name = system_name("DF", &spec.name, id);
-                let mut child = object(id, &name, rows.object.nsid, object_type::DEFAULT, rows.object.id);
+                let mut child = object(
+                    id,
+                    &name,
+                    rows.object.nsid,
+                    object_type::DEFAULT,
+                    rows.object.id,
+                );
                 child.status = object_status::SYSTEM_NAMED;
                 row.dflt = id.0;
                 rows.children.push(child);
@@ -191,7 +213,11 @@ impl Catalog {
         for constraint in &spec.constraints {
             let kind = match constraint.primary {
                 true => (object_type::PRIMARY_KEY, "PK", index_status::PRIMARY_KEY),
-                false => (object_type::UNIQUE_CONSTRAINT, "UQ", index_status::UNIQUE_CONSTRAINT),
+                false => (
+                    object_type::UNIQUE_CONSTRAINT,
+                    "UQ",
+                    index_status::UNIQUE_CONSTRAINT,
+                ),
             };
             let id = self.new_object_id(changes)?;
             let given = constraint.name.clone();
@@ -232,7 +258,11 @@ impl Catalog {
     }
 
     fn plan_of(index: &IndexSpec, filegroup: u16) -> IndexPlan<'_> {
-        let unique = if index.unique { index_status::UNIQUE } else { 0 };
+        let unique = if index.unique {
+            index_status::UNIQUE
+        } else {
+            0
+        };
         IndexPlan {
             id: 0,
             name: index.name.clone(),
@@ -250,14 +280,21 @@ impl Catalog {
         };
         let mine = changes.iter().filter_map(|c| c.table.as_ref()).any(taken);
         let gone = |t: &Arc<Table>| matches!(changes.by_id(t.id), Some(None));
-        if mine || self.named.read().by_id.values().any(|t| !gone(t) && taken(t)) {
+        if mine
+            || self
+                .named
+                .read()
+                .by_id
+                .values()
+                .any(|t| !gone(t) && taken(t))
+        {
             return Err(EngineError::refused(2714, &[name.into()]));
         }
         Ok(())
     }
 
     /// Adds the rows of one index.
-    fn index_rows(
+    pub(super) fn index_rows(
         &self,
         columns: &[ColumnSpec],
         plan: &IndexPlan<'_>,
@@ -275,7 +312,11 @@ impl Catalog {
             .iter()
             .filter_map(|n| columns.iter().position(|c| same_name(&c.name, n)))
             .collect();
-        let kind = if plan.clustered { index_kind::CLUSTERED } else { index_kind::NONCLUSTERED };
+        let kind = if plan.clustered {
+            index_kind::CLUSTERED
+        } else {
+            index_kind::NONCLUSTERED
+        };
         let stat = IndexStat {
             id: rows.object.id,
             indid: plan.id,
@@ -290,14 +331,18 @@ impl Catalog {
             rowset: rowset.0 as i64,
         };
         let layout = if plan.clustered {
-            table_layout(rowset, columns, BaseKey::Clustered { key: &key, unique })
+            table_layout(rowset, columns, BaseKey { key: &key, unique })
         } else {
             let (base_key, base_unique) = base_key(rows);
-            let base = BaseKey::Clustered { key: &base_key, unique: base_unique };
+            let base = BaseKey {
+                key: &base_key,
+                unique: base_unique,
+            };
             index_layout(rowset, columns, &key, &included, unique, base)
         };
         check_size(&rows.object.name, plan, &layout)?;
-        rows.rowsets.push(Self::rowset_row(rowset, &stat, &layout, unique));
+        rows.rowsets
+            .push(Self::rowset_row(rowset, &stat, &layout, unique));
         rows.layouts.extend(layout.columns);
         let member = |subid: usize, column: usize, ordinal: usize, descending: bool| IndexColumn {
             idmajor: rows.object.id,
@@ -314,14 +359,17 @@ impl Catalog {
             tinyprop3: 0,
         };
         let keyed = (1..).zip(&key).map(|(at, k)| member(at, k.0, at, k.1));
-        let rest = (key.len() + 1..).zip(&included).map(|(at, &c)| member(at, c, 0, false));
-        rows.index_columns.extend(keyed.chain(rest).collect::<Vec<_>>());
+        let rest = (key.len() + 1..)
+            .zip(&included)
+            .map(|(at, &c)| member(at, c, 0, false));
+        rows.index_columns
+            .extend(keyed.chain(rest).collect::<Vec<_>>());
         rows.indexes.push(stat);
         Ok(())
     }
 
     /// Makes the units of the rowsets from `from` on, and their rows.
-    fn enter_rows(
+    pub(super) fn enter_rows(
         &self,
         by: &mut By<'_>,
         changes: &mut DdlChanges,
@@ -329,7 +377,9 @@ impl Catalog {
         from: usize,
     ) -> Result<(), EngineError> {
         for at in from..rows.rowsets.len() {
-            let Some(rowset) = rows.rowsets.get(at).cloned() else { break };
+            let Some(rowset) = rows.rowsets.get(at).cloned() else {
+                break;
+            };
             let id = self.ids.read().as_ref().map(super::ids::Ids::unit);
             let id = id.ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
             let stat = rows.indexes.iter().find(|i| i.rowset == rowset.rowsetid);
@@ -338,8 +388,12 @@ impl Catalog {
             changes.note_unit(&row, true);
             self.set_unit_kind(by, &row, unit_kind::IN_ROW)?;
             row.kind = unit_kind::IN_ROW;
-            let columns: Vec<_> =
-                rows.layouts.iter().filter(|l| l.rsid == rowset.rowsetid).cloned().collect();
+            let columns: Vec<_> = rows
+                .layouts
+                .iter()
+                .filter(|l| l.rsid == rowset.rowsetid)
+                .cloned()
+                .collect();
             self.list_rowset(&rowset, &columns, unit, row.pgroot)?;
             rows.units.push(row);
             self.bases.insert(by, &rowset)?;
@@ -364,7 +418,7 @@ impl Catalog {
         self.write_index_rows(by, rows, 0)
     }
 
-    fn write_index_rows(
+    pub(super) fn write_index_rows(
         &self,
         by: &mut By<'_>,
         rows: &TableRows,
@@ -372,7 +426,10 @@ impl Catalog {
     ) -> Result<(), EngineError> {
         for index in rows.indexes.iter().skip(from) {
             self.bases.insert(by, index)?;
-            let members = rows.index_columns.iter().filter(|c| c.idminor == index.indid);
+            let members = rows
+                .index_columns
+                .iter()
+                .filter(|c| c.idminor == index.indid);
             for member in members {
                 self.bases.insert(by, member)?;
             }
@@ -405,7 +462,11 @@ impl Catalog {
         let columns = table.column_specs();
         check_index(&columns, spec, &table.name)?;
         if table.index_named(&spec.name).is_some() {
-            let args = [spec.name.as_str().into(), "table".into(), table.full_name().into()];
+            let args = [
+                spec.name.as_str().into(),
+                "table".into(),
+                table.full_name().into(),
+            ];
             return Err(EngineError::refused(1913, &args));
         }
         if spec.clustered {
@@ -430,82 +491,28 @@ impl Catalog {
         self.write_index_rows(by, &rows, indexes)?;
         self.note_table(changes, rows, Some(table))
     }
-
-    /// Gives every index of a table new, empty rowsets; the old ones are to be dropped. The caller holds Sch-M.
-    pub(crate) fn truncate_table(
-        &self,
-        by: &mut By<'_>,
-        changes: &mut DdlChanges,
-        table: &Table,
-    ) -> Result<Arc<Table>, EngineError> {
-        let columns = table.column_specs();
-        let mut rows = table.rows.clone();
-        self.drop_rowsets(by, changes, &rows, |_| true)?;
-        for index in &rows.indexes {
-            self.bases.delete(by, index)?;
-        }
-        for member in &rows.index_columns {
-            self.bases.delete(by, member)?;
-        }
-        let old = std::mem::take(&mut rows.indexes);
-        rows.index_columns.clear();
-        rows.rowsets.clear();
-        rows.layouts.clear();
-        rows.units.clear();
-        for stat in &old {
-            let index = table.indexes.iter().find(|i| i.id as i32 == stat.indid);
-            let Some(index) = index else { continue };
-            let named = |c: usize| columns.get(c).map_or("", |c| c.name.as_str());
-            let key: Vec<KeyColumnSpec> = index
-                .key
-                .iter()
-                .map(|k| KeyColumnSpec {
-                    name: named(k.column).to_owned(),
-                    descending: k.descending,
-                })
-                .collect();
-            let included: Vec<String> =
-                index.included.iter().map(|&c| named(c).to_owned()).collect();
-            let plan = IndexPlan {
-                id: stat.indid,
-                name: index.name.clone(),
-                status: stat.status,
-                clustered: stat.kind == index_kind::CLUSTERED,
-                key: &key,
-                included: &included,
-                filegroup: stat.dataspace as u16,
-            };
-            self.index_rows(&columns, &plan, &mut rows)?;
-        }
-        for column in &mut rows.columns {
-            let made = columns.get((column.colid - 1).max(0) as usize);
-            let value = made.zip(column.idtval.as_deref());
-            let Some(fresh) = value.and_then(|(c, v)| {
-                let identity = Identity::decode(&c.data_type, v)?;
-                Identity::new(identity.seed, identity.increment).encode(&c.data_type)
-            }) else {
-                continue;
-            };
-            column.idtval = Some(fresh);
-            self.bases.replace(by, column)?;
-        }
-        self.enter_rows(by, changes, &mut rows, 0)?;
-        self.write_index_rows(by, &rows, 0)?;
-        self.note_table(changes, rows, None)
-    }
 }
 
 /// The clustered key as the rows made so far have it.
 fn base_key(rows: &TableRows) -> (Vec<(usize, bool)>, bool) {
-    let mut members: Vec<&IndexColumn> =
-        rows.index_columns.iter().filter(|c| c.idminor == 1 && c.tinyprop1 > 0).collect();
+    let mut members: Vec<&IndexColumn> = rows
+        .index_columns
+        .iter()
+        .filter(|c| c.idminor == 1 && c.tinyprop1 > 0)
+        .collect();
     members.sort_by_key(|c| c.tinyprop1);
     let place = |c: &&IndexColumn| {
         let descending = c.status & index_column_status::DESCENDING != 0;
-        let at = rows.columns.iter().position(|column| column.colid == c.intprop);
+        let at = rows
+            .columns
+            .iter()
+            .position(|column| column.colid == c.intprop);
         at.map(|at| (at, descending))
     };
-    let unique = rows.indexes.iter().any(|i| i.indid == 1 && i.status & index_status::UNIQUE != 0);
+    let unique = rows
+        .indexes
+        .iter()
+        .any(|i| i.indid == 1 && i.status & index_status::UNIQUE != 0);
     (members.iter().filter_map(place).collect(), unique)
 }
 
@@ -514,7 +521,9 @@ fn check_size(table: &str, plan: &IndexPlan<'_>, layout: &RowsetLayout) -> Resul
     let is_variable = |c: &&catalog::RowsetColumn| (c.offset as i16) < 0;
     let variable = layout.columns.iter().filter(is_variable).count();
     let overhead = 2 + count.div_ceil(8) + if variable > 0 { 2 + 2 * variable } else { 0 };
-    let least = usize::try_from(layout.minleaf).unwrap_or(usize::MAX).saturating_add(overhead);
+    let least = usize::try_from(layout.minleaf)
+        .unwrap_or(usize::MAX)
+        .saturating_add(overhead);
     if least <= MAX_ROW_SIZE {
         return Ok(());
     }

@@ -73,10 +73,15 @@ impl Catalog {
     ) -> Result<Arc<Table>, EngineError> {
         let full = format!("{}.{name}", table.full_name());
         let index = table.index_named(name);
-        let missing = || EngineError::refused(3701, &["drop".into(), "index".into(), full.clone().into()]);
+        let missing =
+            || EngineError::refused(3701, &["drop".into(), "index".into(), full.clone().into()]);
         let index = index.ok_or_else(missing)?;
         if index.is_primary_key() || index.is_unique_constraint() {
-            let kind = if index.is_primary_key() { "PRIMARY KEY" } else { "UNIQUE KEY" };
+            let kind = if index.is_primary_key() {
+                "PRIMARY KEY"
+            } else {
+                "UNIQUE KEY"
+            };
             let text = format!(
                 "An explicit DROP INDEX is not allowed on index '{full}'. It is being used for {kind} constraint \
                  enforcement."
@@ -92,8 +97,12 @@ impl Catalog {
         let number = index.id as i32;
         let mut rows = table.rows.clone();
         self.drop_rowsets(by, changes, &rows, |r| r.idminor == number)?;
-        let gone: Vec<i64> =
-            rows.rowsets.iter().filter(|r| r.idminor == number).map(|r| r.rowsetid).collect();
+        let gone: Vec<i64> = rows
+            .rowsets
+            .iter()
+            .filter(|r| r.idminor == number)
+            .map(|r| r.rowsetid)
+            .collect();
         for member in rows.index_columns.iter().filter(|c| c.idminor == number) {
             self.bases.delete(by, member)?;
         }
@@ -104,7 +113,8 @@ impl Catalog {
         rows.indexes.retain(|i| i.indid != number);
         rows.rowsets.retain(|r| r.idminor != number);
         rows.layouts.retain(|l| !gone.contains(&l.rsid));
-        rows.units.retain(|u: &AllocUnit| !gone.contains(&u.ownerid));
+        rows.units
+            .retain(|u: &AllocUnit| !gone.contains(&u.ownerid));
         self.note_table(changes, rows, Some(table))
     }
 }

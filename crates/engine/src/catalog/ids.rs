@@ -30,7 +30,11 @@ impl Ids {
         Ids {
             units: AtomicU64::new(next(units.max())),
             rowsets: AtomicU64::new(next(rowsets.max())),
-            object: Mutex::new(if next_object >= 100 { next_object } else { FIRST_OBJECT }),
+            object: Mutex::new(if next_object >= 100 {
+                next_object
+            } else {
+                FIRST_OBJECT
+            }),
         }
     }
 
@@ -48,7 +52,11 @@ impl Ids {
         loop {
             let id = ObjectId(*next);
             let sum = i64::from(*next) + OBJECT_STEP;
-            let wrapped = if sum > i64::from(i32::MAX) { sum - i64::from(i32::MAX) } else { sum };
+            let wrapped = if sum > i64::from(i32::MAX) {
+                sum - i64::from(i32::MAX)
+            } else {
+                sum
+            };
             *next = i32::try_from(wrapped).unwrap_or(FIRST_OBJECT).max(100);
             if !taken(id) {
                 return id;
@@ -71,7 +79,11 @@ mod tests {
 
     #[test]
     fn ids_go_on_behind_the_largest_in_use_and_object_ids_avoid_taken_ones() {
-        let ids = Ids::new([0x70000, (FIRST + 5) << 16].into_iter(), [3 << 16].into_iter(), 0);
+        let ids = Ids::new(
+            [0x70000, (FIRST + 5) << 16].into_iter(),
+            [3 << 16].into_iter(),
+            0,
+        );
         assert_eq!(ids.unit().0, (FIRST + 6) << 16);
         assert_eq!(ids.unit().index_part(), 256);
         assert_eq!(ids.rowset().0, FIRST << 16);

@@ -27,10 +27,12 @@ mod bases;
 mod counts;
 mod create;
 mod drop;
+mod ghosts;
 mod ids;
 mod load;
 mod overlay;
 mod rowsets;
+mod truncate;
 mod undo;
 
 pub(crate) use overlay::{DdlChanges, DdlMark};
@@ -127,7 +129,9 @@ impl Catalog {
                 old.supersede();
             }
             if let Some(table) = &change.table {
-                named.by_name.insert(name_key(&table.schema, &table.name), change.id);
+                named
+                    .by_name
+                    .insert(name_key(&table.schema, &table.name), change.id);
                 named.by_id.insert(change.id, Arc::clone(table));
             }
         }

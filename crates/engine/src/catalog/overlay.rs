@@ -45,7 +45,10 @@ impl DdlChanges {
     }
 
     pub(crate) fn mark(&self) -> DdlMark {
-        DdlMark { changes: self.changes.len(), units: self.units.len() }
+        DdlMark {
+            changes: self.changes.len(),
+            units: self.units.len(),
+        }
     }
 
     pub(crate) fn note(&mut self, id: ObjectId, name: String, table: Option<Arc<Table>>) {
@@ -53,30 +56,49 @@ impl DdlChanges {
     }
 
     pub(crate) fn note_unit(&mut self, unit: &AllocUnit, made: bool) {
-        self.units.push(UnitChange { unit: unit.clone(), made });
+        self.units.push(UnitChange {
+            unit: unit.clone(),
+            made,
+        });
     }
 
     /// What this session sees under a name: `None` when it has not touched it, `Some(None)` when it has dropped it.
     pub(crate) fn named(&self, schema: &str, name: &str) -> Option<Option<Arc<Table>>> {
         let key = name_key(schema, name);
-        self.changes.iter().rev().find(|c| c.name == key).map(|c| c.table.clone())
+        self.changes
+            .iter()
+            .rev()
+            .find(|c| c.name == key)
+            .map(|c| c.table.clone())
     }
 
     /// The same by number.
     pub(crate) fn by_id(&self, id: ObjectId) -> Option<Option<&Arc<Table>>> {
-        self.changes.iter().rev().find(|c| c.id == id).map(|c| c.table.as_ref())
+        self.changes
+            .iter()
+            .rev()
+            .find(|c| c.id == id)
+            .map(|c| c.table.as_ref())
     }
 
     /// Forgets what came after `mark`; gives the units that were made since, newest first.
     pub(crate) fn roll_back(&mut self, mark: DdlMark) -> Vec<AllocUnit> {
         self.changes.truncate(mark.changes);
         let gone = self.units.split_off(mark.units.min(self.units.len()));
-        gone.into_iter().rev().filter(|u| u.made).map(|u| u.unit).collect()
+        gone.into_iter()
+            .rev()
+            .filter(|u| u.made)
+            .map(|u| u.unit)
+            .collect()
     }
 
     /// The units that a commit lets go.
     pub(crate) fn dropped(&self) -> Vec<AllocUnit> {
-        self.units.iter().filter(|u| !u.made).map(|u| u.unit.clone()).collect()
+        self.units
+            .iter()
+            .filter(|u| !u.made)
+            .map(|u| u.unit.clone())
+            .collect()
     }
 
     pub(crate) fn clear(&mut self) {

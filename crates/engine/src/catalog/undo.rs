@@ -12,12 +12,7 @@ fn is_ghost(row: &[u8]) -> bool {
 }
 
 impl Catalog {
-    fn undo_op(
-        &self,
-        by: &mut By<'_>,
-        rowset: RowsetId,
-        op: &UndoOp,
-    ) -> Result<(), EngineError> {
+    fn undo_op(&self, by: &mut By<'_>, rowset: RowsetId, op: &UndoOp) -> Result<(), EngineError> {
         if let Some((_, tree)) = self.bases.trees().find(|(t, _)| t.rowset_id() == rowset) {
             // Counts of a checkpoint are not to come between the reading of a row and its change.
             let _turn = self.change.lock();
@@ -27,6 +22,7 @@ impl Catalog {
         Self::undo_in(rowset.tree(), by, op)?;
         match op {
             UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => rowset.count(-1),
+            UndoOp::TreeLoad { rows, .. } => rowset.count(-i64::from(*rows)),
             UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => rowset.count(1),
             // A row that took the place of a ghost.
             UndoOp::TreeUpdate(_, old) if is_ghost(old) => rowset.count(-1),
@@ -43,7 +39,10 @@ impl Catalog {
 impl Undo for Catalog {
     fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError> {
         let what = "its undo part cannot be read";
-        let bad = TxnError::BadRecord { lsn: record.lsn, what };
+        let bad = TxnError::BadRecord {
+            lsn: record.lsn,
+            what,
+        };
         let (rowset, op) = UndoOp::decode(record.get().undo).ok_or(bad)?;
         let mut by = By::Undo { txn, next };
         self.undo_op(&mut by, rowset, &op).map_err(|e| match e {

@@ -21,8 +21,9 @@ fn check_name(name: &str) -> Result<(), EngineError> {
     }
     if name.encode_utf16().count() > MAX_NAME {
         let start: String = name.chars().take(MAX_NAME).collect();
-        let text =
-            format!("The identifier that starts with '{start}' is too long. Maximum length is 128.");
+        let text = format!(
+            "The identifier that starts with '{start}' is too long. Maximum length is 128."
+        );
         return Err(refuse(103, 15, 4, &text));
     }
     Ok(())
@@ -38,7 +39,12 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
     check_name(&spec.name)?;
     let count = spec.columns.len();
     if count == 0 {
-        return Err(refuse(1766, 16, 1, "A table must have at least one column."));
+        return Err(refuse(
+            1766,
+            16,
+            1,
+            "A table must have at least one column.",
+        ));
     }
     if count > MAX_COLUMNS {
         let text = format!(
@@ -50,7 +56,12 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
     }
     for (at, column) in spec.columns.iter().enumerate() {
         check_column(spec, column)?;
-        if spec.columns.iter().take(at).any(|c| same_name(&c.name, &column.name)) {
+        if spec
+            .columns
+            .iter()
+            .take(at)
+            .any(|c| same_name(&c.name, &column.name))
+        {
             let args = [column.name.as_str().into(), spec.name.as_str().into()];
             return Err(EngineError::refused(2705, &args));
         }
@@ -81,7 +92,8 @@ fn check_column(spec: &TableSpec, column: &ColumnSpec) -> Result<(), EngineError
             .encode(data_type);
         let integer = data_type.id != TypeId::Bit
             && (data_type.id.family() == Family::Integer
-                || matches!(data_type.id, TypeId::Decimal | TypeId::Numeric) && data_type.scale == 0);
+                || matches!(data_type.id, TypeId::Decimal | TypeId::Numeric)
+                    && data_type.scale == 0);
         if !integer || column.nullable {
             let text = format!(
                 "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric \
@@ -123,8 +135,10 @@ fn check_column(spec: &TableSpec, column: &ColumnSpec) -> Result<(), EngineError
 fn check_constraints(spec: &TableSpec) -> Result<(), EngineError> {
     let mut names: Vec<&str> = Vec::new();
     if spec.constraints.iter().filter(|c| c.primary).count() > 1 {
-        let text =
-            format!("Cannot add multiple PRIMARY KEY constraints to table '{}'.", spec.name);
+        let text = format!(
+            "Cannot add multiple PRIMARY KEY constraints to table '{}'.",
+            spec.name
+        );
         return Err(refuse(8110, 16, 0, &text));
     }
     let clustered = spec.constraints.iter().filter(|c| c.clustered).count()
@@ -140,9 +154,16 @@ fn check_constraints(spec: &TableSpec) -> Result<(), EngineError> {
         let name = constraint.name.as_deref().unwrap_or("");
         check_key(&spec.columns, &constraint.key, name, &spec.name)?;
         let nullable = |k: &&KeyColumnSpec| {
-            spec.columns.iter().any(|c| same_name(&c.name, &k.name) && c.nullable)
+            spec.columns
+                .iter()
+                .any(|c| same_name(&c.name, &k.name) && c.nullable)
         };
-        if let Some(key) = constraint.key.iter().find(nullable).filter(|_| constraint.primary) {
+        if let Some(key) = constraint
+            .key
+            .iter()
+            .find(nullable)
+            .filter(|_| constraint.primary)
+        {
             let text = format!(
                 "Cannot define PRIMARY KEY constraint on nullable column in table '{}' ('{}').",
                 spec.name, key.name
@@ -160,7 +181,11 @@ fn check_constraints(spec: &TableSpec) -> Result<(), EngineError> {
     for index in &spec.indexes {
         check_index(&spec.columns, index, &spec.name)?;
         if names.iter().any(|n| same_name(n, &index.name)) {
-            let args = [index.name.as_str().into(), "table".into(), spec.name.as_str().into()];
+            let args = [
+                index.name.as_str().into(),
+                "table".into(),
+                spec.name.as_str().into(),
+            ];
             return Err(EngineError::refused(1913, &args));
         }
         names.push(&index.name);
@@ -181,7 +206,9 @@ pub(crate) fn check_index(
             return Err(no_column(name, table));
         }
         let before = index.included.iter().take(at);
-        let twice = before.chain(index.key.iter().map(|k| &k.name)).any(|n| same_name(n, name));
+        let twice = before
+            .chain(index.key.iter().map(|k| &k.name))
+            .any(|n| same_name(n, name));
         if twice {
             let text = format!(
                 "Cannot use duplicate column names in index. Column name '{name}' listed more than once."
@@ -190,14 +217,18 @@ pub(crate) fn check_index(
         }
     }
     if index.clustered && !index.included.is_empty() {
-        let text = format!("Cannot specify included columns for a clustered index '{}'.", index.name);
+        let text = format!(
+            "Cannot specify included columns for a clustered index '{}'.",
+            index.name
+        );
         return Err(refuse(10601, 16, 1, &text));
     }
     Ok(())
 }
 
 fn no_column(name: &str, table: &str) -> EngineError {
-    let text = format!("Column name '{name}' does not exist in the target table or view '{table}'.");
+    let text =
+        format!("Column name '{name}' does not exist in the target table or view '{table}'.");
     refuse(1911, 16, 1, &text)
 }
 

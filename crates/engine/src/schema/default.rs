@@ -93,7 +93,9 @@ impl DefaultValue {
             None if lower.contains('(') => return None,
             None => text.to_owned(),
         };
-        parse_value(data_type, &literal).ok().map(DefaultValue::Constant)
+        parse_value(data_type, &literal)
+            .ok()
+            .map(DefaultValue::Constant)
     }
 
     /// Whether the column's type takes it.
@@ -117,14 +119,29 @@ mod tests {
         let wide = DataType::sized(TypeId::NVarChar, 40);
         for (data_type, default) in [
             (int, DefaultValue::from(-5)),
-            (text, DefaultValue::Constant(Value::VarChar("it's (so)".to_owned()))),
+            (
+                text,
+                DefaultValue::Constant(Value::VarChar("it's (so)".to_owned())),
+            ),
             (wide, DefaultValue::from("")),
-            (DataType::simple(TypeId::DateTime), DefaultValue::CurrentTime),
-            (DataType::simple(TypeId::UniqueIdentifier), DefaultValue::NewGuid),
-            (DataType::sized(TypeId::VarBinary, 8), DefaultValue::from(vec![1, 255])),
+            (
+                DataType::simple(TypeId::DateTime),
+                DefaultValue::CurrentTime,
+            ),
+            (
+                DataType::simple(TypeId::UniqueIdentifier),
+                DefaultValue::NewGuid,
+            ),
+            (
+                DataType::sized(TypeId::VarBinary, 8),
+                DefaultValue::from(vec![1, 255]),
+            ),
             (int, DefaultValue::Constant(Value::Null)),
         ] {
-            assert_eq!(DefaultValue::parse(&default.text(), &data_type), Some(default));
+            assert_eq!(
+                DefaultValue::parse(&default.text(), &data_type),
+                Some(default)
+            );
         }
         assert_eq!(DefaultValue::parse("(user_name())", &text), None);
     }

@@ -2,33 +2,27 @@
 
 use super::ColumnSpec;
 use furrow_format::RowsetId;
-use furrow_format::catalog::{
-    self, NullBits, RowsetKind, RowsetLayout, lay_out, physical_order,
-};
+use furrow_format::catalog::{self, NullBits, RowsetKind, RowsetLayout, lay_out, physical_order};
 use furrow_format::types::{DataType, TypeId};
 
 /// Key columns: places of the columns in the table from 0, and whether each is descending.
 pub(crate) type KeyColumns = [(usize, bool)];
 
-/// What rows of nonclustered indexes point with.
+/// A clustered key: what rows of nonclustered indexes point with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum BaseKey<'a> {
-    /// The clustered key, with a uniquifier unless it is unique.
-    Clustered {
-        /// The key.
-        key: &'a KeyColumns,
-        /// Whether it is unique.
-        unique: bool,
-    },
-    /// The RID of a heap.
-    Rid,
+pub(crate) struct BaseKey<'a> {
+    /// The key.
+    pub(crate) key: &'a KeyColumns,
+    /// Whether it is unique; otherwise a uniquifier goes with it.
+    pub(crate) unique: bool,
 }
 
-/// Type of row locators in indexes of heaps.
-const RID_TYPE: DataType = DataType::sized(TypeId::Binary, 8);
-
 /// Lays out the rows of a table.
-pub(crate) fn table_layout(rowset: RowsetId, columns: &[ColumnSpec], base: BaseKey<'_>) -> RowsetLayout {
+pub(crate) fn table_layout(
+    rowset: RowsetId,
+    columns: &[ColumnSpec],
+    base: BaseKey<'_>,
+) -> RowsetLayout {
     let mut specs: Vec<catalog::ColumnSpec> = (1..)
         .zip(columns)
         .map(|(column_id, column)| catalog::ColumnSpec {
@@ -40,20 +34,17 @@ pub(crate) fn table_layout(rowset: RowsetId, columns: &[ColumnSpec], base: BaseK
             uniquifier: false,
         })
         .collect();
-    let mut kind = RowsetKind::Heap;
-    if let BaseKey::Clustered { key, unique } = base {
-        kind = RowsetKind::Clustered;
-        for (ordinal, &(column, descending)) in (1..).zip(key) {
-            if let Some(spec) = specs.get_mut(column) {
-                (spec.key_ordinal, spec.descending) = (ordinal, descending);
-            }
-        }
-        if !unique {
-            specs.push(catalog::ColumnSpec::uniquifier(0, key.len() as u16 + 1));
+    for (ordinal, &(column, descending)) in (1..).zip(base.key) {
+        if let Some(spec) = specs.get_mut(column) {
+            (spec.key_ordinal, spec.descending) = (ordinal, descending);
         }
     }
+    if !base.unique {
+        let ordinal = base.key.len() as u16 + 1;
+        specs.push(catalog::ColumnSpec::uniquifier(0, ordinal));
+    }
     physical_order(&mut specs);
-    lay_out(rowset, kind, NullBits::Always, &specs)
+    lay_out(rowset, RowsetKind::Clustered, NullBits::Always, &specs)
 }
 
 /// Lays out the rows of a nonclustered index: its key, its included columns, then what of the locator is not among them.
@@ -70,7 +61,9 @@ pub(crate) fn index_layout(
     let mut specs: Vec<catalog::ColumnSpec> = Vec::new();
     let spec = |place: usize, column: usize| catalog::ColumnSpec {
         column_id: place as i32 + 1,
-        data_type: columns.get(column).map_or(RID_TYPE, |c| c.data_type),
+        data_type: columns
+            .get(column)
+            .map_or(DataType::simple(TypeId::Int), |c| c.data_type),
         nullable: columns.get(column).is_none_or(|c| c.nullable),
         key_ordinal: 0,
         descending: false,
@@ -78,7 +71,11 @@ pub(crate) fn index_layout(
     };
     for (ordinal, &(column, descending)) in (1..).zip(key) {
         let spec = spec(specs.len(), column);
-        specs.push(catalog::ColumnSpec { key_ordinal: ordinal, descending, ..spec });
+        specs.push(catalog::ColumnSpec {
+            key_ordinal: ordinal,
+            descending,
+            ..spec
+        });
         chosen.push(column);
     }
     for &column in included {
@@ -90,33 +87,24 @@ pub(crate) fn index_layout(
         ordinal += 1;
         if unique { 0 } else { ordinal }
     };
-    match base {
-        BaseKey::Clustered { key: base_key, unique: base_unique } => {
-            for &(column, descending) in base_key {
-                let at = match chosen.iter().position(|&c| c == column) {
-                    Some(at) if at < key.len() => continue,
-                    Some(at) => at,
-                    None => {
-                        specs.push(spec(specs.len(), column));
-                        chosen.push(column);
-                        specs.len() - 1
-                    }
-                };
-                if let Some(spec) = specs.get_mut(at) {
-                    (spec.key_ordinal, spec.descending) = (next_ordinal(), descending);
-                    spec.descending &= spec.key_ordinal > 0;
-                }
+    for &(column, descending) in base.key {
+        let at = match chosen.iter().position(|&c| c == column) {
+            Some(at) if at < key.len() => continue,
+            Some(at) => at,
+            None => {
+                specs.push(spec(specs.len(), column));
+                chosen.push(column);
+                specs.len() - 1
             }
-            if !base_unique {
-                let place = specs.len() as i32 + 1;
-                specs.push(catalog::ColumnSpec::uniquifier(place, next_ordinal()));
-            }
+        };
+        if let Some(spec) = specs.get_mut(at) {
+            spec.key_ordinal = next_ordinal();
+            spec.descending = descending && !unique;
         }
-        BaseKey::Rid => {
-            let mut rid = spec(specs.len(), usize::MAX);
-            (rid.nullable, rid.key_ordinal) = (false, next_ordinal());
-            specs.push(rid);
-        }
+    }
+    if !base.unique {
+        let place = specs.len() as i32 + 1;
+        specs.push(catalog::ColumnSpec::uniquifier(place, next_ordinal()));
     }
     lay_out(rowset, RowsetKind::Nonclustered, NullBits::Always, &specs)
 }

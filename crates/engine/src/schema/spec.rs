@@ -21,7 +21,13 @@ pub struct ColumnSpec {
 impl ColumnSpec {
     /// A column that takes NULL and has neither identity nor default.
     pub fn new(name: &str, data_type: DataType) -> ColumnSpec {
-        ColumnSpec { name: name.to_owned(), data_type, nullable: true, identity: None, default: None }
+        ColumnSpec {
+            name: name.to_owned(),
+            data_type,
+            nullable: true,
+            identity: None,
+            default: None,
+        }
     }
 
     /// NOT NULL.
@@ -58,14 +64,20 @@ pub struct KeyColumnSpec {
 
 impl From<&str> for KeyColumnSpec {
     fn from(name: &str) -> KeyColumnSpec {
-        KeyColumnSpec { name: name.to_owned(), descending: false }
+        KeyColumnSpec {
+            name: name.to_owned(),
+            descending: false,
+        }
     }
 }
 
 impl KeyColumnSpec {
     /// A descending key column.
     pub fn descending(name: &str) -> KeyColumnSpec {
-        KeyColumnSpec { name: name.to_owned(), descending: true }
+        KeyColumnSpec {
+            name: name.to_owned(),
+            descending: true,
+        }
     }
 }
 
@@ -184,9 +196,17 @@ impl TableSpec {
 
     /// PRIMARY KEY CLUSTERED, named by the system.
     #[must_use]
-    pub fn primary_key<K: Into<KeyColumnSpec>>(self, key: impl IntoIterator<Item = K>) -> TableSpec {
+    pub fn primary_key<K: Into<KeyColumnSpec>>(
+        self,
+        key: impl IntoIterator<Item = K>,
+    ) -> TableSpec {
         let key = keys(key);
-        self.constraint(ConstraintSpec { name: None, primary: true, clustered: true, key })
+        self.constraint(ConstraintSpec {
+            name: None,
+            primary: true,
+            clustered: true,
+            key,
+        })
     }
 
     /// UNIQUE NONCLUSTERED.
@@ -197,7 +217,12 @@ impl TableSpec {
         key: impl IntoIterator<Item = K>,
     ) -> TableSpec {
         let (name, key) = (Some(name.to_owned()), keys(key));
-        self.constraint(ConstraintSpec { name, primary: false, clustered: false, key })
+        self.constraint(ConstraintSpec {
+            name,
+            primary: false,
+            clustered: false,
+            key,
+        })
     }
 
     /// Adds a constraint.

@@ -19,7 +19,11 @@ impl Visitor for Live {
     }
 
     fn check(&mut self, _row: &[u8], ghost: bool) -> RowCheck {
-        if ghost { RowCheck::Skip } else { RowCheck::Take }
+        if ghost {
+            RowCheck::Skip
+        } else {
+            RowCheck::Take
+        }
     }
 }
 
@@ -34,16 +38,24 @@ impl Session {
             (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3)
         });
         let resource = Resource::key(self.db.id, SYSSCHOBJS.rowset_id(), hash);
-        self.db.locks.lock(&self.owner, resource, LockMode::X, self.timeout)?;
+        self.db
+            .locks
+            .lock(&self.owner, resource, LockMode::X, self.timeout)?;
         Ok(())
     }
 
     fn with_changes<T>(
         &mut self,
-        body: impl FnOnce(&crate::catalog::Catalog, &mut By<'_>, &mut crate::catalog::DdlChanges) -> Result<T, EngineError>,
+        body: impl FnOnce(
+            &crate::catalog::Catalog,
+            &mut By<'_>,
+            &mut crate::catalog::DdlChanges,
+        ) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let Some(txn) = &mut self.txn else {
-            return Err(EngineError::Damaged("a change without a transaction".to_owned()));
+            return Err(EngineError::Damaged(
+                "a change without a transaction".to_owned(),
+            ));
         };
         body(&self.db.catalog, &mut By::Txn(txn), &mut self.ddl)
     }
@@ -52,9 +64,13 @@ impl Session {
     pub fn create_table(&mut self, spec: &TableSpec) -> Result<Arc<Table>, EngineError> {
         self.statement(|session| {
             session.lock_name(&spec.schema, &spec.name)?;
-            let made = session.with_changes(|catalog, by, changes| catalog.create_table(by, changes, spec))?;
+            let made = session
+                .with_changes(|catalog, by, changes| catalog.create_table(by, changes, spec))?;
             let object = session.object(&made);
-            session.db.locks.lock(&session.owner, object, LockMode::SchM, session.timeout)?;
+            session
+                .db
+                .locks
+                .lock(&session.owner, object, LockMode::SchM, session.timeout)?;
             Ok(made)
         })
     }
@@ -70,10 +86,14 @@ impl Session {
     /// DROP TABLE of schema `dbo`.
     pub fn drop_table(&mut self, name: &str) -> Result<(), EngineError> {
         self.statement(|session| {
-            let table = session.own_table("dbo", name).map_err(|e| match e.number() {
-                208 => EngineError::refused(3701, &["drop".into(), "table".into(), name.into()]),
-                _ => e,
-            })?;
+            let table = session
+                .own_table("dbo", name)
+                .map_err(|e| match e.number() {
+                    208 => {
+                        EngineError::refused(3701, &["drop".into(), "table".into(), name.into()])
+                    }
+                    _ => e,
+                })?;
             session.with_changes(|catalog, by, changes| catalog.drop_table(by, changes, &table))
         })
     }
@@ -96,7 +116,11 @@ impl Session {
     }
 
     /// CREATE INDEX on a table of schema `dbo`: nonclustered, built from the rows there are.
-    pub fn create_index(&mut self, table: &str, spec: &IndexSpec) -> Result<Arc<Table>, EngineError> {
+    pub fn create_index(
+        &mut self,
+        table: &str,
+        spec: &IndexSpec,
+    ) -> Result<Arc<Table>, EngineError> {
         self.statement(|session| {
             let before = session.own_table("dbo", table).map_err(|e| match e.number() {
                 208 => {
@@ -118,17 +142,23 @@ impl Session {
     pub fn drop_index(&mut self, table: &str, index: &str) -> Result<Arc<Table>, EngineError> {
         self.statement(|session| {
             let before = session.own_table("dbo", table)?;
-            session.with_changes(|catalog, by, changes| catalog.drop_index(by, changes, &before, index))
+            session.with_changes(|catalog, by, changes| {
+                catalog.drop_index(by, changes, &before, index)
+            })
         })
     }
 
     /// Fills a new index. Its rows are sorted first, run by run, so that its pages are filled one after another; it is not
     /// undone row by row, for its unit goes as a whole if the transaction does.
     fn fill_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), EngineError> {
-        let Some(index) = table.index_named(name) else { return Ok(()) };
+        let Some(index) = table.index_named(name) else {
+            return Ok(());
+        };
         let base = table.base();
-        let mut cursor =
-            base.tree().scan(Bound::Open, Bound::Open, Direction::Forward).with_read_ahead();
+        let mut cursor = base
+            .tree()
+            .scan(Bound::Open, Bound::Open, Direction::Forward)
+            .with_read_ahead();
         let mut run = Vec::new();
         let (mut bytes, mut count) = (0, 0);
         let mut buffer = RowBuffer::default();
@@ -157,8 +187,9 @@ impl Session {
             session.lock_table(table, LockMode::S)?;
             for index in &table.indexes {
                 let tree = index.tree();
-                let mut cursor =
-                    tree.scan(Bound::Open, Bound::Open, Direction::Forward).with_read_ahead();
+                let mut cursor = tree
+                    .scan(Bound::Open, Bound::Open, Direction::Forward)
+                    .with_read_ahead();
                 let mut count = 0;
                 while cursor.step(&mut Live)? == Step::Rows {
                     while cursor.next_in_batch().is_some() {

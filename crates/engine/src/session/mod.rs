@@ -13,10 +13,10 @@
 mod ddl;
 mod transaction;
 
+use crate::EngineError;
 use crate::catalog::{DdlChanges, DdlMark};
 use crate::database::{Database, Stay};
 use crate::table::{RowBuffer, Table};
-use crate::EngineError;
 use furrow_format::TxnId;
 use furrow_observe::task::{self, Task};
 use furrow_txn::lock::{Canceller, Granted, Isolation, LockMode, LockOwner, Resource, Timeout};
@@ -163,7 +163,9 @@ impl Session {
     /// Locks an object, and proves that the table is still what it says.
     #[inline]
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), EngineError> {
-        self.db.locks.lock(&self.owner, self.object(table), mode, self.timeout)?;
+        self.db
+            .locks
+            .lock(&self.owner, self.object(table), mode, self.timeout)?;
         let stale = match self.ddl.is_empty() {
             true => table.is_superseded(),
             false => match self.ddl.by_id(table.id) {
@@ -201,7 +203,11 @@ impl Session {
 
     /// Announces that this transaction is going to lock ranges of a table.
     pub(crate) fn announce_range(&mut self, table: &Arc<Table>) {
-        if self.ranges.iter().any(|t| Arc::ptr_eq(&t.common, &table.common)) {
+        if self
+            .ranges
+            .iter()
+            .any(|t| Arc::ptr_eq(&t.common, &table.common))
+        {
             return;
         }
         table.common.announce();

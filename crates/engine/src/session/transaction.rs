@@ -85,7 +85,9 @@ impl Session {
     }
 
     fn roll_back_to(&mut self, to: SessionSavepoint) -> Result<(), EngineError> {
-        let Some(txn) = &mut self.txn else { return Ok(()) };
+        let Some(txn) = &mut self.txn else {
+            return Ok(());
+        };
         txn.rollback_to(to.savepoint, &self.db.catalog, &self.db.locks, &self.owner)?;
         for unit in self.ddl.roll_back(to.ddl) {
             self.db.catalog.free_unit(&unit)?;
@@ -98,7 +100,10 @@ impl Session {
         self.txn.as_ref().map(|txn| self.mark(txn))
     }
 
-    pub(crate) fn back_to_mark(&mut self, mark: Option<SessionSavepoint>) -> Result<(), EngineError> {
+    pub(crate) fn back_to_mark(
+        &mut self,
+        mark: Option<SessionSavepoint>,
+    ) -> Result<(), EngineError> {
         match mark {
             Some(mark) => self.roll_back_to(mark),
             None => Ok(()),
@@ -107,12 +112,18 @@ impl Session {
 
     pub(super) fn commit_now(&mut self) -> Result<(), EngineError> {
         self.explicit = false;
-        let Some(txn) = self.txn.take() else { return Ok(()) };
+        let Some(txn) = self.txn.take() else {
+            return Ok(());
+        };
         let committed = txn.commit();
         if committed.is_ok() && !self.ddl.is_empty() {
             self.db.catalog.publish(&self.ddl);
         }
-        let dropped = if self.ddl.is_empty() { Vec::new() } else { self.ddl.dropped() };
+        let dropped = if self.ddl.is_empty() {
+            Vec::new()
+        } else {
+            self.ddl.dropped()
+        };
         self.ddl.clear();
         self.let_go();
         committed?;
@@ -124,7 +135,9 @@ impl Session {
 
     pub(super) fn roll_back_all(&mut self) -> Result<(), EngineError> {
         self.explicit = false;
-        let Some(txn) = self.txn.take() else { return Ok(()) };
+        let Some(txn) = self.txn.take() else {
+            return Ok(());
+        };
         self.owner.start_rollback();
         let undone = txn.rollback(&self.db.catalog);
         let made = self.ddl.roll_back(super::DdlMark::default());
@@ -196,7 +209,10 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn end_reading<T>(&mut self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+    pub(crate) fn end_reading<T>(
+        &mut self,
+        result: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         if self.txn.is_none() {
             self.let_go();
         }

@@ -23,7 +23,10 @@ impl Table {
     pub fn row_key(&self, values: &[Value]) -> Result<RowKey, EngineError> {
         let base = self.base();
         if base.uniquifier || values.len() != base.key.len() {
-            let text = format!("A row of '{}' is named by its whole unique clustered key.", self.name);
+            let text = format!(
+                "A row of '{}' is named by its whole unique clustered key.",
+                self.name
+            );
             return Err(refuse(40514, 16, 3, &text));
         }
         key_of_values(self, base, values).map(RowKey)
@@ -96,7 +99,7 @@ impl Session {
             if self.isolation() == Isolation::Serializable {
                 self.announce_range(table);
                 let from = furrow_access::Bound::Included(key.clone());
-                self.lock_next(table, base, from, LockMode::RangeSU)?;
+                self.lock_next(table, base, &from, LockMode::RangeSU)?;
             }
             if granted == Granted::New {
                 self.db.locks.unlock(&self.owner, &resource);
@@ -116,22 +119,30 @@ impl Session {
         }
         for index in &table.indexes {
             let key = old.key(index)?;
-            self.delete_entry(table, index, &key)?;
+            self.delete_entry(table, index, &key, old)?;
         }
         Ok(true)
     }
 
-    fn delete_entry(&mut self, table: &Table, index: &Index, key: &Key) -> Result<(), EngineError> {
+    fn delete_entry(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        key: &Key,
+        row: &RowBuffer,
+    ) -> Result<(), EngineError> {
         if index.id != 1 && index.is_unique() {
             let resource = self.entry_resource(index, key);
             self.lock_row(table, resource, LockMode::X)?;
         }
         let Some(txn) = &mut self.txn else {
-            return Err(EngineError::Damaged("a change without a transaction".to_owned()));
+            return Err(EngineError::Damaged(
+                "a change without a transaction".to_owned(),
+            ));
         };
         index.tree().delete(&mut By::Txn(txn), key)?;
         index.rowset.count(-1);
-        index.rowset.note_ghost();
+        index.rowset.note_ghost(key, &row.key(table.base())?);
         self.owner.add_log_used(64);
         Ok(())
     }
@@ -211,7 +222,7 @@ impl Session {
     ) -> Result<(), EngineError> {
         for index in &table.indexes {
             let key = old.key(index)?;
-            self.delete_entry(table, index, &key)?;
+            self.delete_entry(table, index, &key, old)?;
         }
         self.insert_row(table, new)
     }
@@ -226,7 +237,7 @@ impl Session {
     ) -> Result<(), EngineError> {
         let (before, after) = (old.key(index)?, new.key(index)?);
         if index.tree().shape().compare_keys(&before, &after).is_ne() {
-            self.delete_entry(table, index, &before)?;
+            self.delete_entry(table, index, &before, old)?;
             self.insert_entry(table, index, new)?;
             moved.extend(table.indexes.iter().position(|i| i.id == index.id));
             return Ok(());
@@ -238,7 +249,9 @@ impl Session {
             return Ok(());
         }
         let Some(txn) = &mut self.txn else {
-            return Err(EngineError::Damaged("a change without a transaction".to_owned()));
+            return Err(EngineError::Damaged(
+                "a change without a transaction".to_owned(),
+            ));
         };
         index.tree().update(&mut By::Txn(txn), &before, &is)?;
         self.owner.add_log_used((was.len() + is.len()) as u64);

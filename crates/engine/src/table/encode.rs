@@ -84,11 +84,6 @@ impl RowBuffer {
         self.bytes.get(start as usize..end as usize)
     }
 
-    /// Number of columns.
-    pub(crate) fn len(&self) -> usize {
-        self.places.len()
-    }
-
     #[inline]
     fn leaf_value(&self, leaf: LeafColumn) -> Option<&[u8]> {
         match leaf {
@@ -112,14 +107,17 @@ impl RowBuffer {
     ) -> Result<(), EngineError> {
         self.clear(table.columns.len());
         let layout = &base.tree().shape().leaf;
-        let bad = || EngineError::Damaged(format!("a row of table '{}' cannot be read", table.name));
+        let bad =
+            || EngineError::Damaged(format!("a row of table '{}' cannot be read", table.name));
         let record = layout.record(row, layout.pminlen()).ok_or_else(bad)?;
         for (at, &leaf) in base.leaf.iter().enumerate() {
             let value = layout.value(record, at).map_err(row_error)?;
             match leaf {
                 LeafColumn::Table(column) => self.set_bytes(column, value),
                 LeafColumn::Uniquifier => {
-                    let number = value.and_then(|v| v.first_chunk()).map_or(0, |c| i32::from_le_bytes(*c));
+                    let number = value
+                        .and_then(|v| v.first_chunk())
+                        .map_or(0, |c| i32::from_le_bytes(*c));
                     self.set_uniquifier(number);
                 }
             }
@@ -138,7 +136,11 @@ impl RowBuffer {
             }
             layout.encode(values, out)
         } else {
-            let values: Vec<_> = index.leaf.iter().map(|&leaf| self.leaf_value(leaf)).collect();
+            let values: Vec<_> = index
+                .leaf
+                .iter()
+                .map(|&leaf| self.leaf_value(leaf))
+                .collect();
             layout.encode(&values, out)
         };
         encoded.map(|_| ()).map_err(row_error)
@@ -153,12 +155,21 @@ impl RowBuffer {
             key.push(leaf.and_then(|leaf| self.leaf_value(leaf)));
         }
         let len = key.size_bytes();
-        if len > 900 && (0..key.len()).map(|at| key.column(at).map_or(0, <[u8]>::len)).sum::<usize>() > 900 {
+        if len > 900
+            && (0..key.len())
+                .map(|at| key.column(at).map_or(0, <[u8]>::len))
+                .sum::<usize>()
+                > 900
+        {
             let text = format!(
                 "Operation failed. The index entry of length {len} bytes for the index '{}' exceeds the maximum \
                  length of 900 bytes for {} indexes.",
                 index.name,
-                if index.id == 1 { "clustered" } else { "nonclustered" },
+                if index.id == 1 {
+                    "clustered"
+                } else {
+                    "nonclustered"
+                },
             );
             return Err(refuse(1946, 16, 3, &text));
         }
@@ -183,7 +194,11 @@ pub(crate) fn row_error(error: RowError) -> EngineError {
 pub(crate) fn value_error(table: &Table, column: &Column, error: &TypeError) -> EngineError {
     match error {
         TypeError::Truncated { kept } => {
-            let names = [table.full_name().into(), column.name.as_str().into(), kept.as_str().into()];
+            let names = [
+                table.full_name().into(),
+                column.name.as_str().into(),
+                kept.as_str().into(),
+            ];
             EngineError::refused(2628, &names)
         }
         TypeError::IntegerOverflow { .. } | TypeError::Clash { .. } => {
@@ -195,7 +210,11 @@ pub(crate) fn value_error(table: &Table, column: &Column, error: &TypeError) -> 
 
 /// 515.
 pub(crate) fn null_error(table: &Table, column: &Column, statement: &str) -> EngineError {
-    let args = [column.name.as_str().into(), table.full_name().into(), statement.into()];
+    let args = [
+        column.name.as_str().into(),
+        table.full_name().into(),
+        statement.into(),
+    ];
     EngineError::refused(515, &args)
 }
 
@@ -224,8 +243,15 @@ pub(crate) fn duplicate_error(index: &Index, table: &Table, key: &Key) -> Engine
     let shown = printed_key(index, table, key);
     let (name, object) = (index.name.as_str(), table.full_name());
     if index.is_primary_key() || index.is_unique_constraint() {
-        let kind = if index.is_primary_key() { "PRIMARY KEY" } else { "UNIQUE KEY" };
-        EngineError::refused(2627, &[kind.into(), name.into(), object.into(), shown.into()])
+        let kind = if index.is_primary_key() {
+            "PRIMARY KEY"
+        } else {
+            "UNIQUE KEY"
+        };
+        EngineError::refused(
+            2627,
+            &[kind.into(), name.into(), object.into(), shown.into()],
+        )
     } else {
         EngineError::refused(2601, &[object.into(), name.into(), shown.into()])
     }

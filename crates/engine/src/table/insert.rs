@@ -10,9 +10,9 @@ use super::encode::{duplicate_error, null_error};
 use super::locks::neighbour;
 use super::meta::{IdentityCounter, Table};
 use super::{Index, RowBuffer, lock_hash, next_key};
-use crate::session::Session;
-use crate::schema::refuse;
 use crate::EngineError;
+use crate::schema::refuse;
+use crate::session::Session;
 use furrow_access::{AccessError, Bound, By, Direction, Key};
 use furrow_format::catalog::Identity;
 use furrow_format::types::{Decimal, TypeId, Value, encode_into};
@@ -67,10 +67,13 @@ impl Session {
     ) -> Result<Option<i64>, EngineError> {
         self.lock_table(table, LockMode::IX)?;
         row.clear(table.columns.len());
-        let named = (0..table.columns.len()).filter(|&c| !table.columns.get(c).is_some_and(|c| c.identity));
+        let named =
+            (0..table.columns.len()).filter(|&c| !table.columns.get(c).is_some_and(|c| c.identity));
         let mut count = 0;
         for column in named {
-            let value = values.get(count).ok_or_else(|| EngineError::refused(213, &[]))?;
+            let value = values
+                .get(count)
+                .ok_or_else(|| EngineError::refused(213, &[]))?;
             row.set(table, column, value)?;
             count += 1;
         }
@@ -120,19 +123,24 @@ impl Session {
     }
 
     /// Gives the row its identity value.
-    fn fill_identity(
+    pub(super) fn fill_identity(
         &self,
         table: &Table,
         row: &mut RowBuffer,
     ) -> Result<Option<i64>, EngineError> {
-        let Some(counter) = &table.identity else { return Ok(None) };
+        let Some(counter) = &table.identity else {
+            return Ok(None);
+        };
         let value = self.next_identity(table, counter)?;
         let typed = match counter.data_type.id {
             TypeId::BigInt => {
                 row.set_bytes(counter.column, Some(&(value as i64).to_le_bytes()));
                 return Ok(Some(value as i64));
             }
-            _ => Value::Decimal(Decimal { unscaled: value, scale: 0 }),
+            _ => Value::Decimal(Decimal {
+                unscaled: value,
+                scale: 0,
+            }),
         };
         row.set(table, counter.column, &typed)?;
         Ok(i64::try_from(value).ok())
@@ -149,7 +157,14 @@ impl Session {
         let step = now.increment;
         let ahead = |a: i128, b: i128| if step > 0 { a > b } else { a < b };
         if !state.logged.issued || ahead(value, state.logged.last) {
-            let encoded = |last| Identity { last, issued: true, ..now }.encode(&counter.data_type);
+            let encoded = |last| {
+                Identity {
+                    last,
+                    issued: true,
+                    ..now
+                }
+                .encode(&counter.data_type)
+            };
             encoded(value).ok_or_else(overflow)?;
             // As far ahead as the type goes.
             let far = value.saturating_add(step.saturating_mul(IDENTITY_RANGE - 1));
@@ -157,10 +172,20 @@ impl Session {
                 Some(bytes) => (far, bytes),
                 None => (value, encoded(value).ok_or_else(overflow)?),
             };
-            self.db.catalog.store_identity(table, counter.colid, Some(bytes))?;
-            state.logged = Identity { last, issued: true, ..now };
+            self.db
+                .catalog
+                .store_identity(table, counter.colid, Some(bytes))?;
+            state.logged = Identity {
+                last,
+                issued: true,
+                ..now
+            };
         }
-        state.now = Identity { last: value, issued: true, ..now };
+        state.now = Identity {
+            last: value,
+            issued: true,
+            ..now
+        };
         Ok(value)
     }
 
@@ -214,7 +239,10 @@ impl Session {
         let last = neighbour(base.tree(), range(), range(), Direction::Backward)?;
         let Some(last) = last else { return Ok(()) };
         let key = base.tree().shape().key_of(&last);
-        let bytes = key.as_ref().and_then(|k| k.column(base.key.len())).and_then(|v| v.first_chunk());
+        let bytes = key
+            .as_ref()
+            .and_then(|k| k.column(base.key.len()))
+            .and_then(|v| v.first_chunk());
         let number = bytes.map_or(0, |c| i32::from_le_bytes(*c));
         let next = number.checked_add(1).ok_or_else(|| {
             let text = format!(
@@ -290,7 +318,9 @@ impl Session {
         encoded: &[u8],
     ) -> Result<(), EngineError> {
         let Some(txn) = &mut self.txn else {
-            return Err(EngineError::Damaged("a change without a transaction".to_owned()));
+            return Err(EngineError::Damaged(
+                "a change without a transaction".to_owned(),
+            ));
         };
         match index.tree().insert(&mut By::Txn(txn), key, encoded) {
             Ok(()) => {
@@ -306,7 +336,11 @@ impl Session {
     }
 
     /// The key whose range lock forbids that `key` is in this index, if there is one.
-    pub(super) fn guarded(&self, index: &Index, key: &Key) -> Result<Option<Resource>, EngineError> {
+    pub(super) fn guarded(
+        &self,
+        index: &Index,
+        key: &Key,
+    ) -> Result<Option<Resource>, EngineError> {
         let locks = &self.db.locks;
         let own = self.entry_resource(index, key);
         // In place of a ghost that a reader has locked: the gap below it is not the new row's, the key is.
@@ -320,43 +354,21 @@ impl Session {
         };
         Ok((!locks.try_instant(&self.owner, next, LockMode::RangeIN)).then_some(next))
     }
-
-    /// Prepares to insert many rows of which these columns are given.
-    pub fn inserter<'s>(
-        &'s mut self,
-        table: &Arc<Table>,
-        columns: &[usize],
-    ) -> Result<Inserter<'s>, EngineError> {
-        for &column in columns {
-            if column >= table.columns.len() {
-                return Err(EngineError::refused(213, &[]));
-            }
-            refuse_identity(table, column)?;
-        }
-        let mut row = RowBuffer::default();
-        row.clear(table.columns.len());
-        let open = |c: &usize| !columns.contains(c) && table.columns.get(*c).is_some_and(|c| c.default.is_some());
-        let defaults = (0..table.columns.len()).any(|c| open(&c));
-        Ok(Inserter {
-            session: self,
-            table: Arc::clone(table),
-            columns: columns.to_vec(),
-            next: 0,
-            row,
-            defaults,
-        })
-    }
 }
 
 /// 544.
-fn refuse_identity(table: &Table, column: usize) -> Result<(), EngineError> {
+pub(super) fn refuse_identity(table: &Table, column: usize) -> Result<(), EngineError> {
     match table.columns.get(column) {
         Some(c) if c.identity => Err(EngineError::refused(544, &[table.name.as_str().into()])),
         _ => Ok(()),
     }
 }
 
-fn fill_defaults(table: &Table, named: &[usize], row: &mut RowBuffer) -> Result<(), EngineError> {
+pub(super) fn fill_defaults(
+    table: &Table,
+    named: &[usize],
+    row: &mut RowBuffer,
+) -> Result<(), EngineError> {
     for (at, column) in table.columns.iter().enumerate() {
         if let Some(default) = column.default.as_ref().filter(|_| !named.contains(&at)) {
             row.set(table, at, &default.value())?;
@@ -365,125 +377,18 @@ fn fill_defaults(table: &Table, named: &[usize], row: &mut RowBuffer) -> Result<
     Ok(())
 }
 
-/// Inserts rows one by one: values are pushed in the order of the columns it was made with, straight into the row's bytes.
-#[derive(Debug)]
-pub struct Inserter<'s> {
-    session: &'s mut Session,
-    table: Arc<Table>,
-    columns: Vec<usize>,
-    next: usize,
-    row: RowBuffer,
-    defaults: bool,
-}
-
-impl Inserter<'_> {
-    /// The session, between two rows: to commit, say.
-    pub fn session(&mut self) -> &mut Session {
-        self.session
-    }
-
-    #[inline]
-    fn column(&mut self) -> Result<usize, EngineError> {
-        let column = self.columns.get(self.next).copied();
-        self.next += 1;
-        column.ok_or_else(|| EngineError::refused(213, &[]))
-    }
-
-    fn type_of(&self, column: usize) -> Option<TypeId> {
-        self.table.columns.get(column).map(|c| c.data_type.id)
-    }
-
-    /// The next column's value.
-    pub fn value(&mut self, value: &Value) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        self.row.set(&self.table, column, value)?;
-        Ok(self)
-    }
-
-    /// An integer for the next column.
-    #[inline]
-    pub fn i64(&mut self, value: i64) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        match self.type_of(column) {
-            Some(TypeId::BigInt) => self.row.set_bytes(column, Some(&value.to_le_bytes())),
-            _ => self.row.set(&self.table, column, &Value::BigInt(value))?,
-        }
-        Ok(self)
-    }
-
-    /// Bytes for the next column, which is `binary` or `varbinary`.
-    pub fn bytes(&mut self, value: &[u8]) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        match self.table.columns.get(column).map(|c| &c.data_type) {
-            Some(t) if t.id == TypeId::VarBinary && value.len() <= t.length.max(0) as usize => {
-                self.row.set_bytes(column, Some(value));
-            }
-            _ => self.row.set(&self.table, column, &Value::Binary(value.to_vec()))?,
-        }
-        Ok(self)
-    }
-
-    /// Text for the next column.
-    pub fn str(&mut self, value: &str) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        match self.table.columns.get(column).map(|c| &c.data_type) {
-            Some(t)
-                if t.id == TypeId::VarChar
-                    && value.is_ascii()
-                    && value.len() <= t.length.max(0) as usize =>
-            {
-                self.row.set_bytes(column, Some(value.as_bytes()));
-            }
-            _ => self.row.set(&self.table, column, &Value::NVarChar(value.to_owned()))?,
-        }
-        Ok(self)
-    }
-
-    /// NULL for the next column.
-    pub fn null(&mut self) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        self.row.set_bytes(column, None);
-        Ok(self)
-    }
-
-    /// The column's own default for the next column.
-    pub fn default(&mut self) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        let default = self.table.columns.get(column).and_then(|c| c.default.as_ref());
-        let value = default.map_or(Value::Null, crate::schema::DefaultValue::value);
-        self.row.set(&self.table, column, &value)?;
-        Ok(self)
-    }
-
-    /// Inserts the row; gives its identity value. Ready for the next one, also after an error.
-    pub fn insert(&mut self) -> Result<Option<i64>, EngineError> {
-        let complete = self.next == self.columns.len();
-        self.next = 0;
-        let Inserter { session, table, columns, row, defaults, .. } = self;
-        let result = if complete {
-            session.statement(|session| {
-                session.lock_table(table, LockMode::IX)?;
-                if *defaults {
-                    fill_defaults(table, columns, row)?;
-                }
-                let identity = session.fill_identity(table, row)?;
-                session.insert_row(table, row)?;
-                Ok(identity)
-            })
-        } else {
-            Err(EngineError::refused(213, &[]))
-        };
-        row.clear(table.columns.len());
-        result
-    }
-}
-
 /// Encodes the values of a key, in key order, as far as they go.
-pub(super) fn key_of_values(table: &Table, index: &Index, values: &[Value]) -> Result<Key, EngineError> {
+pub(super) fn key_of_values(
+    table: &Table,
+    index: &Index,
+    values: &[Value],
+) -> Result<Key, EngineError> {
     let mut key = Key::new();
     let mut bytes = Vec::new();
     for (part, value) in index.key.iter().zip(values) {
-        let Some(column) = table.columns.get(part.column) else { continue };
+        let Some(column) = table.columns.get(part.column) else {
+            continue;
+        };
         bytes.clear();
         if value.is_null() {
             key.push(None);

@@ -14,7 +14,10 @@ fn fold(hash: u64, word: u64) -> u64 {
 fn fold_bytes(mut hash: u64, bytes: &[u8]) -> u64 {
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {
-        hash = fold(hash, chunk.first_chunk().map_or(0, |c| u64::from_le_bytes(*c)));
+        hash = fold(
+            hash,
+            chunk.first_chunk().map_or(0, |c| u64::from_le_bytes(*c)),
+        );
     }
     let mut last = bytes.len() as u64;
     for (at, &byte) in chunks.remainder().iter().enumerate() {
@@ -36,7 +39,12 @@ fn class_of(code: u16) -> u8 {
 }
 
 fn fold_text(hash: u64, data_type: &DataType, units: impl Iterator<Item = u16> + Clone) -> u64 {
-    let trimmed = units.clone().enumerate().filter(|u| u.1 != 0x20).last().map_or(0, |u| u.0 + 1);
+    let trimmed = units
+        .clone()
+        .enumerate()
+        .filter(|u| u.1 != 0x20)
+        .last()
+        .map_or(0, |u| u.0 + 1);
     let units = units.take(trimmed);
     if data_type.collation.ignores_accents() {
         return fold(hash, trimmed as u64);
@@ -63,7 +71,11 @@ fn fold_value(hash: u64, data_type: &DataType, value: &[u8]) -> u64 {
         // Two zeros are one number.
         TypeId::Decimal | TypeId::Numeric => {
             let zero = value.iter().skip(1).all(|&b| b == 0);
-            if zero { fold(hash, 0) } else { fold_bytes(hash, value) }
+            if zero {
+                fold(hash, 0)
+            } else {
+                fold_bytes(hash, value)
+            }
         }
         TypeId::Real => {
             let number = value.first_chunk().map_or(0.0, |b| f32::from_le_bytes(*b)) + 0.0;
@@ -73,9 +85,12 @@ fn fold_value(hash: u64, data_type: &DataType, value: &[u8]) -> u64 {
             let number = value.first_chunk().map_or(0.0, |b| f64::from_le_bytes(*b)) + 0.0;
             fold(hash, number.to_bits())
         }
-        TypeId::DateTimeOffset => {
-            fold_bytes(hash, value.get(..value.len().saturating_sub(2)).unwrap_or_default())
-        }
+        TypeId::DateTimeOffset => fold_bytes(
+            hash,
+            value
+                .get(..value.len().saturating_sub(2))
+                .unwrap_or_default(),
+        ),
         TypeId::SqlVariant => hash,
         _ => match value.first_chunk() {
             Some(word) if value.len() == 8 => fold(hash, u64::from_le_bytes(*word)),
@@ -91,7 +106,9 @@ pub(crate) fn lock_hash(shape: &Shape, key: &Key, columns: usize) -> u64 {
     for (at, column) in shape.key.iter().enumerate().take(columns.min(key.len())) {
         hash = match key.column(at) {
             value if column.uniquifier => {
-                let number = value.and_then(|v| v.first_chunk()).map_or(0, |c| i32::from_le_bytes(*c));
+                let number = value
+                    .and_then(|v| v.first_chunk())
+                    .map_or(0, |c| i32::from_le_bytes(*c));
                 fold(hash, u64::from(number as u32))
             }
             Some(value) => fold_value(hash, &column.data_type, value),
@@ -163,7 +180,11 @@ mod tests {
                 let mut draw = |n: u32| rand_below(&mut rng, n);
                 let text = |draw: &mut dyn FnMut(u32) -> u32| -> Vec<u8> {
                     let len = draw(4);
-                    let unit = if data_type.id == TypeId::NVarChar { 2 } else { 1 };
+                    let unit = if data_type.id == TypeId::NVarChar {
+                        2
+                    } else {
+                        1
+                    };
                     let pool = [b'a', b'A', b' ', b'k', 0xE9, 0xC9, 0, b'I', 0x2A, 0x21];
                     (0..len * unit).map(|_| pool[draw(10) as usize]).collect()
                 };
@@ -171,7 +192,9 @@ mod tests {
                     None => (text(&mut draw), text(&mut draw)),
                     Some(len) => {
                         let mut bytes = || -> Vec<u8> {
-                            (0..len).map(|_| [0, 0, 0, 1, 0x80][draw(5) as usize]).collect()
+                            (0..len)
+                                .map(|_| [0, 0, 0, 1, 0x80][draw(5) as usize])
+                                .collect()
                         };
                         (bytes(), bytes())
                     }

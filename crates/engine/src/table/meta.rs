@@ -103,6 +103,9 @@ pub struct Table {
     superseded: AtomicBool,
 }
 
+/// Finds or opens the rows of an index.
+type FindRowset<'a> = &'a mut dyn FnMut(&TableRows, RowsetId) -> Result<Arc<Rowset>, EngineError>;
+
 fn damaged(rows: &TableRows, what: &str) -> EngineError {
     EngineError::Damaged(format!("table '{}': {what}", rows.object.name))
 }
@@ -112,7 +115,7 @@ impl Table {
     pub(crate) fn from_rows(
         rows: TableRows,
         before: Option<&Table>,
-        rowset: &mut dyn FnMut(&TableRows, RowsetId) -> Result<Arc<Rowset>, EngineError>,
+        rowset: FindRowset<'_>,
     ) -> Result<Table, EngineError> {
         let mut columns = Vec::new();
         for row in &rows.columns {
@@ -126,7 +129,8 @@ impl Table {
             indexes.push(index.ok_or_else(|| damaged(&rows, "an index does not fit its columns"))?);
         }
         indexes.sort_by_key(|i: &Index| i.id);
-        Self::place_locators(&mut indexes).ok_or_else(|| damaged(&rows, "it has no clustered index"))?;
+        Self::place_locators(&mut indexes)
+            .ok_or_else(|| damaged(&rows, "it has no clustered index"))?;
         let identity = match before.map(|t| t.identity.clone()) {
             Some(same) => same,
             None => Self::identity(&rows, &columns)
@@ -153,8 +157,13 @@ impl Table {
             scale: row.scale,
             collation: Collation(row.collationid as u32),
         };
-        let text = rows.values.iter().find(|v| row.dflt != 0 && v.objid == row.dflt);
-        let text = text.and_then(|v| v.imageval.as_deref()).map(String::from_utf8_lossy);
+        let text = rows
+            .values
+            .iter()
+            .find(|v| row.dflt != 0 && v.objid == row.dflt);
+        let text = text
+            .and_then(|v| v.imageval.as_deref())
+            .map(String::from_utf8_lossy);
         Some(Column {
             id: row.colid,
             name: row.name.clone().unwrap_or_default(),
@@ -168,19 +177,30 @@ impl Table {
     fn index(rows: &TableRows, row: &IndexStat, rowset: Arc<Rowset>) -> Option<Index> {
         let kind = Index::kind_of(row.kind)?;
         let column_at = |colid: i32| rows.columns.iter().position(|c| c.colid == colid);
-        let mut members: Vec<&IndexColumn> =
-            rows.index_columns.iter().filter(|c| c.idminor == row.indid).collect();
+        let mut members: Vec<&IndexColumn> = rows
+            .index_columns
+            .iter()
+            .filter(|c| c.idminor == row.indid)
+            .collect();
         members.sort_by_key(|c| c.subid);
-        let mut keyed: Vec<&IndexColumn> =
-            members.iter().copied().filter(|c| c.tinyprop1 > 0).collect();
+        let mut keyed: Vec<&IndexColumn> = members
+            .iter()
+            .copied()
+            .filter(|c| c.tinyprop1 > 0)
+            .collect();
         keyed.sort_by_key(|c| c.tinyprop1);
         let key = keyed.iter().map(|c| {
             let descending = c.status & index_column_status::DESCENDING != 0;
-            Some(IndexKey { column: column_at(c.intprop)?, descending })
+            Some(IndexKey {
+                column: column_at(c.intprop)?,
+                descending,
+            })
         });
         let key: Vec<IndexKey> = key.collect::<Option<_>>()?;
         let included = members.iter().filter(|c| c.tinyprop1 == 0);
-        let included = included.map(|c| column_at(c.intprop)).collect::<Option<Vec<_>>>()?;
+        let included = included
+            .map(|c| column_at(c.intprop))
+            .collect::<Option<Vec<_>>>()?;
         let leaf = Self::leaf_columns(rows, row, kind, &members)?;
         let leaf_of = (0..rows.columns.len())
             .map(|c| leaf.iter().position(|l| *l == LeafColumn::Table(c)))
@@ -193,7 +213,8 @@ impl Table {
             key,
             included,
             rowset,
-            uniquifier: kind == super::IndexKind::Clustered && leaf.contains(&LeafColumn::Uniquifier),
+            uniquifier: kind == super::IndexKind::Clustered
+                && leaf.contains(&LeafColumn::Uniquifier),
             leaf,
             leaf_of,
             locator: Vec::new(),
@@ -209,9 +230,10 @@ impl Table {
         members: &[&IndexColumn],
     ) -> Option<Vec<LeafColumn>> {
         let column_at = |colid: i32| rows.columns.iter().position(|c| c.colid == colid);
-        let layout = rows.layouts.iter().filter(|l| {
-            l.rsid == row.rowset && l.status & layout_status::DROPPED == 0
-        });
+        let layout = rows
+            .layouts
+            .iter()
+            .filter(|l| l.rsid == row.rowset && l.status & layout_status::DROPPED == 0);
         if kind == super::IndexKind::Clustered {
             return layout
                 .map(|l| match l.status & layout_status::UNIQUIFIER != 0 {
@@ -220,12 +242,20 @@ impl Table {
                 })
                 .collect();
         }
-        let named: Vec<usize> =
-            members.iter().map(|c| column_at(c.intprop)).collect::<Option<_>>()?;
-        let mut base: Vec<&IndexColumn> =
-            rows.index_columns.iter().filter(|c| c.idminor == 1 && c.tinyprop1 > 0).collect();
+        let named: Vec<usize> = members
+            .iter()
+            .map(|c| column_at(c.intprop))
+            .collect::<Option<_>>()?;
+        let mut base: Vec<&IndexColumn> = rows
+            .index_columns
+            .iter()
+            .filter(|c| c.idminor == 1 && c.tinyprop1 > 0)
+            .collect();
         base.sort_by_key(|c| c.tinyprop1);
-        let base = base.iter().map(|c| column_at(c.intprop)).collect::<Option<Vec<_>>>()?;
+        let base = base
+            .iter()
+            .map(|c| column_at(c.intprop))
+            .collect::<Option<Vec<_>>>()?;
         let mut rest = base.into_iter().filter(|c| !named.contains(c));
         layout
             .map(|l| {
@@ -242,9 +272,14 @@ impl Table {
     }
 
     fn place_locators(indexes: &mut [Index]) -> Option<()> {
-        let base = indexes.first().filter(|i| i.kind == super::IndexKind::Clustered)?;
-        let mut wanted: Vec<LeafColumn> =
-            base.key.iter().map(|k| LeafColumn::Table(k.column)).collect();
+        let base = indexes
+            .first()
+            .filter(|i| i.kind == super::IndexKind::Clustered)?;
+        let mut wanted: Vec<LeafColumn> = base
+            .key
+            .iter()
+            .map(|k| LeafColumn::Table(k.column))
+            .collect();
         if base.uniquifier {
             wanted.push(LeafColumn::Uniquifier);
         }
@@ -255,13 +290,18 @@ impl Table {
         Some(())
     }
 
-    fn identity(
-        rows: &TableRows,
-        columns: &[Column],
-    ) -> Result<Option<Arc<IdentityCounter>>, ()> {
-        let Some(column) = columns.iter().position(|c| c.identity) else { return Ok(None) };
-        let (row, made) = (rows.columns.get(column).ok_or(())?, columns.get(column).ok_or(())?);
-        let value = row.idtval.as_deref().and_then(|v| Identity::decode(&made.data_type, v));
+    fn identity(rows: &TableRows, columns: &[Column]) -> Result<Option<Arc<IdentityCounter>>, ()> {
+        let Some(column) = columns.iter().position(|c| c.identity) else {
+            return Ok(None);
+        };
+        let (row, made) = (
+            rows.columns.get(column).ok_or(())?,
+            columns.get(column).ok_or(())?,
+        );
+        let value = row
+            .idtval
+            .as_deref()
+            .and_then(|v| Identity::decode(&made.data_type, v));
         let now = value.ok_or(())?;
         Ok(Some(Arc::new(IdentityCounter {
             column,
@@ -298,7 +338,9 @@ impl Table {
 
     /// The place of a column.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| crate::schema::same_name(&c.name, name))
+        self.columns
+            .iter()
+            .position(|c| crate::schema::same_name(&c.name, name))
     }
 
     /// Its indexes, the clustered one first.
@@ -308,7 +350,9 @@ impl Table {
 
     /// The index of this name.
     pub fn index_named(&self, name: &str) -> Option<&Index> {
-        self.indexes.iter().find(|i| crate::schema::same_name(&i.name, name))
+        self.indexes
+            .iter()
+            .find(|i| crate::schema::same_name(&i.name, name))
     }
 
     /// Rows, those of open transactions included.
@@ -317,7 +361,10 @@ impl Table {
     }
 
     /// The clustered index.
-    #[expect(clippy::indexing_slicing, reason = "no table is made without it: see place_locators")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "no table is made without it: see place_locators"
+    )]
     #[inline]
     pub(crate) fn base(&self) -> &Index {
         &self.indexes[0]
@@ -349,6 +396,10 @@ impl Table {
         let named = |c: &&SchemaObject| {
             c.kind == object_type::PRIMARY_KEY || c.kind == object_type::UNIQUE_CONSTRAINT
         };
-        self.rows.children.iter().filter(named).map(|c| c.name.as_str())
+        self.rows
+            .children
+            .iter()
+            .filter(named)
+            .map(|c| c.name.as_str())
     }
 }

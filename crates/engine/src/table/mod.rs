@@ -24,6 +24,7 @@ mod change;
 mod encode;
 mod index;
 mod insert;
+mod inserter;
 mod locks;
 mod meta;
 mod read;
@@ -32,12 +33,12 @@ mod scan;
 
 pub use change::RowKey;
 pub use index::{Index, IndexKey, IndexKind, Rowset};
-pub use insert::Inserter;
+pub use inserter::Inserter;
 pub use meta::{Column, Table};
 pub use row::Row;
 pub use scan::{ReadLock, Scan, ScanSpec};
 
-pub(crate) use index::LeafColumn;
-pub(crate) use meta::TableRows;
 pub(crate) use encode::{RowBuffer, printed_key};
+pub(crate) use index::{Ghosts, LeafColumn};
 pub(crate) use locks::{lock_hash, next_key};
+pub(crate) use meta::TableRows;

@@ -3,9 +3,9 @@
 use super::insert::key_of_values;
 use super::locks::next_key;
 use super::{Index, ReadLock, Row, Table};
-use crate::session::Session;
-use crate::schema::refuse;
 use crate::EngineError;
+use crate::schema::refuse;
+use crate::session::Session;
 use furrow_access::{Bound, Key};
 use furrow_format::types::Value;
 use furrow_txn::lock::{Granted, Isolation, LockMode, Resource};
@@ -55,7 +55,10 @@ impl Session {
     ) -> Result<Option<Row<'a>>, EngineError> {
         let base = table.base();
         if base.uniquifier || key.len() != base.key.len() {
-            let text = format!("A row of '{}' is read by its whole unique clustered key.", table.name);
+            let text = format!(
+                "A row of '{}' is read by its whole unique clustered key.",
+                table.name
+            );
             return Err(refuse(40514, 16, 2, &text));
         }
         let key = key_of_values(table, base, key)?;
@@ -103,7 +106,11 @@ impl Session {
             }
             Reading::Range(mode) => {
                 self.announce_range(table);
-                let plain = if mode == LockMode::RangeSU { LockMode::U } else { LockMode::S };
+                let plain = if mode == LockMode::RangeSU {
+                    LockMode::U
+                } else {
+                    LockMode::S
+                };
                 let granted = self.lock_row(table, resource, plain)?;
                 let found = self.copy_row(table, key, out)?;
                 if !found {
@@ -111,7 +118,7 @@ impl Session {
                         self.db.locks.unlock(&self.owner, &resource);
                     }
                     // That it is not there is to stay so: the gap is locked, and looked into once more.
-                    self.lock_next(table, table.base(), Bound::Included(key.clone()), mode)?;
+                    self.lock_next(table, table.base(), &Bound::Included(key.clone()), mode)?;
                     return self.copy_row(table, key, out);
                 }
                 Ok(true)
@@ -149,7 +156,9 @@ impl Session {
             match copied {
                 Some(true) => return Ok(true),
                 Some(false) => {
-                    self.db.locks.lock_instant(&self.owner, resource, LockMode::S, self.timeout)?;
+                    self.db
+                        .locks
+                        .lock_instant(&self.owner, resource, LockMode::S, self.timeout)?;
                 }
                 None => {
                     let granted = self.lock_row(table, resource, LockMode::S)?;
@@ -168,7 +177,7 @@ impl Session {
         &mut self,
         table: &Table,
         index: &Index,
-        behind: Bound,
+        behind: &Bound,
         mode: LockMode,
     ) -> Result<(), EngineError> {
         loop {

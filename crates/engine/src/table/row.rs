@@ -22,13 +22,21 @@ impl fmt::Debug for Row<'_> {
 }
 
 impl<'a> Row<'a> {
-    pub(crate) fn new(table: &'a Table, index: &'a Index, bytes: &'a [u8]) -> Result<Row<'a>, EngineError> {
+    pub(crate) fn new(
+        table: &'a Table,
+        index: &'a Index,
+        bytes: &'a [u8],
+    ) -> Result<Row<'a>, EngineError> {
         let layout = &index.tree().shape().leaf;
         let record = layout.record(bytes, layout.pminlen());
         let record = record.ok_or_else(|| {
             EngineError::Damaged(format!("a row of table '{}' cannot be read", table.name))
         })?;
-        Ok(Row { table, index, record })
+        Ok(Row {
+            table,
+            index,
+            record,
+        })
     }
 
     /// The table's columns' number.
@@ -55,10 +63,15 @@ impl<'a> Row<'a> {
         };
         let at = self.index.leaf_of.get(column).copied().flatten();
         let at = at.ok_or_else(|| {
-            EngineError::Damaged(format!("index '{}' does not have '{}'", self.index.name, of.name))
+            EngineError::Damaged(format!(
+                "index '{}' does not have '{}'",
+                self.index.name, of.name
+            ))
         })?;
         let layout = &self.index.tree().shape().leaf;
-        let bytes = layout.value(self.record, at).map_err(super::encode::row_error)?;
+        let bytes = layout
+            .value(self.record, at)
+            .map_err(super::encode::row_error)?;
         match bytes {
             None => Ok(Value::Null),
             Some(bytes) => decode(&of.data_type, bytes)

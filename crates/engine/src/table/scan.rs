@@ -64,7 +64,13 @@ impl ScanSpec {
     /// All rows with this key, as far as it goes, of the index at this place.
     pub fn equal(index: usize, key: Vec<Value>) -> ScanSpec {
         let (low, high) = (Bound::Included(key.clone()), Bound::Included(key));
-        ScanSpec { index, low, high, read_ahead: false, ..ScanSpec::default() }
+        ScanSpec {
+            index,
+            low,
+            high,
+            read_ahead: false,
+            ..ScanSpec::default()
+        }
     }
 }
 
@@ -87,7 +93,8 @@ impl Locker<'_> {
         let free = self.locks.try_instant(self.owner, resource, mode);
         let taken = match free {
             true => {
-                self.locks.lock_within(self.owner, self.object, resource, mode, Timeout::NoWait)
+                self.locks
+                    .lock_within(self.owner, self.object, resource, mode, Timeout::NoWait)
             }
             false => {
                 self.blocked = Some((resource, mode));
@@ -130,7 +137,11 @@ impl Locker<'_> {
             Reading::Kept(mode) if ghost => self.test(resource, mode),
             Reading::Kept(mode) => self.take(resource, mode),
             Reading::Range(mode) => {
-                let plain = if mode == LockMode::RangeSU { LockMode::U } else { LockMode::S };
+                let plain = if mode == LockMode::RangeSU {
+                    LockMode::U
+                } else {
+                    LockMode::S
+                };
                 match self.index.kind {
                     IndexKind::Clustered => self.take(resource, mode),
                     IndexKind::Nonclustered => {
@@ -152,9 +163,10 @@ impl Visitor for Locker<'_> {
             Reading::Dirty => true,
             // Whoever has changed a row of the table holds IX on it until the end of its transaction.
             Reading::Committed => self.locks.try_instant(self.owner, whole, LockMode::S),
-            Reading::Kept(_) | Reading::Range(_) => {
-                self.owner.held(&whole).is_some_and(|held| held.covers(LockMode::S))
-            }
+            Reading::Kept(_) | Reading::Range(_) => self
+                .owner
+                .held(&whole)
+                .is_some_and(|held| held.covers(LockMode::S)),
         }
     }
 
@@ -197,7 +209,16 @@ impl Session {
         let (index, cursor, reading) = self.end_failed(begun)?;
         let look_up = index.kind == IndexKind::Nonclustered && !spec.covered;
         let (entry, row) = (Vec::new(), Vec::new());
-        Ok(Scan { session: self, table, index, cursor, reading, look_up, entry, row })
+        Ok(Scan {
+            session: self,
+            table,
+            index,
+            cursor,
+            reading,
+            look_up,
+            entry,
+            row,
+        })
     }
 
     fn end_failed<T>(&mut self, result: Result<T, EngineError>) -> Result<T, EngineError> {
@@ -215,13 +236,22 @@ impl Session {
         let reading = self.reading_mode(spec.lock);
         self.lock_table(table, Self::reading_intent(reading))?;
         let index = table.indexes.get(spec.index);
-        let missing = || EngineError::Damaged(format!("table '{}' has no index {}", table.name, spec.index));
+        let missing = || {
+            EngineError::Damaged(format!(
+                "table '{}' has no index {}",
+                table.name, spec.index
+            ))
+        };
         let index = index.ok_or_else(missing)?;
         let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
             Ok(match bound {
                 Bound::Unbounded => furrow_access::Bound::Open,
-                Bound::Included(v) => furrow_access::Bound::Included(key_of_values(table, index, v)?),
-                Bound::Excluded(v) => furrow_access::Bound::Excluded(key_of_values(table, index, v)?),
+                Bound::Included(v) => {
+                    furrow_access::Bound::Included(key_of_values(table, index, v)?)
+                }
+                Bound::Excluded(v) => {
+                    furrow_access::Bound::Excluded(key_of_values(table, index, v)?)
+                }
             })
         };
         let (low, high) = (bound(&spec.low)?, bound(&spec.high)?);
@@ -229,9 +259,17 @@ impl Session {
             self.announce_range(table);
             self.lock_end(table, index, &high, mode)?;
         }
-        let direction = if spec.backward { Direction::Backward } else { Direction::Forward };
+        let direction = if spec.backward {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
         let cursor = index.tree().scan(low, high, direction);
-        let cursor = if spec.read_ahead { cursor.with_read_ahead() } else { cursor };
+        let cursor = if spec.read_ahead {
+            cursor.with_read_ahead()
+        } else {
+            cursor
+        };
         Ok((index, cursor, reading))
     }
 
@@ -250,8 +288,12 @@ impl Session {
                 self.lock_row(table, end, mode)?;
                 Ok(())
             }
-            Limit::Included(key) => self.lock_next(table, index, Limit::Excluded(key.clone()), mode),
-            Limit::Excluded(key) => self.lock_next(table, index, Limit::Included(key.clone()), mode),
+            Limit::Included(key) => {
+                self.lock_next(table, index, &Limit::Excluded(key.clone()), mode)
+            }
+            Limit::Excluded(key) => {
+                self.lock_next(table, index, &Limit::Included(key.clone()), mode)
+            }
         }
     }
 }
@@ -336,10 +378,15 @@ impl<'a> Scan<'a> {
     }
 
     fn wait_for(&mut self, blocked: Option<(Resource, LockMode)>) -> Result<(), EngineError> {
-        let Some((resource, mode)) = blocked else { return Ok(()) };
+        let Some((resource, mode)) = blocked else {
+            return Ok(());
+        };
         let session = &mut *self.session;
         if self.reading == Reading::Committed {
-            session.db.locks.lock_instant(&session.owner, resource, mode, session.timeout)?;
+            session
+                .db
+                .locks
+                .lock_instant(&session.owner, resource, mode, session.timeout)?;
         } else {
             session.lock_row(self.table, resource, mode)?;
         }
@@ -348,7 +395,12 @@ impl<'a> Scan<'a> {
 
     /// Reads the row that the entry points to; `false` when it is gone, or is another one by now.
     fn fetch_row(&mut self) -> Result<bool, EngineError> {
-        let bad = || EngineError::Damaged(format!("an entry of index '{}' has no locator", self.index.name));
+        let bad = || {
+            EngineError::Damaged(format!(
+                "an entry of index '{}' has no locator",
+                self.index.name
+            ))
+        };
         let key = self.index.locator_of(&self.entry).ok_or_else(bad)?;
         let reading = match self.reading {
             // The row's lock was taken with the entry.
@@ -366,7 +418,9 @@ impl<'a> Scan<'a> {
     fn still_matches(&self) -> bool {
         let of_entry = Row::new(self.table, self.index, &self.entry);
         let of_row = Row::new(self.table, self.table.base(), &self.row);
-        let (Ok(entry), Ok(row)) = (of_entry, of_row) else { return true };
+        let (Ok(entry), Ok(row)) = (of_entry, of_row) else {
+            return true;
+        };
         self.index.leaf.iter().all(|leaf| match leaf {
             LeafColumn::Table(column) => entry.bytes(*column) == row.bytes(*column),
             LeafColumn::Uniquifier => true,

@@ -51,7 +51,11 @@ pub fn house_of(files: usize) -> House {
         spec = spec.filegroup(FilegroupSpec::new("OTHER", others));
     }
     let db = instance.create_database(&spec).unwrap();
-    House { volume, instance, db }
+    House {
+        volume,
+        instance,
+        db,
+    }
 }
 
 impl House {
@@ -62,7 +66,11 @@ impl House {
     /// Ends the instance, abruptly or not, and starts it again. Sessions in the middle of something end after an abrupt
     /// end, when nothing is written any more.
     pub fn restart(self, abruptly: bool, sessions: Vec<Session>) -> House {
-        let House { volume, instance, db } = self;
+        let House {
+            volume,
+            instance,
+            db,
+        } = self;
         drop(db);
         if abruptly {
             instance.abandon();
@@ -74,7 +82,11 @@ impl House {
         drop(instance);
         let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
         let db = instance.database("test").unwrap();
-        House { volume, instance, db }
+        House {
+            volume,
+            instance,
+            db,
+        }
     }
 }
 

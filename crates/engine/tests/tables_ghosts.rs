@@ -1,0 +1,137 @@
+//! Ghosts go when nobody can want them back, and not before.
+
+mod tables_common;
+
+use furrow_engine::{ColumnSpec, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec};
+use furrow_format::types::Value;
+use furrow_io::random::{seeded, test_seed};
+use furrow_io::thread;
+use rand::Rng;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tables_common::{House, bigint, house, int, n};
+
+fn set_up() -> (House, Arc<Table>) {
+    let house = house();
+    let spec = TableSpec::new("t")
+        .column(ColumnSpec::new("id", bigint()).not_null())
+        .column(ColumnSpec::new("v", int()).not_null())
+        .primary_key(["id"])
+        .index(IndexSpec::new("by_v", ["v"]))
+        .index(IndexSpec::new("u", ["v", "id"]).unique());
+    let table = house.session().create_table(&spec).unwrap();
+    (house, table)
+}
+
+fn purge(house: &House) -> usize {
+    house.db.catalog().purge_ghosts(house.instance.locks(), 10_000).unwrap()
+}
+
+fn ghosts(table: &Table) -> u64 {
+    table.indexes().iter().map(|i| i.rowset().tree().audit().unwrap().ghosts).sum()
+}
+
+fn delete(session: &mut Session, table: &Arc<Table>, id: i64) {
+    let key = table.row_key(&[n(id)]).unwrap();
+    assert!(session.delete(table, &key).unwrap());
+}
+
+#[test]
+fn ghosts_wait_for_the_end_of_their_transaction_and_for_readers_that_guard_them() {
+    let (house, table) = set_up();
+    let mut session = house.session();
+    for id in 0..100 {
+        session.insert(&table, &[n(id), Value::Int(id as i32 % 7)]).unwrap();
+    }
+    session.begin().unwrap();
+    (10..20).for_each(|id| delete(&mut session, &table, id));
+    assert_eq!(purge(&house), 0, "not committed");
+    session.rollback().unwrap();
+    assert_eq!(ghosts(&table), 0);
+    (30..40).for_each(|id| delete(&mut session, &table, id));
+    assert_eq!(ghosts(&table), 30);
+    let mut reader = house.session();
+    reader.set_isolation(Isolation::Serializable);
+    reader.begin().unwrap();
+    let range = ScanSpec {
+        low: std::ops::Bound::Included(vec![n(35)]),
+        high: std::ops::Bound::Included(vec![n(60)]),
+        ..ScanSpec::default()
+    };
+    reader.scan(&table, &range).unwrap().for_each(|_| Ok(())).unwrap();
+    purge(&house);
+    assert_eq!(ghosts(&table), 15, "five rows of three indexes are guarded");
+    reader.commit().unwrap();
+    purge(&house);
+    assert_eq!(ghosts(&table), 0);
+    let all = |session: &mut Session| {
+        let mut count = 0;
+        let scan = session.scan(&table, &ScanSpec::default()).unwrap();
+        scan.for_each(|_| {
+            count += 1;
+            Ok(())
+        })
+        .unwrap();
+        count
+    };
+    assert_eq!(all(&mut session), 90);
+    assert_eq!(table.row_count(), 90);
+}
+
+#[test]
+fn cleaning_beside_deletes_inserts_and_rollbacks_loses_nothing() {
+    let seed = test_seed();
+    println!("FURROW_SEED={seed}");
+    let (house, table) = set_up();
+    let done = AtomicBool::new(false);
+    let purged = thread::scope(|scope| {
+        let (house, table, done) = (&house, &table, &done);
+        let cleaner = scope.spawn(move || {
+            let mut purged = 0;
+            while !done.load(Ordering::Relaxed) {
+                purged += purge(house);
+            }
+            purged
+        });
+        let workers: Vec<_> = (0..4_i64)
+            .map(|who| {
+                scope.spawn(move || {
+                    let mut rng = seeded(seed.wrapping_add(who as u64));
+                    let mut session = house.session();
+                    let mut mine = [false; 50];
+                    for _ in 0..400 {
+                        let before = mine;
+                        session.begin().unwrap();
+                        for _ in 0..rng.random_range(1..8) {
+                            let at = rng.random_range(0..mine.len());
+                            let id = at as i64 * 4 + who;
+                            if mine[at] {
+                                delete(&mut session, table, id);
+                            } else {
+                                session.insert(table, &[n(id), Value::Int(at as i32 % 5)]).unwrap();
+                            }
+                            mine[at] = !mine[at];
+                        }
+                        if rng.random_bool(0.6) {
+                            session.commit().unwrap();
+                        } else {
+                            session.rollback().unwrap();
+                            mine = before;
+                        }
+                    }
+                    mine.iter().filter(|&&there| there).count() as i64
+                })
+            })
+            .collect();
+        let rows: i64 = workers.into_iter().map(|w| w.join().unwrap()).sum();
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(table.row_count(), rows);
+        cleaner.join().unwrap()
+    });
+    assert!(purged > 0);
+    purge(&house);
+    assert_eq!(ghosts(&table), 0);
+    for index in table.indexes() {
+        assert_eq!(index.rowset().tree().audit().unwrap().rows as i64, table.row_count());
+    }
+}
