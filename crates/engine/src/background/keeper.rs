@@ -4,7 +4,7 @@
 //! A transaction that finds no log space for its next step asks here, with no latch held:
 //! 1. A checkpoint: what lies before its redo point and before the oldest active transaction comes free.
 //! 2. If that is not enough, the log grows by its growth setting.
-//! 3. If it cannot, others may end soon: it is tried again for a second.
+//! 3. If it cannot, others may end soon: it is tried again for a second, or less when there are no others.
 //! 4. Then there is no hope: 9002 with what holds the log.
 //!
 //! One at a time does this; the others wait for it and then look again. A checkpoint appends its records
@@ -34,8 +34,10 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// How long a full log that cannot grow is waited for.
+/// How long a full log that cannot grow is waited for, when several transactions are active and may end.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// The same when there is one at most, which may well be the one that waits.
+const SHORT_PATIENCE: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// With less than this left beside what is promised, only a checkpoint that frees something is taken.
 const SCARCE_BYTES: u64 = 128 * 1024;
@@ -284,7 +286,8 @@ impl Keeper {
             if self.grow_log(store, wanted)? {
                 continue;
             }
-            if begun.elapsed() >= PATIENCE {
+            let alone = store.active.count() <= 1;
+            if begun.elapsed() >= if alone { SHORT_PATIENCE } else { PATIENCE } {
                 return Err(self.log_full(store));
             }
             store.log().wait_for_space(LOOK_AGAIN);
