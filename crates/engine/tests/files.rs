@@ -234,10 +234,15 @@ fn opened_after(harm: impl Fn(&dyn Volume)) -> (u32, String) {
     drop(database);
     instance.detach_database("Db").unwrap();
     harm(&*volume);
+    let was_guarded = volume.exists(Path::new("d/p.mdf.dw")).unwrap();
     let error = instance
         .attach_database(Path::new("d/p.mdf"), &AttachOptions::default())
         .expect_err("harm was done");
     assert_eq!(instance.databases(), []);
+    // Nothing is made beside a file that is not ours.
+    let guarded = volume.exists(Path::new("d/p.mdf.dw")).unwrap();
+    let ours = error.number() == 824 && error.to_string().contains("(1:2)");
+    assert_eq!(guarded, was_guarded || ours, "{error}");
     (error.number(), error.to_string())
 }
 
@@ -255,6 +260,14 @@ fn files_that_are_missing_foreign_short_or_damaged_are_named_at_open() {
         assert_eq!(number, 5120, "{text}");
         assert!(text.contains(path), "{text}");
     }
+    let foreign = |v: &dyn Volume| {
+        v.remove(Path::new("d/p.mdf.dw")).unwrap();
+        let file = open(v, "d/p.mdf");
+        file.resize(0, Fill::Allocate).unwrap();
+        file.write_at(0, b"a letter to a friend").unwrap();
+    };
+    let (number, text) = opened_after(foreign);
+    assert_eq!(number, 5171, "{text}");
     let (number, text) = opened_after(|v| open(v, "d/p.mdf").write_at(0, &[7; PAGE_SIZE]).unwrap());
     assert_eq!(number, 5171, "{text}");
     let (number, text) = opened_after(|v| open(v, "d/s.ndf").write_at(0, &[7; PAGE_SIZE]).unwrap());

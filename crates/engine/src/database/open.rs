@@ -53,9 +53,8 @@ struct Primary {
 }
 
 fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
-    let (data, torn) = open_data(&*shared.volume, path, FileId(1))?;
-    let header = read_header(&*data.file, path, FileId(1))?;
-    let boot = read_boot(&*data.file, path)?;
+    let prove = |file: &dyn File| Ok((read_header(file, path, FileId(1))?, read_boot(file, path)?));
+    let (data, torn, (header, boot)) = open_data(&*shared.volume, path, FileId(1), prove)?;
     Ok(Primary {
         data,
         header,
@@ -270,11 +269,13 @@ impl Opening<'_> {
     fn open_secondary(&mut self, row: &ParsedFile) -> Result<(), EngineError> {
         let id = FileId(row.plan.id);
         let path = self.moved.find(self.shared, &row.plan.path)?;
-        let (data, torn) = open_data(&*self.shared.volume, &path, id)?;
-        let header = read_header(&*data.file, &path, id)?;
-        if header.binding != self.binding || header.file_guid != row.guid {
-            return Err(EngineError::refused(5173, &[]));
-        }
+        let prove = |file: &dyn File| {
+            let header = read_header(file, &path, id)?;
+            let ours = header.binding == self.binding && header.file_guid == row.guid;
+            ours.then_some(())
+                .ok_or_else(|| EngineError::refused(5173, &[]))
+        };
+        let (data, torn, ()) = open_data(&*self.shared.volume, &path, id, prove)?;
         if torn > 0 {
             let name = &self.name;
             let text =

@@ -125,33 +125,38 @@ pub(crate) fn open_error(path: &Path, e: &IoError) -> EngineError {
     EngineError::refused(5120, &args)
 }
 
-/// Opens a data file and its double-write file, and puts back pages that were torn. A double-write file that
-/// is missing was left behind when the data file was moved: there is nothing to put back.
-pub(crate) fn open_data(
+/// Opens a data file and its double-write file, puts back pages that were torn, and lets `prove` look at it.
+///
+/// A double-write file that is missing was left behind when the data file was moved: there is nothing to put
+/// back, and a new one is made once the file is proven. Beside a stranger's file nothing is made.
+pub(crate) fn open_data<T>(
     volume: &dyn Volume,
     path: &Path,
     id: FileId,
-) -> Result<(Guarded, u64), EngineError> {
-    let file = volume
-        .open(path, Open::Existing, Access::Data)
-        .map_err(|e| open_error(path, &e))?;
+    prove: impl FnOnce(&dyn File) -> Result<T, EngineError>,
+) -> Result<(Guarded, u64, T), EngineError> {
+    let open = |path: &Path, how| {
+        let opened = volume.open(path, how, Access::Data);
+        opened.map_err(|e| open_error(path, &e))
+    };
+    let file = open(path, Open::Existing)?;
     let guard_path = double_write_path(path);
-    let double_write = match volume.open(&guard_path, Open::Existing, Access::Data) {
-        Ok(found) => found,
-        Err(e) if e.kind == IoErrorKind::NotFound => volume
-            .open(&guard_path, Open::Create, Access::Data)
-            .map_err(|e| open_error(&guard_path, &e))?,
-        Err(e) => return Err(open_error(&guard_path, &e)),
+    let mut double_write = None;
+    let mut repaired = 0;
+    if volume.exists(&guard_path)? {
+        let found = open(&guard_path, Open::Existing)?;
+        // Of a file too short for a header nothing is put back: `prove` tells what it is.
+        if file.len_bytes()? >= PAGE_SIZE as u64 {
+            repaired = double_write::repair(&*file, &*found, id)?.restored.len() as u64;
+        }
+        double_write = Some(found);
+    }
+    let proven = prove(&*file)?;
+    let double_write = match double_write {
+        Some(found) => found,
+        None => open(&guard_path, Open::Create)?,
     };
-    // Of a file too short for a header nothing is put back: what it is, is told by who looks at the header.
-    let repaired = if file.len_bytes()? >= PAGE_SIZE as u64 {
-        double_write::repair(&*file, &*double_write, id)?
-            .restored
-            .len() as u64
-    } else {
-        0
-    };
-    Ok((Guarded { file, double_write }, repaired))
+    Ok((Guarded { file, double_write }, repaired, proven))
 }
 
 /// Reads a page past the pool, proven.
