@@ -1,0 +1,144 @@
+//! w3 and w4: rows are read, from the database that w2 left.
+
+use crate::Outcome;
+use crate::loads::Gate;
+use crate::meter::{Meter, disk_bytes, emit, printed};
+use crate::options::Options;
+use crate::rows::Random;
+use crate::store;
+use furrow::{Database, Session, Table};
+use furrow_io::thread::{scope, spawn_scoped};
+use furrow_io::time::{Duration, Moment};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Reads the rows of these keys, in one transaction when they are several.
+fn read(session: &mut Session, table: &Arc<Table>, keys: &[u64]) -> Result<u64, furrow::Error> {
+    if keys.len() > 1 {
+        session.begin()?;
+    }
+    let mut bytes = 0;
+    for &key in keys {
+        let row = session.get(table, key as i64)?;
+        let found = row.and_then(|row| row.bytes(1).map(<[u8]>::len));
+        bytes += std::hint::black_box(found.unwrap_or(0)) as u64;
+    }
+    if keys.len() > 1 {
+        session.commit()?;
+    }
+    Ok(bytes)
+}
+
+struct Job<'a> {
+    database: &'a Database,
+    table: &'a Arc<Table>,
+    gate: &'a Gate,
+    keys: u64,
+    reads_per_transaction: usize,
+    warm: Duration,
+}
+
+fn read_on(job: &Job<'_>, thread: u64) -> Result<u64, furrow::Error> {
+    let mut session = job.database.session()?;
+    let mut random = Random(thread * 7919 + 1);
+    let mut keys = vec![0; job.reads_per_transaction];
+    let mut draw = |keys: &mut Vec<u64>| {
+        keys.iter_mut()
+            .for_each(|key| *key = random.below(job.keys))
+    };
+    let from = Moment::now();
+    while from.elapsed() < job.warm {
+        draw(&mut keys);
+        read(&mut session, job.table, &keys)?;
+    }
+    job.gate.wait();
+    let mut reads = 0;
+    while job.gate.is_open() {
+        draw(&mut keys);
+        read(&mut session, job.table, &keys)?;
+        reads += keys.len() as u64;
+    }
+    Ok(reads)
+}
+
+/// w3: reads of random keys below `--ws`, all in memory.
+pub(crate) fn points(options: &Options) -> Outcome {
+    let threads = options.number("threads", 1);
+    let (database, table) = store::open(options, 1024)?;
+    let mut result = options.head("w3");
+    let gate = Gate::default();
+    let job = Job {
+        database: &database,
+        table: &table,
+        gate: &gate,
+        keys: options.number("ws", 1_000_000).max(1),
+        reads_per_transaction: usize::try_from(options.number("reads_per_txn", 1).max(1))?,
+        warm: Duration::from_millis(options.number("warm_ms", 500)),
+    };
+    let mut session = database.session()?;
+    for key in 0..job.keys {
+        if read(&mut session, &table, &[key])? == 0 {
+            return Err(
+                format!("there is no row {key}: load more by w2, or give a smaller --ws").into(),
+            );
+        }
+    }
+    drop(session);
+    let (job, gate) = (&job, &gate);
+    let measured = scope(|s| -> Result<(f64, u64), Box<dyn std::error::Error>> {
+        let handles: Result<Vec<_>, _> = (0..threads)
+            .map(|n| spawn_scoped(s, format!("w3 {n}"), move || read_on(job, n)))
+            .collect();
+        let handles = handles?;
+        let died = || {
+            handles
+                .iter()
+                .any(furrow_io::thread::ScopedJoinHandle::is_finished)
+        };
+        let meter = gate.run(threads, options.number("secs", 5), died);
+        let mut reads = 0;
+        for handle in handles {
+            reads += handle.join().map_err(|_| "a session panicked")??;
+        }
+        Ok((meter.finish(&mut result), reads))
+    });
+    let (seconds, reads) = measured?;
+    result.insert("reads_s".into(), json!((reads as f64 / seconds).round()));
+    emit(result);
+    Ok(())
+}
+
+fn scan_all(database: &Database, table: &Arc<Table>) -> Result<(u64, u64), furrow::Error> {
+    let mut session = database.session()?;
+    let (mut rows, mut bytes) = (0, 0);
+    session.rows(table)?.for_each(|row| {
+        rows += 1;
+        bytes += 8 + row.bytes(1).map_or(0, <[u8]>::len) as u64;
+        Ok(())
+    })?;
+    Ok((rows, bytes))
+}
+
+/// w4: a full scan; `--cold 1` after the system's caches were dropped, which needs root.
+pub(crate) fn scan(options: &Options) -> Outcome {
+    let cold = options.number("cold", 0) == 1;
+    if cold {
+        printed("sh", &["-c", "sync; echo 3 > /proc/sys/vm/drop_caches"]);
+    }
+    let (database, table) = store::open(options, 3072)?;
+    if !cold {
+        scan_all(&database, &table)?;
+    }
+    let mut result = options.head("w4");
+    let meter = Meter::start();
+    let (rows, bytes) = scan_all(&database, &table)?;
+    let seconds = meter.finish(&mut result);
+    let size = disk_bytes(&options.dir()) as f64;
+    let mut put = |name: &str, value: f64| result.insert(name.into(), json!(value));
+    put("rows", rows as f64);
+    put("rows_s", (rows as f64 / seconds).round());
+    put("mb_s", (bytes as f64 / seconds / 1e5).round() / 10.0);
+    put("disk_mb_s", (size / seconds / 1e5).round() / 10.0);
+    emit(result);
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The database under the load: one table, clustered on the key.
+
+use crate::options::Options;
+use furrow::{ColumnSpec, DataFile, Database, FileGrowth, Table, TableSpec, sql};
+use furrow_io::{SystemVolume, Volume};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const TABLE: &str = "t";
+/// Files grow by this many pages: 256 MB.
+const GROWTH: FileGrowth = FileGrowth::Pages(32_768);
+
+fn primary(dir: &Path) -> PathBuf {
+    dir.join("bench1.mdf")
+}
+
+/// Removes a database of an earlier run: files with our names, nothing else.
+pub(crate) fn remove(dir: &Path) -> Result<(), furrow_io::IoError> {
+    let volume = SystemVolume::new();
+    if !volume.exists(dir)? {
+        return Ok(());
+    }
+    for path in volume.list(dir)? {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if name.starts_with("bench") {
+            volume.remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// A fresh database with `size_mb` of data files, and its empty table.
+pub(crate) fn create(
+    options: &Options,
+    size_mb: u64,
+    payload: u64,
+) -> Result<(Database, Arc<Table>), Box<dyn std::error::Error>> {
+    if payload == 0 || payload > crate::rows::MAX_PAYLOAD {
+        return Err(format!("--payload must be from 1 to {}", crate::rows::MAX_PAYLOAD).into());
+    }
+    let dir = options.dir();
+    remove(&dir)?;
+    SystemVolume::new().create_dir(&dir)?;
+    let files = options.number("files", 1).clamp(1, 128);
+    let mut create = Database::create("bench").pool_mb(options.number("pool", 1024));
+    for n in 1..=files {
+        let path = if n == 1 {
+            primary(&dir)
+        } else {
+            dir.join(format!("bench{n}.ndf"))
+        };
+        create = create.file(
+            DataFile::new(path)
+                .size_mb((size_mb / files).max(8))
+                .growth(GROWTH),
+        );
+    }
+    let log = DataFile::new(dir.join("bench.ldf"))
+        .size_mb(options.number("log", 512))
+        .growth(GROWTH);
+    let database = create.log(log).open()?;
+    let width = u16::try_from(payload)?;
+    let table = database.session()?.create_table(
+        &TableSpec::new(TABLE)
+            .column(ColumnSpec::new("k", sql::BIGINT).not_null())
+            .column(ColumnSpec::new("v", sql::varbinary(width)).not_null())
+            .primary_key(["k"]),
+    )?;
+    Ok((database, table))
+}
+
+/// The database that w2 left.
+pub(crate) fn open(
+    options: &Options,
+    pool_mb: u64,
+) -> Result<(Database, Arc<Table>), Box<dyn std::error::Error>> {
+    let set = furrow::Options {
+        pool_mb: options.number("pool", pool_mb),
+        ..furrow::Options::default()
+    };
+    let database = Database::open_with(primary(&options.dir()), &set)?;
+    let table = database.session()?.table(TABLE)?;
+    Ok((database, table))
+}
