@@ -3,12 +3,13 @@
 use crate::ground::{Everything, Ground, HeapEntry, Size, Structures, heap_shape};
 use crate::heap_model::{Lengths, Model, at_home, check_whole, payload};
 use furrow_access::{By, Heap, HeapStep};
-use furrow_format::RowId;
+use furrow_format::{Page, Record, RowId};
 use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
 use furrow_io::thread;
+use furrow_pool::LatchRank;
 use parking_lot::Mutex;
-use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 struct Arena {
     ground: Ground,
@@ -17,13 +18,16 @@ struct Arena {
     heap: Heap,
     /// Addresses locked by transactions under way.
     locks: Mutex<HashSet<RowId>>,
+    /// The address of each row but the fixed ones, by the number it carries all its life.
+    homes: Mutex<HashMap<i32, RowId>>,
+    numbers: AtomicI32,
     /// Rows that nobody touches.
     fixed: Model,
     done: AtomicBool,
     scans: AtomicU64,
 }
 
-/// A row whose number column says whose it is: that of fixed rows is negative.
+/// A row with a number: of its own, or -1 for all fixed ones.
 fn row(mark: i32, bytes: &[u8]) -> Vec<u8> {
     let mut row = Vec::new();
     let layout = heap_shape().leaf;
@@ -31,6 +35,10 @@ fn row(mark: i32, bytes: &[u8]) -> Vec<u8> {
         .encode(&[Some(&mark.to_le_bytes()), Some(bytes)], &mut row)
         .unwrap();
     row
+}
+
+fn number_of(row: &[u8]) -> i32 {
+    i32::from_le_bytes(row[4..8].try_into().unwrap())
 }
 
 impl Arena {
@@ -58,13 +66,15 @@ impl Arena {
             first,
             heap,
             locks,
+            homes: Mutex::default(),
+            numbers: AtomicI32::new(0),
             fixed,
             done: AtomicBool::new(false),
             scans: AtomicU64::new(0),
         }
     }
 
-    fn write(&self, me: i32, txns: u32, lengths: Lengths, rng: &mut SeededRng) -> Model {
+    fn write(&self, txns: u32, lengths: Lengths, rng: &mut SeededRng) -> Model {
         let mut model = Model::new();
         for _ in 0..txns {
             let before = rng.random_bool(0.2).then(|| model.clone());
@@ -72,12 +82,15 @@ impl Arena {
             let by = &mut By::Txn(&mut txn);
             let mut mine: HashSet<RowId> = HashSet::new();
             for _ in 0..rng.random_range(1..20) {
-                let row = row(me, &payload(rng, lengths));
+                let bytes = payload(rng, lengths);
                 let known: Vec<RowId> = model.keys().copied().collect();
                 if known.is_empty() || rng.random_bool(0.4) {
+                    let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+                    let row = row(number, &bytes);
                     let mut lock = |rid| self.locks.lock().insert(rid);
                     let rid = self.heap.insert(by, &row, &mut lock).unwrap();
                     mine.insert(rid);
+                    self.homes.lock().insert(number, rid);
                     assert_eq!(model.insert(rid, row), None);
                     continue;
                 }
@@ -90,6 +103,7 @@ impl Arena {
                     self.heap.delete(by, rid).unwrap();
                     model.remove(&rid);
                 } else {
+                    let row = row(number_of(&model[&rid]), &bytes);
                     self.heap.update(by, rid, &row).unwrap();
                     model.insert(rid, row);
                 }
@@ -111,15 +125,18 @@ impl Arena {
         model
     }
 
-    /// A scan must give every fixed row, unchanged, once.
+    /// A scan must give every fixed row, unchanged, once, and every other row under its own address.
     fn scan(&self) {
         let mut seen = Model::new();
         let mut cursor = self.heap.scan().unwrap().with_read_ahead();
         while cursor.step(&mut Everything).unwrap() == HeapStep::Rows {
             while let Some((rid, found)) = cursor.next_in_batch() {
                 let found = at_home(&self.heap, found);
-                if found[4..8] == (-1_i32).to_le_bytes() {
+                let number = number_of(&found);
+                if number == -1 {
                     assert_eq!(seen.insert(rid, found), None, "{rid} was met twice");
+                } else if let Some(home) = self.homes.lock().get(&number) {
+                    assert_eq!(*home, rid, "a row under the address of another");
                 }
             }
         }
@@ -145,7 +162,7 @@ fn run(name: &str, txns: u32, lengths: Lengths) {
         let (arena, purged) = (&arena, &purged);
         let writers: Vec<_> = (0..4)
             .map(|me| {
-                s.spawn(move || arena.write(me, txns, lengths, &mut seeded(seed ^ (me as u64 + 1))))
+                s.spawn(move || arena.write(txns, lengths, &mut seeded(seed ^ (me as u64 + 1))))
             })
             .collect();
         s.spawn(move || {
@@ -195,4 +212,73 @@ fn writers_scans_and_purges_of_short_rows() {
 #[test]
 fn writers_scans_and_purges_of_rows_that_move() {
     run("extreme", 700, Lengths::Extreme);
+}
+
+/// Lets a row move, and other rows take the place that it leaves; returns how often it moved.
+fn chase(arena: &Arena, rid: RowId) -> u32 {
+    let (heap, mut moved) = (&arena.heap, 0);
+    for _ in 0..3000 {
+        let mut txn = arena.ground.begin();
+        let by = &mut By::Txn(&mut txn);
+        let before = target(arena, rid);
+        heap.update(by, rid, &row(1, &[1; 2500])).unwrap();
+        // The first goes to its page, so that it has to leave it; the second to the slot that it left.
+        let mut others = vec![heap.insert(by, &row(2, &[2; 3500]), &mut |_| true).unwrap()];
+        heap.update(by, rid, &row(1, &[1; 7000])).unwrap();
+        others.push(heap.insert(by, &row(2, &[2; 3500]), &mut |_| true).unwrap());
+        moved += u32::from(target(arena, rid) != before);
+        for other in &others {
+            heap.delete(by, *other).unwrap();
+        }
+        txn.commit_delayed().unwrap();
+        for other in &others {
+            heap.purge_ghosts(other.page, &|rid| others.contains(&rid))
+                .unwrap();
+        }
+    }
+    moved
+}
+
+/// Where the stub at this address leads.
+fn target(arena: &Arena, rid: RowId) -> Option<RowId> {
+    let page = arena.ground.store.read(rid.page, LatchRank::Data).unwrap();
+    Record::forwarded_to(Page::new(&page).record(rid.slot).unwrap())
+}
+
+#[test]
+fn readers_that_follow_a_row_on_the_move_never_get_another_one() {
+    let arena = Arena::new(&mut seeded(1), Lengths::Short);
+    let mut txn = arena.ground.begin();
+    let by = &mut By::Txn(&mut txn);
+    let rid = arena
+        .heap
+        .insert(by, &row(1, &[1; 10]), &mut |_| true)
+        .unwrap();
+    // Its page is full by now, so that it cannot come home.
+    for _ in 0..200 {
+        arena
+            .heap
+            .insert(by, &row(3, &[3; 60]), &mut |_| true)
+            .unwrap();
+    }
+    txn.commit().unwrap();
+    let moved = thread::scope(|s| {
+        let arena = &arena;
+        for _ in 0..3 {
+            s.spawn(move || {
+                while !arena.done.load(Ordering::Relaxed) {
+                    let number = arena
+                        .heap
+                        .get(rid, |row| number_of(&at_home(&arena.heap, row)));
+                    assert_eq!(number.unwrap(), Some(1));
+                }
+            });
+        }
+        let mover = s.spawn(move || chase(arena, rid));
+        let ended = mover.join();
+        arena.done.store(true, Ordering::Relaxed);
+        ended.unwrap()
+    });
+    assert!(moved > 1000, "{moved}");
+    arena.heap.audit().unwrap();
 }

@@ -209,3 +209,51 @@ fn scans_see_the_rows_that_stay_while_leaves_come_and_go() {
     );
     assert!(audit.levels[0].len() <= 64);
 }
+
+/// The narrow place: a scan to the left waits for a leaf while that is taken out of the tree.
+#[test]
+fn a_scan_to_the_left_is_not_led_astray_by_a_leaf_that_goes() {
+    let ground = Ground::new(Size::default());
+    let tree = ground.tree(7, Big::shape());
+    let stay = [0, 1000];
+    let mut txn = ground.begin();
+    for id in &stay {
+        tree.insert(
+            &mut By::Txn(&mut txn),
+            &Big::key(id),
+            &Big::row(id, &[9; 200]),
+        )
+        .unwrap();
+    }
+    txn.commit().unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|s| {
+        let (ground, tree, stay, done) = (&ground, &tree, &stay, &done);
+        let writer = s.spawn(move || {
+            for _ in 0..400 {
+                let mut txn = ground.begin();
+                for id in 900..1000 {
+                    let row = Big::row(&id, &[1; 1500]);
+                    tree.insert(&mut By::Txn(&mut txn), &Big::key(&id), &row)
+                        .unwrap();
+                    tree.delete(&mut By::Txn(&mut txn), &Big::key(&id)).unwrap();
+                }
+                txn.commit_delayed().unwrap();
+                for id in 900..1000 {
+                    tree.purge_ghosts(&Big::key(&id), &|_| true).unwrap();
+                }
+            }
+        });
+        for _ in 0..3 {
+            s.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    watch(tree, stay, Direction::Backward);
+                }
+            });
+        }
+        let ended = writer.join();
+        done.store(true, Ordering::Relaxed);
+        ended.unwrap();
+    });
+    assert_eq!(tree.audit().unwrap().rows, 2);
+}
