@@ -11,6 +11,7 @@ use furrow_log::{LogScan, OwnedRecord, RecordKind};
 use furrow_pool::{Ex, LatchRank, PageWrite, PoolError};
 use furrow_txn::Store;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// What redo did.
@@ -125,11 +126,11 @@ impl<'a> Redo<'a> {
     ) -> Result<Option<PageWrite<'a>>, RecoveryError> {
         let store = self.store;
         let (pool, key) = (store.pool(), store.key(page));
-        if !self.broken.contains_key(&page) {
+        if let Entry::Vacant(whole) = self.broken.entry(page) {
             match pool.fetch(key, Ex, LatchRank::Data) {
                 Ok(guard) => return Ok(Some(guard)),
                 Err(e @ (PoolError::BadPage { .. } | PoolError::Io { .. })) => {
-                    self.broken.insert(page, e.to_string());
+                    whole.insert(e.to_string());
                 }
                 Err(e) => return Err(e.into()),
             }
