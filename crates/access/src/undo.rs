@@ -5,6 +5,7 @@
 //! | 00 | operation |
 //! | 01-08 | rowset |
 //! | 09-.. | the key (trees) or the RID (heaps), then the old row where there is one |
+//! | 09-.. | of a load: the number of its rows in 4 bytes, the first key, the last key |
 
 use crate::key::Key;
 use furrow_format::{RowId, RowsetId};
@@ -12,6 +13,7 @@ use furrow_format::{RowId, RowsetId};
 const TREE_INSERT: u8 = 1;
 const TREE_UPDATE: u8 = 3;
 const HEAP_UPDATE: u8 = 6;
+const TREE_LOAD: u8 = 7;
 
 fn part(code: u8, rowset: RowsetId, more: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(9 + more);
@@ -47,6 +49,15 @@ pub enum UndoOp {
     TreeDelete(Key),
     /// A row of a tree was replaced: it is to be as it was.
     TreeUpdate(Key, Vec<u8>),
+    /// Rows were loaded in a tree, between these keys (both included): they are to be removed.
+    TreeLoad {
+        /// Key of the first.
+        first: Key,
+        /// Key of the last.
+        last: Key,
+        /// How many they are.
+        rows: u32,
+    },
     /// A row was put in a heap: it is to be removed.
     HeapInsert(RowId),
     /// A row of a heap was marked as ghost: it is to be brought back.
@@ -64,6 +75,7 @@ impl UndoOp {
             UndoOp::HeapInsert(_) => 4,
             UndoOp::HeapDelete(_) => 5,
             UndoOp::HeapUpdate(..) => HEAP_UPDATE,
+            UndoOp::TreeLoad { .. } => TREE_LOAD,
         }
     }
 
@@ -74,6 +86,13 @@ impl UndoOp {
                 tree_part(self.code(), rowset, key, &[])
             }
             UndoOp::TreeUpdate(key, old) => tree_part(self.code(), rowset, key, old),
+            UndoOp::TreeLoad { first, last, rows } => {
+                let mut out = part(TREE_LOAD, rowset, 128);
+                out.extend_from_slice(&rows.to_le_bytes());
+                first.encode(&mut out);
+                last.encode(&mut out);
+                out
+            }
             UndoOp::HeapInsert(rid) | UndoOp::HeapDelete(rid) => {
                 heap_part(self.code(), rowset, *rid, &[])
             }
@@ -117,6 +136,14 @@ impl UndoOp {
                     4 => UndoOp::HeapInsert(rid),
                     5 => UndoOp::HeapDelete(rid),
                     _ => UndoOp::HeapUpdate(rid, old.to_vec()),
+                }
+            }
+            TREE_LOAD => {
+                let (rows, mut rest) = rest.split_first_chunk::<4>()?;
+                UndoOp::TreeLoad {
+                    first: Key::decode(&mut rest)?,
+                    last: Key::decode(&mut rest)?,
+                    rows: u32::from_le_bytes(*rows),
                 }
             }
             _ => return None,

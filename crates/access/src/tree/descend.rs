@@ -27,7 +27,7 @@ impl Tree {
         u64::from(page.file.0) << 32 | u64::from(page.page.0)
     }
 
-    fn unpack(word: u64) -> PageId {
+    pub(super) fn unpack(word: u64) -> PageId {
         PageId::new((word >> 32) as u16, word as u32)
     }
 

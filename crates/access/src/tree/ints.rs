@@ -45,6 +45,13 @@ impl IntKey {
         self.read(key.column(0)?)
     }
 
+    /// Where a leaf row's first column puts it in the order of the tree.
+    #[inline]
+    pub(super) fn rank(&self, row: &[u8]) -> Option<i64> {
+        let value = self.read(row.get(self.leaf_offset..)?)?;
+        Some(if self.descending { !value } else { value })
+    }
+
     #[inline]
     fn read(&self, bytes: &[u8]) -> Option<i64> {
         match self.wide {

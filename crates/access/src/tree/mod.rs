@@ -15,6 +15,7 @@
 //! A split with its new pages, its parent's entry and the row that caused it is one mini-transaction. Row
 //! operations are undone by key; a split is not undone.
 
+mod bulk;
 mod cursor;
 mod delete;
 mod descend;
@@ -26,6 +27,7 @@ mod remove;
 mod split;
 mod update;
 
+pub use bulk::RowBatch;
 pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, Visitor};
 
 use crate::shape::Shape;
@@ -153,6 +155,7 @@ impl Tree {
             UndoOp::TreeInsert(key) => self.remove(by, key),
             UndoOp::TreeDelete(key) => self.undelete(by, key),
             UndoOp::TreeUpdate(key, old) => self.restore(by, key, old),
+            UndoOp::TreeLoad { first, last, .. } => self.remove_loaded(by, first, last),
             _ => Err(AccessError::WrongUndo),
         }
     }

@@ -10,6 +10,7 @@ mod ground;
 mod heap_model;
 mod heap_threads;
 mod kinds;
+mod tree_bulk;
 mod tree_crash;
 mod tree_loads;
 mod tree_model;

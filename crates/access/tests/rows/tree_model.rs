@@ -7,7 +7,7 @@ use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
 use std::collections::BTreeMap;
 use std::ops;
 
-type Model<K> = BTreeMap<<K as Kind>::Id, Vec<u8>>;
+pub type Model<K> = BTreeMap<<K as Kind>::Id, Vec<u8>>;
 
 fn bounds<K: Kind>(id: Option<&K::Id>, rng: &mut SeededRng) -> (Bound, ops::Bound<K::Id>) {
     match id {
