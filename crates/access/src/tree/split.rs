@@ -297,8 +297,8 @@ impl Tree {
         Ok((separator, right_id, next.is_none()))
     }
 
-    /// Plans that a page keeps its first rows, `keep` of them with the new one if that is among them. Returns how
-    /// many old ones stay.
+    /// Plans that a page keeps its first rows, `keep` of them with the new one if that is among them. Returns
+    /// how many old ones stay.
     fn shrink(
         mini: &mut Mini<'_>,
         page: usize,

@@ -53,7 +53,7 @@ fn damage_tree(what: &str, damage: impl Fn(&Ground, PageId, PageId)) {
 }
 
 #[test]
-fn damaged_trees_are_told() {
+fn wrong_headers_of_a_tree_are_told() {
     let data = LatchRank::Data;
     damage_tree("its left link is not the page before it", |g, _, leaf| {
         change(
@@ -86,6 +86,11 @@ fn damaged_trees_are_told() {
             change(g, leaf, data, &Change::SetLevel { level: 1 });
         },
     );
+}
+
+#[test]
+fn keys_out_of_place_and_wrong_entries_are_told() {
+    let data = LatchRank::Data;
     damage_tree("a key lies behind the range of its page", |g, _, leaf| {
         let row = Big::row(&10_000, &[1; 100]);
         change(

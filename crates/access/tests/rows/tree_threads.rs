@@ -212,35 +212,42 @@ fn run<K: Kind>(name: &str, txns: u32, span: u64) {
         purged.load(Ordering::Relaxed)
     );
     assert!(arena.scans.load(Ordering::Relaxed) > 1 && purged.load(Ordering::Relaxed) > 0);
-    let audit = arena.tree.audit().unwrap();
-    assert_eq!(audit.rows, expected.len() as u64);
-    assert!(
-        all_rows(&arena.tree, Direction::Forward)
-            .iter()
-            .eq(expected.values())
-    );
-    assert!(
-        all_rows(&arena.tree, Direction::Backward)
-            .iter()
-            .eq(expected.values().rev())
-    );
-    arena.ground.check_pages(&arena.tree, &audit);
-    // What many threads logged side by side, repeated one after the other, gives the same tree.
-    let entry = Entry {
-        number: 7,
-        first_iam: arena.tree.unit().first_iam(),
-        root: arena.tree.root(),
-        shape: K::shape(),
-    };
-    drop(arena.tree);
-    let (ground, trees, _) = arena.ground.crash(&arena.first, &[entry], &[]);
-    assert_eq!(trees[0].audit().unwrap(), audit);
-    assert!(
-        all_rows(&trees[0], Direction::Forward)
-            .iter()
-            .eq(expected.values())
-    );
-    ground.check_pages(&trees[0], &audit);
+    arena.check(&expected);
+}
+
+impl<K: Kind> Arena<K> {
+    /// All is at rest: the rows, the pages, and both once more after a crash.
+    fn check(self, expected: &Model<K>) {
+        let audit = self.tree.audit().unwrap();
+        assert_eq!(audit.rows, expected.len() as u64);
+        assert!(
+            all_rows(&self.tree, Direction::Forward)
+                .iter()
+                .eq(expected.values())
+        );
+        assert!(
+            all_rows(&self.tree, Direction::Backward)
+                .iter()
+                .eq(expected.values().rev())
+        );
+        self.ground.check_pages(&self.tree, &audit);
+        // What many threads logged side by side, repeated one after the other, gives the same tree.
+        let entry = Entry {
+            number: 7,
+            first_iam: self.tree.unit().first_iam(),
+            root: self.tree.root(),
+            shape: K::shape(),
+        };
+        drop(self.tree);
+        let (ground, trees, _) = self.ground.crash(&self.first, &[entry], &[]);
+        assert_eq!(trees[0].audit().unwrap(), audit);
+        assert!(
+            all_rows(&trees[0], Direction::Forward)
+                .iter()
+                .eq(expected.values())
+        );
+        ground.check_pages(&trees[0], &audit);
+    }
 }
 
 #[test]
