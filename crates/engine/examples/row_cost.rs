@@ -1,10 +1,12 @@
-//! What a row costs: autocommit inserts by many threads, inserts in one transaction, prepared point reads, a scan.
+//! What a row costs: autocommit inserts by many threads, inserts in one transaction, prepared point
+//! reads, a scan.
 //!
-//! Everything lies in memory, so that the figures are the engine's own work, not the device's. Run with `--release`;
-//! the first argument is the number of threads.
+//! Everything lies in memory, so that the figures are the engine's own work, not the device's. Run with
+//! `--release`; the first argument is the number of threads.
 
 use furrow_engine::{
-    ColumnSpec, DatabaseSpec, FileSpec, Instance, InstanceConfig, ScanSpec, Session, TableSpec,
+    ColumnSpec, Database, DatabaseSpec, FileSpec, Instance, InstanceConfig, ScanSpec, Session,
+    Table, TableSpec,
 };
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::time::Moment;
@@ -49,6 +51,12 @@ fn main() -> Outcome<()> {
         .primary_key(["id"]);
     let table = Session::new(&db)?.create_table(&spec)?;
     let each = 20_000;
+    commit_each(&db, &table, threads, each)?;
+    one_thread(&db, &table, (threads * each) as i64)
+}
+
+/// Many threads, each row a transaction.
+fn commit_each(db: &Arc<Database>, table: &Arc<Table>, threads: u64, each: u64) -> Outcome<()> {
     timed(
         &format!("{threads} threads, a commit a row"),
         threads * each,
@@ -56,7 +64,6 @@ fn main() -> Outcome<()> {
             let done: Vec<Result<(), furrow_engine::EngineError>> = thread::scope(|scope| {
                 let running: Vec<_> = (0..threads)
                     .map(|who| {
-                        let (db, table) = (&db, &table);
                         scope.spawn(move || {
                             let mut session = Session::new(db)?;
                             let mut inserter = session.inserter(table, &[0, 1])?;
@@ -72,15 +79,18 @@ fn main() -> Outcome<()> {
             });
             Ok(done.into_iter().collect::<Result<(), _>>()?)
         },
-    )?;
-    let mut session = Session::new(&db)?;
-    let base = (threads * each) as i64;
+    )
+}
+
+/// One thread: rows in batches, point reads, a scan.
+fn one_thread(db: &Arc<Database>, table: &Arc<Table>, base: i64) -> Outcome<()> {
+    let mut session = Session::new(db)?;
     let rows = 500_000;
     timed("1 thread, 100 rows a commit", rows, || {
         for batch in 0..rows as i64 / 100 {
             session.begin()?;
             {
-                let mut inserter = session.inserter(&table, &[0, 1])?;
+                let mut inserter = session.inserter(table, &[0, 1])?;
                 for at in 0..100 {
                     inserter
                         .i64(base + batch * 100 + at)?
@@ -101,7 +111,7 @@ fn main() -> Outcome<()> {
                 .wrapping_add(1_442_695_040_888_963_407);
             let id = ((seed >> 33) % rows) as i64;
             let row = session
-                .get(&table, &[Value::BigInt(id)])?
+                .get(table, &[Value::BigInt(id)])?
                 .ok_or("a row is missing")?;
             if row.i64(0) != Some(id) {
                 return Err("another row".into());
@@ -111,12 +121,10 @@ fn main() -> Outcome<()> {
     })?;
     let mut sum = 0_i64;
     timed("1 thread, a scan", table.row_count() as u64, || {
-        session
-            .scan(&table, &ScanSpec::default())?
-            .for_each(|row| {
-                sum += row.i64(0).unwrap_or(0);
-                Ok(())
-            })?;
+        session.scan(table, &ScanSpec::default())?.for_each(|row| {
+            sum += row.i64(0).unwrap_or(0);
+            Ok(())
+        })?;
         Ok(())
     })?;
     println!("rows {} sum {sum}", table.row_count());

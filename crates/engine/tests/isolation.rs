@@ -1,5 +1,7 @@
 //! Anomalies by name, at each isolation level: what may happen and what must not.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod tables_common;
 
 use furrow_engine::{
@@ -352,9 +354,9 @@ fn an_uncommitted_key_makes_a_second_insert_wait_and_fail_or_succeed_with_the_fi
                 scope.spawn(move || house.session().insert(table, &[n(55), Value::Int(2)]));
             furrow_io::time::sleep(Duration::from_millis(50));
             if commit {
-                first.commit().unwrap()
+                first.commit().unwrap();
             } else {
-                first.rollback().unwrap()
+                first.rollback().unwrap();
             }
             waiting.join().unwrap()
         });

@@ -1,17 +1,26 @@
 //! Serializable transactions of many threads: sums that every order of them one after another would keep.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod tables_common;
 
-use furrow_engine::{ColumnSpec, EngineError, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec};
+use furrow_engine::{
+    ColumnSpec, EngineError, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec,
+};
 use furrow_format::types::Value;
 use furrow_io::random::{seeded, test_seed};
 use furrow_io::thread;
 use rand::Rng;
 use std::ops::Bound;
 use std::sync::Arc;
-use tables_common::{bigint, house, int, n};
+use tables_common::{House, bigint, house, int, n};
 
-fn count(session: &mut Session, table: &Arc<Table>, index: usize, group: i32) -> Result<i64, EngineError> {
+fn count(
+    session: &mut Session,
+    table: &Arc<Table>,
+    index: usize,
+    group: i32,
+) -> Result<i64, EngineError> {
     let spec = ScanSpec {
         low: Bound::Included(vec![Value::Int(group)]),
         high: Bound::Included(vec![Value::Int(group)]),
@@ -26,13 +35,18 @@ fn count(session: &mut Session, table: &Arc<Table>, index: usize, group: i32) ->
     Ok(rows)
 }
 
-/// Reads how many rows a group has, and puts in one more that says so: the numbers of a group are all different when
-/// transactions run as if one after another.
-fn append(session: &mut Session, table: &Arc<Table>, index: usize, group: i32, id: i64) -> Result<(), EngineError> {
+/// Reads how many rows a group has, and puts in one more that says so: the numbers of a group are all
+/// different when transactions run as if one after another.
+fn append(
+    session: &mut Session,
+    table: &Arc<Table>,
+    index: usize,
+    group: i32,
+    id: i64,
+) -> Result<(), EngineError> {
     session.begin()?;
-    let done = count(session, table, index, group).and_then(|rows| {
-        session.insert(table, &[Value::Int(group), n(id), n(rows)])
-    });
+    let done = count(session, table, index, group)
+        .and_then(|rows| session.insert(table, &[Value::Int(group), n(id), n(rows)]));
     match done {
         Ok(_) => session.commit(),
         Err(e) => {
@@ -41,6 +55,26 @@ fn append(session: &mut Session, table: &Arc<Table>, index: usize, group: i32, i
             }
             Err(e)
         }
+    }
+}
+
+fn check(house: &House, table: &Arc<Table>, index: usize) {
+    let mut session = house.session();
+    for group in 0..3 {
+        let mut seen = Vec::new();
+        let spec = ScanSpec::equal(index, vec![Value::Int(group)]);
+        session
+            .scan(table, &spec)
+            .unwrap()
+            .for_each(|row| {
+                seen.extend(row.i64(2));
+                Ok(())
+            })
+            .unwrap();
+        seen.sort_unstable();
+        let expected: Vec<i64> = (0..seen.len() as i64).collect();
+        assert_eq!(seen, expected, "index {index}, group {group}");
+        assert!(seen.len() > 5);
     }
 }
 
@@ -78,7 +112,9 @@ fn no_serializable_transaction_misses_a_row_that_came_before_it() {
                             let id = i64::from(rng.random::<u16>()) * 1000 + (at * 4 + who) as i64;
                             if level == Isolation::ReadCommitted {
                                 // Rows of nobody's group, between the groups.
-                                session.insert(table, &[Value::Int(9), n(id), n(0)]).unwrap();
+                                session
+                                    .insert(table, &[Value::Int(9), n(id), n(0)])
+                                    .unwrap();
                                 continue;
                             }
                             let group = rng.random_range(0..3);
@@ -97,22 +133,6 @@ fn no_serializable_transaction_misses_a_row_that_came_before_it() {
             running.into_iter().map(|r| r.join().unwrap()).sum()
         });
         println!("index {index}: {victims} deadlock victims");
-        let mut session = house.session();
-        for group in 0..3 {
-            let mut seen = Vec::new();
-            let spec = ScanSpec::equal(index, vec![Value::Int(group)]);
-            session
-                .scan(&table, &spec)
-                .unwrap()
-                .for_each(|row| {
-                    seen.extend(row.i64(2));
-                    Ok(())
-                })
-                .unwrap();
-            seen.sort_unstable();
-            let expected: Vec<i64> = (0..seen.len() as i64).collect();
-            assert_eq!(seen, expected, "index {index}, group {group}");
-            assert!(seen.len() > 5);
-        }
+        check(&house, &table, index);
     }
 }

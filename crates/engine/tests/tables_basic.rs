@@ -1,5 +1,7 @@
 //! Tables are made, filled, read, scanned, dropped; what is committed survives, what is not does not.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod tables_common;
 
 use furrow_engine::{ColumnSpec, ScanSpec, Session, Table, TableSpec};

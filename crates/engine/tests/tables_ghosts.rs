@@ -1,5 +1,7 @@
 //! Ghosts go when nobody can want them back, and not before.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod tables_common;
 
 use furrow_engine::{ColumnSpec, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec};
@@ -24,11 +26,19 @@ fn set_up() -> (House, Arc<Table>) {
 }
 
 fn purge(house: &House) -> usize {
-    house.db.catalog().purge_ghosts(house.instance.locks(), 10_000).unwrap()
+    house
+        .db
+        .catalog()
+        .purge_ghosts(house.instance.locks(), 10_000)
+        .unwrap()
 }
 
 fn ghosts(table: &Table) -> u64 {
-    table.indexes().iter().map(|i| i.rowset().tree().audit().unwrap().ghosts).sum()
+    table
+        .indexes()
+        .iter()
+        .map(|i| i.rowset().tree().audit().unwrap().ghosts)
+        .sum()
 }
 
 fn delete(session: &mut Session, table: &Arc<Table>, id: i64) {
@@ -41,7 +51,9 @@ fn ghosts_wait_for_the_end_of_their_transaction_and_for_readers_that_guard_them(
     let (house, table) = set_up();
     let mut session = house.session();
     for id in 0..100 {
-        session.insert(&table, &[n(id), Value::Int(id as i32 % 7)]).unwrap();
+        session
+            .insert(&table, &[n(id), Value::Int(id as i32 % 7)])
+            .unwrap();
     }
     session.begin().unwrap();
     (10..20).for_each(|id| delete(&mut session, &table, id));
@@ -58,7 +70,11 @@ fn ghosts_wait_for_the_end_of_their_transaction_and_for_readers_that_guard_them(
         high: std::ops::Bound::Included(vec![n(60)]),
         ..ScanSpec::default()
     };
-    reader.scan(&table, &range).unwrap().for_each(|_| Ok(())).unwrap();
+    reader
+        .scan(&table, &range)
+        .unwrap()
+        .for_each(|_| Ok(()))
+        .unwrap();
     purge(&house);
     assert_eq!(ghosts(&table), 15, "five rows of three indexes are guarded");
     reader.commit().unwrap();
@@ -108,7 +124,9 @@ fn cleaning_beside_deletes_inserts_and_rollbacks_loses_nothing() {
                             if mine[at] {
                                 delete(&mut session, table, id);
                             } else {
-                                session.insert(table, &[n(id), Value::Int(at as i32 % 5)]).unwrap();
+                                session
+                                    .insert(table, &[n(id), Value::Int(at as i32 % 5)])
+                                    .unwrap();
                             }
                             mine[at] = !mine[at];
                         }
@@ -132,6 +150,9 @@ fn cleaning_beside_deletes_inserts_and_rollbacks_loses_nothing() {
     purge(&house);
     assert_eq!(ghosts(&table), 0);
     for index in table.indexes() {
-        assert_eq!(index.rowset().tree().audit().unwrap().rows as i64, table.row_count());
+        assert_eq!(
+            index.rowset().tree().audit().unwrap().rows as i64,
+            table.row_count()
+        );
     }
 }

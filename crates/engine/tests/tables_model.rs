@@ -1,5 +1,7 @@
 //! Tables with several indexes against a model: random statements, transactions, savepoints, restarts.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod tables_common;
 
 use furrow_engine::{
@@ -190,6 +192,45 @@ fn transaction(rng: &mut SeededRng, session: &mut Session, table: &Arc<Table>, m
     }
 }
 
+/// Ends the database and starts it again: abruptly in the middle of work of a session that nobody commits.
+fn end(
+    rng: &mut SeededRng,
+    house: House,
+    spec: &TableSpec,
+    model: &Model,
+    abruptly: bool,
+) -> House {
+    if !abruptly {
+        return house.restart(false, vec![]);
+    }
+    let mut other = house.session();
+    {
+        let table = other.table("t").unwrap();
+        other.begin().unwrap();
+        let mut ignored = model.clone();
+        for _ in 0..rng.random_range(1..40) {
+            step(rng, &mut other, &table, &mut ignored);
+        }
+    }
+    if rng.random_bool(0.7) {
+        let lost = TableSpec {
+            name: "lost".into(),
+            ..spec.clone()
+        };
+        other.create_table(&lost).unwrap();
+        other.drop_index("t", "by_code").unwrap();
+        other
+            .create_index("t", &IndexSpec::new("new", ["filler"]))
+            .unwrap_err();
+        other
+            .create_index("t", &IndexSpec::new("new", ["code"]))
+            .unwrap();
+    }
+    // The log's end becomes durable with what is uncommitted.
+    house.db.checkpoint().unwrap();
+    house.restart(true, vec![other])
+}
+
 fn run(seed: u64, rounds: usize) {
     println!("FURROW_SEED={seed}");
     let mut rng = seeded(seed);
@@ -213,38 +254,9 @@ fn run(seed: u64, rounds: usize) {
         }
         if round % 4 == 3 {
             let abruptly = rng.random_bool(0.7);
-            if abruptly {
-                // Work of another session that nobody commits.
-                let mut other = house.session();
-                other.begin().unwrap();
-                let mut ignored = model.clone();
-                for _ in 0..rng.random_range(1..40) {
-                    step(&mut rng, &mut other, &table, &mut ignored);
-                }
-                if rng.random_bool(0.7) {
-                    let lost = TableSpec {
-                        name: "lost".into(),
-                        ..spec.clone()
-                    };
-                    other.create_table(&lost).unwrap();
-                    other.drop_index("t", "by_code").unwrap();
-                    other
-                        .create_index("t", &IndexSpec::new("new", ["filler"]))
-                        .unwrap_err();
-                    other
-                        .create_index("t", &IndexSpec::new("new", ["code"]))
-                        .unwrap();
-                }
-                drop(table);
-                // The log's end becomes durable with what is uncommitted.
-                house.db.checkpoint().unwrap();
-                drop(session);
-                house = house.restart(true, vec![other]);
-            } else {
-                drop(table);
-                drop(session);
-                house = house.restart(false, vec![]);
-            }
+            drop(table);
+            drop(session);
+            house = end(&mut rng, house, &spec, &model, abruptly);
             let mut session = house.session();
             let table = session.table("t").unwrap();
             assert_eq!(table.indexes().len(), 3);

@@ -1,5 +1,7 @@
 //! Statements and transactions end whole: refusals, definitions, threads.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod tables_common;
 
 use furrow_engine::{
@@ -11,7 +13,7 @@ use furrow_io::thread;
 use rand::Rng;
 use std::collections::HashSet;
 use std::sync::Arc;
-use tables_common::{bigint, house, house_of, int, n, s, varchar};
+use tables_common::{House, bigint, house, house_of, int, n, s, varchar};
 
 fn simple(name: &str) -> TableSpec {
     TableSpec::new(name)
@@ -70,7 +72,8 @@ fn a_failed_statement_is_undone_alone_and_says_what_the_product_says() {
         .messages();
     assert_eq!(
         same[0].text,
-        "Violation of UNIQUE KEY constraint 'u_v'. Cannot insert duplicate key in object 'dbo.t'. The duplicate key \
+        "Violation of UNIQUE KEY constraint 'u_v'. Cannot insert duplicate key in object 'dbo.t'. \
+        The duplicate key \
          value is (ONE)."
     );
     let null = session
@@ -79,7 +82,8 @@ fn a_failed_statement_is_undone_alone_and_says_what_the_product_says() {
         .messages();
     assert_eq!(
         null[0].text,
-        "Cannot insert the value NULL into column 'id', table 'dbo.t'; column does not allow nulls. INSERT fails."
+        "Cannot insert the value NULL into column 'id', table 'dbo.t'; column does not allow nulls. \
+        INSERT fails."
     );
     let long = session
         .insert(&table, &[n(3), s("a very long text of more than twenty")])
@@ -87,7 +91,8 @@ fn a_failed_statement_is_undone_alone_and_says_what_the_product_says() {
         .messages();
     assert_eq!(
         long[0].text,
-        "String or binary data would be truncated in table 'dbo.t', column 'v'. Truncated value: 'a very long text of '."
+        "String or binary data would be truncated in table 'dbo.t', column 'v'. Truncated value: 'a \
+        very long text of '."
     );
     assert_eq!(session.insert(&table, &[n(3)]).unwrap_err().number(), 213);
     assert!(session.in_transaction());
@@ -261,9 +266,9 @@ fn identity_values_are_never_given_twice_not_even_after_a_crash() {
             assert!(id <= last - 3);
             last = id;
             if at % 2 == 0 {
-                session.commit().unwrap()
+                session.commit().unwrap();
             } else {
-                session.rollback().unwrap()
+                session.rollback().unwrap();
             }
         }
         assert_eq!(
@@ -300,11 +305,8 @@ fn i(value: i32) -> Value {
     Value::Int(value)
 }
 
-#[test]
-fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
-    let house = house();
-    let mut session = house.session();
-    let types = [
+fn samples() -> Vec<(DataType, &'static str)> {
+    vec![
         (DataType::simple(TypeId::Bit), "1"),
         (DataType::simple(TypeId::TinyInt), "200"),
         (DataType::simple(TypeId::SmallInt), "-30000"),
@@ -343,7 +345,14 @@ fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
             DataType::simple(TypeId::UniqueIdentifier),
             "6F9619FF-8B86-D011-B42D-00C04FC964FF",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
+    let house = house();
+    let mut session = house.session();
+    let types = samples();
     let mut spec = TableSpec::new("t")
         .column(ColumnSpec::new("id", bigint()).not_null())
         .primary_key(["id"]);
@@ -466,6 +475,43 @@ fn a_table_with_equal_clustered_keys_tells_its_rows_apart() {
     assert_eq!(count, 100);
 }
 
+/// Inserts, changes and deletes rows of its own; how many are left.
+fn churn(house: &House, table: &Arc<Table>, seed: u64, who: u64) -> i64 {
+    let mut rng = seeded(seed.wrapping_add(who));
+    let mut session = house.session();
+    let mut mine: Vec<i64> = Vec::new();
+    for at in 0..300 {
+        let row = [
+            i(who as i32),
+            s(&format!("{who}-{at}")),
+            s(&"p".repeat(rng.random_range(0..800))),
+        ];
+        let id = session.insert(table, &row).unwrap().unwrap();
+        mine.push(id);
+        if rng.random_bool(0.3) {
+            let key = table
+                .row_key(&[n(mine[rng.random_range(0..mine.len())])])
+                .unwrap();
+            session.begin().unwrap();
+            session.update(table, &key, &[(3, s("changed"))]).unwrap();
+            if rng.random_bool(0.5) {
+                session.commit().unwrap();
+            } else {
+                session.rollback().unwrap();
+            }
+        }
+        if rng.random_bool(0.2) {
+            let id = mine.swap_remove(rng.random_range(0..mine.len()));
+            assert!(
+                session
+                    .delete(table, &table.row_key(&[n(id)]).unwrap())
+                    .unwrap()
+            );
+        }
+    }
+    mine.len() as i64
+}
+
 #[test]
 fn many_threads_insert_change_and_scan_and_every_index_agrees() {
     let seed = test_seed();
@@ -484,43 +530,7 @@ fn many_threads_insert_change_and_scan_and_every_index_agrees() {
     let counts: Vec<i64> = thread::scope(|scope| {
         let (house, table) = (&house, &table);
         let writers: Vec<_> = (0..6_u64)
-            .map(|who| {
-                scope.spawn(move || {
-                    let mut rng = seeded(seed.wrapping_add(who));
-                    let mut session = house.session();
-                    let mut mine: Vec<i64> = Vec::new();
-                    for at in 0..300 {
-                        let row = [
-                            i(who as i32),
-                            s(&format!("{who}-{at}")),
-                            s(&"p".repeat(rng.random_range(0..800))),
-                        ];
-                        let id = session.insert(table, &row).unwrap().unwrap();
-                        mine.push(id);
-                        if rng.random_bool(0.3) {
-                            let key = table
-                                .row_key(&[n(mine[rng.random_range(0..mine.len())])])
-                                .unwrap();
-                            session.begin().unwrap();
-                            session.update(table, &key, &[(3, s("changed"))]).unwrap();
-                            if rng.random_bool(0.5) {
-                                session.commit().unwrap()
-                            } else {
-                                session.rollback().unwrap()
-                            }
-                        }
-                        if rng.random_bool(0.2) {
-                            let id = mine.swap_remove(rng.random_range(0..mine.len()));
-                            assert!(
-                                session
-                                    .delete(table, &table.row_key(&[n(id)]).unwrap())
-                                    .unwrap()
-                            );
-                        }
-                    }
-                    mine.len() as i64
-                })
-            })
+            .map(|who| scope.spawn(move || churn(house, table, seed, who)))
             .collect();
         for level in [Isolation::ReadCommitted, Isolation::ReadUncommitted] {
             scope.spawn(move || {

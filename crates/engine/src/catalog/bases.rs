@@ -27,7 +27,8 @@ pub(crate) struct Bases {
     bases: Vec<Base>,
 }
 
-/// Takes every row that is not a ghost. Who reads the catalog this way does so when nobody changes it, or what it changed itself.
+/// Takes every row that is not a ghost. Who reads the catalog this way does so when nobody changes it,
+/// or what it changed itself.
 struct Everything;
 
 impl Visitor for Everything {

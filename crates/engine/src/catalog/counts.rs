@@ -1,4 +1,5 @@
-//! What is written back behind the tables' backs: counts of rows and pages, identity values, where the catalog begins.
+//! What is written back behind the tables' backs: counts of rows and pages, identity values, where the
+//! catalog begins.
 
 use super::Catalog;
 use super::bases::first_leaf;
@@ -25,8 +26,8 @@ fn unless_gone(result: Result<(), EngineError>) -> Result<(), EngineError> {
 }
 
 impl Catalog {
-    /// Writes counts of rows and pages of what has changed since the last time, and where the catalog begins. With no latch
-    /// held; may wait for log space.
+    /// Writes counts of rows and pages of what has changed since the last time, and where the catalog
+    /// begins. With no latch held; may wait for log space.
     pub fn write_counts(&self) -> Result<(), EngineError> {
         let all: Vec<Arc<Rowset>> = self.rowsets.read().values().cloned().collect();
         for rowset in all.into_iter().filter(|r| r.take_changed()) {
@@ -111,8 +112,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes identity values as they are, so that none is left out after a clean shutdown. Who takes the next value promises a
-    /// range in the log again.
+    /// Writes identity values as they are, so that none is left out after a clean shutdown. Who takes
+    /// the next value promises a range in the log again.
     fn write_identities(&self) -> Result<(), EngineError> {
         for table in self.tables() {
             self.write_identity(&table)?;
@@ -134,7 +135,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Puts the bytes of an identity value in its column's row, in the engine's own name: no rollback takes it back.
+    /// Puts the bytes of an identity value in its column's row, in the engine's own name: no rollback
+    /// takes it back.
     pub(crate) fn store_identity(
         &self,
         table: &Table,

@@ -93,7 +93,8 @@ impl Catalog {
             .find(|s| s.class == class::SCHEMA && same_name(&s.name, name));
         let missing = || {
             let text = format!(
-                "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
+                "The specified schema name \"{name}\" either does not exist or you do not have \
+                permission to use it."
             );
             refuse(2760, 16, 1, &text)
         };
@@ -293,6 +294,11 @@ impl Catalog {
         Ok(())
     }
 
+    fn new_rowset_id(&self) -> Result<RowsetId, EngineError> {
+        let id = self.ids.read().as_ref().map(super::ids::Ids::rowset);
+        id.ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))
+    }
+
     /// Adds the rows of one index.
     pub(super) fn index_rows(
         &self,
@@ -300,11 +306,7 @@ impl Catalog {
         plan: &IndexPlan<'_>,
         rows: &mut TableRows,
     ) -> Result<(), EngineError> {
-        let rowset = {
-            let ids = self.ids.read();
-            ids.as_ref().map(super::ids::Ids::rowset)
-        };
-        let rowset = rowset.ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
+        let rowset = self.new_rowset_id()?;
         let unique = plan.status & index_status::UNIQUE != 0;
         let key = places(columns, plan.key);
         let included: Vec<usize> = plan
@@ -472,7 +474,8 @@ impl Catalog {
         if spec.clustered {
             let args = table.base().name.clone();
             let text = format!(
-                "Cannot create more than one clustered index on table '{}'. Drop the existing clustered index \
+                "Cannot create more than one clustered index on table '{}'. Drop the existing \
+                clustered index \
                  '{args}' before creating another.",
                 table.full_name()
             );
@@ -538,7 +541,8 @@ fn check_size(table: &str, plan: &IndexPlan<'_>, layout: &RowsetLayout) -> Resul
         return Err(EngineError::refused(1701, &args));
     }
     let text = format!(
-        "Index '{}' was not created: its rows would take at least {least} bytes, more than the {MAX_ROW_SIZE} of a page.",
+        "Index '{}' was not created: its rows would take at least {least} bytes, more than the \
+        {MAX_ROW_SIZE} of a page.",
         plan.name
     );
     Err(refuse(1944, 16, 2, &text))

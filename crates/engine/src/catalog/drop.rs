@@ -83,7 +83,8 @@ impl Catalog {
                 "UNIQUE KEY"
             };
             let text = format!(
-                "An explicit DROP INDEX is not allowed on index '{full}'. It is being used for {kind} constraint \
+                "An explicit DROP INDEX is not allowed on index '{full}'. It is being used for \
+                {kind} constraint \
                  enforcement."
             );
             return Err(refuse(3723, 16, 4, &text));

@@ -1,12 +1,12 @@
 //! Ghosts removed for good.
 //!
-//! Deleting a row marks it and notes its key with its rowset. The cleanup comes by later: under an IX lock of the table, so that
-//! nobody drops it meanwhile, and leaf by leaf, asking under the latch for each ghost whether somebody still has a lock that
-//! covers it: who deleted it and may roll back, or a reader who guards a range. Entries of nonclustered indexes are locked by
-//! the row that they point to.
+//! Deleting a row marks it and notes its key with its rowset. The cleanup comes by later: under an IX
+//! lock of the table, so that nobody drops it meanwhile, and leaf by leaf, asking under the latch for
+//! each ghost whether somebody still has a lock that covers it: who deleted it and may roll back, or a
+//! reader who guards a range. Entries of nonclustered indexes are locked by the row that they point to.
 //!
-//! Ghosts that an earlier life of the database left are not searched for: they go when their leaf is cleaned for another one, or
-//! when a row with their key comes.
+//! Ghosts that an earlier life of the database left are not searched for: they go when their leaf is
+//! cleaned for another one, or when a row with their key comes.
 
 use super::Catalog;
 use crate::EngineError;

@@ -4,7 +4,8 @@ use furrow_format::{AllocUnitId, ObjectId, RowsetId};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Ids of users' rowsets and units have index part 256: their counters begin here, and are shifted left by 16.
+/// Ids of users' rowsets and units have index part 256: their counters begin here, and are shifted left
+/// by 16.
 const FIRST: u64 = 1 << 40;
 /// The first object id of a user, as in new databases of the product.
 const FIRST_OBJECT: i32 = 245_575_913;

@@ -37,7 +37,8 @@ fn take<K: std::hash::Hash + Eq, R>(map: &mut HashMap<K, Vec<R>>, key: &K) -> Ve
 }
 
 impl Catalog {
-    /// To be called once, when undo is done: reads what there is, and goes on with drops that were interrupted.
+    /// To be called once, when undo is done: reads what there is, and goes on with drops that were
+    /// interrupted.
     pub fn after_undo(&self) -> Result<(), EngineError> {
         let units: Vec<AllocUnit> = self.bases.all()?;
         for unit in units.iter().filter(|u| u.kind == TO_DROP) {

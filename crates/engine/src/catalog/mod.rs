@@ -1,17 +1,19 @@
 //! The catalog: base tables on disk, tables in memory.
 //!
-//! On disk the catalog is the product's base tables, each a B+tree like any other, changed by transactions like any others, so
-//! that DDL is rolled back and recovered as rows are. In memory it is one [`Table`] an object, made once and shared,
-//! and one [`Rowset`] an index, which outlives the versions of its table's definition.
+//! On disk the catalog is the product's base tables, each a B+tree like any other, changed by
+//! transactions like any others, so that DDL is rolled back and recovered as rows are. In memory it is
+//! one [`Table`] an object, made once and shared, and one [`Rowset`] an index, which outlives the
+//! versions of its table's definition.
 //!
 //! # Invariants
-//! 1. What `named` lists is committed. What a session has changed and not committed is in its own list of [`DdlChanges`], which
-//!    nobody else sees: everybody else waits for its Sch-M lock.
-//! 2. An allocation unit that has pages has a row in `sysallocunits`. Type 0 there means: to be dropped. A new unit is
-//!    entered so, outside of the transaction, and made type 1 within it; a dropped one is made type 0 within it. So whatever
-//!    becomes of the transaction, rows of type 0 are what is to be freed, by whoever comes to it: the session, or the next open.
-//! 3. A row of `sysallocunits` or `sysrowsets` is changed under `change`, so that counts written meanwhile by a checkpoint do not undo
-//!    a change of its type.
+//! 1. What `named` lists is committed. What a session has changed and not committed is in its own list
+//!    of [`DdlChanges`], which nobody else sees: everybody else waits for its Sch-M lock.
+//! 2. An allocation unit that has pages has a row in `sysallocunits`. Type 0 there means: to be
+//!    dropped. A new unit is entered so, outside of the transaction, and made type 1 within it; a
+//!    dropped one is made type 0 within it. So whatever becomes of the transaction, rows of type 0 are
+//!    what is to be freed, by whoever comes to it: the session, or the next open.
+//! 3. A row of `sysallocunits` or `sysrowsets` is changed under `change`, so that counts written
+//!    meanwhile by a checkpoint do not undo a change of its type.
 //! 4. Trees are unique: an allocation unit is opened once, and all reach it through `rowsets`.
 //!
 //! # Steps of CREATE TABLE

@@ -62,7 +62,8 @@ impl DdlChanges {
         });
     }
 
-    /// What this session sees under a name: `None` when it has not touched it, `Some(None)` when it has dropped it.
+    /// What this session sees under a name: `None` when it has not touched it, `Some(None)` when it has
+    /// dropped it.
     pub(crate) fn named(&self, schema: &str, name: &str) -> Option<Option<Arc<Table>>> {
         let key = name_key(schema, name);
         self.changes

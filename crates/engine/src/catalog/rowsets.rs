@@ -45,9 +45,9 @@ pub(super) fn shape_of(
 }
 
 impl Catalog {
-    /// Allocates a unit with a root page, and enters it as one to be dropped: that is what becomes of it unless the
-    /// transaction says otherwise. It is entered before it is made, so that a crash in between leaves nothing that
-    /// nobody knows of. No latch may be held.
+    /// Allocates a unit with a root page, and enters it as one to be dropped: that is what becomes of
+    /// it unless the transaction says otherwise. It is entered before it is made, so that a crash in
+    /// between leaves nothing that nobody knows of. No latch may be held.
     pub(super) fn make_unit(
         &self,
         id: AllocUnitId,
@@ -106,7 +106,10 @@ impl Catalog {
     pub(super) fn free_unfinished(&self, unit: &AllocUnit) -> Result<(), EngineError> {
         let found = self.space.find_unit(AllocUnitId(unit.auid as u64))?;
         if let Some(pgfirstiam) = found {
-            let found = AllocUnit { pgfirstiam, ..unit.clone() };
+            let found = AllocUnit {
+                pgfirstiam,
+                ..unit.clone()
+            };
             return self.free_unit(&found);
         }
         let _turn = self.change.lock();
@@ -235,8 +238,8 @@ impl Catalog {
         self.list_rowset(&rowset, &columns, opened, unit.pgroot)
     }
 
-    /// Frees the pages of a unit that is entered as one to be dropped, and takes it off the list. May be interrupted and begun
-    /// again.
+    /// Frees the pages of a unit that is entered as one to be dropped, and takes it off the list. May
+    /// be interrupted and begun again.
     pub(crate) fn free_unit(&self, unit: &AllocUnit) -> Result<(), EngineError> {
         let id = rowset_of(unit);
         let opened = {

@@ -10,7 +10,8 @@ use furrow_format::catalog::{Identity, index_kind};
 use std::sync::Arc;
 
 impl Catalog {
-    /// Gives every index of a table new, empty rowsets; the old ones are to be dropped. The caller holds Sch-M.
+    /// Gives every index of a table new, empty rowsets; the old ones are to be dropped. The caller
+    /// holds Sch-M.
     pub(crate) fn truncate_table(
         &self,
         by: &mut By<'_>,

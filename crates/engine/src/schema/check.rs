@@ -68,7 +68,8 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
     }
     if spec.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
         let text = format!(
-            "Multiple identity columns specified for table '{}'. Only one identity column per table is allowed.",
+            "Multiple identity columns specified for table '{}'. Only one identity column per table \
+            is allowed.",
             spec.name
         );
         return Err(refuse(2744, 16, 2, &text));
@@ -96,7 +97,8 @@ fn check_column(spec: &TableSpec, column: &ColumnSpec) -> Result<(), EngineError
                     && data_type.scale == 0);
         if !integer || column.nullable {
             let text = format!(
-                "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric \
+                "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or \
+                decimal or numeric \
                  with a scale of 0, unencrypted, and constrained to be nonnullable.",
                 column.name
             );
@@ -259,7 +261,8 @@ fn check_key(
         }
         if column.data_type.is_max() || column.data_type.id.family() == Family::Lob {
             let text = format!(
-                "Column '{}' in table '{table}' is of a type that is invalid for use as a key column in an index.",
+                "Column '{}' in table '{table}' is of a type that is invalid for use as a key \
+                column in an index.",
                 column.name
             );
             return Err(refuse(1919, 16, 1, &text));
@@ -268,7 +271,8 @@ fn check_key(
     }
     if fixed > MAX_KEY_BYTES {
         let text = format!(
-            "Index '{index}' was not created. This index has a key length of at least {fixed} bytes. The maximum \
+            "Index '{index}' was not created. This index has a key length of at least {fixed} \
+            bytes. The maximum \
              key length is {MAX_KEY_BYTES} bytes."
         );
         return Err(refuse(1944, 16, 1, &text));

@@ -9,8 +9,8 @@ use furrow_io::time::WallTime;
 pub enum DefaultValue {
     /// A constant.
     Constant(Value),
-    /// `getdate()`, and `sysdatetime()`: the time of the statement's row, as the column's type takes it. The clock
-    /// of this engine is UTC throughout.
+    /// `getdate()`, and `sysdatetime()`: the time of the statement's row, as the column's type takes
+    /// it. The clock of this engine is UTC throughout.
     CurrentTime,
     /// `newid()`.
     NewGuid,

@@ -47,8 +47,8 @@ pub(crate) fn table_layout(
     lay_out(rowset, RowsetKind::Clustered, NullBits::Always, &specs)
 }
 
-/// Lays out the rows of a nonclustered index: its key, its included columns, then what of the locator is not among them.
-/// Column ids are places in the index.
+/// Lays out the rows of a nonclustered index: its key, its included columns, then what of the locator
+/// is not among them. Column ids are places in the index.
 pub(crate) fn index_layout(
     rowset: RowsetId,
     columns: &[ColumnSpec],

@@ -104,13 +104,15 @@ impl Session {
             let table = session.own_table("dbo", name).map_err(|e| match e.number() {
                 208 => {
                     let text = format!(
-                        "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
+                        "Cannot find the object \"{name}\" because it does not exist or you do not \
+                        have permissions."
                     );
                     crate::schema::refuse(4701, 16, 1, &text)
                 }
                 _ => e,
             })?;
-            session.with_changes(|catalog, by, changes| catalog.truncate_table(by, changes, &table))?;
+            session
+                .with_changes(|catalog, by, changes| catalog.truncate_table(by, changes, &table))?;
             Ok(())
         })
     }
@@ -125,7 +127,8 @@ impl Session {
             let before = session.own_table("dbo", table).map_err(|e| match e.number() {
                 208 => {
                     let text = format!(
-                        "Cannot find the object \"{table}\" because it does not exist or you do not have permissions."
+                        "Cannot find the object \"{table}\" because it does not exist or you do not \
+                        have permissions."
                     );
                     crate::schema::refuse(1088, 16, 12, &text)
                 }
@@ -148,8 +151,8 @@ impl Session {
         })
     }
 
-    /// Fills a new index. Its rows are sorted first, run by run, so that its pages are filled one after another; it is not
-    /// undone row by row, for its unit goes as a whole if the transaction does.
+    /// Fills a new index. Its rows are sorted first, run by run, so that its pages are filled one after
+    /// another; it is not undone row by row, for its unit goes as a whole if the transaction does.
     fn fill_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), EngineError> {
         let Some(index) = table.index_named(name) else {
             return Ok(());
@@ -180,8 +183,8 @@ impl Session {
         Ok(())
     }
 
-    /// DBCC UPDATEUSAGE: counts the rows of a table, while nobody changes them. After a crash counts are those of the last
-    /// checkpoint until this is done.
+    /// DBCC UPDATEUSAGE: counts the rows of a table, while nobody changes them. After a crash counts
+    /// are those of the last checkpoint until this is done.
     pub fn update_usage(&mut self, table: &Arc<Table>) -> Result<i64, EngineError> {
         self.reading(|session| {
             session.lock_table(table, LockMode::S)?;
@@ -215,7 +218,8 @@ impl Session {
                 Err(furrow_access::AccessError::DuplicateKey { .. }) => {
                     let shown = crate::table::printed_key(index, table, &key);
                     let text = format!(
-                        "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object \
+                        "The CREATE UNIQUE INDEX statement terminated because a duplicate key was \
+                        found for the object \
                          name '{}' and the index name '{}'. The duplicate key value is {shown}.",
                         table.full_name(),
                         index.name()

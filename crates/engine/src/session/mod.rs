@@ -2,13 +2,13 @@
 //!
 //! # A statement
 //! 1. The database is asked whether it can be used; the session's task becomes the thread's.
-//! 2. Outside of a transaction a statement is one of its own: committed when it succeeds, rolled back when it does not.
-//!    Inside, a failed statement is undone alone, back to a savepoint before it.
+//! 2. Outside of a transaction a statement is one of its own: committed when it succeeds, rolled back
+//!    when it does not. Inside, a failed statement is undone alone, back to a savepoint before it.
 //! 3. The victim of a deadlock (1205) loses its whole transaction.
 //!
 //! # The end of a transaction
-//! The end is in the log (a commit: durable) before anything else: then changes of definitions become everybody's, then
-//! locks go, then the pages of what was dropped.
+//! The end is in the log (a commit: durable) before anything else: then changes of definitions become
+//! everybody's, then locks go, then the pages of what was dropped.
 
 mod ddl;
 mod transaction;

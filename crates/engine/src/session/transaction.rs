@@ -19,11 +19,13 @@ fn is_fatal(error: &EngineError) -> bool {
 }
 
 impl Session {
-    /// BEGIN TRANSACTION. Transactions do not nest: the second begin is refused with 3988's text of the client library.
+    /// BEGIN TRANSACTION. Transactions do not nest: the second begin is refused with 3988's text of the
+    /// client library.
     pub fn begin(&mut self) -> Result<(), EngineError> {
         self.db.check()?;
         if self.explicit {
-            let text = "New transaction is not allowed because there are other threads running in the session.";
+            let text = "New transaction is not allowed because there are other threads running in \
+            the session.";
             return Err(crate::schema::refuse(3988, 16, 1, text));
         }
         self.start();

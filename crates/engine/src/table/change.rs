@@ -1,7 +1,8 @@
 //! Updating and deleting rows.
 //!
-//! A row is found by its whole clustered key. Its key is locked X, the row is read, and each index is brought from what
-//! it says of the old row to what it says of the new one: left alone, replaced, or deleted and inserted.
+//! A row is found by its whole clustered key. Its key is locked X, the row is read, and each index is
+//! brought from what it says of the old row to what it says of the new one: left alone, replaced, or
+//! deleted and inserted.
 
 use super::encode::null_error;
 use super::insert::key_of_values;

@@ -162,7 +162,8 @@ impl RowBuffer {
                 > 900
         {
             let text = format!(
-                "Operation failed. The index entry of length {len} bytes for the index '{}' exceeds the maximum \
+                "Operation failed. The index entry of length {len} bytes for the index '{}' exceeds \
+                the maximum \
                  length of 900 bytes for {} indexes.",
                 index.name,
                 if index.id == 1 {
@@ -182,7 +183,8 @@ pub(crate) fn row_error(error: RowError) -> EngineError {
     match error {
         RowError::RowTooLarge { len } => {
             let text = format!(
-                "Cannot create a row of size {len} which is greater than the allowable maximum row size of 8060."
+                "Cannot create a row of size {len} which is greater than the allowable maximum row \
+                size of 8060."
             );
             refuse(511, 16, 1, &text)
         }

@@ -1,10 +1,11 @@
 //! Inserting rows.
 //!
 //! 1. IX on the object; values, defaults and the next identity value are encoded; NULLs are checked (515).
-//! 2. X on the clustered key (RangeX-X under SERIALIZABLE, so that what the transaction has read stays guarded).
+//! 2. X on the clustered key (RangeX-X under SERIALIZABLE, so that what the transaction has read stays
+//!    guarded).
 //! 3. The row goes in; then its entries in the other indexes, unique ones under a lock of their visible key.
-//! 4. If somebody has range locks on the table: the next key of each index is asked. Refused, the row comes out again, its
-//!    transaction waits for that key, and goes back to step 2.
+//! 4. If somebody has range locks on the table: the next key of each index is asked. Refused, the row
+//!    comes out again, its transaction waits for that key, and goes back to step 2.
 
 use super::encode::{duplicate_error, null_error};
 use super::locks::neighbour;
@@ -45,7 +46,8 @@ impl Session {
         }
     }
 
-    /// Inserts a row; `values` are those of all columns but the identity column, in order. Gives the identity value.
+    /// Inserts a row; `values` are those of all columns but the identity column, in order. Gives the
+    /// identity value.
     pub fn insert(
         &mut self,
         table: &Arc<Table>,
@@ -246,7 +248,8 @@ impl Session {
         let number = bytes.map_or(0, |c| i32::from_le_bytes(*c));
         let next = number.checked_add(1).ok_or_else(|| {
             let text = format!(
-                "The maximum system-generated unique value for a duplicate group was exceeded for table '{}'.",
+                "The maximum system-generated unique value for a duplicate group was exceeded for \
+                table '{}'.",
                 table.name
             );
             refuse(666, 16, 2, &text)

@@ -38,7 +38,8 @@ impl Session {
     }
 }
 
-/// Inserts rows one by one: values are pushed in the order of the columns it was made with, straight into the row's bytes.
+/// Inserts rows one by one: values are pushed in the order of the columns it was made with, straight
+/// into the row's bytes.
 #[derive(Debug)]
 pub struct Inserter<'s> {
     session: &'s mut Session,
@@ -53,6 +54,40 @@ impl Inserter<'_> {
     /// The session, between two rows: to commit, say.
     pub fn session(&mut self) -> &mut Session {
         self.session
+    }
+
+    pub(super) fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Completes the row and hands it to `with`. Ready for the next one, also after an error.
+    #[inline]
+    pub(super) fn with_row<T>(
+        &mut self,
+        with: impl FnOnce(&mut Session, &Arc<Table>, &mut RowBuffer) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let complete = self.next == self.columns.len();
+        self.next = 0;
+        let result = if complete {
+            self.complete_and(with)
+        } else {
+            Err(EngineError::refused(213, &[]))
+        };
+        self.row.clear(self.table.columns.len());
+        result
+    }
+
+    fn complete_and<T>(
+        &mut self,
+        with: impl FnOnce(&mut Session, &Arc<Table>, &mut RowBuffer) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        if self.defaults {
+            fill_defaults(&self.table, &self.columns, &mut self.row)?;
+        }
+        if self.table.identity.is_some() {
+            self.session.fill_identity(&self.table, &mut self.row)?;
+        }
+        with(self.session, &self.table, &mut self.row)
     }
 
     #[inline]

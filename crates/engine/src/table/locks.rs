@@ -26,8 +26,9 @@ fn fold_bytes(mut hash: u64, bytes: &[u8]) -> u64 {
     fold(hash, last)
 }
 
-/// A letter of a case that does not count: the class that all its equals share. Classes may be wider than equality, never
-/// narrower: i, k and s have relatives beyond ASCII, and accented letters share one class.
+/// A letter of a case that does not count: the class that all its equals share. Classes may be wider
+/// than equality, never narrower: i, k and s have relatives beyond ASCII, and accented letters share
+/// one class.
 fn class_of(code: u16) -> u8 {
     match code {
         0x20..0x7F => match (code as u8).to_ascii_lowercase() {

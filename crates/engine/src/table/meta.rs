@@ -221,8 +221,8 @@ impl Table {
         })
     }
 
-    /// What the leaf columns of an index are. Columns of a nonclustered index that no row of `sysiscols` names are those of
-    /// the clustered key which are not among the named ones, in key order.
+    /// What the leaf columns of an index are. Columns of a nonclustered index that no row of
+    /// `sysiscols` names are those of the clustered key which are not among the named ones, in key order.
     fn leaf_columns(
         rows: &TableRows,
         row: &IndexStat,

@@ -1,25 +1,28 @@
 //! Tables as sessions see them, and what sessions do with their rows.
 //!
-//! - [`Table`]: columns and indexes of one object, made from catalog rows, shared by all sessions. A change of the definition
-//!   makes a new one; the old one is marked as superseded and refused (2801).
+//! - [`Table`]: columns and indexes of one object, made from catalog rows, shared by all sessions. A
+//!   change of the definition makes a new one; the old one is marked as superseded and refused (2801).
 //! - [`Index`]: a heap, a clustered or a nonclustered index: which columns lie where in its rows.
 //! - [`Rowset`]: the tree behind it, unique in memory, with its count of rows.
 //! - `insert`, `change`, `read`, `scan`: the operations, as methods of [`Session`](crate::Session).
 //!
 //! # Locks
-//! 1. Whoever changes rows holds IX on the object, whoever reads them IS; whoever changes the definition Sch-M.
-//! 2. The lock of a row is that of its clustered key (or RID), whichever index it is met in: entries of nonclustered
-//!    indexes carry that key. A unique nonclustered index has its visible keys locked besides, against two uncommitted rows
-//!    with the same one.
-//! 3. A SERIALIZABLE reader locks the keys that it meets and the one behind the range, in RangeS-S. Whoever puts a key
-//!    in looks afterwards whether the next key allows it, while such readers are about; if not, it takes the row out
-//!    again, waits, and tries once more. A reader announces itself before it reads, the writer looks after it has
-//!    written: one of the two sees the other.
+//! 1. Whoever changes rows holds IX on the object, whoever reads them IS; whoever changes the
+//!    definition Sch-M.
+//! 2. The lock of a row is that of its clustered key (or RID), whichever index it is met in: entries of
+//!    nonclustered indexes carry that key. A unique nonclustered index has its visible keys locked
+//!    besides, against two uncommitted rows with the same one.
+//! 3. A SERIALIZABLE reader locks the keys that it meets and the one behind the range, in RangeS-S.
+//!    Whoever puts a key in looks afterwards whether the next key allows it, while such readers are
+//!    about; if not, it takes the row out again, waits, and tries once more. A reader announces itself
+//!    before it reads, the writer looks after it has written: one of the two sees the other.
 //! 4. READ COMMITTED tests locks under the latch and waits without it.
 //!
 //! # What can fail
-//! Violations with the product's messages (515, 2601, 2627, 2628, 511, ...), locks (1205, 1222), and what fails below.
+//! Violations with the product's messages (515, 2601, 2627, 2628, 511, ...), locks (1205, 1222), and
+//! what fails below.
 
+mod bulk;
 mod change;
 mod encode;
 mod index;
@@ -31,6 +34,7 @@ mod read;
 mod row;
 mod scan;
 
+pub use bulk::{BulkInserter, BulkOptions};
 pub use change::RowKey;
 pub use index::{Index, IndexKey, IndexKind, Rowset};
 pub use inserter::Inserter;

@@ -134,8 +134,8 @@ impl Session {
         Ok(copied.is_some())
     }
 
-    /// Reads a row that is committed: the lock is tested under the latch. A row that is not there may be one deleted and not
-    /// committed: then its lock is really taken for a moment.
+    /// Reads a row that is committed: the lock is tested under the latch. A row that is not there may
+    /// be one deleted and not committed: then its lock is really taken for a moment.
     fn read_committed(
         &mut self,
         table: &Arc<Table>,

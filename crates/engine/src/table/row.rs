@@ -49,7 +49,8 @@ impl<'a> Row<'a> {
         self.table.columns.is_empty()
     }
 
-    /// The bytes of a column as they are stored; `None` for NULL, and for columns that the index read does not have.
+    /// The bytes of a column as they are stored; `None` for NULL, and for columns that the index read
+    /// does not have.
     #[inline]
     pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
         let at = (*self.index.leaf_of.get(column)?)?;

@@ -1,8 +1,9 @@
 //! Scans of ranges, over any index, in both directions.
 //!
-//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or taken while copying; a row
-//! whose lock is not to be had at once ends the batch, the scan waits, and goes on at that row. A scan over a
-//! nonclustered index then reads the row itself, unless the index has all the columns wanted.
+//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or
+//! taken while copying; a row whose lock is not to be had at once ends the batch, the scan waits, and
+//! goes on at that row. A scan over a nonclustered index then reads the row itself, unless the index
+//! has all the columns wanted.
 
 use super::insert::key_of_values;
 use super::read::Reading;

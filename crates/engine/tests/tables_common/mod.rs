@@ -1,5 +1,6 @@
 //! What the tests of tables share: an instance in memory and short names for types and values.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 #![expect(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 use furrow_engine::{
@@ -63,8 +64,8 @@ impl House {
         Session::new(&self.db).unwrap()
     }
 
-    /// Ends the instance, abruptly or not, and starts it again. Sessions in the middle of something end after an abrupt
-    /// end, when nothing is written any more.
+    /// Ends the instance, abruptly or not, and starts it again. Sessions in the middle of something end
+    /// after an abrupt end, when nothing is written any more.
     pub fn restart(self, abruptly: bool, sessions: Vec<Session>) -> House {
         let House {
             volume,
