@@ -70,14 +70,12 @@ fn fold_value(hash: u64, data_type: &DataType, value: &[u8]) -> u64 {
             fold_bytes(hash, value.get(..len).unwrap_or_default())
         }
         // Two zeros are one number.
-        TypeId::Decimal | TypeId::Numeric => {
-            let zero = value.iter().skip(1).all(|&b| b == 0);
-            if zero {
-                fold(hash, 0)
-            } else {
-                fold_bytes(hash, value)
+        TypeId::Decimal | TypeId::Numeric => match value.split_first() {
+            Some((&sign, digits)) if digits.iter().any(|&b| b != 0) => {
+                fold_bytes(fold(hash, u64::from(sign != 0)), digits)
             }
-        }
+            _ => fold(hash, 0),
+        },
         TypeId::Real => {
             let number = value.first_chunk().map_or(0.0, |b| f32::from_le_bytes(*b)) + 0.0;
             fold(hash, u64::from(number.to_bits()))
