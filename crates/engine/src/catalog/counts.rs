@@ -46,6 +46,13 @@ impl Catalog {
 
     fn write_counts_of(&self, rowset: &Rowset) -> Result<(), EngineError> {
         let id = rowset.id().0 as i64;
+        // Never waited for: whoever frees pages may wait for log space, and that for the checkpoint
+        // that this is part of.
+        let here = self.freeing.try_read();
+        if here.is_none() || !self.rowsets.read().contains_key(&rowset.id()) {
+            rowset.mark_changed();
+            return Ok(());
+        }
         {
             let _turn = self.change.lock();
             let row: Option<catalog::Rowset> = self.bases.rows(&[id.into()])?.into_iter().next();

@@ -71,6 +71,8 @@ pub struct Catalog {
     schemas: RwLock<Vec<ClassObject>>,
     rowsets: RwLock<HashMap<RowsetId, Arc<Rowset>>>,
     change: Mutex<()>,
+    /// Held exclusively while pages of a unit are freed: nobody reads them to count them then.
+    freeing: RwLock<()>,
 }
 
 /// What names are looked up by.
@@ -90,6 +92,7 @@ impl Catalog {
             schemas: RwLock::default(),
             rowsets: RwLock::default(),
             change: Mutex::new(()),
+            freeing: RwLock::new(()),
         })
     }
 

@@ -252,7 +252,10 @@ impl Catalog {
                 None => self.open_unit(unit)?,
             }
         };
-        self.space.drop_unit(&opened)?;
+        {
+            let _alone = self.freeing.write();
+            self.space.drop_unit(&opened)?;
+        }
         let _turn = self.change.lock();
         match self.bases.delete(&mut By::System, unit) {
             Err(EngineError::Access(AccessError::NotFound)) => Ok(()),
