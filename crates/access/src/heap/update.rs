@@ -11,7 +11,7 @@ use furrow_space::Reservation;
 use smallvec::SmallVec;
 
 /// Log space besides the row and the old one: a stub, headers, PFS bytes.
-const UPDATE_LOG_BYTES: usize = 8192 + 256;
+const UPDATE_LOG_BYTES: usize = 256;
 
 /// Where a row that does not fit where it is goes.
 enum Destination {
@@ -60,7 +60,12 @@ impl Heap {
 
     fn replace(&self, by: &mut By<'_>, update: &Update<'_>) -> Result<(), AccessError> {
         check_size(update.row)?;
-        by.prepare(self.store(), update.row.len() + UPDATE_LOG_BYTES)?;
+        let old_bytes = self.look(update.rid, &mut |row, _| row.len())?;
+        let old_bytes = old_bytes.ok_or(AccessError::NotFound)?;
+        by.prepare(
+            self.store(),
+            update.row.len() + old_bytes + UPDATE_LOG_BYTES,
+        )?;
         loop {
             let place = self.locate(update.rid)?;
             if place == Place::Home && self.replace_at_home(by, update)? {

@@ -7,9 +7,15 @@
 //!
 //! # Latching
 //! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX; if the
-//! row does not fit, it lets go of everything, reserves pages, and descends again with EX latches, letting go
-//! of all ancestors of a page that has room for one more entry. Neighbours are latched left to right; a step
-//! to the left is made by key.
+//! row does not fit, it lets go of everything, reserves pages, and descends again: with SH latches to the
+//! leaf's parent, which nearly always has room for an entry, else with EX latches from the root, letting go
+//! of all ancestors of a page that has. Order: higher levels first, within a level from left to right, so the
+//! right neighbours of pages that may split or go are latched before anything below them; maps last. A step
+//! to the left never waits with a latch held.
+//!
+//! # Shrinking
+//! A deleted row stays as a ghost until a purge. A leaf that a purge or a rollback empties is taken out and
+//! its page freed (see `remove`); the last one of a tree stays.
 //!
 //! # Logging
 //! A split with its new pages, its parent's entry and the row that caused it is one mini-transaction. Row

@@ -26,8 +26,9 @@ use furrow_space::Reservation;
 use furrow_txn::{Author, Mini};
 use std::sync::atomic::Ordering as Atomic;
 
-/// Log space for a split: two pages' rows on each of a few levels.
-const SPLIT_LOG_BYTES: usize = 3 * 8192;
+/// Log space for a split: a page's rows at most, which move, links and the entry above. That the page above
+/// is split in turn is rare, and what is never promised away of the log covers it.
+const SPLIT_LOG_BYTES: usize = 9 * 1024;
 
 /// The new row fits on neither half: see [`Tree::new_row_fits_a_half`].
 const NO_ROOM: AccessError = AccessError::Row(RowError::RowTooLarge { len: BODY_SIZE });

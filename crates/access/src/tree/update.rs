@@ -30,14 +30,19 @@ impl Tree {
         row: &[u8],
         undoable: bool,
     ) -> Result<(), AccessError> {
+        // The old row is in the log too. It is mostly as long as the new one, and only its page knows better.
+        let mut old_bytes = row.len();
         loop {
-            // The old row may be as long as a page's.
-            by.prepare(self.store(), row.len() + 8192 + 64)?;
+            by.prepare(self.store(), row.len() + old_bytes + key.size_bytes() + 64)?;
             let leaf = self.leaf_for(key, Ex)?;
             let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
             let old = self.row_at(&leaf, slot)?;
             if Status(old.first().copied().unwrap_or(0)).is_ghost() {
                 return Err(AccessError::NotFound);
+            }
+            if old.len() > old_bytes {
+                old_bytes = old.len();
+                continue;
             }
             if self.replacement_fits(&leaf, slot, row.len())? {
                 let undo = match undoable {
@@ -55,7 +60,8 @@ impl Tree {
             }
             let near = leaf.key().page;
             drop(leaf);
-            let mut pages = self.reserve_for_split(by, near)?;
+            // The split is a step of the system's: the transaction's log space is not touched.
+            let mut pages = self.reserve_for_split(&mut By::System, near)?;
             let path = self.path_for_split(key)?;
             // Meanwhile somebody else may have split the leaf, down to one row even.
             let Some(step) = path.last() else { continue };

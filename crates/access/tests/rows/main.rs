@@ -11,6 +11,7 @@ mod heap_model;
 mod heap_threads;
 mod kinds;
 mod tree_bulk;
+mod log_space;
 mod tree_crash;
 mod tree_loads;
 mod tree_model;
