@@ -39,6 +39,7 @@ pub struct Book<'a> {
     version: AtomicU64,
     stop: AtomicBool,
     wrong: Mutex<Option<String>>,
+    gone: Mutex<Option<String>>,
     tally: Mutex<Tally>,
     journal: Option<Journal<'a>>,
 }
@@ -57,6 +58,7 @@ impl<'a> Book<'a> {
             version: AtomicU64::new(version),
             stop: AtomicBool::new(false),
             wrong: Mutex::new(None),
+            gone: Mutex::new(None),
             tally: Mutex::new(Tally::default()),
             journal,
         }
@@ -102,6 +104,11 @@ impl<'a> Book<'a> {
         self.wrong.lock().clone()
     }
 
+    /// Why the store is gone, as the first thread that noticed has it.
+    pub fn gone(&self) -> Option<String> {
+        self.gone.lock().clone()
+    }
+
     fn find(&self, what: String) {
         self.stop();
         self.wrong.lock().get_or_insert(what);
@@ -121,7 +128,10 @@ where
                     .session()
                     .and_then(|session| Worker::new(session, book, rng, (number, threads)).work());
                 match ended {
-                    Ok(()) | Err(Failure::Gone(_)) => {}
+                    Ok(()) => {}
+                    Err(Failure::Gone(why)) => {
+                        book.gone.lock().get_or_insert(why);
+                    }
                     Err(other) => book.find(format!("thread {number}: {other}")),
                 }
             };
@@ -155,30 +165,77 @@ pub fn run<S: Subject>(
     let mut figures = Figures::default();
     for cycle in 1..=cycles {
         let book = Book::new(model, version, None);
-        let healthy = cut_off(&store, &book, &volume, &mut rng, threads);
-        store.abandon();
+        let orderly = rng.random_ratio(1, 4);
+        let healthy = match orderly {
+            true => work_for_a_while(&store, &book, &mut rng, threads),
+            false => cut_off(&store, &book, &volume, &mut rng, threads),
+        };
         let place = |what: &str| format!("cycle {cycle} of {threads} threads, {what}");
         if let Some(what) = healthy.err().or(book.verdict()) {
+            let what = format!("{what}\nfirst gone: {:?}", book.gone());
             return Err(found(place("working"), what));
         }
         figures.tally.add(&book.tally.lock());
         version = book.version.load(Ordering::Relaxed);
         model = book.model.into_inner();
-        figures.crashes += 1;
-        figures.with_unanswered += u64::from(model.unanswered() > 0);
-        volume = volume.crash(&draw_outcome(&volume, &mut rng));
+        if orderly {
+            let (at, what) = (place("before closing"), compare(&store, &mut model, &mut figures));
+            what.map_err(|e| found(at, e))?;
+            store.close().map_err(|e| found(place("closing"), e.to_string()))?;
+            figures.closes += 1;
+        } else {
+            store.abandon();
+            figures.crashes += 1;
+            figures.with_unanswered += u64::from(model.unanswered() > 0);
+            volume = volume.crash(&draw_outcome(&volume, &mut rng));
+        }
         let opened = subject.open(Arc::new(volume.clone()), &layout);
         store = opened.map_err(|e| found(place("recovering"), e.to_string()))?;
-        let state = store.read_all();
-        let state = state.map_err(|e| found(place("reading all"), e.to_string()))?;
-        let outcome = model.check(&state).map_err(|e| found(place("comparing"), e.0))?;
-        figures.happened += outcome.happened;
-        figures.vanished += outcome.vanished;
-        store.audit().map_err(|e| found(place("auditing"), e.to_string()))?;
-        model.adopt(state);
+        compare(&store, &mut model, &mut figures).map_err(|e| found(place("after it"), e))?;
     }
     store.close().map_err(|e| found("closing".to_owned(), e.to_string()))?;
     Ok(figures)
+}
+
+/// Compares what a store at rest holds with the model, and proves its structures.
+fn compare<S: Store>(store: &S, model: &mut Model, figures: &mut Figures) -> Result<(), String> {
+    let state = store.read_all().map_err(|e| e.to_string())?;
+    let outcome = model.check(&state).map_err(|e| e.0)?;
+    figures.happened += outcome.happened;
+    figures.vanished += outcome.vanished;
+    store.audit().map_err(|e| e.to_string())?;
+    model.adopt(state);
+    Ok(())
+}
+
+/// Lets threads work for some time, with checkpoints and clean-ups beside them, and ends them in order.
+fn work_for_a_while<S: Store>(
+    store: &S,
+    book: &Book<'_>,
+    rng: &mut SeededRng,
+    threads: usize,
+) -> Result<(), String> {
+    let (seed, turns) = (rng.random(), rng.random_range(1..=40));
+    scope(|all| {
+        let serve = move || {
+            let mut done = Ok(());
+            for turn in 0..turns {
+                sleep(Duration::from_millis(3));
+                done = done.and_then(|()| if turn % 3 == 0 { store.checkpoint() } else { store.clean() });
+            }
+            book.stop();
+            done
+        };
+        let serving = spawn_scoped(all, "service", serve).map_err(|e| e.to_string())?;
+        work(store, book, threads, seed);
+        let ended_early = !book.is_stopped();
+        book.stop();
+        match serving.join() {
+            Ok(Ok(())) if ended_early => Err("all threads ended with the power on".to_owned()),
+            Ok(done) => done.map_err(|e| e.to_string()),
+            Err(_) => Err("the service panicked".to_owned()),
+        }
+    })
 }
 
 /// Lets threads work until the power goes: at some change of the disk, or after some time.

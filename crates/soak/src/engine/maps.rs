@@ -15,6 +15,17 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+/// A data file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFile {
+    /// Its number.
+    pub id: u16,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size; what a crash has left behind it is nobody's.
+    pub pages: usize,
+}
+
 /// Who owns what.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Owned {
@@ -24,6 +35,8 @@ pub struct Owned {
     pub used: BTreeMap<u64, BTreeSet<PageId>>,
     /// IAM pages, by unit.
     pub iam_pages: BTreeMap<u64, BTreeSet<PageId>>,
+    /// Free extents, by file.
+    pub free: BTreeMap<u16, u64>,
 }
 
 impl Owned {
@@ -46,17 +59,17 @@ struct Pages {
 }
 
 impl Pages {
-    fn read(volume: &dyn Volume, files: &[(u16, PathBuf)]) -> Result<Pages, String> {
-        let read = |path: &Path| {
+    fn read(volume: &dyn Volume, files: &[DataFile]) -> Result<Pages, String> {
+        let read = |path: &Path, pages: usize| {
             let file = volume.open(path, Open::ReadOnly, Access::Data)?;
-            let mut bytes = vec![0; file.len_bytes()? as usize / PAGE_SIZE * PAGE_SIZE];
+            let mut bytes = vec![0; pages * PAGE_SIZE];
             file.read_at(0, &mut bytes)?;
             Ok(bytes)
         };
         let mut all = BTreeMap::new();
-        for (id, path) in files {
-            let bytes = read(path).map_err(|e: furrow_io::IoError| e.to_string())?;
-            all.insert(*id, bytes);
+        for file in files {
+            let bytes = read(&file.path, file.pages);
+            all.insert(file.id, bytes.map_err(|e: furrow_io::IoError| e.to_string())?);
         }
         Ok(Pages {
             files: all,
@@ -101,12 +114,12 @@ impl Pages {
 }
 
 /// Proves the maps of these files, which must be as the last checkpoint left them.
-pub fn audit_files(volume: &dyn Volume, files: &[(u16, PathBuf)]) -> Result<Owned, String> {
+pub fn audit_files(volume: &dyn Volume, files: &[DataFile]) -> Result<Owned, String> {
     let pages = Pages::read(volume, files)?;
     let mut owned = Owned::default();
     let mut owners = BTreeMap::new();
-    for (file, _) in files {
-        find_iam_pages(&pages, *file, &mut owned)?;
+    for file in files {
+        find_iam_pages(&pages, file.id, &mut owned)?;
     }
     for (unit, chain) in &owned.iam_pages {
         let extents = walk_chain(&pages, *unit, chain)?;
@@ -119,10 +132,10 @@ pub fn audit_files(volume: &dyn Volume, files: &[(u16, PathBuf)]) -> Result<Owne
         }
         owned.extents.insert(*unit, extents);
     }
-    for (file, _) in files {
-        for first in (0..pages.len(*file) / EXTENT_PAGES).map(|n| PageNo(n * EXTENT_PAGES)) {
+    for file in files {
+        for first in (0..pages.len(file.id) / EXTENT_PAGES).map(|n| PageNo(n * EXTENT_PAGES)) {
             let first = PageId {
-                file: FileId(*file),
+                file: FileId(file.id),
                 page: first,
             };
             judge_extent(&pages, first, owners.get(&first).copied(), &mut owned)?;
@@ -241,7 +254,10 @@ fn judge_extent(
     let says =
         format!("extent {first}: free {free}, mixed and spare {mixed_spare}, owner {owner:x?}");
     match (free, mixed_spare, owner) {
-        (true, false, None) if in_use.is_empty() => Ok(()),
+        (true, false, None) if in_use.is_empty() => {
+            *owned.free.entry(first.file.0).or_default() += 1;
+            Ok(())
+        }
         (false, false, Some(unit)) => judge_members(pages, unit, &in_use, owned),
         (false, false, None) if first.page.0.is_multiple_of(GAM_INTERVAL) => Ok(()),
         (false, spare, None) => {

@@ -4,7 +4,7 @@ mod maps;
 mod read;
 mod session;
 
-pub use maps::{Owned, audit_files};
+pub use maps::{DataFile, Owned, audit_files};
 pub use session::EngineSession;
 
 use crate::model::State;
@@ -182,15 +182,21 @@ impl Store for EngineStore {
 
     fn audit(&self) -> Result<(), Failure> {
         self.checkpoint()?;
-        let files: Vec<(u16, PathBuf)> = self
-            .db
-            .file_list()
-            .map_err(failure)?
-            .into_iter()
-            .filter(|file| file.filegroup != 0)
-            .map(|file| (file.id.0, file.path))
+        let mut views = self.db.file_list().map_err(failure)?;
+        views.retain(|file| file.filegroup != 0);
+        let files: Vec<DataFile> = views
+            .iter()
+            .map(|f| DataFile { id: f.id.0, path: f.path.clone(), pages: f.size_pages as usize })
             .collect();
         let owned = audit_files(&*self.volume, &files).map_err(Failure::Wrong)?;
+        for file in views {
+            let free = owned.free.get(&file.id.0).copied().unwrap_or(0);
+            if free != file.free_extents {
+                let (name, counted) = (file.name, file.free_extents);
+                let text = format!("file {name} has {free} free extents, {counted} are counted");
+                return Err(Failure::Wrong(text));
+            }
+        }
         self.audit_trees(&owned)
     }
 

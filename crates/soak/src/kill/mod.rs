@@ -77,7 +77,8 @@ pub fn child(home: &Path, seed: u64, round: u32, threads: usize) -> Result<(), F
         serving.map_err(|e| Failure::Wrong(e.to_string()))?.join().unwrap_or(Ok(()))
     });
     served?;
-    Err(Failure::Wrong(book.verdict().unwrap_or("all threads ended".to_owned())))
+    let verdict = book.verdict().unwrap_or("all threads ended".to_owned());
+    Err(Failure::Wrong(format!("{verdict}; first gone: {:?}", book.gone())))
 }
 
 /// Checkpoints and clean-ups, now and then.

@@ -7,7 +7,7 @@ use crate::reserve::pfs_of;
 use crate::unit::IamPage;
 use crate::{Space, SpaceError};
 use furrow_format::{
-    Change, EXTENT_PAGES, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of, interval_start_of,
+    Change, EXTENT_PAGES, Iam, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of, interval_start_of,
     pfs_index_of, sgam_page_of,
 };
 use furrow_pool::LatchRank;
@@ -42,6 +42,7 @@ impl Space {
             clear_pfs(&mut mini, pfs, extent)?;
         }
         let at = mini.adopt(self.store().write(iam.page, LatchRank::Iam)?);
+        prove_owned(&mini, at, extents)?;
         push_bits(&mut mini, at, extents, false);
         let gam = file.page(gam_page_of(first.no.first_page()));
         let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
@@ -137,6 +138,17 @@ fn clear_pfs(mini: &mut Mini<'_>, pfs: usize, extent: ExtentId) -> Result<(), Sp
         );
     }
     Ok(())
+}
+
+/// Fails unless the IAM page says that all these extents are its unit's: what is freed twice would be counted twice.
+fn prove_owned(mini: &Mini<'_>, at: usize, extents: &[ExtentId]) -> Result<(), SpaceError> {
+    let id = mini.page_id(at);
+    let map = Iam::new(mini.page(at)).ok_or(damaged(id, "no sound IAM page"))?;
+    let is_owned = |extent: &ExtentId| map.extents().get(u32::from(extent_bit(extent.no)));
+    match extents.iter().all(is_owned) {
+        true => Ok(()),
+        false => Err(damaged(id, "an extent to be freed is not the unit's")),
+    }
 }
 
 /// Plans the bits of these extents, neighbours in one change.
