@@ -1,18 +1,21 @@
 //! Loading many rows in key order.
 //!
-//! 1. Values are pushed as into an [`Inserter`](super::Inserter), and each row is encoded at once behind the others of
-//!    its batch: no memory is taken for a row.
-//! 2. Rows go into the table some pages at a time, behind its last row, under X on the table, so that no row needs a lock
-//!    of its own. What does not belong behind the last row is inserted row by row, under the same lock.
-//! 3. Outside of a transaction each `rows_per_batch` rows are one: committed, and durable, when they are in. Inside one,
-//!    the load is one statement of it.
+//! 1. Values are pushed as into an [`Inserter`](super::Inserter), and each row is encoded at once
+//!    behind the others of its batch: no memory is taken for a row.
+//! 2. Rows go into the table some pages at a time, behind its last row, under X on the table, so that
+//!    no row needs a lock of its own. What does not belong behind the last row is inserted row by row,
+//!    under the same lock.
+//! 3. Outside of a transaction each `rows_per_batch` rows are one: committed, and durable, when they
+//!    are in. Inside one, the load is one statement of it.
 //!
-//! Tables with more than one index, or whose clustered key is not unique, take each row by itself: correct, not fast.
+//! Tables with more than one index, or whose clustered key is not unique, take each row by itself:
+//! correct, not fast.
 //!
 //! # What can fail
-//! As for single rows. A row that cannot be made (515, 2628, ...) is not in the batch, and the next one may be pushed. When
-//! a batch fails (2627, 1205, a full disk), the load is undone: outside of a transaction back to the last commit, inside
-//! one altogether; a load that is dropped before [`BulkInserter::finish`] as well.
+//! As for single rows. A row that cannot be made (515, 2628, ...) is not in the batch, and the next one
+//! may be pushed. When a batch fails (2627, 1205, a full disk), the load is undone: outside of a
+//! transaction back to the last commit, inside one altogether; a load that is dropped before
+//! [`BulkInserter::finish`] as well.
 
 use super::encode::null_error;
 use super::inserter::Inserter;
@@ -83,7 +86,9 @@ impl Session {
     ) -> Result<BulkInserter<'s>, EngineError> {
         let fast = table.indexes.len() == 1 && !table.base().uniquifier;
         let key = &table.base().tree().shape().key;
-        let longest = key.iter().map(|c| usize::from(c.data_type.max_in_row_len()));
+        let longest = key
+            .iter()
+            .map(|c| usize::from(c.data_type.max_in_row_len()));
         Ok(BulkInserter {
             values: self.inserter(table, columns)?,
             options,
@@ -166,7 +171,8 @@ impl BulkInserter<'_> {
         self.done
     }
 
-    /// Ends the row. It is in the table with its batch. After an error that is the row's own, the next one may be pushed.
+    /// Ends the row. It is in the table with its batch. After an error that is the row's own, the next
+    /// one may be pushed.
     pub fn insert(&mut self) -> Result<(), EngineError> {
         if self.begun.is_none() {
             self.begin()?;
