@@ -1,5 +1,5 @@
-//! Peer-comparison workloads: one line of JSON a run, with the fields of the peers' harness, so that its rounds can
-//! interleave this engine with the others.
+//! Peer-comparison workloads: one line of JSON a run, with the fields of the peers' harness, so that its
+//! rounds can interleave this engine with the others.
 //!
 //! ```text
 //! furrow-bench w1 [--secs 10] [--threads 16] [--batch 1] [--keys seq|rand] [--payload 100]   durable inserts

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::loads::Gate;
-use crate::meter::{Meter, disk_bytes, emit, printed};
+use crate::meter::{Meter, emit, printed};
 use crate::options::Options;
 use crate::rows::Random;
 use crate::store;
@@ -43,8 +43,9 @@ fn read_on(job: &Job<'_>, thread: u64) -> Result<u64, furrow::Error> {
     let mut random = Random(thread * 7919 + 1);
     let mut keys = vec![0; job.reads_per_transaction];
     let mut draw = |keys: &mut Vec<u64>| {
-        keys.iter_mut()
-            .for_each(|key| *key = random.below(job.keys))
+        for key in keys.iter_mut() {
+            *key = random.below(job.keys);
+        }
     };
     let from = Moment::now();
     while from.elapsed() < job.warm {
@@ -133,7 +134,7 @@ pub(crate) fn scan(options: &Options) -> Outcome {
     let meter = Meter::start();
     let (rows, bytes) = scan_all(&database, &table)?;
     let seconds = meter.finish(&mut result);
-    let size = disk_bytes(&options.dir()) as f64;
+    let size = store::data_bytes(&database)? as f64;
     let mut put = |name: &str, value: f64| result.insert(name.into(), json!(value));
     put("rows", rows as f64);
     put("rows_s", (rows as f64 / seconds).round());

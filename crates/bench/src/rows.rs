@@ -1,8 +1,8 @@
 //! The rows: keys, and payloads that depend on the key.
 //!
-//! A payload is a slice of 64 MB of text like that of business records: words of a skewed vocabulary of 2,000,
-//! numbers, hexadecimal ids. The generator's constants are those of the peers' harness, so that every engine
-//! stores the same bytes.
+//! A payload is a slice of 64 MB of text like that of business records: words of a skewed vocabulary of
+//! 2,000, numbers, hexadecimal ids. The generator's constants are those of the peers' harness, so that every
+//! engine stores the same bytes.
 
 use std::sync::OnceLock;
 

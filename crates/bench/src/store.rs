@@ -86,3 +86,12 @@ pub(crate) fn open(
     let table = database.session()?.table(TABLE)?;
     Ok((database, table))
 }
+
+/// Bytes of pages in use, in all data files.
+pub(crate) fn data_bytes(database: &Database) -> Result<u64, furrow::Error> {
+    let files = database.files()?;
+    let data = files.iter().filter(|file| file.filegroup > 0);
+    Ok(data
+        .map(|file| file.size_pages.saturating_sub(8 * file.free_extents) * 8192)
+        .sum())
+}

@@ -154,7 +154,7 @@ impl Create {
         self
     }
 
-    /// The log; beside the primary file unless said.
+    /// The log; beside the primary file unless said. Its logical name is the database's with `_log`.
     #[must_use]
     pub fn log(mut self, file: impl Into<DataFile>) -> Create {
         self.log = Some(file.into());
@@ -194,7 +194,13 @@ impl Create {
             let files = files.iter().map(DataFile::spec).collect();
             spec.filegroups.push(FilegroupSpec::new(name, files));
         }
-        spec.log = self.log.as_ref().map(DataFile::spec);
+        spec.log = self.log.as_ref().map(|log| {
+            let name = log
+                .name
+                .clone()
+                .unwrap_or_else(|| format!("{}_log", self.name));
+            FileSpec { name, ..log.spec() }
+        });
         if self.in_memory {
             self.options.volume = memory_for(&spec)?;
         }

@@ -127,7 +127,8 @@ impl Database {
         Ok(())
     }
 
-    /// Sets a trace flag for all sessions: 1165 with 3605 writes the proportional fill's targets to the error log.
+    /// Sets a trace flag for all sessions: 1165 with 3605 writes the proportional fill's targets to the error
+    /// log.
     pub fn set_trace_flag(&self, flag: u16) {
         if let Some(flag) = TraceFlag::new(i64::from(flag)) {
             self.home

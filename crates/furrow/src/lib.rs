@@ -3,13 +3,14 @@
 //!
 //! # Purpose
 //! What an application needs of the engine, in few words: create or open a database, make tables, insert rows
-//! by prepared inserters, read them by key or in ranges, commit, and see where the time goes. Thin: the types of
-//! the engine that are good for this are given out as they are, the rest is one call away ([`Database::engine`]).
+//! by prepared inserters, read them by key or in ranges, commit, and see where the time goes. Thin: the types
+//! of the engine that are good for this are given out as they are, the rest is one call away
+//! ([`Database::engine`]).
 //!
 //! # Invariants
 //! 1. A commit that has returned is durable.
-//! 2. The database stays open while a handle ([`Database`]) or a [`Session`] of it lives; with the last one it
-//!    is shut down cleanly. [`Database::close`] does the same and tells when it did not work.
+//! 2. The database stays open while a handle ([`Database`]) or a [`Session`] of it lives; with the last one
+//!    it is shut down cleanly. [`Database::close`] does the same and tells when it did not work.
 //! 3. A [`Transaction`] that is dropped without [`Transaction::commit`] is rolled back.
 //! 4. Every error has the number, level, state and text that SQL Server would give ([`Error`]).
 //!

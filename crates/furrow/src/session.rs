@@ -14,8 +14,8 @@ use furrow_engine::{self as engine, EngineError, IndexSpec};
 use std::ops::{Bound, Deref, DerefMut, RangeBounds};
 use std::sync::Arc;
 
-/// A session: transactions of one user, one statement at a time. Outside of a transaction each statement commits
-/// by itself. It may move between threads, and belongs to one at a time.
+/// A session: transactions of one user, one statement at a time. Outside of a transaction each statement
+/// commits by itself. It may move between threads, and belongs to one at a time.
 #[derive(Debug)]
 pub struct Session {
     session: engine::Session,

@@ -177,6 +177,17 @@ impl ToRow for &[Value] {
     }
 }
 
+/// No column is named: a row of defaults.
+impl ToRow for () {
+    fn values(&self) -> Vec<Value> {
+        Vec::new()
+    }
+
+    fn push_to(&self, _inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+        Ok(())
+    }
+}
+
 macro_rules! tuples {
     ($(($($name:ident),+);)*) => {
         $(impl<$($name: ToColumn),+> ToRow for ($($name,)+) {

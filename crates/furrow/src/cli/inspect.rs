@@ -164,7 +164,8 @@ fn verify(image: &MdfImage, out: &mut impl Write) -> Result<u8, Failure> {
         let found = summarize(image, file).map_err(|e| Failure::new(FAILED, e.to_string()))?;
         writeln!(
             out,
-            "\nfile {}: {} pages, {} in use: {} proven by checksum, {} by torn bits, {} unprotected, {} damaged",
+            "\nfile {}: {} pages, {} in use: {} proven by checksum, {} by torn bits, {} unprotected, \
+             {} damaged",
             file.0,
             found.pages,
             found.allocated_pages,

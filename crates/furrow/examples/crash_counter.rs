@@ -1,0 +1,54 @@
+//! A counter that survives anything: kill the process at any moment (`kill -9`), start it again, and it goes
+//! on at the number it printed last, or one after it, never before.
+//!
+//! `cargo run --example crash_counter -- DIR`: the directory keeps the database between runs.
+
+use furrow::{ColumnSpec, Database, TableSpec, sql};
+use furrow_io::{SystemVolume, Volume};
+use std::path::PathBuf;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: crash_counter DIR [COUNTS]");
+        return Ok(());
+    };
+    let most: i64 = std::env::args()
+        .nth(2)
+        .map_or(Ok(i64::MAX), |text| text.parse())?;
+    let volume = SystemVolume::new();
+    volume.create_dir(&dir)?;
+    let primary = dir.join("counter.mdf");
+    let db = if volume.exists(&primary)? {
+        Database::open(&primary)?
+    } else {
+        Database::create("counter").file(&primary).open()?
+    };
+    let mut session = db.session()?;
+    let table = match session.table("counter") {
+        Ok(table) => table,
+        // 208: it was killed before the table was there.
+        Err(error) if error.number() == 208 => session.create_table(
+            &TableSpec::new("counter")
+                .column(ColumnSpec::new("id", sql::INT).not_null())
+                .column(ColumnSpec::new("value", sql::BIGINT).not_null())
+                .primary_key(["id"]),
+        )?,
+        Err(error) => return Err(error.into()),
+    };
+    let found = session
+        .get(&table, 1)?
+        .map(|row| row.get::<i64>("value"))
+        .transpose()?;
+    let mut value = found.unwrap_or(0);
+    println!("found {value}");
+    if found.is_none() {
+        session.insert(&table, (1, 0_i64))?;
+    }
+    for _ in 0..most {
+        value += 1;
+        // Outside of a transaction each statement commits: durable when it returns.
+        session.update(&table, 1, &["value"], value)?;
+        println!("{value}");
+    }
+    Ok(())
+}

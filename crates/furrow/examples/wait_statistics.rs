@@ -1,0 +1,69 @@
+//! Where the time goes: sixteen sessions insert, and the engine tells what they waited for.
+//!
+//! `cargo run --release --example wait_statistics`
+
+use furrow::{ColumnSpec, Database, TableSpec, sql};
+use furrow_io::thread::{scope, spawn_scoped};
+use furrow_io::{SystemVolume, Volume};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let dir = std::env::temp_dir().join(format!("furrow-waits-{}", furrow_io::process::id()));
+    let volume = SystemVolume::new();
+    volume.create_dir(&dir)?;
+    let db = Database::create("waits")
+        .file(dir.join("waits.mdf"))
+        .open()?;
+    let table = db.session()?.create_table(
+        &TableSpec::new("t")
+            .column(ColumnSpec::new("id", sql::BIGINT).identity(1, 1))
+            .column(ColumnSpec::new("v", sql::varchar(100)).not_null())
+            .primary_key(["id"]),
+    )?;
+    scope(|s| -> Result<(), Box<dyn std::error::Error>> {
+        let mut workers = Vec::new();
+        for n in 0..16 {
+            let (db, table) = (&db, &table);
+            workers.push(spawn_scoped(
+                s,
+                format!("worker {n}"),
+                move || -> Result<(), furrow::Error> {
+                    let mut session = db.session()?;
+                    let mut insert = session.inserter(table, &["v"])?;
+                    for _ in 0..500 {
+                        insert.row("each row is a durable commit of its own")?;
+                    }
+                    Ok(())
+                },
+            )?);
+        }
+        for worker in workers {
+            worker.join().map_err(|_| "a worker panicked")??;
+        }
+        Ok(())
+    })?;
+    println!(
+        "{:<24} {:>8} {:>12} {:>10} {:>10}",
+        "wait type", "waits", "total us", "max us", "signal us"
+    );
+    for wait in db.waits().iter().take(10) {
+        let name = wait.wait_type.name();
+        println!(
+            "{name:<24} {:>8} {:>12} {:>10} {:>10}",
+            wait.count, wait.total_us, wait.max_us, wait.signal_us
+        );
+    }
+    println!(
+        "\n{:<60} {:>8} {:>12} {:>10}",
+        "file", "writes", "bytes", "mean us"
+    );
+    for file in db.file_stats() {
+        let (count, bytes, mean) = (file.writes.count, file.writes.bytes, file.writes.mean_us());
+        println!("{:<60} {count:>8} {bytes:>12} {mean:>10.0}", file.path);
+    }
+    drop(table);
+    db.close()?;
+    for path in volume.list(&dir)? {
+        volume.remove(&path)?;
+    }
+    Ok(volume.remove(&dir)?)
+}

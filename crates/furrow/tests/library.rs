@@ -1,0 +1,219 @@
+//! The library face over real files and in memory.
+
+use furrow::{ColumnSpec, DataFile, Database, Error, Table, TableSpec, Value, sql};
+use std::sync::Arc;
+
+fn accounts() -> TableSpec {
+    TableSpec::new("accounts")
+        .column(ColumnSpec::new("id", sql::BIGINT).not_null())
+        .column(ColumnSpec::new("owner", sql::varchar(30)).not_null())
+        .column(
+            ColumnSpec::new("cents", sql::BIGINT)
+                .not_null()
+                .default_value(0_i64),
+        )
+        .column(ColumnSpec::new("note", sql::varbinary(16)))
+        .primary_key(["id"])
+}
+
+fn in_memory() -> (Database, Arc<Table>) {
+    let db = Database::create("bank")
+        .file("bank.mdf")
+        .log("bank.ldf")
+        .in_memory()
+        .open()
+        .unwrap();
+    let table = db.session().unwrap().create_table(&accounts()).unwrap();
+    (db, table)
+}
+
+fn sum(db: &Database, table: &Arc<Table>) -> Result<i64, Error> {
+    let mut total = 0;
+    db.session()?.rows(table)?.for_each(|row| {
+        total += row.get::<i64>("cents")?;
+        Ok(())
+    })?;
+    Ok(total)
+}
+
+#[test]
+fn what_was_committed_is_there_after_reopening_and_what_was_not_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let db = Database::create("bank")
+        .file(DataFile::new(path("bank1.mdf")).size_mb(8))
+        .file(DataFile::new(path("bank2.ndf")).size_mb(8))
+        .log(DataFile::new(path("bank.ldf")).size_mb(4))
+        .pool_mb(8)
+        .open()
+        .unwrap();
+    let mut session = db.session().unwrap();
+    let table = session.create_table(&accounts()).unwrap();
+    let mut insert = session.inserter(&table, &["id", "owner", "cents"]).unwrap();
+    for id in 0..500_i64 {
+        insert.row((id, "somebody", 10_i64)).unwrap();
+    }
+    drop(insert);
+    let mut open = session.transaction().unwrap();
+    open.insert(&table, (900_i64, "nobody", 1_i64, None::<&[u8]>))
+        .unwrap();
+    drop(open);
+    drop((session, table));
+    db.close().unwrap();
+
+    let db = Database::open(path("bank1.mdf")).unwrap();
+    let table = db.session().unwrap().table("accounts").unwrap();
+    assert_eq!(sum(&db, &table).unwrap(), 5000);
+    assert!(
+        db.session()
+            .unwrap()
+            .get(&table, 900_i64)
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(db.files().unwrap().len(), 3);
+    assert!(db.file_stats().iter().any(|file| file.reads.count > 0));
+}
+
+#[test]
+fn rows_are_read_changed_and_removed_by_key_and_in_ranges() {
+    let (db, table) = in_memory();
+    let mut session = db.session().unwrap();
+    for id in 1..=20_i64 {
+        session
+            .insert(&table, (id, "x", id * 100, Some([id as u8; 4])))
+            .unwrap();
+    }
+    assert!(
+        session
+            .update(
+                &table,
+                7_i64,
+                &["owner", "note"],
+                ("seven", None::<Vec<u8>>)
+            )
+            .unwrap()
+    );
+    assert!(
+        !session
+            .update(&table, 70_i64, &["owner"], ("none",))
+            .unwrap()
+    );
+    assert!(session.delete(&table, 8_i64).unwrap());
+    assert!(!session.delete(&table, 8_i64).unwrap());
+    let row = session.get(&table, 7_i64).unwrap().unwrap();
+    assert_eq!(row.get::<String>("owner").unwrap(), "seven");
+    assert_eq!(row.get::<Option<Vec<u8>>>("note").unwrap(), None);
+    assert_eq!(row.values().unwrap()[2], Value::BigInt(700));
+    let wrong = row.get::<i64>("owner").unwrap_err();
+    assert_eq!(
+        (
+            wrong.number(),
+            row.get::<i64>("colour").unwrap_err().number()
+        ),
+        (8114, 207)
+    );
+    let mut ids = Vec::new();
+    let mut rows = session.range(&table, 5_i64..10).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        ids.push(row.get::<i64>(0).unwrap());
+    }
+    drop(rows);
+    assert_eq!(ids, [5, 6, 7, 9]);
+    let mut last = Vec::new();
+    let back = session.range_back(&table, ..=3_i64).unwrap();
+    back.for_each(|row| Ok(last.push(row.get::<i64>(0)?)))
+        .unwrap();
+    assert_eq!(last, [3, 2, 1]);
+}
+
+#[test]
+fn savepoints_and_guards_undo_what_they_should() {
+    let (db, table) = in_memory();
+    let mut session = db.session().unwrap();
+    let mut transaction = session.transaction().unwrap();
+    transaction
+        .insert(&table, (1_i64, "kept", 1_i64, None::<&[u8]>))
+        .unwrap();
+    let here = transaction.savepoint().unwrap();
+    transaction
+        .insert(&table, (2_i64, "undone", 2_i64, None::<&[u8]>))
+        .unwrap();
+    transaction.rollback_to(here).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(sum(&db, &table).unwrap(), 1);
+    session.transaction().unwrap().rollback().unwrap();
+    assert_eq!(session.commit().unwrap_err().number(), 3902);
+}
+
+#[test]
+fn errors_have_the_products_numbers_and_leave_the_session_usable() {
+    let (db, table) = in_memory();
+    let mut session = db.session().unwrap();
+    session
+        .insert(&table, (1_i64, "a", 0_i64, None::<&[u8]>))
+        .unwrap();
+    let twice = session
+        .insert(&table, (1_i64, "b", 0_i64, None::<&[u8]>))
+        .unwrap_err();
+    assert_eq!((twice.number(), twice.level()), (2627, 14), "{twice}");
+    assert!(
+        twice.text().contains("accounts") && twice.to_string().starts_with("Msg 2627, Level 14")
+    );
+    let null = session
+        .insert(&table, (2_i64, None::<&str>, 0_i64, None::<&[u8]>))
+        .unwrap_err();
+    assert_eq!(null.number(), 515, "{null}");
+    let few = session.insert(&table, (2_i64,)).unwrap_err();
+    assert_eq!(few.number(), 213, "{few}");
+    let column = session.inserter(&table, &["colour"]).unwrap_err();
+    assert_eq!(column.number(), 207, "{column}");
+    session
+        .insert(&table, (2_i64, "c", 5_i64, None::<&[u8]>))
+        .unwrap();
+    assert_eq!(sum(&db, &table).unwrap(), 5);
+    let missing = Database::open("/no/such/primary.mdf").unwrap_err();
+    assert_eq!(missing.number(), 5120, "{missing}");
+}
+
+#[test]
+fn a_database_is_closed_with_its_last_handle_and_not_before() {
+    let (db, table) = in_memory();
+    let session = db.session().unwrap();
+    let other = db.clone();
+    assert_eq!(other.close().unwrap_err().number(), 3702);
+    drop(db);
+    let mut session = session;
+    session
+        .insert(&table, (1_i64, "still here", 0_i64, None::<&[u8]>))
+        .unwrap();
+}
+
+#[test]
+fn what_was_waited_for_is_told_by_the_products_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::create("w")
+        .file(dir.path().join("w.mdf"))
+        .open()
+        .unwrap();
+    let mut session = db.session().unwrap();
+    let table = session.create_table(&accounts()).unwrap();
+    for id in 0..50_i64 {
+        session
+            .insert(&table, (id, "x", 0_i64, None::<&[u8]>))
+            .unwrap();
+    }
+    let of_session = session.waits();
+    let log = of_session
+        .iter()
+        .find(|wait| wait.wait_type.name() == "WRITELOG")
+        .unwrap();
+    assert!(log.count >= 50 && log.total_us > 0, "{log:?}");
+    assert!(
+        db.waits()
+            .iter()
+            .any(|wait| wait.wait_type == log.wait_type && wait.count >= log.count)
+    );
+    db.checkpoint().unwrap();
+    assert!(db.log().flushes > 0 && !db.error_log(5).is_empty());
+}

@@ -1,0 +1,143 @@
+//! An experiment from the command line to its report.
+
+use super::*;
+
+#[test]
+fn an_experiment_leaves_its_four_files_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let (target, volume) = (dir.path().join("out"), dir.path().join("volume"));
+    SystemVolume::new().create_dir(&volume).unwrap();
+    let output = furrow()
+        .args(SMALL)
+        .args(["--plain", "--out", text(&target), "--volume", text(&volume)])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(names(&target), LEFT);
+    assert_eq!(names(&volume), Vec::<String>::new());
+
+    let results = results(&target);
+    assert_eq!(results.runs.len(), 6);
+    for run in &results.runs {
+        assert_eq!(run.rows, Some(128));
+        assert!(run.response.unwrap() > 0.0 && run.cpu_s.is_some());
+        assert_eq!(run.latency[0].count, 128);
+        assert!(
+            run.waits.iter().any(|wait| wait.wait_type == "WRITELOG"),
+            "{:?}",
+            run.waits
+        );
+        assert!(
+            run.spinlocks
+                .iter()
+                .any(|spin| spin.class == "FGCB_PRP_FILL")
+        );
+        let log: u64 = run
+            .files
+            .iter()
+            .filter(|f| f.path.ends_with("log.ldf"))
+            .map(|f| f.bytes_written)
+            .sum();
+        assert!(log > 128 * 4100, "each row is in the log: {log}");
+        assert!(run.series.iter().any(|series| series.name == "rows"));
+    }
+    assert!(
+        results
+            .ceilings
+            .iter()
+            .all(|ceiling| ceiling.limit.is_some_and(|limit| limit > 0.0))
+    );
+    assert!(results.published.is_some() && results.limits.len() > 4);
+
+    let (shown, told) = (out(&output), err(&output));
+    assert!(shown.starts_with("SCREENING: "), "{shown}");
+    assert!(
+        shown.contains("report.html") && shown.lines().count() <= 31,
+        "{shown}"
+    );
+    assert!(
+        told.contains("6 runs in 2 blocks, seed 5; can see a difference of"),
+        "{told}"
+    );
+    assert_eq!(
+        told.lines().filter(|line| line.contains("done in")).count(),
+        6,
+        "{told}"
+    );
+    let page = content(&target.join("report.html"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</html>"));
+    assert_eq!(content(&target.join("runs.csv")).lines().count(), 7);
+}
+
+#[test]
+fn several_settings_of_rows_and_layout_are_further_factors() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let output = furrow()
+        .args(SMALL)
+        .args(["--plain", "--out", text(&target)])
+        .args([
+            "--rows-per-commit",
+            "1,8",
+            "--layout",
+            "sequential,random-key",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let results = results(&target);
+    assert_eq!(results.levels.len(), 8);
+    let run = results
+        .runs
+        .iter()
+        .find(|run| run.level == "2 / 8 / random-key")
+        .unwrap();
+    assert_eq!(run.rows, Some((1 << 20) / 100 * 69 / 160));
+    assert!(run.latency[0].count < run.rows.unwrap() / 7);
+}
+
+#[test]
+fn a_plan_that_is_explained_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let output = furrow()
+        .args(SMALL)
+        .args(["--explain", "--out", text(&target)])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let shown = out(&output);
+    assert!(
+        shown.contains("Nothing has been run.") && shown.contains("6 runs, about"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("data1.mdf") && shown.contains("can see a difference"),
+        "{shown}"
+    );
+    assert_eq!(names(dir.path()), Vec::<String>::new());
+}
+
+#[test]
+fn progress_for_tools_is_json_on_every_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let words = ["--json-progress", "--out", text(&target)];
+    let output = furrow().args(SMALL).args(words).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let told = err(&output);
+    assert!(told.lines().count() > 6 * 5);
+    for line in told.lines() {
+        assert!(
+            serde_json::from_str::<serde_json::Value>(line).is_ok(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn the_experiments_are_listed() {
+    let output = run(&["lab", "list"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(out(&output).contains("datafiles") && out(&output).contains("--quick"));
+}

@@ -1,0 +1,115 @@
+//! Ctrl-C and `kill -9`: what is left, and that the experiment goes on.
+
+use super::*;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+/// Starts the experiment and waits until run `run` measures.
+fn started(target: &Path, run: u32) -> Child {
+    let mut child = furrow()
+        .args(
+            SMALL
+                .iter()
+                .map(|word| if *word == "1MB" { "16MB" } else { word }),
+        )
+        .args(["--json-progress", "--out", text(target)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let wanted = format!("\"run\":{run},");
+    let seen = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .any(|line| line.contains(&wanted) && line.contains("\"state\":\"measure\""));
+    assert!(seen, "run {run} never measured");
+    // The pipe stays open: a program whose progress nobody reads must not die of it.
+    std::mem::forget(lines);
+    child
+}
+
+fn resumed(target: &Path) -> Output {
+    run(&["lab", "run", "--plain", "--resume", text(target)])
+}
+
+#[test]
+fn a_killed_experiment_goes_on_and_clears_away_what_the_kill_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let mut child = started(&target, 3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = names(&target);
+    assert!(
+        left.iter().any(|name| name.starts_with("lab_")),
+        "the run's files are there: {left:?}"
+    );
+    assert!(!left.contains(&"results.json".to_string()));
+
+    let output = resumed(&target);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(names(&target), LEFT);
+    let results = results(&target);
+    assert_eq!(
+        results
+            .runs
+            .iter()
+            .filter(|run| run.status.is_good())
+            .count(),
+        6
+    );
+    assert!(
+        results
+            .deviations
+            .iter()
+            .any(|deviation| deviation.kind == "resumed")
+    );
+    assert!(
+        results
+            .deviations
+            .iter()
+            .any(|d| d.kind == "interrupted" && d.run == Some(3))
+    );
+    assert_eq!(results.plan.seed, 5);
+    assert!(
+        results
+            .ceilings
+            .iter()
+            .all(|ceiling| ceiling.limit.is_some())
+    );
+
+    // Once more: everything is done, and is told again from the journal alone.
+    let again = resumed(&target);
+    assert_eq!(again.status.code(), Some(0), "{}", err(&again));
+    assert_eq!(super::results(&target).runs, results.runs);
+}
+
+#[test]
+fn ctrl_c_removes_the_run_under_way_tells_how_to_go_on_and_ends_with_130() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let mut child = started(&target, 2);
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(names(&target), LEFT);
+    assert!(results(&target).plan.stopped_because.contains("operator"));
+    let output = resumed(&target);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(
+        results(&target)
+            .runs
+            .iter()
+            .filter(|run| run.status.is_good())
+            .count(),
+        6
+    );
+}

@@ -1,0 +1,91 @@
+//! What the program refuses, by which code, in which words.
+
+use super::*;
+
+fn refused(words: &[&str], code: i32, part: &str) {
+    let output = run(words);
+    let told = err(&output);
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {told}");
+    assert!(told.contains(part), "{words:?}: {told}");
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_to_do() {
+    let lab = |rest: &[&'static str]| [&["lab", "run", "datafiles"], rest].concat();
+    refused(&["lab", "run", "datafile"], 2, "there is: datafiles");
+    refused(&["lab", "run"], 2, "required");
+    refused(&lab(&["--total", "12 parsecs"]), 2, "such as 64MB");
+    refused(&lab(&["--total", "8KB"]), 2, "at least");
+    refused(
+        &lab(&["--files", "0,1"]),
+        2,
+        "--files takes numbers from 1 to 128",
+    );
+    refused(&lab(&["--files", "4"]), 2, "at least two");
+    refused(&lab(&["--files", "4,4"]), 2, "twice");
+    refused(&lab(&["--blocks", "1"]), 2, "blocks");
+    refused(&lab(&["--delta", "2"]), 2, "write it as 2%");
+    refused(&lab(&["--until", "6 am"]), 2, "HH:MM");
+    refused(&lab(&["--layout", "heap"]), 2, "sequential or random-key");
+    refused(
+        &lab(&["--volume", "/no/such/directory"]),
+        2,
+        "make the directory first",
+    );
+    refused(
+        &["lab", "run", "--resume", "/no/such/directory"],
+        2,
+        "no journal.jsonl",
+    );
+    refused(
+        &lab(&["--plain", "--json-progress"]),
+        2,
+        "cannot be used with",
+    );
+}
+
+#[test]
+fn too_little_space_is_refused_with_what_is_missing_and_nothing_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let words = [
+        "lab",
+        "run",
+        "datafiles",
+        "--total",
+        "15TB",
+        "--out",
+        text(&target),
+    ];
+    refused(&words, 3, "are missing; make room, give a smaller --total");
+    assert_eq!(names(dir.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_directory_with_an_experiment_in_it_is_not_begun_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let words = [SMALL, &["--plain", "--out", text(&target)]].concat();
+    assert_eq!(run(&words).status.code(), Some(0));
+    let before = content(&target.join("journal.jsonl"));
+    refused(&words, 3, "--resume");
+    assert_eq!(content(&target.join("journal.jsonl")), before);
+}
+
+#[test]
+fn a_file_that_is_no_data_file_is_told_as_such() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.mdf");
+    furrow_lab::journal::write_file(&SystemVolume::new(), &path, &[7; 20_000]).unwrap();
+    refused(
+        &["inspect", text(&path)],
+        1,
+        "not a SQL Server primary data file",
+    );
+    let missing = dir.path().join("y.mdf");
+    refused(
+        &["inspect", text(&missing)],
+        1,
+        "cannot be read: no such file or directory",
+    );
+}
