@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Runs experiments that answer a question about this machine
-    Lab(LabArguments),
+    Lab(Box<LabArguments>),
     /// Looks into a SQL Server or Furrow data file, without a server
     Inspect(InspectArguments),
 }
@@ -34,7 +34,7 @@ pub(crate) enum LabCommand {
     /// Lists the experiments
     List,
     /// Runs an experiment, or goes on with one
-    Run(RunArguments),
+    Run(Box<RunArguments>),
 }
 
 /// Options of `lab run`.
@@ -170,11 +170,12 @@ mod tests {
     fn run_options(line: &str) -> Result<RunArguments, String> {
         let words = line.split(' ');
         let parsed = Arguments::try_parse_from(words).map_err(|e| e.to_string())?;
-        match parsed.command {
-            Command::Lab(LabArguments {
-                command: LabCommand::Run(run),
-            }) => Ok(run),
-            other => Err(format!("{other:?}")),
+        let Command::Lab(lab) = parsed.command else {
+            return Err("not the lab".to_string());
+        };
+        match lab.command {
+            LabCommand::Run(run) => Ok(*run),
+            LabCommand::List => Err("not a run".to_string()),
         }
     }
 

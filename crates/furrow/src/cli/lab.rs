@@ -79,7 +79,7 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
         .experiment
         .watch(Box::new(move |live: &Live| shown.borrow_mut().live(live)));
     let went = runner.run(&mut start.experiment, &mut |progress| {
-        view.borrow_mut().step(progress)
+        view.borrow_mut().step(progress);
     });
     let stop = went.map_err(|error| failure(&error, &start.out_dir))?;
     start.experiment.take_in(runner.log().history());
