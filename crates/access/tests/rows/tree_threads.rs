@@ -31,10 +31,11 @@ fn owner<K: Kind>(id: &K::Id, threads: usize) -> usize {
 }
 
 impl<K: Kind> Arena<K> {
-    fn new(span: u64, threads: usize, rng: &mut SeededRng) -> Arena<K> {
+    fn new(span: u64, threads: usize, frames: usize, rng: &mut SeededRng) -> Arena<K> {
         let ground = Ground::new(Size {
+            files: 2,
             file_pages: 4096,
-            ..Size::default()
+            frames,
         });
         let first = ground.data_images();
         let tree = ground.tree(7, K::shape());
@@ -165,11 +166,11 @@ impl<K: Kind> Arena<K> {
     }
 }
 
-fn run<K: Kind>(name: &str, txns: u32, span: u64) {
+fn run<K: Kind>(name: &str, txns: u32, span: u64, frames: usize) {
     const WRITERS: usize = 4;
     let seed = test_seed();
     println!("{name}: FURROW_SEED={seed}");
-    let arena = Arena::<K>::new(span, WRITERS, &mut seeded(seed));
+    let arena = Arena::<K>::new(span, WRITERS, frames, &mut seeded(seed));
     let purged = AtomicU64::new(0);
     let mut expected = arena.fixed.clone();
     thread::scope(|s| {
@@ -252,20 +253,25 @@ impl<K: Kind> Arena<K> {
 
 #[test]
 fn writers_scans_and_purges_of_bigint_keys() {
-    run::<Big>("bigint", 3000, 20_000);
+    run::<Big>("bigint", 3000, 20_000, 4096);
 }
 
 #[test]
 fn writers_scans_and_purges_of_few_keys() {
-    run::<Big>("few", 4000, 300);
+    run::<Big>("few", 4000, 300, 4096);
 }
 
 #[test]
 fn writers_scans_and_purges_of_a_high_tree() {
-    run::<Text>("text", 2500, 10_000);
+    run::<Text>("text", 2500, 10_000, 4096);
 }
 
 #[test]
 fn writers_scans_and_purges_of_long_rows() {
-    run::<Long>("long", 800, 1500);
+    run::<Long>("long", 800, 1500, 4096);
+}
+
+#[test]
+fn writers_scans_and_purges_with_most_pages_out_of_memory() {
+    run::<Text>("few frames", 1500, 10_000, 160);
 }
