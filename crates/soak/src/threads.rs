@@ -261,12 +261,20 @@ fn cut_off<S: Store>(
             volume.power_off();
         };
         let watching = spawn_scoped(all, "power", watch);
+        let serve = || {
+            while volume.is_powered() && !book.is_stopped() {
+                sleep(Duration::from_millis(1));
+                // What fails here fails for want of power, or shows when the store is opened.
+                let _ = store.checkpoint().and_then(|()| store.clean());
+            }
+        };
+        let serving = spawn_scoped(all, "service", serve);
         work(store, book, threads, seed);
         let gone_early = volume.is_powered() && !book.is_stopped();
         // The power goes at the latest when nobody works any more.
         volume.power_off();
         book.stop();
-        watching.map_err(|e| e.to_string())?;
+        watching.and(serving).map_err(|e| e.to_string())?;
         if gone_early { Err("all threads ended with the power on".to_owned()) } else { Ok(()) }
     })
 }

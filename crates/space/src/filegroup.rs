@@ -2,7 +2,8 @@
 
 use crate::config::FilegroupSpec;
 use crate::fill::Fill;
-use furrow_observe::latches::ClassLatch;
+use furrow_observe::latches::{ClassLatch, LatchClass};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whose turn it is to grow.
@@ -16,7 +17,7 @@ pub(crate) struct GrowthTurn {
 #[derive(Debug)]
 pub(crate) struct Filegroup {
     pub(crate) id: u16,
-    pub(crate) name: String,
+    name: Mutex<String>,
     pub(crate) is_default: AtomicBool,
     pub(crate) autogrow_all: AtomicBool,
     pub(crate) fill: Fill,
@@ -25,10 +26,34 @@ pub(crate) struct Filegroup {
 }
 
 impl Filegroup {
+    pub(crate) fn new(spec: FilegroupSpec, fill: Fill) -> Filegroup {
+        Filegroup {
+            id: spec.id,
+            name: Mutex::new(spec.name),
+            is_default: AtomicBool::new(spec.is_default),
+            autogrow_all: AtomicBool::new(spec.autogrow_all),
+            fill,
+            growth: ClassLatch::new(LatchClass::FgcbAddRemove, GrowthTurn::default()),
+        }
+    }
+
+    /// Takes on a new name and new properties. Units hold on to their filegroup: there is only ever one of it, with
+    /// one latch under which its files grow.
+    pub(crate) fn redefine(&self, spec: FilegroupSpec) {
+        *self.name.lock() = spec.name;
+        self.is_default.store(spec.is_default, Ordering::Relaxed);
+        self.autogrow_all
+            .store(spec.autogrow_all, Ordering::Relaxed);
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.name.lock().clone()
+    }
+
     pub(crate) fn spec(&self) -> FilegroupSpec {
         FilegroupSpec {
             id: self.id,
-            name: self.name.clone(),
+            name: self.name(),
             autogrow_all: self.autogrow_all.load(Ordering::Relaxed),
             is_default: self.is_default.load(Ordering::Relaxed),
         }

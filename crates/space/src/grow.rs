@@ -115,7 +115,7 @@ impl Space {
             return Ok(grown);
         }
         Err(SpaceError::FilegroupFull {
-            filegroup: group.name.clone(),
+            filegroup: group.name(),
             object: unit,
             cause,
         })

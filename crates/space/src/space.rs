@@ -4,20 +4,18 @@ use crate::SpaceError;
 use crate::config::{DataFile, FileCatalog, FilegroupSpec, SpaceConfig, SpaceOptions};
 use crate::error::damaged;
 use crate::file::{FileSpace, IntervalCount};
-use crate::filegroup::{Filegroup, GrowthTurn};
+use crate::filegroup::Filegroup;
 use crate::fill::Tracer;
 use crate::fill::{Fill, filling_order};
 use furrow_format::{
     Bitmap, EXTENT_PAGES, FileHeader, FileId, GAM_INTERVAL, PAGE_SIZE, PageId, PageNo, gam_page_of,
     interval_extents, sgam_page_of,
 };
-use furrow_observe::latches::{ClassLatch, LatchClass};
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
 use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// The space of an open database: its data files and filegroups, and who gets which extent.
 #[derive(Debug)]
@@ -62,8 +60,14 @@ impl Space {
         Ok(Arc::new(space))
     }
 
-    /// Makes a filegroup known; the files that name it already are filled from now on.
+    /// Makes a filegroup known; the files that name it already are filled from now on. One that is known takes on
+    /// the name and the properties.
     pub fn add_filegroup(&self, spec: FilegroupSpec) {
+        let mut groups = self.filegroups.write();
+        if let Some(known) = groups.get(&spec.id) {
+            known.redefine(spec);
+            return;
+        }
         let members: Vec<_> = {
             let files = self.files.read();
             let mine = files
@@ -71,19 +75,12 @@ impl Space {
                 .filter(|file| file.filegroup == spec.id && !file.is_closed());
             mine.map(Arc::clone).collect()
         };
-        let group = Filegroup {
-            id: spec.id,
-            name: spec.name,
-            is_default: AtomicBool::new(spec.is_default),
-            autogrow_all: AtomicBool::new(spec.autogrow_all),
-            fill: Fill::new(
-                filling_order(members),
-                self.options.extents_a_turn,
-                self.tracer.clone(),
-            ),
-            growth: ClassLatch::new(LatchClass::FgcbAddRemove, GrowthTurn::default()),
-        };
-        self.filegroups.write().insert(spec.id, Arc::new(group));
+        let fill = Fill::new(
+            filling_order(members),
+            self.options.extents_a_turn,
+            self.tracer.clone(),
+        );
+        groups.insert(spec.id, Arc::new(Filegroup::new(spec, fill)));
     }
 
     /// The filegroups.
