@@ -2,6 +2,8 @@
 //!
 //! A rule that gets in the way is changed here, with a reason, not dodged.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,8 +53,10 @@ fn root() -> PathBuf {
 }
 
 fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<PathBuf> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -80,7 +84,12 @@ fn sources() -> Vec<(String, String, String)> {
 }
 
 fn assert_none(faults: &[String]) {
-    assert!(faults.is_empty(), "{} fault(s):\n{}", faults.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} fault(s):\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
 }
 
 #[test]
@@ -89,11 +98,16 @@ fn lines_and_files_keep_their_size_and_are_plain_ascii() {
     for (path, _, text) in sources() {
         let lines = text.lines().count();
         if lines > FILE_LINES {
-            faults.push(format!("{path}: {lines} lines, {FILE_LINES} at most: one concept a file"));
+            faults.push(format!(
+                "{path}: {lines} lines, {FILE_LINES} at most: one concept a file"
+            ));
         }
         for (n, line) in text.lines().enumerate() {
             if line.chars().count() > LINE_COLUMNS {
-                faults.push(format!("{path}:{}: longer than {LINE_COLUMNS} columns", n + 1));
+                faults.push(format!(
+                    "{path}:{}: longer than {LINE_COLUMNS} columns",
+                    n + 1
+                ));
             }
             if !line.is_ascii() {
                 faults.push(format!("{path}:{}: not ASCII", n + 1));
@@ -124,14 +138,15 @@ fn a_function_fits_a_screen() {
             });
             if starts && !code.ends_with(';') {
                 open = Some((n, indent, code.to_string()));
-            } else if let Some((start, depth, head)) = &open {
-                if indent == *depth && code.starts_with('}') {
-                    let lines = n - start + 1;
-                    if lines > FUNCTION_LINES {
-                        faults.push(format!("{path}:{}: {lines} lines: {head}", start + 1));
-                    }
-                    open = None;
+            } else if let Some((start, depth, head)) = &open
+                && indent == *depth
+                && code.starts_with('}')
+            {
+                let lines = n - start + 1;
+                if lines > FUNCTION_LINES {
+                    faults.push(format!("{path}:{}: {lines} lines: {head}", start + 1));
                 }
+                open = None;
             }
         }
     }
@@ -169,15 +184,22 @@ fn unsafe_stays_in_three_rooms_and_argues_its_case() {
         let lines: Vec<&str> = text.lines().collect();
         for (n, line) in lines.iter().enumerate() {
             let code = line.split("//").next().unwrap_or("");
-            let is_unsafe = ["unsafe {", "unsafe impl", "unsafe fn"].iter().any(|u| code.contains(u));
+            let is_unsafe = ["unsafe {", "unsafe impl", "unsafe fn"]
+                .iter()
+                .any(|u| code.contains(u));
             if !is_unsafe {
                 continue;
             }
             if !["io", "pool", "log"].contains(&name.as_str()) {
-                faults.push(format!("{path}:{}: unsafe outside of io, pool and log", n + 1));
+                faults.push(format!(
+                    "{path}:{}: unsafe outside of io, pool and log",
+                    n + 1
+                ));
             }
             let above = &lines[n.saturating_sub(8)..=n];
-            let argued = above.iter().any(|l| l.contains("SAFETY:") || l.contains("# Safety"));
+            let argued = above
+                .iter()
+                .any(|l| l.contains("SAFETY:") || l.contains("# Safety"));
             if !argued {
                 faults.push(format!("{path}:{}: no SAFETY argument", n + 1));
             }
@@ -208,13 +230,22 @@ fn no_crate_imports_uphill() {
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let manifest = entry.unwrap().path().join("Cargo.toml");
         let text = fs::read_to_string(&manifest).unwrap();
-        let name = text.lines().find_map(|l| l.strip_prefix("name = ")).unwrap().trim_matches('"');
+        let name = text
+            .lines()
+            .find_map(|l| l.strip_prefix("name = "))
+            .unwrap()
+            .trim_matches('"');
         let Some(mine) = floors.get(name) else {
-            faults.push(format!("{name} has no floor: name it in FLOORS and in ARCHITECTURE.md"));
+            faults.push(format!(
+                "{name} has no floor: name it in FLOORS and in ARCHITECTURE.md"
+            ));
             continue;
         };
         let normal = text.split("[dev-dependencies]").next().unwrap();
-        for dependency in normal.lines().filter_map(|l| l.split(['.', ' ', '=']).next()) {
+        for dependency in normal
+            .lines()
+            .filter_map(|l| l.split(['.', ' ', '=']).next())
+        {
             if floors.get(dependency).is_some_and(|floor| floor > mine) {
                 faults.push(format!("{name} (floor {mine}) imports {dependency} uphill"));
             }
@@ -237,7 +268,9 @@ fn every_room_opens_with_its_essay() {
         } else if is_door && path.ends_with("lib.rs") {
             let essay = text.lines().take_while(|l| l.starts_with("//!")).count();
             if essay < 6 {
-                faults.push(format!("{path}: {essay} lines are no essay (purpose, invariants, what can fail)"));
+                faults.push(format!(
+                    "{path}: {essay} lines are no essay (purpose, invariants, what can fail)"
+                ));
             }
         }
     }
