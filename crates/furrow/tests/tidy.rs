@@ -35,7 +35,10 @@ const BANNED_OUTSIDE_IO: &[(&str, &str)] = &[
     ("std::fs", "furrow_io::Volume"),
     ("std::time::Instant", "furrow_io::time::Moment"),
     ("std::time::SystemTime", "furrow_io::time::WallTime"),
-    ("std::thread", "furrow_io::thread"),
+    ("std::thread::spawn", "furrow_io::thread::spawn_named"),
+    ("std::thread::scope", "furrow_io::thread::scope"),
+    ("std::thread::sleep", "furrow_io::time::sleep"),
+    ("std::thread::Builder", "furrow_io::thread::spawn_named"),
     ("Instant::now", "furrow_io::time::Moment::now"),
 ];
 

@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn threads_lose_nothing() {
         let counters = Counters::default();
-        std::thread::scope(|scope| {
+        furrow_io::thread::scope(|scope| {
             for _ in 0..12 {
                 scope.spawn(|| {
                     for _ in 0..10_000 {

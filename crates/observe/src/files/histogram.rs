@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn threads_lose_no_value() {
         let histogram = Histogram::default();
-        std::thread::scope(|scope| {
+        furrow_io::thread::scope(|scope| {
             for worker in 0..4u64 {
                 let histogram = &histogram;
                 scope.spawn(move || {

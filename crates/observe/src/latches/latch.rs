@@ -118,7 +118,7 @@ mod tests {
         let task = Task::new(&instruments, 51, "test");
         let latch = ClassLatch::new(LatchClass::LogManager, 0);
         let held = latch.exclusive();
-        std::thread::scope(|scope| {
+        furrow_io::thread::scope(|scope| {
             for kind in [WaitType::LatchSh, WaitType::LatchEx] {
                 let (latch, task) = (&latch, &task);
                 scope.spawn(move || {

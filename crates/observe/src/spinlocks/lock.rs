@@ -126,7 +126,7 @@ mod tests {
         let lock = Spinlock::new(SpinClass::LockHash, ());
         let held = lock.lock();
         let trying = AtomicBool::new(false);
-        std::thread::scope(|scope| {
+        furrow_io::thread::scope(|scope| {
             scope.spawn(|| {
                 let _guard = task::enter(&task);
                 trying.store(true, SeqCst);
@@ -162,7 +162,7 @@ mod tests {
         let instruments = Instruments::new();
         let task = Task::new(&instruments, 51, "test");
         let lock = Spinlock::new(SpinClass::LogFlushQ, (0u64, 0u64));
-        std::thread::scope(|scope| {
+        furrow_io::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     let _guard = task::enter(&task);

@@ -92,7 +92,7 @@ fn a_wait_on_another_thread_is_seen_while_it_lasts() {
     let (instruments, task) = session(60);
     let (release, released) = mpsc::channel::<()>();
     let (ready, is_ready) = mpsc::channel();
-    std::thread::scope(|scope| {
+    furrow_io::thread::scope(|scope| {
         let task = &task;
         scope.spawn(move || {
             let _guard = enter(task);

@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn sums_of_many_threads_add_up_and_the_maximum_is_the_maximum() {
         let table = WaitTable::new();
-        std::thread::scope(|scope| {
+        furrow_io::thread::scope(|scope| {
             for worker in 0..4u64 {
                 let table = &table;
                 scope.spawn(move || {
