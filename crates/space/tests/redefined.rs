@@ -20,10 +20,10 @@ fn a_filegroup_made_known_again_still_grows_under_one_latch() {
     assert_eq!(base.space.filegroups(), [spec]);
     units.push(base.space.create_unit(unit_id(2), 1).unwrap());
     scope(|threads| {
-        for at in 0..8 {
+        for at in 0..16 {
             let (base, unit) = (&base, &units[at % 2]);
             let work = move || {
-                for _ in 0..100 {
+                for _ in 0..600 {
                     base.allocate_one(unit, None);
                 }
             };
@@ -32,10 +32,10 @@ fn a_filegroup_made_known_again_still_grows_under_one_latch() {
     });
     let found = audit(&base, &units);
     let pages: usize = found.used.values().map(|pages| pages.len()).sum();
-    assert_eq!(pages, 800);
+    assert_eq!(pages, 9_600);
     let (size, free, _) = found.files[&1];
     assert!(
-        size >= 800 && free * 8 < 64,
+        size >= 9_600 && free * 8 < 64,
         "{size} pages, {free} free extents"
     );
 }
