@@ -48,5 +48,6 @@ pub use furrow_txn::lock::{Isolation, Timeout};
 pub use schema::{ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec};
 pub use session::{Session, SessionSavepoint};
 pub use table::{
-    BulkInserter, BulkOptions, Column, Index, IndexKey, IndexKind, Inserter, ReadLock, Row, RowKey, Rowset, Scan, ScanSpec, Table,
+    BulkInserter, BulkOptions, Column, Index, IndexKey, IndexKind, Inserter, ReadLock, Row, RowKey,
+    Rowset, Scan, ScanSpec, Table,
 };

@@ -1,18 +1,28 @@
 //! Scans in key order, both ways.
 //!
 //! A cursor copies the rows of one leaf at a time under its SH latch and hands them out with no latch held.
-//! For the next leaf it descends again by the last key it saw, so that splits in between do no harm. While it
-//! copies, it asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the batch
+//! For the next leaf it descends again by the last key it saw, so that splits in between do no harm; forward,
+//! a leaf whose LSN is still the same leads to its right neighbour without that, some leaves in a row. While
+//! it copies, it asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the batch
 //! before it; the caller waits with no latch held and goes on.
+//!
+//! Where all rows of a leaf may be taken and most are wanted, the page is copied as a whole, and its records
+//! are looked at afterwards.
 
 use super::Tree;
-use super::node::Side;
+use super::node::{Side, damaged};
 use crate::{AccessError, Key};
-use furrow_format::{Page, PageId, Status};
+use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
 use furrow_pool::{PageKey, PageRead, Sh};
 
 /// Leaves asked for in advance.
 pub(super) const READ_AHEAD: usize = 64;
+
+/// With fewer rows than these wanted, a page is not copied as a whole.
+const FEW_ROWS: u16 = 8;
+
+/// Leaves reached by links between two descents: read-ahead goes by what the parents say.
+const LEAVES_BY_LINK: u32 = READ_AHEAD as u32 / 4;
 
 /// One end of a range of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,8 +87,17 @@ pub struct Cursor<'t> {
     read_ahead: bool,
     ahead: Vec<PageId>,
     asked_up_to: Option<PageId>,
+    /// The leaf copied last, whole up to its last row, and its LSN then.
+    behind: Option<(PageId, Lsn)>,
+    /// Leaves reached by links since the last descent.
+    by_link: u32,
     bytes: Vec<u8>,
-    ends: Vec<u32>,
+    /// Where rows begin in `bytes`.
+    starts: Vec<u32>,
+    /// Where the last one ends, or what lies behind it.
+    limit: usize,
+    /// Type and `pminlen` of their pages.
+    form: (PageType, u16),
     next: usize,
 }
 
@@ -99,7 +118,11 @@ impl Tree {
             ahead: Vec::new(),
             asked_up_to: None,
             bytes: Vec::with_capacity(8192),
-            ends: Vec::with_capacity(128),
+            starts: Vec::with_capacity(128),
+            limit: 0,
+            form: (self.shape().leaf_type(), 0),
+            behind: None,
+            by_link: 0,
             next: 0,
         }
     }
@@ -115,20 +138,42 @@ impl<'t> Cursor<'t> {
 
     /// The next row of the present batch.
     pub fn next_in_batch(&mut self) -> Option<&[u8]> {
-        let at = self.next;
-        let end = *self.ends.get(at)? as usize;
-        let start = at
+        self.advance().then(|| {
+            let rest = self.current();
+            let (kind, pminlen) = self.form;
+            // One that cannot be read is for the caller to find, not to be passed over.
+            record_len(kind, pminlen, rest)
+                .and_then(|len| rest.get(..len))
+                .unwrap_or(rest)
+        })
+    }
+
+    /// Goes to the next row of the present batch: [`Cursor::current`]. `false` at its end.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        let more = self.next < self.starts.len();
+        self.next += usize::from(more);
+        more
+    }
+
+    /// The row gone to last, from its first byte on, and maybe what lies behind it: for callers that decode
+    /// it. Empty before the first one.
+    #[inline]
+    pub fn current(&self) -> &[u8] {
+        let start = self
+            .next
             .checked_sub(1)
-            .map_or(0, |b| self.ends.get(b).copied().unwrap_or(0) as usize);
-        self.next += 1;
-        self.bytes.get(start..end)
+            .and_then(|at| self.starts.get(at).copied());
+        start
+            .and_then(|start| self.bytes.get(start as usize..self.limit))
+            .unwrap_or_default()
     }
 
     /// Fetches the next batch.
     pub fn step(&mut self, visitor: &mut dyn Visitor) -> Result<Step, AccessError> {
         loop {
             self.bytes.clear();
-            self.ends.clear();
+            self.starts.clear();
             self.next = 0;
             if self.done {
                 return Ok(Step::End);
@@ -137,7 +182,7 @@ impl<'t> Cursor<'t> {
                 Direction::Forward => self.forward(visitor)?,
                 Direction::Backward => self.backward(visitor)?,
             };
-            if !self.ends.is_empty() {
+            if !self.starts.is_empty() {
                 return Ok(Step::Rows);
             }
             if let Some(key) = waiting {
@@ -153,26 +198,16 @@ impl<'t> Cursor<'t> {
     /// Copies from the first leaf with rows behind `from`. Returns the key of a row to wait for.
     fn forward(&mut self, visitor: &mut dyn Visitor) -> Result<Option<Key>, AccessError> {
         let tree = self.tree;
-        let (key, side) = match &self.from {
-            Bound::Open => (Self::empty_key(), Side::Before),
-            Bound::Included(key) => (key.clone(), Side::Before),
-            Bound::Excluded(key) => (key.clone(), Side::Behind),
+        let (leaf, slot) = match self.next_by_link()? {
+            Some(leaf) => (leaf, 0),
+            None => match self.descend()? {
+                Some(place) => place,
+                None => {
+                    self.done = true;
+                    return Ok(None);
+                }
+            },
         };
-        let ahead = self.read_ahead.then_some(&mut self.ahead);
-        let mut leaf = tree.leaf_at(&key, side, Sh, ahead)?;
-        self.prefetch()?;
-        let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
-        // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over
-        // hand.
-        while slot >= Page::new(&leaf).slot_count() {
-            let next = Page::new(&leaf).next();
-            if next.is_none() {
-                self.done = true;
-                return Ok(None);
-            }
-            leaf = tree.fetch(next, Sh)?;
-            slot = tree.rows_before(&leaf, 0, &key, side)?;
-        }
         let end = match &self.to {
             Bound::Open => Page::new(&leaf).slot_count(),
             Bound::Included(to) => tree.rows_before(&leaf, 0, to, Side::Behind)?,
@@ -182,6 +217,55 @@ impl<'t> Cursor<'t> {
             self.done = true;
         }
         self.copy(&leaf, slot..end, visitor)
+    }
+
+    /// The first row behind `from` and its leaf, latched; `None` at the end.
+    fn descend(&mut self) -> Result<Option<(PageRead<'t>, u16)>, AccessError> {
+        let tree = self.tree;
+        let (key, side) = match &self.from {
+            Bound::Open => (Self::empty_key(), Side::Before),
+            Bound::Included(key) => (key.clone(), Side::Before),
+            Bound::Excluded(key) => (key.clone(), Side::Behind),
+        };
+        let ahead = self.read_ahead.then_some(&mut self.ahead);
+        let mut leaf = tree.leaf_at(&key, side, Sh, ahead)?;
+        self.by_link = 0;
+        self.prefetch()?;
+        let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
+        // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over
+        // hand.
+        while slot >= Page::new(&leaf).slot_count() {
+            let next = Page::new(&leaf).next();
+            if next.is_none() {
+                return Ok(None);
+            }
+            leaf = tree.fetch(next, Sh)?;
+            slot = tree.rows_before(&leaf, 0, &key, side)?;
+        }
+        Ok(Some((leaf, slot)))
+    }
+
+    /// The right neighbour of the leaf copied last, latched, when nothing has changed that leaf since: all its
+    /// rows come behind `from`. `None` when it has, when it is time to descend, or when the neighbour is
+    /// empty.
+    fn next_by_link(&mut self) -> Result<Option<PageRead<'t>>, AccessError> {
+        let tree = self.tree;
+        let Some((page, lsn)) = self.behind.take() else {
+            return Ok(None);
+        };
+        if self.by_link >= LEAVES_BY_LINK {
+            return Ok(None);
+        }
+        let leaf = tree.fetch(page, Sh)?;
+        let next = Page::new(&leaf).next();
+        if Page::new(&leaf).lsn() != lsn || next.is_none() {
+            return Ok(None);
+        }
+        let right = tree.fetch(next, Sh)?;
+        drop(leaf);
+        tree.expect_level(&right, 0)?;
+        self.by_link += 1;
+        Ok((Page::new(&right).slot_count() > 0).then_some(right))
     }
 
     /// Copies from the last leaf with rows before `from`. Returns the key of a row to wait for.
@@ -273,7 +357,12 @@ impl<'t> Cursor<'t> {
         let tree = self.tree;
         let count = slots.end.saturating_sub(slots.start);
         let free_pass = visitor.all_committed();
-        let mut last = None;
+        let view = Page::new(leaf);
+        self.form = (view.page_type(), view.pminlen());
+        if free_pass && count >= FEW_ROWS && count >= view.slot_count() / 2 {
+            self.copy_page(leaf, slots.clone())?;
+            return self.copied(leaf, slots).map(|()| None);
+        }
         for i in 0..count {
             let slot = match self.direction {
                 Direction::Forward => slots.start + i,
@@ -288,8 +377,9 @@ impl<'t> Cursor<'t> {
             };
             match check {
                 RowCheck::Take => {
+                    self.starts.push(self.bytes.len() as u32);
                     self.bytes.extend_from_slice(row);
-                    self.ends.push(self.bytes.len() as u32);
+                    self.limit = self.bytes.len();
                 }
                 RowCheck::Skip => {}
                 RowCheck::Wait => {
@@ -299,12 +389,51 @@ impl<'t> Cursor<'t> {
                     return Ok(Some(key));
                 }
             }
-            last = Some(slot);
         }
-        if let (Some(slot), false) = (last, self.done) {
-            self.from = Bound::Excluded(tree.key_at(leaf, slot)?);
+        self.copied(leaf, slots).map(|()| None)
+    }
+
+    /// Copies the whole page, and notes the rows in `slots`, ghosts left out.
+    fn copy_page(
+        &mut self,
+        leaf: &PageRead<'_>,
+        slots: std::ops::Range<u16>,
+    ) -> Result<(), AccessError> {
+        let view = Page::new(leaf);
+        self.bytes.extend_from_slice(view.bytes());
+        self.limit = view.slot_array_start().unwrap_or(0);
+        for slot in slots {
+            let start = view
+                .record_start(slot)
+                .ok_or_else(|| damaged(leaf, "a record cannot be read"))?;
+            if !Status(start.first().copied().unwrap_or(0)).is_ghost() {
+                self.starts.push((self.limit - start.len()) as u32);
+            }
         }
-        Ok(None)
+        if self.direction == Direction::Backward {
+            self.starts.reverse();
+        }
+        Ok(())
+    }
+
+    /// All rows in `slots` have been dealt with: notes where to go on.
+    fn copied(
+        &mut self,
+        leaf: &PageRead<'_>,
+        slots: std::ops::Range<u16>,
+    ) -> Result<(), AccessError> {
+        if self.done || slots.is_empty() {
+            return Ok(());
+        }
+        let last = match self.direction {
+            Direction::Forward => slots.end - 1,
+            Direction::Backward => slots.start,
+        };
+        self.from = Bound::Excluded(self.tree.key_at(leaf, last)?);
+        if self.direction == Direction::Forward {
+            self.behind = Some((leaf.key().page, Page::new(leaf).lsn()));
+        }
+        Ok(())
     }
 
     /// Asks for the leaves to come, once half of those asked for have been seen.

@@ -108,7 +108,7 @@ impl Tree {
         Ok(store.pool().fetch(store.key(page), mode, LatchRank::Data)?)
     }
 
-    fn expect_level(&self, page: &PageBuf, level: u8) -> Result<(), AccessError> {
+    pub(super) fn expect_level(&self, page: &PageBuf, level: u8) -> Result<(), AccessError> {
         let view = Page::new(page);
         if view.level() != level || view.unit() != self.parts.unit.id() {
             return Err(damaged(page, "it is not the child that its parent says"));

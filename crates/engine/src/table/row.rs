@@ -22,6 +22,8 @@ impl fmt::Debug for Row<'_> {
 }
 
 impl<'a> Row<'a> {
+    /// The row at the beginning of `bytes`; what lies behind it does not matter.
+    #[inline]
     pub(crate) fn new(
         table: &'a Table,
         index: &'a Index,

@@ -191,7 +191,7 @@ pub struct Scan<'a> {
     cursor: Cursor<'a>,
     reading: Reading,
     look_up: bool,
-    entry: Vec<u8>,
+    /// The row that the entry points to, when it is looked up.
     row: Vec<u8>,
 }
 
@@ -209,7 +209,7 @@ impl Session {
         };
         let (index, cursor, reading) = self.end_failed(begun)?;
         let look_up = index.kind == IndexKind::Nonclustered && !spec.covered;
-        let (entry, row) = (Vec::new(), Vec::new());
+        let row = Vec::new();
         Ok(Scan {
             session: self,
             table,
@@ -217,7 +217,6 @@ impl Session {
             cursor,
             reading,
             look_up,
-            entry,
             row,
         })
     }
@@ -302,18 +301,22 @@ impl Session {
 impl<'a> Scan<'a> {
     /// The next row; `None` at the end. After an error the scan is over.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, EngineError> {
-        let _task: TaskGuard = self.session.enter();
-        match self.find_next() {
-            Ok(true) => {
-                let (index, bytes) = match self.look_up {
-                    true => (self.table.base(), &self.row),
-                    false => (self.index, &self.entry),
-                };
-                Row::new(self.table, index, bytes).map(Some)
+        // A row of the batch costs nothing that a task is charged for.
+        let found = (!self.look_up && self.cursor.advance()) || {
+            let _task: TaskGuard = self.session.enter();
+            match self.find_next() {
+                Ok(found) => found,
+                Err(e) => return self.session.end_failed(Err(e)),
             }
-            Ok(false) => Ok(None),
-            Err(e) => self.session.end_failed(Err(e)),
+        };
+        if !found {
+            return Ok(None);
         }
+        let (index, bytes) = match self.look_up {
+            true => (self.table.base(), &self.row[..]),
+            false => (self.index, self.cursor.current()),
+        };
+        Row::new(self.table, index, bytes).map(Some)
     }
 
     /// Calls `each` for the rows to come.
@@ -329,9 +332,7 @@ impl<'a> Scan<'a> {
 
     fn find_next(&mut self) -> Result<bool, EngineError> {
         loop {
-            if let Some(entry) = self.cursor.next_in_batch() {
-                self.entry.clear();
-                self.entry.extend_from_slice(entry);
+            if self.cursor.advance() {
                 if !self.look_up || self.fetch_row()? {
                     return Ok(true);
                 }
@@ -402,7 +403,10 @@ impl<'a> Scan<'a> {
                 self.index.name
             ))
         };
-        let key = self.index.locator_of(&self.entry).ok_or_else(bad)?;
+        let key = self
+            .index
+            .locator_of(self.cursor.current())
+            .ok_or_else(bad)?;
         let reading = match self.reading {
             // The row's lock was taken with the entry.
             Reading::Range(LockMode::RangeSU) => Reading::Kept(LockMode::U),
@@ -417,7 +421,7 @@ impl<'a> Scan<'a> {
 
     /// Whether the row has the values that led to it.
     fn still_matches(&self) -> bool {
-        let of_entry = Row::new(self.table, self.index, &self.entry);
+        let of_entry = Row::new(self.table, self.index, self.cursor.current());
         let of_row = Row::new(self.table, self.table.base(), &self.row);
         let (Ok(entry), Ok(row)) = (of_entry, of_row) else {
             return true;
@@ -430,7 +434,7 @@ impl<'a> Scan<'a> {
 
     /// The clustered key of the row that was given out last.
     pub(super) fn current_key(&self) -> Option<Key> {
-        self.index.locator_of(&self.entry)
+        self.index.locator_of(self.cursor.current())
     }
 
     pub(super) fn session_of(&self) -> &Session {
