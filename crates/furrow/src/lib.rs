@@ -48,7 +48,10 @@
 //! let row = session.get(&orders, 1_i64)?.expect("it was committed");
 //! assert_eq!(row.get::<String>("customer")?, "Ada");
 //! let mut ids = Vec::new();
-//! session.range_back(&orders, 1_i64..)?.for_each(|row| Ok(ids.push(row.get::<i64>(0)?)))?;
+//! session.range_back(&orders, 1_i64..)?.for_each(|row| {
+//!     ids.push(row.get::<i64>("id")?);
+//!     Ok(())
+//! })?;
 //! assert_eq!(ids, [2, 1]);
 //!
 //! // What was waited for, as the product counts it.

@@ -1,5 +1,10 @@
 //! The library face over real files and in memory.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: a failure is a failed test"
+)]
+
 use furrow::{ColumnSpec, DataFile, Database, Error, Table, TableSpec, Value, sql};
 use std::sync::Arc;
 
@@ -122,8 +127,11 @@ fn rows_are_read_changed_and_removed_by_key_and_in_ranges() {
     assert_eq!(ids, [5, 6, 7, 9]);
     let mut last = Vec::new();
     let back = session.range_back(&table, ..=3_i64).unwrap();
-    back.for_each(|row| Ok(last.push(row.get::<i64>(0)?)))
-        .unwrap();
+    back.for_each(|row| {
+        last.push(row.get::<i64>(0)?);
+        Ok(())
+    })
+    .unwrap();
     assert_eq!(last, [3, 2, 1]);
 }
 

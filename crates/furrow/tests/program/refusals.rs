@@ -76,7 +76,7 @@ fn a_directory_with_an_experiment_in_it_is_not_begun_again() {
 fn a_file_that_is_no_data_file_is_told_as_such() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.mdf");
-    furrow_lab::journal::write_file(&SystemVolume::new(), &path, &[7; 20_000]).unwrap();
+    furrow_lab::journal::write_file(&SystemVolume::new(), &path, &vec![7; 20_000]).unwrap();
     refused(
         &["inspect", text(&path)],
         1,

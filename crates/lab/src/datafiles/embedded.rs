@@ -45,7 +45,10 @@ impl Embedded {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that map_err takes"
+)]
 fn words(error: EngineError) -> String {
     error.to_string()
 }

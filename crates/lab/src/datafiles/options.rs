@@ -342,21 +342,26 @@ pub fn parse_size(text: &str) -> Result<u64, OptionsError> {
     }
 }
 
-/// A size in the largest unit that divides it; [`parse_size`] reads it back exactly.
+/// A size in the largest unit that tells it in at most two decimals; [`parse_size`] reads it back exactly.
 pub fn size_text(bytes: u64) -> String {
-    let units = [
+    const UNITS: [(u64, &str); 4] = [
         (1024 * 1024 * MIB, "TB"),
         (1024 * MIB, "GB"),
         (MIB, "MB"),
         (KIB, "KB"),
     ];
-    let whole = units
+    let exact = |(unit, name): (u64, &str)| {
+        let number = format!("{:.2}", bytes as f64 / unit as f64);
+        let text = format!(
+            "{}{name}",
+            number.trim_end_matches('0').trim_end_matches('.')
+        );
+        (bytes >= unit && parse_size(&text) == Ok(bytes)).then_some(text)
+    };
+    UNITS
         .into_iter()
-        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
-    whole.map_or_else(
-        || bytes.to_string(),
-        |(unit, name)| format!("{}{name}", bytes / unit),
-    )
+        .find_map(exact)
+        .unwrap_or_else(|| bytes.to_string())
 }
 
 #[cfg(test)]
@@ -377,9 +382,22 @@ mod tests {
         for wrong in ["", "GB", "12 parsecs", "-1MB", "1..2MB", "99999999999TB"] {
             assert!(parse_size(wrong).is_err(), "{wrong}");
         }
-        for bytes in [0, 1, 1023, 1024, 3 << 20, (5 << 30) + 4096, 1 << 40] {
+        for bytes in [
+            0,
+            1,
+            1023,
+            1024,
+            3 << 20,
+            (5 << 30) + 4096,
+            1 << 40,
+            u64::MAX >> 14,
+        ] {
             assert_eq!(parse_size(&size_text(bytes)), Ok(bytes));
         }
+        assert_eq!(
+            [size_text(20_992 << 10), size_text(96 << 20)],
+            ["20.5MB", "96MB"]
+        );
     }
 
     #[test]
