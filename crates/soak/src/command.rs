@@ -20,13 +20,38 @@ furrow-soak replay --seed S
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
-    Crashes { crashes: u64, seed: Option<u64>, jobs: usize },
-    Threads { crashes: u64, seed: Option<u64>, threads: usize },
-    Faults { runs: u64, seed: Option<u64>, stride: u64, jobs: usize },
-    Kills { rounds: u32, seed: Option<u64>, threads: usize, dir: Option<PathBuf> },
-    Replay { seed: u64 },
+    Crashes {
+        crashes: u64,
+        seed: Option<u64>,
+        jobs: usize,
+    },
+    Threads {
+        crashes: u64,
+        seed: Option<u64>,
+        threads: usize,
+    },
+    Faults {
+        runs: u64,
+        seed: Option<u64>,
+        stride: u64,
+        jobs: usize,
+    },
+    Kills {
+        rounds: u32,
+        seed: Option<u64>,
+        threads: usize,
+        dir: Option<PathBuf>,
+    },
+    Replay {
+        seed: u64,
+    },
     /// Of `kills`: not for people.
-    Child { seed: u64, round: u32, threads: usize, dir: PathBuf },
+    Child {
+        seed: u64,
+        round: u32,
+        threads: usize,
+        dir: PathBuf,
+    },
 }
 
 /// The options of a command line, each with its number, and what is no option.
@@ -37,7 +62,10 @@ struct Options {
 
 impl Options {
     fn read(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { numbers: Vec::new(), path: None };
+        let mut options = Options {
+            numbers: Vec::new(),
+            path: None,
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match word.strip_prefix("--") {
@@ -63,7 +91,8 @@ impl Options {
     }
 
     fn jobs(&mut self) -> usize {
-        self.take("jobs").map_or_else(available_cpus, |jobs| jobs.max(1) as usize)
+        self.take("jobs")
+            .map_or_else(available_cpus, |jobs| jobs.max(1) as usize)
     }
 
     fn needed(&mut self, name: &str) -> Result<u64, String> {
@@ -83,7 +112,11 @@ impl Options {
 pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
     let words: Vec<String> = words.collect();
     let named = words.first().filter(|word| !word.starts_with('-'));
-    let rest = if named.is_some() { &words[1..] } else { &words[..] };
+    let rest = if named.is_some() {
+        &words[1..]
+    } else {
+        &words[..]
+    };
     if words.iter().any(|word| word == "--help" || word == "-h") {
         return Ok(Command::Help);
     }
@@ -92,16 +125,27 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Command, Stri
     let needed_seed = seed.ok_or_else(|| "--seed is needed".to_owned());
     let command = match named.map_or("crashes", String::as_str) {
         "help" => Command::Help,
-        "crashes" => {
-            Command::Crashes { crashes: o.take("crashes").unwrap_or(10_000), seed, jobs: o.jobs() }
-        }
+        "crashes" => Command::Crashes {
+            crashes: o.take("crashes").unwrap_or(10_000),
+            seed,
+            jobs: o.jobs(),
+        },
         "threads" => {
             let crashes = o.take("crashes").unwrap_or(1_000);
-            Command::Threads { crashes, seed, threads: o.threads() }
+            Command::Threads {
+                crashes,
+                seed,
+                threads: o.threads(),
+            }
         }
         "faults" => {
             let (runs, stride) = (o.take("runs").unwrap_or(20), o.take("stride").unwrap_or(1));
-            Command::Faults { runs, seed, stride: stride.max(1), jobs: o.jobs() }
+            Command::Faults {
+                runs,
+                seed,
+                stride: stride.max(1),
+                jobs: o.jobs(),
+            }
         }
         "kills" => Command::Kills {
             rounds: o.take("rounds").unwrap_or(200) as u32,
@@ -133,8 +177,19 @@ mod tests {
     #[test]
     fn a_bare_command_means_ten_thousand_crashes() {
         let jobs = available_cpus();
-        assert_eq!(of(""), Ok(Command::Crashes { crashes: 10_000, seed: None, jobs }));
-        let given = Command::Crashes { crashes: 7, seed: Some(9), jobs: 1 };
+        assert_eq!(
+            of(""),
+            Ok(Command::Crashes {
+                crashes: 10_000,
+                seed: None,
+                jobs
+            })
+        );
+        let given = Command::Crashes {
+            crashes: 7,
+            seed: Some(9),
+            jobs: 1,
+        };
         assert_eq!(of("--crashes 7 --seed 9 --jobs 0"), Ok(given));
         assert_eq!(of("replay --seed 3"), Ok(Command::Replay { seed: 3 }));
     }
@@ -142,16 +197,33 @@ mod tests {
     #[test]
     fn kills_take_a_directory_and_their_children_need_one() {
         let dir = || PathBuf::from("/x");
-        let kills = Command::Kills { rounds: 5, seed: None, threads: 16, dir: Some(dir()) };
+        let kills = Command::Kills {
+            rounds: 5,
+            seed: None,
+            threads: 16,
+            dir: Some(dir()),
+        };
         assert_eq!(of("kills --rounds 5 /x"), Ok(kills));
-        let child = Command::Child { seed: 1, round: 2, threads: 3, dir: dir() };
+        let child = Command::Child {
+            seed: 1,
+            round: 2,
+            threads: 3,
+            dir: dir(),
+        };
         assert_eq!(of("child --seed 1 --round 2 --threads 3 /x"), Ok(child));
         assert!(of("child --seed 1 --round 2").is_err());
     }
 
     #[test]
     fn what_is_not_understood_is_said() {
-        for line in ["fly", "--crashes", "--crashes many", "replay", "--kills 3", "--seed 1 2"] {
+        for line in [
+            "fly",
+            "--crashes",
+            "--crashes many",
+            "replay",
+            "--kills 3",
+            "--seed 1 2",
+        ] {
             assert!(of(line).is_err(), "{line}");
         }
     }

@@ -5,11 +5,11 @@
 //! noticed, and all is well. A commit that was acknowledged counts, whatever failed before it: so nothing can be
 //! acknowledged after a sync of the log has failed.
 
+use crate::Finding;
 use crate::crash::{Figures, draw_outcome};
 use crate::model::Model;
 use crate::subject::{Failure, Layout, Store, Subject};
 use crate::work::{Ended, Ledger, Work};
-use crate::Finding;
 use furrow_io::SimVolume;
 use furrow_io::random::{Rng, seeded};
 use furrow_io::sim::{Effect, Fault, OpKind, Ops, SimOptions, SyncLoss};
@@ -21,13 +21,33 @@ pub const KINDS: [(&str, Ops, Effect); 12] = [
     ("a write fails", Ops::Writes, Effect::Fail),
     ("half of a write is done", Ops::Writes, Effect::Partial),
     ("no space for a write", Ops::Writes, Effect::NoSpace),
-    ("a sync fails, all is lost", Ops::Syncs, Effect::FailSync(SyncLoss::Everything)),
-    ("a sync fails, some is lost", Ops::Syncs, Effect::FailSync(SyncLoss::Random)),
-    ("a sync fails, nothing is lost", Ops::Syncs, Effect::FailSync(SyncLoss::Nothing)),
+    (
+        "a sync fails, all is lost",
+        Ops::Syncs,
+        Effect::FailSync(SyncLoss::Everything),
+    ),
+    (
+        "a sync fails, some is lost",
+        Ops::Syncs,
+        Effect::FailSync(SyncLoss::Random),
+    ),
+    (
+        "a sync fails, nothing is lost",
+        Ops::Syncs,
+        Effect::FailSync(SyncLoss::Nothing),
+    ),
     ("a resize fails", Ops::Only(OpKind::Resize), Effect::Fail),
-    ("no space to grow", Ops::Only(OpKind::Resize), Effect::NoSpace),
+    (
+        "no space to grow",
+        Ops::Only(OpKind::Resize),
+        Effect::NoSpace,
+    ),
     ("an open fails", Ops::Only(OpKind::Open), Effect::Fail),
-    ("a file cannot be created", Ops::Only(OpKind::Create), Effect::Fail),
+    (
+        "a file cannot be created",
+        Ops::Only(OpKind::Create),
+        Effect::Fail,
+    ),
     ("a question fails", Ops::Only(OpKind::Query), Effect::Fail),
 ];
 
@@ -59,8 +79,16 @@ impl<'a, S: Subject> Template<'a, S> {
     /// Creates the store, works a little, closes it.
     pub fn new(subject: &'a S, seed: u64) -> Result<Template<'a, S>, Failure> {
         let mut rng = seeded(seed);
-        let layout = Layout { files: 2, pool_pages: 72, log_kb: 512, ..Layout::draw(&mut rng) };
-        let volume = SimVolume::new(SimOptions { seed, ..SimOptions::default() });
+        let layout = Layout {
+            files: 2,
+            pool_pages: 72,
+            log_kb: 512,
+            ..Layout::draw(&mut rng)
+        };
+        let volume = SimVolume::new(SimOptions {
+            seed,
+            ..SimOptions::default()
+        });
         let store = subject.create(Arc::new(volume.clone()), &layout)?;
         let mut ledger = Ledger::new(rng);
         let mut work = Work::begin(&store, &mut ledger, 3)?;
@@ -73,7 +101,15 @@ impl<'a, S: Subject> Template<'a, S> {
         drop(work);
         store.close()?;
         let (model, version) = (ledger.model, ledger.version);
-        Ok(Template { subject, seed, layout, volume, model, version, steps: 120 })
+        Ok(Template {
+            subject,
+            seed,
+            layout,
+            volume,
+            model,
+            version,
+            steps: 120,
+        })
     }
 
     /// The workload with one fault: the `nth` operation of a kind, and all after it if it is `sticky`.
@@ -94,7 +130,12 @@ impl<'a, S: Subject> Template<'a, S> {
             let often = if sticky { "from then on" } else { "once" };
             let place = format!("{place}; {name} at operation {nth}, {often}");
             let what = format!("{what}\n{:?}\n{:?}", self.layout, ledger.mix);
-            Box::new(Finding { seed: self.seed, place, what, steps: ledger.trace.lines() })
+            Box::new(Finding {
+                seed: self.seed,
+                place,
+                what,
+                steps: ledger.trace.lines(),
+            })
         };
         let ended = self.work(&machine, &mut ledger);
         if let Ended::Wrong(what) = &ended {
@@ -102,7 +143,11 @@ impl<'a, S: Subject> Template<'a, S> {
         }
         let met = machine.counts().matching(ops) >= nth;
         if !met && ended != Ended::Done {
-            return Err(finding(&ledger, "working without a fault", format!("{ended:?}")));
+            return Err(finding(
+                &ledger,
+                "working without a fault",
+                format!("{ended:?}"),
+            ));
         }
         machine.heal();
         machine.kill_process();
@@ -147,7 +192,9 @@ impl<'a, S: Subject> Template<'a, S> {
         let opened = self.subject.open(Arc::new(machine.clone()), &self.layout);
         let store = opened.map_err(|e| ("opening again", e))?;
         let state = store.read_all().map_err(|e| ("reading all", e))?;
-        model.check(&state).map_err(|e| ("comparing", Failure::Wrong(e.0)))?;
+        model
+            .check(&state)
+            .map_err(|e| ("comparing", Failure::Wrong(e.0)))?;
         store.audit().map_err(|e| ("auditing", e))?;
         store.close().map_err(|e| ("closing", e))
     }
@@ -157,7 +204,12 @@ impl<'a, S: Subject> Template<'a, S> {
 pub fn run<S: Subject>(subject: &S, seed: u64, stride: u64) -> Result<Figures, Box<Finding>> {
     let template = Template::new(subject, seed).map_err(|failure| {
         let (place, what) = ("making the template".to_owned(), failure.to_string());
-        Box::new(Finding { seed, place, what, steps: Vec::new() })
+        Box::new(Finding {
+            seed,
+            place,
+            what,
+            steps: Vec::new(),
+        })
     })?;
     let mut figures = Figures::default();
     for kind in KINDS {

@@ -26,26 +26,72 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             ExitCode::SUCCESS
         }
-        Command::Crashes { crashes, seed, jobs } => {
-            let goal = pace::Goal { crashes, runs: u64::MAX, jobs };
+        Command::Crashes {
+            crashes,
+            seed,
+            jobs,
+        } => {
+            let goal = pace::Goal {
+                crashes,
+                runs: u64::MAX,
+                jobs,
+            };
             let one = |seed| crash::run(&Engine::default(), seed, Length::default());
             soak(&goal, seed, &one, "replay --seed")
         }
-        Command::Threads { crashes, seed, threads } => {
-            let goal = pace::Goal { crashes, runs: u64::MAX, jobs: 1 };
+        Command::Threads {
+            crashes,
+            seed,
+            threads,
+        } => {
+            let goal = pace::Goal {
+                crashes,
+                runs: u64::MAX,
+                jobs: 1,
+            };
             let one = |seed| threads::run(&Engine::default(), seed, threads, CYCLES);
-            soak(&goal, seed, &one, &format!("threads --threads {threads} --seed"))
+            soak(
+                &goal,
+                seed,
+                &one,
+                &format!("threads --threads {threads} --seed"),
+            )
         }
-        Command::Faults { runs, seed, stride, jobs } => {
-            let goal = pace::Goal { crashes: u64::MAX, runs, jobs };
+        Command::Faults {
+            runs,
+            seed,
+            stride,
+            jobs,
+        } => {
+            let goal = pace::Goal {
+                crashes: u64::MAX,
+                runs,
+                jobs,
+            };
             let one = |seed| faults::run(&Engine::default(), seed, stride);
-            soak(&goal, seed, &one, &format!("faults --runs 1 --stride {stride} --seed"))
+            soak(
+                &goal,
+                seed,
+                &one,
+                &format!("faults --runs 1 --stride {stride} --seed"),
+            )
         }
-        Command::Kills { rounds, seed, threads, dir } => kills(rounds, seed, threads, dir),
-        Command::Replay { seed } => {
-            told(crash::run(&Engine::default(), seed, Length::default()), "replay --seed")
-        }
-        Command::Child { seed, round, threads, dir } => {
+        Command::Kills {
+            rounds,
+            seed,
+            threads,
+            dir,
+        } => kills(rounds, seed, threads, dir),
+        Command::Replay { seed } => told(
+            crash::run(&Engine::default(), seed, Length::default()),
+            "replay --seed",
+        ),
+        Command::Child {
+            seed,
+            round,
+            threads,
+            dir,
+        } => {
             if let Err(failure) = kill::child(&dir, seed, round, threads) {
                 eprintln!("{failure}");
             }
@@ -59,7 +105,10 @@ type One<'a> = &'a (dyn Fn(u64) -> Result<Figures, Box<Finding>> + Sync);
 fn soak(goal: &pace::Goal, seed: Option<u64>, one: One<'_>, again: &str) -> ExitCode {
     let first = seed.unwrap_or_else(random_seed);
     println!("first seed {first}, {} at a time", goal.jobs);
-    told(pace::soak(first, goal, one, &|line| println!("{line}")), again)
+    told(
+        pace::soak(first, goal, one, &|line| println!("{line}")),
+        again,
+    )
 }
 
 fn kills(rounds: u32, seed: Option<u64>, threads: usize, dir: Option<PathBuf>) -> ExitCode {
@@ -74,7 +123,13 @@ fn kills(rounds: u32, seed: Option<u64>, threads: usize, dir: Option<PathBuf>) -
         }
     };
     let home = dir.unwrap_or_else(|| own_dir.path().to_path_buf());
-    let rounds = kill::Rounds { program, home, seed, rounds, threads };
+    let rounds = kill::Rounds {
+        program,
+        home,
+        seed,
+        rounds,
+        threads,
+    };
     let done = kill::run(&rounds, &|line| println!("{line}"));
     if done.is_err() {
         println!("the files are kept in {}", own_dir.keep().display());
@@ -89,7 +144,10 @@ fn told(done: Result<Figures, Box<Finding>>, again: &str) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(finding) => {
-            println!("{finding}\nto see it again: furrow-soak {again} {}", finding.seed);
+            println!(
+                "{finding}\nto see it again: furrow-soak {again} {}",
+                finding.seed
+            );
             ExitCode::FAILURE
         }
     }

@@ -67,8 +67,7 @@ pub fn soak(
         loop {
             let seed = {
                 let mut progress = progress.lock();
-                let enough =
-                    progress.figures.crashes >= goal.crashes || progress.runs >= goal.runs;
+                let enough = progress.figures.crashes >= goal.crashes || progress.runs >= goal.runs;
                 if progress.finding.is_some() || enough {
                     return;
                 }
@@ -118,7 +117,11 @@ mod tests {
                 ..Figures::default()
             })
         };
-        let goal = Goal { crashes: 40, runs: u64::MAX, jobs: 2 };
+        let goal = Goal {
+            crashes: 40,
+            runs: u64::MAX,
+            jobs: 2,
+        };
         let figures = soak(100, &goal, &run, &|_| {}).unwrap();
         assert!(figures.crashes >= 40 && figures.crashes < 48);
         assert!(
@@ -131,8 +134,17 @@ mod tests {
 
     #[test]
     fn so_many_runs_are_enough() {
-        let goal = Goal { crashes: u64::MAX, runs: 7, jobs: 3 };
-        let run = |_| Ok(Figures { faults_told: 1, ..Figures::default() });
+        let goal = Goal {
+            crashes: u64::MAX,
+            runs: 7,
+            jobs: 3,
+        };
+        let run = |_| {
+            Ok(Figures {
+                faults_told: 1,
+                ..Figures::default()
+            })
+        };
         assert_eq!(soak(0, &goal, &run, &|_| {}).unwrap().faults_told, 7);
     }
 
@@ -151,7 +163,11 @@ mod tests {
                 Ok(Figures::default())
             }
         };
-        let goal = Goal { crashes: u64::MAX, runs: 100, jobs: 2 };
+        let goal = Goal {
+            crashes: u64::MAX,
+            runs: 100,
+            jobs: 2,
+        };
         let finding = soak(0, &goal, &run, &|_| {}).unwrap_err();
         assert!((5..8).contains(&finding.seed));
     }

@@ -6,16 +6,16 @@
 
 mod worker;
 
+use crate::Finding;
 use crate::crash::{Figures, draw_outcome};
 use crate::model::{Cell, Commit, Content, Model};
 use crate::subject::{Failure, Layout, Store, Subject};
 use crate::work::{Ledger, Tally, Work};
-use crate::Finding;
+use furrow_io::SimVolume;
 use furrow_io::random::{Rng, SeededRng, seeded};
 use furrow_io::sim::{Effect, Fault, Ops, SimOptions};
 use furrow_io::thread::{scope, spawn_scoped};
 use furrow_io::time::{Duration, sleep};
-use furrow_io::SimVolume;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -150,13 +150,27 @@ pub fn run<S: Subject>(
     cycles: u32,
 ) -> Result<Figures, Box<Finding>> {
     let mut rng = seeded(seed);
-    let layout = Layout { waits_for_locks: true, background: true, ..Layout::draw(&mut rng) };
-    let mut volume = SimVolume::new(SimOptions { seed, ..SimOptions::default() });
+    let layout = Layout {
+        waits_for_locks: true,
+        background: true,
+        ..Layout::draw(&mut rng)
+    };
+    let mut volume = SimVolume::new(SimOptions {
+        seed,
+        ..SimOptions::default()
+    });
     let found = |place: String, what: String| {
-        Box::new(Finding { seed, place, what: format!("{what}\n{layout:?}"), steps: Vec::new() })
+        Box::new(Finding {
+            seed,
+            place,
+            what: format!("{what}\n{layout:?}"),
+            steps: Vec::new(),
+        })
     };
     let early = |e: Failure| found("creating".to_owned(), e.to_string());
-    let mut store = subject.create(Arc::new(volume.clone()), &layout).map_err(early)?;
+    let mut store = subject
+        .create(Arc::new(volume.clone()), &layout)
+        .map_err(early)?;
     let mut ledger = Ledger::new(seeded(seed));
     Work::begin(&store, &mut ledger, 1)
         .and_then(|mut work| work.create_lasting_tables())
@@ -179,9 +193,14 @@ pub fn run<S: Subject>(
         version = book.version.load(Ordering::Relaxed);
         model = book.model.into_inner();
         if orderly {
-            let (at, what) = (place("before closing"), compare(&store, &mut model, &mut figures));
+            let (at, what) = (
+                place("before closing"),
+                compare(&store, &mut model, &mut figures),
+            );
             what.map_err(|e| found(at, e))?;
-            store.close().map_err(|e| found(place("closing"), e.to_string()))?;
+            store
+                .close()
+                .map_err(|e| found(place("closing"), e.to_string()))?;
             figures.closes += 1;
         } else {
             store.abandon();
@@ -193,7 +212,9 @@ pub fn run<S: Subject>(
         store = opened.map_err(|e| found(place("recovering"), e.to_string()))?;
         compare(&store, &mut model, &mut figures).map_err(|e| found(place("after it"), e))?;
     }
-    store.close().map_err(|e| found("closing".to_owned(), e.to_string()))?;
+    store
+        .close()
+        .map_err(|e| found("closing".to_owned(), e.to_string()))?;
     Ok(figures)
 }
 
@@ -221,7 +242,13 @@ fn work_for_a_while<S: Store>(
             let mut done = Ok(());
             for turn in 0..turns {
                 sleep(Duration::from_millis(3));
-                done = done.and_then(|()| if turn % 3 == 0 { store.checkpoint() } else { store.clean() });
+                done = done.and_then(|()| {
+                    if turn % 3 == 0 {
+                        store.checkpoint()
+                    } else {
+                        store.clean()
+                    }
+                });
             }
             book.stop();
             done
@@ -275,6 +302,10 @@ fn cut_off<S: Store>(
         volume.power_off();
         book.stop();
         watching.and(serving).map_err(|e| e.to_string())?;
-        if gone_early { Err("all threads ended with the power on".to_owned()) } else { Ok(()) }
+        if gone_early {
+            Err("all threads ended with the power on".to_owned())
+        } else {
+            Ok(())
+        }
     })
 }

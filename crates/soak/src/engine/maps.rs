@@ -69,7 +69,10 @@ impl Pages {
         let mut all = BTreeMap::new();
         for file in files {
             let bytes = read(&file.path, file.pages);
-            all.insert(file.id, bytes.map_err(|e: furrow_io::IoError| e.to_string())?);
+            all.insert(
+                file.id,
+                bytes.map_err(|e: furrow_io::IoError| e.to_string())?,
+            );
         }
         Ok(Pages {
             files: all,

@@ -186,7 +186,11 @@ impl Store for EngineStore {
         views.retain(|file| file.filegroup != 0);
         let files: Vec<DataFile> = views
             .iter()
-            .map(|f| DataFile { id: f.id.0, path: f.path.clone(), pages: f.size_pages as usize })
+            .map(|f| DataFile {
+                id: f.id.0,
+                path: f.path.clone(),
+                pages: f.size_pages as usize,
+            })
             .collect();
         let owned = audit_files(&*self.volume, &files).map_err(Failure::Wrong)?;
         for file in views {

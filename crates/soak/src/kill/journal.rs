@@ -31,7 +31,11 @@ pub(super) fn line(entry: &Entry<'_>) -> String {
 
 fn effect(word: &str) -> Option<(Cell, Content)> {
     let (cell, content) = word.split_once('=')?;
-    let content = if content == "-" { None } else { Some(content.parse().ok()?) };
+    let content = if content == "-" {
+        None
+    } else {
+        Some(content.parse().ok()?)
+    };
     let rest = cell.get(1..)?;
     let cell = match cell.get(..1)? {
         "f" => Cell::File(rest.parse().ok()?),
@@ -54,7 +58,11 @@ pub(super) struct Reader<'m> {
 
 impl<'m> Reader<'m> {
     pub(super) fn new(model: &'m mut Model) -> Reader<'m> {
-        Reader { model, begun: HashMap::new(), acknowledged: 0 }
+        Reader {
+            model,
+            begun: HashMap::new(),
+            acknowledged: 0,
+        }
     }
 
     /// Reads all; how many commits were acknowledged. A last line without an end was never finished: what it speaks
@@ -63,7 +71,8 @@ impl<'m> Reader<'m> {
         let text = std::str::from_utf8(said).map_err(|e| e.to_string())?;
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         for line in whole.lines() {
-            self.line(line).ok_or_else(|| format!("not understood: {line}"))?;
+            self.line(line)
+                .ok_or_else(|| format!("not understood: {line}"))?;
         }
         Ok(self.acknowledged)
     }

@@ -59,12 +59,19 @@ fn volume() -> Arc<dyn Volume> {
 fn layout_of(seed: u64) -> Layout {
     let drawn = Layout::draw(&mut seeded(seed));
     let pool_pages = drawn.pool_pages.max(160);
-    Layout { pool_pages, waits_for_locks: true, background: true, ..drawn }
+    Layout {
+        pool_pages,
+        waits_for_locks: true,
+        background: true,
+        ..drawn
+    }
 }
 
 /// The child: works until it is killed. Returns only when something is wrong.
 pub fn child(home: &Path, seed: u64, round: u32, threads: usize) -> Result<(), Failure> {
-    let engine = Engine { home: home.to_path_buf() };
+    let engine = Engine {
+        home: home.to_path_buf(),
+    };
     let store = engine.open(volume(), &layout_of(seed))?;
     let mut model = Model::new();
     model.adopt(store.read_all()?);
@@ -74,11 +81,17 @@ pub fn child(home: &Path, seed: u64, round: u32, threads: usize) -> Result<(), F
     let served = scope(|all| {
         let serving = spawn_scoped(all, "service", || serve(&store, &book, seed));
         work(&store, &book, threads, seed.wrapping_add(u64::from(round)));
-        serving.map_err(|e| Failure::Wrong(e.to_string()))?.join().unwrap_or(Ok(()))
+        serving
+            .map_err(|e| Failure::Wrong(e.to_string()))?
+            .join()
+            .unwrap_or(Ok(()))
     });
     served?;
     let verdict = book.verdict().unwrap_or("all threads ended".to_owned());
-    Err(Failure::Wrong(format!("{verdict}; first gone: {:?}", book.gone())))
+    Err(Failure::Wrong(format!(
+        "{verdict}; first gone: {:?}",
+        book.gone()
+    )))
 }
 
 /// Checkpoints and clean-ups, now and then.
@@ -86,7 +99,11 @@ fn serve(store: &impl Store, book: &Book<'_>, seed: u64) -> Result<(), Failure> 
     let mut rng = seeded(seed);
     while !book.is_stopped() {
         sleep(Duration::from_millis(rng.random_range(1..=60)));
-        let done = if rng.random_ratio(1, 2) { store.checkpoint() } else { store.clean() };
+        let done = if rng.random_ratio(1, 2) {
+            store.checkpoint()
+        } else {
+            store.clean()
+        };
         if let Err(failure) = done {
             book.stop();
             return Err(failure);
@@ -98,7 +115,10 @@ fn serve(store: &impl Store, book: &Book<'_>, seed: u64) -> Result<(), Failure> 
 /// Writes to the parent; without a parent there is nothing to live for.
 fn say(parts: &[&[u8]]) {
     let mut out = std::io::stdout().lock();
-    let said = parts.iter().try_for_each(|part| out.write_all(part)).and_then(|()| out.flush());
+    let said = parts
+        .iter()
+        .try_for_each(|part| out.write_all(part))
+        .and_then(|()| out.flush());
     if said.is_err() {
         std::process::exit(1);
     }
@@ -110,7 +130,12 @@ pub fn run(rounds: &Rounds, tell: &dyn Fn(&str)) -> Result<Figures, Box<Finding>
     let mut figures = Figures::default();
     let found = |round: u32, place: &str, what: String| {
         let place = format!("kill {round} of {} writers, {place}", rounds.threads);
-        Box::new(Finding { seed: rounds.seed, place, what, steps: Vec::new() })
+        Box::new(Finding {
+            seed: rounds.seed,
+            place,
+            what,
+            steps: Vec::new(),
+        })
     };
     let mut model = create(rounds).map_err(|e| found(0, "creating", e.to_string()))?;
     for round in 1..=rounds.rounds {
@@ -131,7 +156,9 @@ pub fn run(rounds: &Rounds, tell: &dyn Fn(&str)) -> Result<Figures, Box<Finding>
 }
 
 fn create(rounds: &Rounds) -> Result<Model, Failure> {
-    let engine = Engine { home: rounds.home.clone() };
+    let engine = Engine {
+        home: rounds.home.clone(),
+    };
     let store = engine.create(volume(), &layout_of(rounds.seed))?;
     let mut ledger = Ledger::new(seeded(rounds.seed));
     Work::begin(&store, &mut ledger, 1)?.create_lasting_tables()?;
@@ -146,10 +173,16 @@ fn look(
     figures: &mut Figures,
     orderly: bool,
 ) -> Result<(), (&'static str, Failure)> {
-    let engine = Engine { home: rounds.home.clone() };
-    let store = engine.open(volume(), &layout_of(rounds.seed)).map_err(|e| ("opening", e))?;
+    let engine = Engine {
+        home: rounds.home.clone(),
+    };
+    let store = engine
+        .open(volume(), &layout_of(rounds.seed))
+        .map_err(|e| ("opening", e))?;
     let state = store.read_all().map_err(|e| ("reading all", e))?;
-    let outcome = model.check(&state).map_err(|e| ("comparing", Failure::Wrong(e.0)))?;
+    let outcome = model
+        .check(&state)
+        .map_err(|e| ("comparing", Failure::Wrong(e.0)))?;
     figures.happened += outcome.happened;
     figures.vanished += outcome.vanished;
     store.audit().map_err(|e| ("auditing", e))?;
@@ -189,7 +222,9 @@ fn one_child(rounds: &Rounds, round: u32, rng: &mut SeededRng) -> Result<Vec<u8>
     sleep(life);
     child.kill().map_err(|e| e.to_string())?;
     let status = child.wait().map_err(|e| e.to_string())?;
-    let said = listening.join().map_err(|_| "the listener panicked".to_owned())?;
+    let said = listening
+        .join()
+        .map_err(|_| "the listener panicked".to_owned())?;
     match status.signal() {
         Some(KILLED) if !was_late => Ok(said),
         Some(KILLED) => Err(format!("had not opened the database after {PATIENCE:?}")),

@@ -100,7 +100,11 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
 
     /// What only this thread changes.
     fn own_view(&self, cell: Cell) -> Content {
-        let own = self.effects.iter().rev().find(|(changed, _)| *changed == cell);
+        let own = self
+            .effects
+            .iter()
+            .rev()
+            .find(|(changed, _)| *changed == cell);
         own.map_or_else(|| self.book.settled(cell), |(_, content)| *content)
     }
 
@@ -111,8 +115,11 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
         if table == LASTING_TABLES && mine < TABLES {
             return (mine, self.rng.random_range(0..KEYS), true);
         }
-        let owner =
-            if self.rng.random_ratio(1, 4) { self.threads } else { self.me };
+        let owner = if self.rng.random_ratio(1, 4) {
+            self.threads
+        } else {
+            self.me
+        };
         let key = self.rng.random_range(0..KEYS) * (self.threads + 1) + owner;
         (table % LASTING_TABLES, key, owner == self.me)
     }
@@ -133,8 +140,16 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
         let dice = self.rng.random_range(0..100);
         let (done, content, refusal) = match dice {
             0..10 => return self.read(table, key, expected),
-            10..55 => (self.session.insert(table, key, version), Some(version), Failure::Duplicate),
-            55..80 => (self.session.update(table, key, version), Some(version), Failure::Missing),
+            10..55 => (
+                self.session.insert(table, key, version),
+                Some(version),
+                Failure::Duplicate,
+            ),
+            55..80 => (
+                self.session.update(table, key, version),
+                Some(version),
+                Failure::Missing,
+            ),
             _ => (self.session.delete(table, key), None, Failure::Missing),
         };
         let wants_absence = refusal == Failure::Duplicate;
@@ -149,7 +164,8 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
                 return Err(failure);
             }
             other => {
-                let text = format!("{row}, own {own}, there {there}, dice {dice}: answers {other:?}");
+                let text =
+                    format!("{row}, own {own}, there {there}, dice {dice}: answers {other:?}");
                 return Err(Failure::Wrong(text));
             }
         }
@@ -161,7 +177,9 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
             Ok(content) if expected.is_none_or(|expected| expected == content) => Ok(()),
             Ok(content) => {
                 let row = Cell::Row(table, key);
-                Err(Failure::Wrong(format!("{row} reads {content:?}, expected {expected:?}")))
+                Err(Failure::Wrong(format!(
+                    "{row} reads {content:?}, expected {expected:?}"
+                )))
             }
             Err(Failure::Locked) => Ok(()),
             Err(other) => Err(other),
@@ -178,7 +196,9 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
             }
             Err(Failure::Locked | Failure::Full(_)) => Ok(()),
             Err(failure @ (Failure::Gone(_) | Failure::Victim)) => Err(failure),
-            Err(other) => Err(Failure::Wrong(format!("create table {table} answers: {other}"))),
+            Err(other) => Err(Failure::Wrong(format!(
+                "create table {table} answers: {other}"
+            ))),
         }
     }
 
@@ -196,7 +216,9 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
             }
             Err(Failure::Locked | Failure::Full(_)) => Ok(()),
             Err(failure @ (Failure::Gone(_) | Failure::Victim)) => Err(failure),
-            Err(other) => Err(Failure::Wrong(format!("drop table {table} answers: {other}"))),
+            Err(other) => Err(Failure::Wrong(format!(
+                "drop table {table} answers: {other}"
+            ))),
         }
     }
 }
