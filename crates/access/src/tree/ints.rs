@@ -16,6 +16,15 @@ pub(super) struct IntKey {
     descending: bool,
 }
 
+/// What looking for an integer has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Narrowed {
+    /// It is in this slot.
+    At(u16),
+    /// Slots before the first lie before it, those from the second on do not.
+    Between(u16, u16),
+}
+
 impl IntKey {
     pub(super) fn of(shape: &Shape) -> Option<IntKey> {
         let column = shape.key.first()?;
@@ -43,6 +52,59 @@ impl IntKey {
     #[inline]
     pub(super) fn wanted(&self, key: &Key) -> Option<i64> {
         self.read(key.column(0)?)
+    }
+
+    /// Looks for the slot with `wanted`, unique among those from `low` to before `high`. Records lie all over
+    /// a page: where keys are spread evenly, two ends, a guess and a neighbour are looked at, and not one
+    /// record for each halving. `None` when a record cannot be read.
+    pub(super) fn narrow(
+        &self,
+        page: Page<'_>,
+        (mut low, mut high): (u16, u16),
+        offset: usize,
+        wanted: i64,
+    ) -> Option<Narrowed> {
+        let rank = |v: i64| if self.descending { !v } else { v };
+        let at = |slot: u16| Some(rank(self.read(page.record_start(slot)?.get(offset..)?)?));
+        let wanted = rank(wanted);
+        let last = high.checked_sub(1)?;
+        let (first_rank, last_rank) = (at(low)?, at(last)?);
+        if wanted <= first_rank {
+            return Some(if wanted == first_rank {
+                Narrowed::At(low)
+            } else {
+                Narrowed::Between(low, low)
+            });
+        }
+        if wanted >= last_rank {
+            return Some(if wanted == last_rank {
+                Narrowed::At(last)
+            } else {
+                Narrowed::Between(high, high)
+            });
+        }
+        let part = wanted.abs_diff(first_rank) as f64 / last_rank.abs_diff(first_rank) as f64;
+        let guess = (low + (f64::from(last - low) * part) as u16).min(last);
+        // The first slot lies before, the last one does not.
+        (low, high) = (low + 1, last);
+        let (mut step, mut probe, mut way) = (1, guess.clamp(low, high - 1), None);
+        while (low..high).contains(&probe) {
+            let order = at(probe)?.cmp(&wanted);
+            match order {
+                Ordering::Equal => return Some(Narrowed::At(probe)),
+                Ordering::Less => low = probe + 1,
+                Ordering::Greater => high = probe,
+            }
+            if *way.get_or_insert(order) != order {
+                break;
+            }
+            probe = match order {
+                Ordering::Less => (low - 1).saturating_add(step),
+                _ => high.saturating_sub(step),
+            };
+            step *= 2;
+        }
+        Some(Narrowed::Between(low, high))
     }
 
     /// Where a leaf row's first column puts it in the order of the tree.

@@ -1,9 +1,13 @@
 //! Searching within one page.
 
 use super::Tree;
+use super::ints::Narrowed;
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId, Record};
 use std::cmp::Ordering;
+
+/// With so many slots it pays to guess where a key is.
+const MANY_SLOTS: u16 = 12;
 
 /// Which way a search for a key goes among equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,17 @@ impl Tree {
         let ints = self.ints.and_then(|ints| Some((ints, ints.wanted(key)?)));
         let ints = ints.map(|(ints, wanted)| (ints, wanted, ints.offset(view.level())));
         let (mut low, mut high) = (from, view.slot_count());
+        // A whole key of one column occurs once.
+        if let Some((ints, wanted, offset)) = ints
+            && self.parts.shape.key.len() == 1
+            && high.saturating_sub(low) >= MANY_SLOTS
+        {
+            match ints.narrow(view, (low, high), offset, wanted) {
+                Some(Narrowed::At(slot)) => return Ok(slot + u16::from(side == Side::Behind)),
+                Some(Narrowed::Between(from, to)) => (low, high) = (from, to),
+                None => {}
+            }
+        }
         while low < high {
             let middle = low + (high - low) / 2;
             let first =

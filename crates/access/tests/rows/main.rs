@@ -15,6 +15,7 @@ mod tree_bulk;
 mod tree_crash;
 mod tree_loads;
 mod tree_model;
+mod tree_search;
 mod tree_shrink;
 mod tree_threads;
 mod waits;
