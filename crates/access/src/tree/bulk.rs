@@ -178,7 +178,8 @@ impl<'a> Rows<'a> {
 
 impl Tree {
     /// Appends the rows of the batch, from its front, as far as each of them is greater than the one before
-    /// it and than all that the tree has. Gives their number; the others are the caller's to insert one by one.
+    /// it and than all that the tree has. Gives their number; the others are the caller's to insert one by
+    /// one.
     ///
     /// The caller holds X on all of the table until the end of the transaction: see the module.
     pub fn append_batch(&self, by: &mut By<'_>, batch: &RowBatch) -> Result<usize, AccessError> {

@@ -3,8 +3,8 @@
 //! A cursor copies the rows of one leaf at a time under its SH latch and hands them out with no latch held.
 //! For the next leaf it descends again by the last key it saw, so that splits in between do no harm; forward,
 //! a leaf whose LSN is still the same leads to its right neighbour without that, some leaves in a row. While
-//! it copies, it asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the batch
-//! before it; the caller waits with no latch held and goes on.
+//! it copies, it asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the
+//! batch before it; the caller waits with no latch held and goes on.
 //!
 //! Where all rows of a leaf may be taken and most are wanted, the page is copied as a whole, and its records
 //! are looked at afterwards.
@@ -245,8 +245,8 @@ impl<'t> Cursor<'t> {
         Ok(Some((leaf, slot)))
     }
 
-    /// The right neighbour of the leaf copied last, latched, when nothing has changed that leaf since: all its
-    /// rows come behind `from`. `None` when it has, when it is time to descend, or when the neighbour is
+    /// The right neighbour of the leaf copied last, latched, when nothing has changed that leaf since: all
+    /// its rows come behind `from`. `None` when it has, when it is time to descend, or when the neighbour is
     /// empty.
     fn next_by_link(&mut self) -> Result<Option<PageRead<'t>>, AccessError> {
         let tree = self.tree;
