@@ -4,7 +4,7 @@
 //! `cargo run --example many_files -- DIR [DIR...]`: a directory on each volume; without any, two in the
 //! system's temporary directory.
 
-use furrow::{ColumnSpec, DataFile, Database, FileSpec, TableSpec, sql};
+use furrow::{ColumnSpec, DataFile, Database, TableSpec, sql};
 use furrow_io::{SystemVolume, Volume};
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .first()
         .map_or_else(PathBuf::new, |dir| dir.join("late.ndf"));
     println!("a file twice as large is added");
-    db.add_file(&FileSpec::new("late", &late).size_mb(32), None)?;
+    db.add_file(DataFile::new(&late).size_mb(32), None)?;
     made.push(late);
     fill(&mut session, &table)?;
     show(&db)?;

@@ -56,7 +56,7 @@ impl DataFile {
         self
     }
 
-    fn spec(&self) -> FileSpec {
+    pub(crate) fn spec(&self) -> FileSpec {
         let stem = self
             .path
             .file_stem()

@@ -1,9 +1,10 @@
 //! An open database.
 
 use crate::{
-    Create, FileStats, FileView, LatchRow, LogView, Options, Result, Session, SpinRow, WaitRow,
+    Create, DataFile, FileStats, FileView, LatchRow, LogView, Options, Result, Session, SpinRow,
+    WaitRow,
 };
-use furrow_engine::{self as engine, AttachOptions, DatabaseSpec, FileSpec, Instance};
+use furrow_engine::{self as engine, AttachOptions, DatabaseSpec, Instance};
 use furrow_observe::traceflags::TraceFlag;
 use std::path::Path;
 use std::sync::Arc;
@@ -122,8 +123,10 @@ impl Database {
     }
 
     /// Adds a data file while the database is in use; to the primary filegroup unless one is named.
-    pub fn add_file(&self, file: &FileSpec, filegroup: Option<&str>) -> Result<()> {
-        self.home.database.add_file(file, filegroup)?;
+    pub fn add_file(&self, file: impl Into<DataFile>, filegroup: Option<&str>) -> Result<()> {
+        self.home
+            .database
+            .add_file(&file.into().spec(), filegroup)?;
         Ok(())
     }
 

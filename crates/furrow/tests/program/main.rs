@@ -1,6 +1,9 @@
 //! The program as somebody at a terminal, or a script, meets it: processes, exit codes, files left behind.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests: a failure is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: a failure is a failed test"
+)]
 
 mod experiment;
 mod interrupted;
