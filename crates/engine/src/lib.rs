@@ -41,10 +41,11 @@ pub use database::{
     FilegroupSpec, Stay,
 };
 pub use files::{ClientSink, FileChange};
-pub use instance::{
-    AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView, VlfView,
-};
 pub use furrow_txn::lock::{Isolation, Timeout};
+pub use instance::{
+    AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView,
+    VlfView,
+};
 pub use schema::{ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec};
 pub use session::{Session, SessionSavepoint};
 pub use table::{
