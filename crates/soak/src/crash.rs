@@ -2,10 +2,11 @@
 //!
 //! # A run
 //! 1. A layout and a mix are drawn from the seed; the store is created, the lasting tables too.
-//! 2. Each cycle: the power will go at some change of the disk soon; sessions work until it does, or until the
-//!    steps are done and it goes anyway.
+//! 2. Each cycle: the power will go at some change of the disk soon; sessions work until it does, or until
+//!    the steps are done and it goes anyway.
 //! 3. What survives is drawn: by chance, by name ([`SimVolume::outcomes`]), per file.
-//! 4. The store is opened. Perhaps the power goes while it recovers, once or twice; the outcome of that is drawn as well.
+//! 4. The store is opened. Perhaps the power goes while it recovers, once or twice; the outcome of that is
+//!    drawn as well.
 //! 5. What it holds is compared with the model, its structures are proven, and the next cycle works on it.
 //!
 //! Now and then a cycle ends in order instead: what was closed must open to the very same state.

@@ -1,9 +1,9 @@
 //! The N-th operation that fails, N from 1 until there is no N-th any more.
 //!
-//! A small workload, the same every time, meets one fault: a read, write, sync, resize or name that fails once or from then
-//! on. Either somebody is told, and what comes back after a restart is a state that the model allows; or nobody
-//! noticed, and all is well. A commit that was acknowledged counts, whatever failed before it: so nothing can be
-//! acknowledged after a sync of the log has failed.
+//! A small workload, the same every time, meets one fault: a read, write, sync, resize or name that fails
+//! once or from then on. Either somebody is told, and what comes back after a restart is a state that the
+//! model allows; or nobody noticed, and all is well. A commit that was acknowledged counts, whatever
+//! failed before it: so nothing can be acknowledged after a sync of the log has failed.
 
 use crate::Finding;
 use crate::crash::{Figures, draw_outcome};

@@ -1,25 +1,27 @@
 //! Crashes, faults and kills by the thousand, held against a model of what must have survived.
 //!
-//! The engine promises that whatever it acknowledged is there after any crash, and nothing half done. This crate tries to
-//! catch it lying: it works on a store with several sessions, takes the power away, opens it again and compares.
+//! The engine promises that whatever it acknowledged is there after any crash, and nothing half done. This
+//! crate tries to catch it lying: it works on a store with several sessions, takes the power away, opens
+//! it again and compares.
 //!
 //! # Invariants
-//! 1. The [`model`] knows of a commit before the store is asked for it and hears of the answer after: so it knows for
-//!    every row whether it must be there, must not, or may be, and which rows go together.
+//! 1. The [`model`] knows of a commit before the store is asked for it and hears of the answer after: so
+//!    it knows for every row whether it must be there, must not, or may be, and which rows go together.
 //! 2. A run on one thread is decided by its seed alone: rows, sessions, crash, what survives.
-//! 3. Every row says by its version who wrote it, and its bytes follow from key and version: a wrong byte is noticed, an old
-//!    row as well.
+//! 3. Every row says by its version who wrote it, and its bytes follow from key and version: a wrong byte
+//!    is noticed, an old row as well.
 //! 4. The driver itself is tried on a toy store with planted bugs, each of which it must catch.
 //!
 //! # A run
-//! 1. [`work`]: several sessions, interleaved by the seed, insert, change, delete, save, roll back and commit, create and
-//!    drop tables; between them checkpoints, clean-ups, new data files.
-//! 2. [`crash`]: the power goes at a change of the disk that the seed chose; what was not synced survives, is lost or is
-//!    torn, each file by itself; perhaps the power goes again while the store recovers.
-//! 3. The store is opened, read through every index, proven page by page, compared with the model, and the work goes on.
+//! 1. [`work`]: several sessions, interleaved by the seed, insert, change, delete, save, roll back and
+//!    commit, create and drop tables; between them checkpoints, clean-ups, new data files.
+//! 2. [`crash`]: the power goes at a change of the disk that the seed chose; what was not synced survives,
+//!    is lost or is torn, each file by itself; perhaps the power goes again while the store recovers.
+//! 3. The store is opened, read through every index, proven page by page, compared with the model, and the
+//!    work goes on.
 //!
-//! [`threads`] does the same with real threads that wait for each other's locks; [`faults`] lets the N-th read, write or sync
-//! fail until there is no N-th any more; [`kill`] kills real processes on real files.
+//! [`threads`] does the same with real threads that wait for each other's locks; [`faults`] lets the N-th
+//! read, write or sync fail until there is no N-th any more; [`kill`] kills real processes on real files.
 //!
 //! # What can fail
 //! Everything ends in a [`Finding`]: the seed, where it happened, what was wrong, and the last steps before.

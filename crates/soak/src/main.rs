@@ -1,4 +1,5 @@
-//! `furrow-soak`: crashes, faults and kills for as long as one likes; stops at the first finding and says how to see it again.
+//! `furrow-soak`: crashes, faults and kills for as long as one likes; stops at the first finding and says
+//! how to see it again.
 
 mod command;
 
@@ -7,7 +8,7 @@ use furrow_io::random::random_seed;
 use furrow_soak::crash::{Figures, Length};
 use furrow_soak::engine::Engine;
 use furrow_soak::{Finding, crash, faults, kill, pace, threads};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Cycles of a run with threads.
@@ -21,6 +22,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    carry_out(command)
+}
+
+fn carry_out(command: Command) -> ExitCode {
     match command {
         Command::Help => {
             println!("{USAGE}");
@@ -30,15 +35,7 @@ fn main() -> ExitCode {
             crashes,
             seed,
             jobs,
-        } => {
-            let goal = pace::Goal {
-                crashes,
-                runs: u64::MAX,
-                jobs,
-            };
-            let one = |seed| crash::run(&Engine::default(), seed, Length::default());
-            soak(&goal, seed, &one, "replay --seed")
-        }
+        } => power_losses(crashes, seed, jobs),
         Command::Threads {
             crashes,
             seed,
@@ -82,22 +79,34 @@ fn main() -> ExitCode {
             threads,
             dir,
         } => kills(rounds, seed, threads, dir),
-        Command::Replay { seed } => told(
-            crash::run(&Engine::default(), seed, Length::default()),
-            "replay --seed",
-        ),
+        Command::Replay { seed } => {
+            let done = crash::run(&Engine::default(), seed, Length::default());
+            told(done, "replay --seed")
+        }
         Command::Child {
             seed,
             round,
             threads,
             dir,
-        } => {
-            if let Err(failure) = kill::child(&dir, seed, round, threads) {
-                eprintln!("{failure}");
-            }
-            ExitCode::FAILURE
-        }
+        } => child(&dir, seed, round, threads),
     }
+}
+
+fn power_losses(crashes: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
+    let goal = pace::Goal {
+        crashes,
+        runs: u64::MAX,
+        jobs,
+    };
+    let one = |seed| crash::run(&Engine::default(), seed, Length::default());
+    soak(&goal, seed, &one, "replay --seed")
+}
+
+fn child(dir: &Path, seed: u64, round: u32, threads: usize) -> ExitCode {
+    if let Err(failure) = kill::child(dir, seed, round, threads) {
+        eprintln!("{failure}");
+    }
+    ExitCode::FAILURE
 }
 
 type One<'a> = &'a (dyn Fn(u64) -> Result<Figures, Box<Finding>> + Sync);

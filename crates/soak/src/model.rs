@@ -1,13 +1,15 @@
 //! What a store may hold after a crash, kept outside of it.
 //!
 //! A database is taken for a map of [`Cell`]s to versions: a row of a table, a table, a file. A
-//! transaction is the list of cells that it changed. It is told to the model twice: *before* its commit is asked for
-//! ([`Model::begin_commit`]) and *after* the commit was acknowledged ([`Model::acknowledge`]). Whatever was not begun must not
-//! be seen; whatever was acknowledged must be seen; what was begun only is there as a whole or not at all.
+//! transaction is the list of cells that it changed. It is told to the model twice: *before* its commit is
+//! asked for ([`Model::begin_commit`]) and *after* the commit was acknowledged ([`Model::acknowledge`]).
+//! Whatever was not begun must not be seen; whatever was acknowledged must be seen; what was begun only is
+//! there as a whole or not at all.
 //!
 //! # Invariants
-//! 1. A store that locks rows until commit changes a cell in the order in which commits are begun: so the commits begun
-//!    on a cell make a chain, and after a crash a cell holds what some prefix of its chain has left.
+//! 1. A store that locks rows until commit changes a cell in the order in which commits are begun: so the
+//!    commits begun on a cell make a chain, and after a crash a cell holds what some prefix of its chain
+//!    has left.
 //! 2. A transaction in the chain before an acknowledged one has happened too: its locks were free.
 //! 3. A version is used once, so that what a cell holds names its writer. Only absence says nothing.
 
@@ -109,8 +111,8 @@ impl Model {
         self.chains.contains_key(&cell)
     }
 
-    /// A transaction that has left these contents is about to be committed; while its locks are held. Of several changes
-    /// of one cell the last counts.
+    /// A transaction that has left these contents is about to be committed; while its locks are held. Of
+    /// several changes of one cell the last counts.
     pub fn begin_commit(&mut self, effects: &[(Cell, Content)]) -> Commit {
         self.last += 1;
         let commit = Commit(self.last);
@@ -230,7 +232,8 @@ impl Model {
         Ok(fitting)
     }
 
-    /// Cells that several prefixes explain are tried one after the other against what is known of their commits.
+    /// Cells that several prefixes explain are tried one after the other against what is known of their
+    /// commits.
     fn solve(
         &self,
         doubtful: &[(Cell, Vec<usize>)],
@@ -270,7 +273,7 @@ impl Model {
             let wrote = chain
                 .iter()
                 .find(|link| link.0 == commit)
-                .map_or(None, |link| link.1);
+                .and_then(|link| link.1);
             let before = self.settled.get(cell).copied();
             text += &format!(
                 "\n  {cell}: was {}, it wrote {}, found {}",

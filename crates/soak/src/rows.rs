@@ -11,7 +11,8 @@ pub const LASTING_TABLES: u16 = 3;
 pub enum Kind {
     /// Clustered by its key, with a unique nonclustered index.
     Clustered,
-    /// Clustered by its key, descending, with a unique nonclustered index that carries the row's version along.
+    /// Clustered by its key, descending, with a unique nonclustered index that carries the row's version
+    /// along.
     Descending,
     /// Clustered by its key, with a nonclustered index that is not unique.
     Buckets,

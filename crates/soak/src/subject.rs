@@ -1,8 +1,8 @@
 //! What is put to the test: a transactional store of rows, as the driver sees it.
 //!
-//! The driver knows nothing of the engine. It opens a [`Store`] on a volume, lets [`Session`]s change rows, takes the power
-//! away, opens it again and asks what is there. The engine stands behind these traits, and so does a toy with bugs to
-//! order, which proves that the driver would notice them.
+//! The driver knows nothing of the engine. It opens a [`Store`] on a volume, lets [`Session`]s change
+//! rows, takes the power away, opens it again and asks what is there. The engine stands behind these
+//! traits, and so does a toy with bugs to order, which proves that the driver would notice them.
 
 use crate::model::State;
 use furrow_io::Volume;
@@ -63,7 +63,8 @@ pub struct Layout {
     pub double_write_pages: u32,
     /// Whether a statement waits for a lock, or fails with [`Failure::Locked`] at once.
     pub waits_for_locks: bool,
-    /// Whether the store's own threads run: checkpoints, clean-ups. Without them a run is decided by its seed.
+    /// Whether the store's own threads run: checkpoints, clean-ups. Without them a run is decided by its
+    /// seed.
     pub background: bool,
 }
 
@@ -92,7 +93,8 @@ pub trait Store: Send + Sync {
     fn clean(&self) -> Result<(), Failure>;
     /// Adds a data file, durably when it returns.
     fn add_file(&self, number: u16) -> Result<(), Failure>;
-    /// Everything it holds, each row checked against what its version must look like, through each of its indexes.
+    /// Everything it holds, each row checked against what its version must look like, through each of its
+    /// indexes.
     fn read_all(&self) -> Result<State, Failure>;
     /// Proves its own structures while nobody works: trees, heaps, maps, every page.
     fn audit(&self) -> Result<(), Failure>;

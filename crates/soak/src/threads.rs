@@ -1,8 +1,10 @@
-//! Work by many threads at once, as users do it: they wait for each other's locks, deadlock, and are all cut off in the middle.
+//! Work by many threads at once, as users do it: they wait for each other's locks, deadlock, and are all
+//! cut off in the middle.
 //!
-//! Keys have owners. What only one thread touches is foretold as exactly as on a single thread; on keys that all share,
-//! a thread believes what the store answers, and the locks that it holds until its commit put the commits on a key in
-//! order. The [`Book`] writes down a commit before it is asked for, and its answer after.
+//! Keys have owners. What only one thread touches is foretold as exactly as on a single thread; on keys
+//! that all share, a thread believes what the store answers, and the locks that it holds until its commit
+//! put the commits on a key in order. The [`Book`] writes down a commit before it is asked for, and its
+//! answer after.
 
 mod worker;
 
@@ -167,14 +169,8 @@ pub fn run<S: Subject>(
             steps: Vec::new(),
         })
     };
-    let early = |e: Failure| found("creating".to_owned(), e.to_string());
-    let mut store = subject
-        .create(Arc::new(volume.clone()), &layout)
-        .map_err(early)?;
-    let mut ledger = Ledger::new(seeded(seed));
-    Work::begin(&store, &mut ledger, 1)
-        .and_then(|mut work| work.create_lasting_tables())
-        .map_err(early)?;
+    let begun = begin(subject, &volume, &layout, seed);
+    let (mut store, ledger) = begun.map_err(|e| found("creating".to_owned(), e.to_string()))?;
     let (mut model, mut version) = (ledger.model, ledger.version);
     let mut figures = Figures::default();
     for cycle in 1..=cycles {
@@ -216,6 +212,19 @@ pub fn run<S: Subject>(
         .close()
         .map_err(|e| found("closing".to_owned(), e.to_string()))?;
     Ok(figures)
+}
+
+/// A new store with its lasting tables.
+fn begin<S: Subject>(
+    subject: &S,
+    volume: &SimVolume,
+    layout: &Layout,
+    seed: u64,
+) -> Result<(S::Store, Ledger), Failure> {
+    let store = subject.create(Arc::new(volume.clone()), layout)?;
+    let mut ledger = Ledger::new(seeded(seed));
+    Work::begin(&store, &mut ledger, 1)?.create_lasting_tables()?;
+    Ok((store, ledger))
 }
 
 /// Compares what a store at rest holds with the model, and proves its structures.

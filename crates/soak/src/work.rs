@@ -1,11 +1,11 @@
 //! Work on one thread: several sessions, interleaved by a seed, each answer foretold.
 //!
-//! Sessions don't wait for locks here, so that one thread can play them all: a statement that meets a lock says so and has
-//! done nothing. What is expected of a statement follows from what the session itself has done, what is settled, and
-//! what others have under way:
+//! Sessions don't wait for locks here, so that one thread can play them all: a statement that meets a lock
+//! says so and has done nothing. What is expected of a statement follows from what the session itself has
+//! done, what is settled, and what others have under way:
 //! - on a cell that an unfinished transaction of another has changed, nothing but [`Failure::Locked`];
-//! - elsewhere exactly success, duplicate or missing as it must be, or `Locked` while others are at work, because locks
-//!   may be wider than rows.
+//! - elsewhere exactly success, duplicate or missing as it must be, or `Locked` while others are at work,
+//!   because locks may be wider than rows.
 
 mod actor;
 mod choose;

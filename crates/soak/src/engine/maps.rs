@@ -2,7 +2,8 @@
 //!
 //! Everything is read from the volume, past the engine's pool, and judged by the format's rules:
 //! - a page in use carries a right checksum and its own name;
-//! - an extent is free, mixed, or in exactly one chain of IAM pages, and GAM, SGAM and PFS say the same of it;
+//! - an extent is free, mixed, or in exactly one chain of IAM pages, and GAM, SGAM and PFS say the same of
+//!   it;
 //! - a page in use in an extent of a unit is of that unit, and nobody else's.
 
 use furrow_format::{

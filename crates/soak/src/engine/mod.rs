@@ -44,7 +44,7 @@ pub struct EngineStore {
 
 /// Errors of what lies below carry these words, whatever wraps them.
 const DEVICE_WORDS: [&str; 6] = [
-    "Operating system error",
+    "perating system error",
     " failed at byte ",
     "is not usable after an earlier",
     "takes no changes",

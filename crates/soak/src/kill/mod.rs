@@ -1,15 +1,15 @@
 //! Real processes, really killed: `kill -9` at any moment, real files, many writers.
 //!
 //! # A round
-//! 1. The parent starts a child, which opens the database and works on it with many threads. Before a commit it writes a line
-//!    to its standard output that says what the commit changes, and another line after it was acknowledged. What is in the
-//!    pipe outlives the child.
+//! 1. The parent starts a child, which opens the database and works on it with many threads. Before a
+//!    commit it writes a line to its standard output that says what the commit changes, and another line
+//!    after it was acknowledged. What is in the pipe outlives the child.
 //! 2. After a time that the seed chose, often while the child still recovers, the parent kills it.
-//! 3. The parent reads the lines into its own model, opens the database, compares, proves its structures, and either closes
-//!    it or lets go of it as a killed process would.
+//! 3. The parent reads the lines into its own model, opens the database, compares, proves its structures,
+//!    and either closes it or lets go of it as a killed process would.
 //!
-//! The system itself lives on, so that nothing written is lost: what is tried here is the real thing, not the model of a
-//! disk: locks on files, direct I/O, io_uring, time.
+//! The system itself lives on, so that nothing written is lost: what is tried here is the real thing, not
+//! the model of a disk: locks on files, direct I/O, io_uring, time.
 
 mod journal;
 

@@ -120,15 +120,16 @@ fn sum(epoch: u64, body: &[u8]) -> u64 {
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+    (0..8)
+        .rev()
+        .fold(0, |word, n| word << 8 | u64::from(bytes[at + n]))
 }
 
+/// Epoch, effects, bytes.
+type Decoded = (u64, Vec<(Cell, Content)>, u64);
+
 /// The effects at a place of a file, and the bytes that they take.
-fn decode(
-    file: &dyn File,
-    at: u64,
-    bug: Bug,
-) -> Result<Option<(u64, Vec<(Cell, Content)>, u64)>, Failure> {
+fn decode(file: &dyn File, at: u64, bug: Bug) -> Result<Option<Decoded>, Failure> {
     let len = file.len_bytes().map_err(gone)?;
     if at + SECTOR as u64 > len {
         return Ok(None);
