@@ -13,9 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize, default: u64| {
-        args.get(at).and_then(|a| a.parse().ok()).unwrap_or(default)
-    };
+    let number =
+        |at: usize, default: u64| args.get(at).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (threads, bytes, seconds) = (number(0, 16), number(1, 168), number(2, 4));
     let dir = PathBuf::from(args.get(4).map_or("/tmp/furrow-group", |a| a));
     let volume = SystemVolume::new();
@@ -25,7 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         volume.remove(&path)?;
     }
     let file = volume.open(&path, Open::Create, Access::Log)?;
-    let config = LogConfig { writes_in_flight: number(3, 2) as u32, ..LogConfig::default() };
+    let config = LogConfig {
+        writes_in_flight: number(3, 2) as u32,
+        ..LogConfig::default()
+    };
     let log = Log::create(file, 256 << 20, [7; 16], config)?;
     let commits = AtomicU64::new(0);
     let body = vec![9; bytes as usize];

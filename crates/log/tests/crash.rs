@@ -19,7 +19,10 @@ const THREADS: u64 = 3;
 type Seen = BTreeMap<u64, Vec<u64>>;
 
 fn config() -> LogConfig {
-    LogConfig { writes_in_flight: 3, ..LogConfig::default() }
+    LogConfig {
+        writes_in_flight: 3,
+        ..LogConfig::default()
+    }
 }
 
 /// Lets the threads append and flush numbered records from `first` on until the power goes; what
@@ -56,14 +59,19 @@ fn work(log: &Log, first: &BTreeMap<u64, u64>, sizes: u64) -> Seen {
 }
 
 fn read_back(volume: &SimVolume, from: Lsn) -> (Seen, LogScan) {
-    let file = volume.open(Path::new("/log/db.ldf"), Open::Existing, Access::Log).unwrap();
+    let file = volume
+        .open(Path::new("/log/db.ldf"), Open::Existing, Access::Log)
+        .unwrap();
     let mut scan = LogScan::open(file, BINDING, from).unwrap();
     let mut seen = Seen::new();
     while let Some(record) = scan.next_record().unwrap() {
         let view = record.get();
         if view.txn != TxnId(0) {
             let n = u64::from_le_bytes(*view.redo.first_chunk().unwrap());
-            assert!(view.redo[8..].iter().all(|&b| b == n as u8), "a record came back garbled");
+            assert!(
+                view.redo[8..].iter().all(|&b| b == n as u8),
+                "a record came back garbled"
+            );
             seen.entry(view.txn.0).or_default().push(n);
         }
     }
@@ -73,12 +81,19 @@ fn read_back(volume: &SimVolume, from: Lsn) -> (Seen, LogScan) {
 /// Acknowledged numbers are all there, and each thread's numbers are 0, 1, 2 ... without a gap.
 fn check(seen: &Seen, acknowledged: &Seen, what: &str) {
     for (t, numbers) in seen {
-        assert_eq!(numbers, &(0..numbers.len() as u64).collect::<Vec<_>>(), "{what}, thread {t}");
+        assert_eq!(
+            numbers,
+            &(0..numbers.len() as u64).collect::<Vec<_>>(),
+            "{what}, thread {t}"
+        );
     }
     for (t, numbers) in acknowledged {
         let last = numbers.last().copied().unwrap_or(0);
         let have = seen.get(t).map_or(0, |s| s.len() as u64);
-        assert!(last < have, "{what}, thread {t}: {last} was acknowledged, {have} came back");
+        assert!(
+            last < have,
+            "{what}, thread {t}: {last} was acknowledged, {have} came back"
+        );
     }
 }
 
@@ -89,9 +104,13 @@ fn acknowledged_records_survive_two_power_losses_in_a_row() {
         let seed = seed.wrapping_add(round);
         let volume = SimVolume::new(SimOptions::default());
         volume.create_dir(Path::new("/log")).unwrap();
-        let file = volume.open(Path::new("/log/db.ldf"), Open::Create, Access::Log).unwrap();
+        let file = volume
+            .open(Path::new("/log/db.ldf"), Open::Create, Access::Log)
+            .unwrap();
         let log = Log::create(file, 8 << 20, BINDING, config()).unwrap();
-        let start = log.append(&Record::system(RecordKind::CheckpointBegin, &[])).unwrap();
+        let start = log
+            .append(&Record::system(RecordKind::CheckpointBegin, &[]))
+            .unwrap();
         log.flush_to(start).unwrap();
         volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(1 + seed % 97));
         // Blocks of one sector each, in half of the rounds: what was lost and what is written in its place
@@ -99,7 +118,11 @@ fn acknowledged_records_survive_two_power_losses_in_a_row() {
         let sizes = seed.wrapping_mul(round % 2);
         let mut acknowledged = work(&log, &BTreeMap::new(), sizes);
         drop(log);
-        let crash = if seed % 2 == 0 { Crash::Random { seed } } else { Crash::Torn { seed } };
+        let crash = if seed % 2 == 0 {
+            Crash::Random { seed }
+        } else {
+            Crash::Torn { seed }
+        };
         let volume = volume.crash(&crash);
         let what = format!("seed {seed}, first loss");
         let (seen, scan) = read_back(&volume, start);
@@ -112,7 +135,9 @@ fn acknowledged_records_survive_two_power_losses_in_a_row() {
             acknowledged.entry(t).or_default().extend(numbers);
         }
         drop(log);
-        let volume = volume.crash(&Crash::Random { seed: seed.wrapping_mul(31) });
+        let volume = volume.crash(&Crash::Random {
+            seed: seed.wrapping_mul(31),
+        });
         let (seen, _) = read_back(&volume, start);
         check(&seen, &acknowledged, &format!("seed {seed}, second loss"));
     }
@@ -124,20 +149,34 @@ fn a_growth_cut_short_leaves_the_log_as_it_was_or_grown() {
     for nth in 1..12 {
         let volume = SimVolume::new(SimOptions::default());
         volume.create_dir(Path::new("/log")).unwrap();
-        let file = volume.open(Path::new("/log/db.ldf"), Open::Create, Access::Log).unwrap();
+        let file = volume
+            .open(Path::new("/log/db.ldf"), Open::Create, Access::Log)
+            .unwrap();
         let log = Log::create(file, 1 << 20, BINDING, config()).unwrap();
-        let start = log.append(&Record::system(RecordKind::CheckpointBegin, &[])).unwrap();
+        let start = log
+            .append(&Record::system(RecordKind::CheckpointBegin, &[]))
+            .unwrap();
         log.flush_to(start).unwrap();
         volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth));
         let grown = log.grow(1 << 20).is_ok();
         drop(log);
-        let volume = volume.crash(&Crash::Random { seed: seed.wrapping_add(nth) });
+        let volume = volume.crash(&Crash::Random {
+            seed: seed.wrapping_add(nth),
+        });
         let (_, scan) = read_back(&volume, start);
         let log: Arc<Log> = Log::resume(scan, start, config()).unwrap();
         let total = log.usage().total_bytes;
-        assert!(total >= 1_000_000, "seed {seed}, operation {nth}: {total} bytes left");
-        assert!(!grown || total > 1 << 20, "seed {seed}, operation {nth}: the growth was acknowledged");
-        let lsn = log.append(&Record::system(RecordKind::CheckpointBegin, &[])).unwrap();
+        assert!(
+            total >= 1_000_000,
+            "seed {seed}, operation {nth}: {total} bytes left"
+        );
+        assert!(
+            !grown || total > 1 << 20,
+            "seed {seed}, operation {nth}: the growth was acknowledged"
+        );
+        let lsn = log
+            .append(&Record::system(RecordKind::CheckpointBegin, &[]))
+            .unwrap();
         log.flush_to(lsn).unwrap();
     }
 }

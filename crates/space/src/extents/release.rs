@@ -7,8 +7,8 @@ use crate::reserve::pfs_of;
 use crate::unit::IamPage;
 use crate::{Space, SpaceError};
 use furrow_format::{
-    Change, EXTENT_PAGES, Iam, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of, interval_start_of,
-    pfs_index_of, sgam_page_of,
+    Change, EXTENT_PAGES, Iam, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of,
+    interval_start_of, pfs_index_of, sgam_page_of,
 };
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
