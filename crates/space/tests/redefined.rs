@@ -31,7 +31,11 @@ fn a_filegroup_made_known_again_still_grows_under_one_latch() {
         }
     });
     let found = audit(&base, &units);
-    let pages: usize = found.used.values().map(|pages| pages.len()).sum();
+    let pages: usize = found
+        .used
+        .values()
+        .map(std::collections::BTreeSet::len)
+        .sum();
     assert_eq!(pages, 9_600);
     let (size, free, _) = found.files[&1];
     assert!(
