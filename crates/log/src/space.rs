@@ -65,8 +65,10 @@ impl Log {
         }
     }
 
-    /// Lets the VLFs be reused whose records all lie before `lsn`.
+    /// Lets the VLFs be reused whose records all lie before `lsn`, and are durable: a block still on
+    /// its way must not meet a newer one in its place.
     pub fn truncate_before(&self, lsn: Lsn) {
+        let lsn = lsn.min(self.durable());
         let freed = {
             let mut roll = self.roll.lock();
             let freed = roll.vlfs.truncate_before(lsn.vlf());

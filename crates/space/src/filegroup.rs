@@ -37,7 +37,8 @@ impl Filegroup {
         }
     }
 
-    /// Takes on a new name and new properties. Units hold on to their filegroup: there is only ever one of it, with
+    /// Takes on a new name and new properties. Units hold on to their filegroup: there is only ever
+    /// one of it, with
     /// one latch under which its files grow.
     pub(crate) fn redefine(&self, spec: FilegroupSpec) {
         *self.name.lock() = spec.name;

@@ -60,7 +60,8 @@ impl Space {
         Ok(Arc::new(space))
     }
 
-    /// Makes a filegroup known; the files that name it already are filled from now on. One that is known takes on
+    /// Makes a filegroup known; the files that name it already are filled from now on. One that is
+    /// known takes on
     /// the name and the properties.
     pub fn add_filegroup(&self, spec: FilegroupSpec) {
         let mut groups = self.filegroups.write();

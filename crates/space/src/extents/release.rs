@@ -140,7 +140,8 @@ fn clear_pfs(mini: &mut Mini<'_>, pfs: usize, extent: ExtentId) -> Result<(), Sp
     Ok(())
 }
 
-/// Fails unless the IAM page says that all these extents are its unit's: what is freed twice would be counted twice.
+/// Fails unless the IAM page says that all these extents are its unit's: what is freed twice would
+/// be counted twice.
 fn prove_owned(mini: &Mini<'_>, at: usize, extents: &[ExtentId]) -> Result<(), SpaceError> {
     let id = mini.page_id(at);
     let map = Iam::new(mini.page(at)).ok_or(damaged(id, "no sound IAM page"))?;
