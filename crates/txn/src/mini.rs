@@ -93,15 +93,6 @@ impl<'p> Mini<'p> {
         self.apply(author)
     }
 
-    /// As [`Mini::commit`], but keeps the pages latched and hands them back.
-    pub fn commit_keeping(
-        mut self,
-        author: &Author<'_>,
-    ) -> Result<(Lsn, SmallVec<[PageWrite<'p>; 4]>), TxnError> {
-        let lsn = self.apply(author)?;
-        Ok((lsn, self.pages))
-    }
-
     fn apply(&mut self, author: &Author<'_>) -> Result<Lsn, TxnError> {
         self.store.check()?;
         for page in &mut self.pages {

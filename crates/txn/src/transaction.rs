@@ -103,11 +103,6 @@ impl Transaction {
         Ok(lsn)
     }
 
-    /// Notes bytes of log used, for the choice of deadlock victims.
-    pub fn charge(&self, owner: &LockOwner, bytes: usize) {
-        owner.add_log_used(bytes as u64);
-    }
-
     /// A savepoint here.
     pub fn savepoint(&self, locks: &LockManager, owner: &LockOwner) -> Savepoint {
         let last = self.active.as_ref().map_or(Lsn::ZERO, |a| a.last());
