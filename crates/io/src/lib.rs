@@ -44,6 +44,7 @@ mod error;
 pub mod host;
 mod image;
 pub mod memory;
+mod mount;
 mod namespace;
 mod poison;
 pub mod process;

@@ -25,10 +25,12 @@
 
 mod append;
 mod block;
+mod directory;
 mod error;
 mod flush;
 mod layout;
 mod log;
+mod lookup;
 mod reader;
 mod record;
 mod space;
@@ -38,7 +40,8 @@ mod writer;
 pub use error::{LogError, ReuseWait};
 pub use layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, FIRST_VLF_OFFSET};
 pub use log::{LOG_BUFFERS, Log, LogConfig, LogCounters};
-pub use reader::{LogScan, RecordReader};
+pub use lookup::RecordReader;
+pub use reader::LogScan;
 pub use record::{OwnedRecord, RECORD_HEADER_BYTES, Record, RecordKind};
 pub use space::LogUsage;
 pub use vlf::{Vlf, VlfRule};

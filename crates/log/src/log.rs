@@ -1,14 +1,14 @@
 //! The log of a database: its state, creation and opening.
 
 use crate::block::Block;
-use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, DIRECTORY_BYTES, Directory, SECTOR};
+use crate::directory::{Directory, write_directory};
+use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, SECTOR};
 use crate::reader::LogEnd;
 use crate::vlf::{VlfRule, VlfTable};
 use crate::{LogError, Vlf};
 use furrow_format::Lsn;
-use furrow_io::{AlignedBuf, File, Fill, ReadRun, WriteRun};
+use furrow_io::{File, Fill};
 use parking_lot::{Condvar, Mutex};
-use std::io::{IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -311,44 +311,4 @@ impl Drop for Log {
     fn drop(&mut self) {
         self.shut_down();
     }
-}
-
-pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<(), LogError> {
-    let bytes = AlignedBuf::copy_of(&directory.encode());
-    let bufs = [IoSlice::new(&bytes)];
-    file.write(&[WriteRun {
-        offset: directory.slot(),
-        bufs: &bufs,
-    }])?;
-    Ok(file.sync()?)
-}
-
-pub(crate) fn read_directory(file: &dyn File) -> Result<Directory, LogError> {
-    let not_a_log = || LogError::NotALog(file.path().display().to_string());
-    if file.len_bytes()? < crate::FIRST_VLF_OFFSET {
-        return Err(not_a_log());
-    }
-    let mut bytes = AlignedBuf::new(2 * DIRECTORY_BYTES);
-    let mut bufs = [IoSliceMut::new(&mut bytes)];
-    file.read(&mut [ReadRun {
-        offset: 0,
-        bufs: &mut bufs,
-    }])?;
-    let (a, b) = bytes.split_at(DIRECTORY_BYTES);
-    let copies = [Directory::decode(a), Directory::decode(b)];
-    let newest = copies
-        .into_iter()
-        .flatten()
-        .max_by_key(|d| d.version)
-        .ok_or_else(not_a_log)?;
-    let (expected, actual) = (newest.file_bytes(), file.len_bytes()?);
-    if actual < expected {
-        let path = file.path().display().to_string();
-        return Err(LogError::Truncated {
-            path,
-            expected,
-            actual,
-        });
-    }
-    Ok(newest)
 }

@@ -1,4 +1,4 @@
-//! Reading the log: forward from a checkpoint at restart, single records for rollback.
+//! Reading the log forward, from a checkpoint to its end, at restart.
 //!
 //! The end of the log is the first place where no valid block follows: one with a right checksum,
 //! our log's identity, the expected LSN, the LSN of the block before it, and an incarnation not
@@ -7,14 +7,13 @@
 //! log.
 
 use crate::LogError;
-use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, Directory, SECTOR};
-use crate::log::{LOG_BUFFERS, Log, read_directory};
+use crate::directory::{Directory, read_directory};
+use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, SECTOR};
 use crate::record::{OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::{AlignedBuf, File, ReadRun};
 use std::io::IoSliceMut;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Where the log ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +28,9 @@ pub(crate) struct LogEnd {
 
 /// A valid block, copied out of the log.
 #[derive(Debug, Clone)]
-struct ReadBlock {
-    header: BlockHeader,
-    bytes: Vec<u8>,
+pub(crate) struct ReadBlock {
+    pub(crate) header: BlockHeader,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl ReadBlock {
@@ -214,13 +213,13 @@ impl LogScan {
     }
 }
 
-fn find_record(block: &ReadBlock, lsn: Lsn) -> Option<OwnedRecord> {
+pub(crate) fn find_record(block: &ReadBlock, lsn: Lsn) -> Option<OwnedRecord> {
     let (at, _, _) = block.records().find(|(_, _, here)| *here == lsn)?;
     OwnedRecord::copy(block.bytes.get(at..)?, lsn)
 }
 
 /// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF.
-fn read_block(
+pub(crate) fn read_block(
     file: &dyn File,
     offset: u64,
     room: u64,
@@ -254,63 +253,4 @@ fn read_at(file: &dyn File, offset: u64, bytes: &mut [u8]) -> Result<(), LogErro
         offset,
         bufs: &mut bufs,
     }])?)
-}
-
-/// Reads single records of an open log, newest first as rollback does; keeps the last block it saw.
-#[derive(Debug, Default)]
-pub struct RecordReader {
-    cached: Option<ReadBlock>,
-}
-
-impl RecordReader {
-    /// A reader with nothing cached.
-    pub fn new() -> RecordReader {
-        RecordReader::default()
-    }
-
-    /// The record at `lsn`. Makes the log durable up to it first.
-    pub fn read(&mut self, log: &Log, lsn: Lsn) -> Result<OwnedRecord, LogError> {
-        let base = Lsn(lsn.0 & !u64::from(Lsn::MAX_SLOT));
-        if self.cached.as_ref().is_none_or(|b| b.header.lsn != base) {
-            log.flush_to(lsn)?;
-            self.cached = Some(log.load_block(base)?);
-        }
-        let found = self
-            .cached
-            .as_ref()
-            .and_then(|block| find_record(block, lsn));
-        found.ok_or(LogError::Missing(lsn))
-    }
-}
-
-impl Log {
-    /// A durable block: from its buffer while that still holds it, else from the file.
-    fn load_block(&self, base: Lsn) -> Result<ReadBlock, LogError> {
-        let (place, in_memory) = {
-            let roll = self.roll.lock();
-            let newest = self.current.load(Ordering::Acquire);
-            let oldest = newest.saturating_sub(LOG_BUFFERS as u64 - 1);
-            let number = (oldest..=newest)
-                .find(|&n| self.block(n).base() == base && self.block(n).state().is_of(n));
-            let bytes = number.map(|n| {
-                let used = self.block(n).state().used();
-                #[expect(unsafe_code, reason = "the protocol of `Block`")]
-                // SAFETY: the block is durable, so filled; it is reopened only under the lock held here.
-                unsafe {
-                    self.block(n).copy_out(0, used)
-                }
-            });
-            (roll.vlfs.by_seq(base.vlf()), bytes)
-        };
-        let missing = || LogError::Missing(base);
-        if let Some(bytes) = in_memory {
-            let header = BlockHeader::read(&bytes, self.log_id).ok_or_else(missing)?;
-            return Ok(ReadBlock { header, bytes });
-        }
-        let vlf = place.ok_or_else(missing)?;
-        let offset = u64::from(base.block()) * SECTOR as u64;
-        let room = vlf.size.checked_sub(offset).ok_or_else(missing)?;
-        let block = read_block(&*self.file, vlf.start + offset, room, self.log_id)?;
-        block.filter(|b| b.header.lsn == base).ok_or_else(missing)
-    }
 }

@@ -1,6 +1,6 @@
 //! The databases and files that the pool serves.
 
-use crate::double_write::DoubleWrite;
+use crate::double_write::{DoubleWrite, Protected};
 use crate::error::{LogFailure, PoolError};
 use crate::key::PageKey;
 use furrow_format::{DatabaseId, FileId, Lsn};
@@ -67,6 +67,20 @@ pub(crate) struct FileState {
     failure: Mutex<Option<PoolError>>,
     unsynced: Mutex<Unsynced>,
     sync_turn: Mutex<()>,
+}
+
+impl Protected for FileState {
+    fn check(&self) -> Result<(), PoolError> {
+        FileState::check(self)
+    }
+
+    fn sync(&self) -> Result<(), PoolError> {
+        FileState::sync(self).map(drop)
+    }
+
+    fn fail(&self, source: IoError) -> PoolError {
+        FileState::fail(self, source)
+    }
 }
 
 impl FileState {

@@ -5,7 +5,7 @@
 //! bytes that were synced and not written again never suffer. Operations on the same unit keep their order:
 //! a later one that was kept covers an earlier one.
 
-use super::disk::{Change, Node, Pending};
+use super::node::{Change, Node, Pending};
 use crate::image::Image;
 use crate::random::{Rng, RngCore, SeededRng, seeded};
 use std::path::{Path, PathBuf};

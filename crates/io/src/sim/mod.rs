@@ -31,6 +31,7 @@ mod crash;
 mod disk;
 mod fault;
 mod file;
+mod node;
 
 use crate::poison::Poison;
 use crate::{Access, File, IoError, IoErrorKind, IoOp, Open, Space, Volume, time};

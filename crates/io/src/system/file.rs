@@ -1,8 +1,10 @@
 //! One open file of the system.
 
+use super::calls::{data_sync, full_sync};
 use super::lanes::Lanes;
+use super::options::{Engine, io_uring_available};
 use super::transfer::{self, Failure};
-use super::{Engine, crew, data_sync, full_sync, grow};
+use super::{crew, grow};
 use crate::poison::Poison;
 use crate::{Access, File, Fill, IoError, IoErrorKind, IoOp, ReadRun, WriteRun};
 use parking_lot::Mutex;
@@ -77,7 +79,7 @@ impl SystemFile {
             return Way::Serial;
         }
         match self.engine {
-            Engine::Auto if super::io_uring_available() => Way::Ring,
+            Engine::Auto if io_uring_available() => Way::Ring,
             Engine::Auto | Engine::Threads => Way::Crew(runs - 1),
             Engine::Plain => Way::Serial,
         }

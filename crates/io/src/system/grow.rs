@@ -1,7 +1,7 @@
 //! Changing a file's length.
 
+use super::calls::retry;
 use super::lanes::Lanes;
-use super::retry;
 use super::transfer::{self, Failure};
 use crate::{AlignedBuf, Fill};
 use rustix::io::Errno;

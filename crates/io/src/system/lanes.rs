@@ -1,7 +1,8 @@
 //! The descriptors of one file, and which of them a transfer may take.
 
+use super::calls::retry;
 use crate::align::is_aligned;
-use crate::host;
+use crate::mount::mount_of;
 use parking_lot::Mutex;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -99,7 +100,7 @@ impl Direct {
         } else {
             OFlags::RDONLY
         };
-        let opened = super::retry(|| {
+        let opened = retry(|| {
             rustix::fs::open(path, mode | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())
         });
         let fd = match opened {
@@ -165,7 +166,7 @@ fn alignment(fd: &OwnedFd) -> Option<(usize, u64)> {
 /// Says once per mount and reason that the page cache is used.
 fn warn_once(path: &Path, reason: &'static str) {
     static SAID: Mutex<BTreeSet<(String, &'static str)>> = Mutex::new(BTreeSet::new());
-    let mount = host::mount_of(path);
+    let mount = mount_of(path);
     let (kind, point) = match &mount {
         Some(mount) => (mount.filesystem.as_str(), mount.mount_point.as_str()),
         None => ("unknown", ""),

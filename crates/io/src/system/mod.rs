@@ -40,17 +40,22 @@
 //! Beside the device: a second opener (`InUse`), a file system without direct I/O (falls back to the page
 //! cache and says so once), a kernel without io_uring (threads take its place).
 
+mod calls;
 mod crew;
 mod file;
 mod grow;
 mod lanes;
+mod options;
 #[cfg(target_os = "linux")]
 mod ring;
 #[cfg(test)]
 mod tests;
 mod transfer;
 
+pub use options::{Engine, SystemOptions, io_uring_available};
+
 use crate::{Access, File, IoError, IoErrorKind, IoOp, Open, Space, Volume};
+use calls::{full_sync, retry};
 use file::SystemFile;
 use lanes::Lanes;
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
@@ -58,50 +63,6 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// How batches of several runs are done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
-    /// io_uring where the kernel allows it, else threads.
-    Auto,
-    /// `preadv`/`pwritev` by helper threads, several runs at once.
-    Threads,
-    /// `preadv`/`pwritev` by the caller, one run after the other.
-    Plain,
-}
-
-/// What a [`SystemVolume`] may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SystemOptions {
-    /// How batches are done.
-    pub engine: Engine,
-    /// Whether to try direct I/O.
-    pub direct: bool,
-}
-
-impl SystemOptions {
-    /// From the environment: `FURROW_IO=pread` forces the plain engine, `FURROW_IO=threads` the threads,
-    /// `FURROW_DIRECT=0` the page cache.
-    pub fn from_env() -> SystemOptions {
-        let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
-        SystemOptions {
-            engine: if is("FURROW_IO", "pread") {
-                Engine::Plain
-            } else if is("FURROW_IO", "threads") {
-                Engine::Threads
-            } else {
-                Engine::Auto
-            },
-            direct: !is("FURROW_DIRECT", "0"),
-        }
-    }
-}
-
-impl Default for SystemOptions {
-    fn default() -> SystemOptions {
-        SystemOptions::from_env()
-    }
-}
 
 /// The files of this machine.
 #[derive(Debug, Clone, Copy)]
@@ -127,15 +88,6 @@ impl Default for SystemVolume {
     fn default() -> SystemVolume {
         SystemVolume::new()
     }
-}
-
-/// Whether the kernel lets this process use io_uring.
-pub fn io_uring_available() -> bool {
-    #[cfg(target_os = "linux")]
-    let available = ring::available();
-    #[cfg(not(target_os = "linux"))]
-    let available = false;
-    available
 }
 
 impl Volume for SystemVolume {
@@ -261,32 +213,6 @@ fn here_if_empty(dir: &Path) -> &Path {
         Path::new(".")
     } else {
         dir
-    }
-}
-
-/// Makes bytes, length and times durable, down to the medium.
-fn full_sync(fd: &OwnedFd) -> Result<(), Errno> {
-    #[cfg(target_vendor = "apple")]
-    if rustix::fs::fcntl_fullfsync(fd).is_ok() {
-        return Ok(());
-    }
-    retry(|| rustix::fs::fsync(fd))
-}
-
-/// Makes bytes durable, and of the metadata what is needed to read them.
-fn data_sync(fd: &OwnedFd) -> Result<(), Errno> {
-    #[cfg(target_vendor = "apple")]
-    return full_sync(fd);
-    #[cfg(not(target_vendor = "apple"))]
-    retry(|| rustix::fs::fdatasync(fd))
-}
-
-fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            outcome => return outcome,
-        }
     }
 }
 

@@ -25,7 +25,6 @@ mod repair;
 pub use repair::{RepairStats, repair, reset};
 
 use crate::error::PoolError;
-use crate::files::FileState;
 use furrow_format::{FileId, PAGE_SIZE, PageNo};
 use furrow_io::{AlignedBuf, File, Fill, IoError, WriteRun};
 use header::{BatchHeader, MAX_IMAGES};
@@ -61,6 +60,16 @@ struct Area {
     /// Batches of each half whose in-place writes are under way.
     under_way: [u32; 2],
     header: AlignedBuf,
+}
+
+/// The data file that a double-write file stands beside.
+pub(crate) trait Protected {
+    /// An error once the file has failed.
+    fn check(&self) -> Result<(), PoolError>;
+    /// Makes its pages durable.
+    fn sync(&self) -> Result<(), PoolError>;
+    /// Its pages can no longer be protected: nothing more may be written to it.
+    fn fail(&self, source: IoError) -> PoolError;
 }
 
 impl DoubleWrite {
@@ -99,7 +108,7 @@ impl DoubleWrite {
     /// be told of their end, with the half given here.
     pub(crate) fn protect(
         &self,
-        data: &FileState,
+        data: &dyn Protected,
         images: &[(PageNo, &[u8])],
     ) -> Result<usize, PoolError> {
         debug_assert!(images.len() < self.half_pages as usize && images.len() <= MAX_IMAGES);
