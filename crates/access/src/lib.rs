@@ -29,5 +29,7 @@ pub use error::AccessError;
 pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapStep, HeapVisitor};
 pub use key::Key;
 pub use shape::{KeyColumn, Shape};
-pub use tree::{Bound, Cursor, Direction, RowBatch, RowCheck, Step, Tree, TreeParts, Visitor};
+pub use tree::{
+    Bound, Cursor, Direction, Purge, RowBatch, RowCheck, Step, Tree, TreeParts, Visitor,
+};
 pub use undo::UndoOp;

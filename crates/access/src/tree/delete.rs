@@ -1,11 +1,22 @@
 //! Deleting rows: first as ghosts, later for good.
 
 use super::Tree;
+use super::remove::Removal;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, Page, PageBuf, RecordKind, Status};
 use furrow_pool::Ex;
 use furrow_txn::{Author, Mini};
+
+/// What a purge of a leaf came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purge {
+    /// Rows that went.
+    pub gone: usize,
+    /// Whether nothing is left to be done about the key it was called with: no ghost with that key is on the
+    /// leaf, and no empty leaf. Seen under the leaf's latch.
+    pub done: bool,
+}
 
 impl Tree {
     fn status_at(&self, page: &PageBuf, slot: u16) -> Result<Status, AccessError> {
@@ -94,22 +105,30 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says that nobody can want them back,
-    /// and the leaf when it is empty then. Returns how many went. `dead` is called under the leaf's latch: it
-    /// must not block.
+    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says of their keys and rows that nobody
+    /// can want them back, and the leaf when it is empty then. `dead` is called under the leaf's latch: it must
+    /// not block.
     pub fn purge_ghosts(
         &self,
         key: &Key,
-        dead: &dyn Fn(&Key) -> bool,
-    ) -> Result<usize, AccessError> {
+        dead: &dyn Fn(&Key, &[u8]) -> bool,
+    ) -> Result<Purge, AccessError> {
         By::System.prepare(self.store(), 8192)?;
         let leaf = self.leaf_for(key, Ex)?;
         let rows = Page::new(&leaf).slot_count();
         let mut gone = Vec::new();
+        let mut kept = false;
         if Page::new(&leaf).ghost_count() > 0 {
             for slot in 0..rows {
-                if self.status_at(&leaf, slot)?.is_ghost() && dead(&self.key_at(&leaf, slot)?) {
+                let row = self.row_at(&leaf, slot)?;
+                if !Status(row.first().copied().unwrap_or(0)).is_ghost() {
+                    continue;
+                }
+                let own = self.key_at(&leaf, slot)?;
+                if dead(&own, row) {
                     gone.push(slot);
+                } else {
+                    kept |= self.parts.shape.compare_keys(&own, key).is_eq();
                 }
             }
         }
@@ -121,26 +140,20 @@ impl Tree {
             // From behind, so that slots keep their numbers; neighbours in one change.
             for run in gone.chunk_by(|a, b| a + 1 == *b).rev() {
                 if let Some(&from) = run.first() {
-                    mini.push(
-                        at,
-                        &Change::RemoveRows {
-                            from,
-                            count: run.len() as u16,
-                        },
-                    );
+                    let count = run.len() as u16;
+                    mini.push(at, &Change::RemoveRows { from, count });
                 }
             }
-            mini.push(
-                at,
-                &Change::SetGhosts {
-                    delta: -(gone.len() as i16),
-                },
-            );
+            let delta = -(gone.len() as i16);
+            mini.push(at, &Change::SetGhosts { delta });
             mini.commit(&Author::System).map_err(AccessError::from)?;
         }
         if gone.len() == usize::from(rows) {
-            self.remove_empty_leaf(key)?;
+            kept |= self.remove_empty_leaf(key)? == Removal::Busy;
         }
-        Ok(gone.len())
+        Ok(Purge {
+            gone: gone.len(),
+            done: !kept,
+        })
     }
 }

@@ -35,6 +35,7 @@ mod update;
 
 pub use bulk::RowBatch;
 pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, Visitor};
+pub use delete::Purge;
 
 use crate::shape::Shape;
 use crate::undo::UndoOp;

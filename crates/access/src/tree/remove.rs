@@ -23,6 +23,17 @@ use furrow_txn::{Author, Mini};
 /// Log space of a removal: some links and PFS bytes.
 const REMOVAL_LOG_BYTES: usize = 1024;
 
+/// What became of a leaf that was to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    /// It is out of the tree.
+    Gone,
+    /// It has rows, or is all there is of the tree.
+    Stays,
+    /// Its left neighbour was not to be had at once: it is still there, and empty.
+    Busy,
+}
+
 /// A page that goes, and its neighbours.
 struct Going<'p> {
     page: PageWrite<'p>,
@@ -33,7 +44,7 @@ struct Going<'p> {
 impl Tree {
     /// Takes the leaf that `key` leads to out of the tree, with pages above that lead nowhere else, if it is
     /// empty and its neighbours are at hand. No latch may be held.
-    pub(super) fn remove_empty_leaf(&self, key: &Key) -> Result<bool, AccessError> {
+    pub(super) fn remove_empty_leaf(&self, key: &Key) -> Result<Removal, AccessError> {
         By::System.prepare(self.store(), REMOVAL_LOG_BYTES)?;
         let mut path = self.path_for_removal(key)?;
         let empty = path
@@ -43,17 +54,17 @@ impl Tree {
             .first()
             .is_none_or(|top| Page::new(&top.page).slot_count() < 2);
         if !empty || alone || path.len() < 2 {
-            return Ok(false);
+            return Ok(Removal::Stays);
         }
         let lone = path.split_off(1);
         let Some(top) = path.pop() else {
-            return Ok(false);
+            return Ok(Removal::Stays);
         };
         let mut going = Vec::with_capacity(lone.len());
         for step in lone {
             match self.with_neighbours(step)? {
                 Some(page) => going.push(page),
-                None => return Ok(false),
+                None => return Ok(Removal::Busy),
             }
         }
         let mut mini = Mini::new(self.store());
@@ -70,7 +81,7 @@ impl Tree {
             .free_pages(&self.parts.unit, &mut mini, &pages)?;
         mini.commit(&Author::System)?;
         self.parts.space.freed(freed)?;
-        Ok(true)
+        Ok(Removal::Gone)
     }
 
     /// The page with both neighbours latched; `None` when the left one is not to be had at once.

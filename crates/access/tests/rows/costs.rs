@@ -99,7 +99,7 @@ fn trees() {
         let steps: Vec<Key> = ascending.iter().step_by(20).map(Big::key).collect();
         told("purge, a row", count, || {
             for key in &steps {
-                tree.purge_ghosts(key, &|_| true).unwrap();
+                tree.purge_ghosts(key, &|_, _| true).unwrap();
             }
         });
     }

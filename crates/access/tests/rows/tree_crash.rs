@@ -43,7 +43,7 @@ fn run<K: Kind>(name: &str, outlives: Outlives, txns: u32, span: u64) {
             }
             txn.commit_delayed().unwrap();
             if rng.random_bool(0.2) {
-                tree.purge_ghosts(&K::key(&K::id(&mut rng, span)), &|_| true)
+                tree.purge_ghosts(&K::key(&K::id(&mut rng, span)), &|_, _| true)
                     .unwrap();
             }
             if outlives == Outlives::Written && rng.random_bool(0.01) {

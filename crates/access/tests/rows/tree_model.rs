@@ -144,7 +144,7 @@ fn run<K: Kind>(name: &str, steps: u32, span: u64) {
         }
         if rng.random_bool(0.1) {
             check_range::<K>(&tree, &model, &mut rng, span);
-            tree.purge_ghosts(&K::key(&K::id(&mut rng, span)), &|_| true)
+            tree.purge_ghosts(&K::key(&K::id(&mut rng, span)), &|_, _| true)
                 .unwrap();
         }
         if step % 256 == 255 {

@@ -31,7 +31,7 @@ fn empty_and_purge<K: Kind>(ids: &mut [K::Id], purge_order: impl Fn(&mut [K::Id]
     assert_eq!(tree.audit().unwrap().ghosts, ids.len() as u64);
     purge_order(ids);
     for id in ids.iter() {
-        tree.purge_ghosts(&K::key(id), &|_| true).unwrap();
+        tree.purge_ghosts(&K::key(id), &|_, _| true).unwrap();
     }
     let audit = tree.audit().unwrap();
     assert_eq!((audit.rows, audit.ghosts), (0, 0));
@@ -145,7 +145,7 @@ fn churn(ground: &Ground, tree: &Tree, me: i64, seed: u64) {
         }
         txn.commit_delayed().unwrap();
         // Ghosts of this thread's range only: others' transactions are under way.
-        let mine = |key: &Key| ids.contains(&id_of(key));
+        let mine = |key: &Key, _: &[u8]| ids.contains(&id_of(key));
         for id in &ids {
             tree.purge_ghosts(&Big::key(id), &mine).unwrap();
         }
@@ -196,7 +196,7 @@ fn scans_see_the_rows_that_stay_while_leaves_come_and_go() {
     });
     assert!(scans.load(Ordering::Relaxed) > 3);
     for id in (0..64_000).step_by(10) {
-        tree.purge_ghosts(&Big::key(&id), &|_| true).unwrap();
+        tree.purge_ghosts(&Big::key(&id), &|_, _| true).unwrap();
     }
     let audit = tree.audit().unwrap();
     assert_eq!((audit.rows, audit.ghosts), (64, 0));
@@ -240,7 +240,7 @@ fn a_scan_to_the_left_is_not_led_astray_by_a_leaf_that_goes() {
                 }
                 txn.commit_delayed().unwrap();
                 for id in 900..1000 {
-                    tree.purge_ghosts(&Big::key(&id), &|_| true).unwrap();
+                    tree.purge_ghosts(&Big::key(&id), &|_, _| true).unwrap();
                 }
             }
         });

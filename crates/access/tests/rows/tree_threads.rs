@@ -161,8 +161,8 @@ impl<K: Kind> Arena<K> {
 
     fn purge(&self, span: u64, rng: &mut SeededRng) -> usize {
         let key = K::key(&K::id(rng, span));
-        let dead = |key: &Key| !self.pending.lock().contains(key);
-        self.tree.purge_ghosts(&key, &dead).unwrap()
+        let dead = |key: &Key, _: &[u8]| !self.pending.lock().contains(key);
+        self.tree.purge_ghosts(&key, &dead).unwrap().gone
     }
 }
 

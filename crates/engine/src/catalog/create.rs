@@ -396,7 +396,7 @@ impl Catalog {
                 .filter(|l| l.rsid == rowset.rowsetid)
                 .cloned()
                 .collect();
-            self.list_rowset(&rowset, &columns, unit, row.pgroot)?;
+            self.list_rowset(&rowset, &columns, unit, row.pgroot, true)?;
             rows.units.push(row);
             self.bases.insert(by, &rowset)?;
             for column in &columns {

@@ -1,16 +1,17 @@
 //! Ghosts removed for good.
 //!
-//! Deleting a row marks it and notes its key with its rowset. The cleanup comes by later: under an IX
+//! Deleting a row marks it and queues its key with its rowset (`table/ghosts.rs` says why no ghost is ever
+//! forgotten). The cleanup comes by later: under an IX
 //! lock of the table, so that nobody drops it meanwhile, and leaf by leaf, asking under the latch for
 //! each ghost whether somebody still has a lock that covers it: who deleted it and may roll back, or a
 //! reader who guards a range. Entries of nonclustered indexes are locked by the row that they point to.
 //!
-//! Ghosts that an earlier life of the database left are not searched for: they go when their leaf is
-//! cleaned for another one, or when a row with their key comes.
+//! Ghosts that an earlier life of the database left are found by a sweep over each rowset, some leaves in each
+//! turn.
 
 use super::Catalog;
 use crate::EngineError;
-use crate::table::{Ghosts, Index, IndexKind, Table, lock_hash};
+use crate::table::{Index, IndexKind, Sweep, Table, lock_hash};
 use furrow_access::{Bound, Direction, Key, RowCheck, Step, Visitor};
 use furrow_format::RowsetId;
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
@@ -32,63 +33,84 @@ impl Cleaner<'_> {
         self.locks.try_instant(self.owner, key, LockMode::X)
     }
 
-    /// Whether nobody has locked an entry, nor the row it points to.
-    fn dead(&self, index: &Index, key: &Key, row: Option<&Key>) -> bool {
+    /// Whether nobody has locked a ghost: neither the entry nor the row it points to. What cannot be read stays.
+    fn dead(&self, index: &Index, key: &Key, row: &[u8]) -> bool {
         let base = self.table.base();
         let entry = lock_hash(index.tree().shape(), key, usize::MAX);
-        let row = row.map(|row| lock_hash(base.tree().shape(), row, usize::MAX));
-        self.free(index.rowset.id(), entry) && row.is_none_or(|h| self.free(base.rowset.id(), h))
+        let Some(row) = index.locator_of(row) else {
+            return false;
+        };
+        self.free(index.rowset.id(), entry)
+            && (index.kind == IndexKind::Clustered
+                || self.free(
+                    base.rowset.id(),
+                    lock_hash(base.tree().shape(), &row, usize::MAX),
+                ))
     }
 
     /// Removes the ghosts of up to `leaves` leaves of an index. Returns how many rows went.
     fn clean(&self, index: &Index, leaves: &mut usize) -> Result<usize, EngineError> {
-        let mut ghosts = index.rowset.take_ghosts();
-        if ghosts.more && ghosts.keys.len() < *leaves {
-            ghosts = search(index, *leaves)?;
-        }
-        let mut left = Ghosts {
-            keys: Vec::new(),
-            more: ghosts.more,
-        };
-        let (mut gone, mut failed) = (0, None);
-        for (key, row) in ghosts.keys {
+        let rowset = &index.rowset;
+        self.sweep(index, *leaves)?;
+        let (mut left, mut gone, mut failed) = (Vec::new(), 0, None);
+        for key in rowset.ghosts().take() {
             if *leaves == 0 || failed.is_some() {
-                left.keys.push((key, row));
+                left.push(key);
                 continue;
             }
-            let removed = match index.kind {
-                IndexKind::Clustered => index
-                    .tree()
-                    .purge_ghosts(&key, &|k: &Key| self.dead(index, k, None)),
-                // Only of this entry it is known which row it points to.
-                IndexKind::Nonclustered => index.tree().purge_ghosts(&key, &|k: &Key| {
-                    index.tree().shape().compare_keys(k, &key).is_eq()
-                        && self.dead(index, k, Some(&row))
-                }),
-            };
-            match removed {
-                Ok(0) if !self.dead(index, &key, Some(&row)) => left.keys.push((key, row)),
-                Ok(0) => {}
-                Ok(removed) => {
-                    gone += removed;
-                    *leaves -= 1;
+            let dead = |key: &Key, row: &[u8]| self.dead(index, key, row);
+            match index.tree().purge_ghosts(&key, &dead) {
+                Ok(purge) => {
+                    gone += purge.gone;
+                    *leaves -= usize::from(purge.gone > 0);
+                    if !purge.done {
+                        left.push(key);
+                    }
                 }
-                Err(e) => failed = Some(e),
+                Err(e) => {
+                    left.push(key);
+                    failed = Some(e);
+                }
             }
         }
-        index.rowset.keep_ghosts(left);
+        rowset.ghosts().put_back(left);
         match failed {
             Some(e) => Err(e.into()),
             None => Ok(gone),
         }
     }
+
+    /// Goes on with the search for ghosts that nobody has noted, if there is one to go on with.
+    fn sweep(&self, index: &Index, leaves: usize) -> Result<(), EngineError> {
+        let Some((Sweep::Key(from), room)) = index.rowset.ghosts().to_sweep() else {
+            return Ok(());
+        };
+        let mut finder = Finder {
+            index,
+            found: Vec::new(),
+            room,
+            rows: leaves.saturating_mul(SWEPT_ROWS),
+        };
+        let from = from.map_or(Bound::Open, Bound::Included);
+        let mut cursor = index.tree().scan(from, Bound::Open, Direction::Forward);
+        let next = match cursor.step(&mut finder)? {
+            Step::Wait(key) => Sweep::Key(Some(key)),
+            _ => Sweep::Done,
+        };
+        index.rowset.ghosts().swept(finder.found, next);
+        Ok(())
+    }
 }
 
-/// Notes ghosts, and takes no row.
+/// Rows that a sweep looks at for each leaf that may be cleaned in a turn.
+const SWEPT_ROWS: usize = 256;
+
+/// Notes ghosts, and takes no row; has the cursor wait when it has seen enough.
 struct Finder<'a> {
     index: &'a Index,
-    found: Ghosts,
-    limit: usize,
+    found: Vec<Key>,
+    room: usize,
+    rows: usize,
 }
 
 impl Visitor for Finder<'_> {
@@ -97,32 +119,21 @@ impl Visitor for Finder<'_> {
     }
 
     fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
-        if ghost && self.found.keys.len() < self.limit {
-            let key = self.index.tree().shape().key_of(row);
-            self.found.keys.extend(key.zip(self.index.locator_of(row)));
-        } else if ghost {
-            self.found.more = true;
+        if self.rows == 0 || self.found.len() == self.room {
+            return RowCheck::Wait;
+        }
+        self.rows -= 1;
+        if ghost {
+            self.found.extend(self.index.tree().shape().key_of(row));
         }
         RowCheck::Skip
     }
 }
 
-fn search(index: &Index, limit: usize) -> Result<Ghosts, EngineError> {
-    let mut finder = Finder {
-        index,
-        found: Ghosts::default(),
-        limit,
-    };
-    let mut cursor = index
-        .tree()
-        .scan(Bound::Open, Bound::Open, Direction::Forward);
-    while cursor.step(&mut finder)? == Step::Rows {}
-    Ok(finder.found)
-}
-
 impl Catalog {
     /// Removes ghosts of up to `limit` leaves whose keys nobody has locked. Returns how many rows went.
     pub fn purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError> {
+        let _alone = self.cleaning.lock();
         let owner = locks.owner(CLEANUP_SESSION);
         let db = self.store.db();
         let (mut leaves, mut gone) = (limit, 0);

@@ -71,6 +71,8 @@ pub struct Catalog {
     schemas: RwLock<Vec<ClassObject>>,
     rowsets: RwLock<HashMap<RowsetId, Arc<Rowset>>>,
     change: Mutex<()>,
+    /// Held by the one who removes ghosts: queues and sweeps know of one cleaner at a time.
+    cleaning: Mutex<()>,
     /// Held exclusively while pages of a unit are freed: nobody reads them to count them then.
     freeing: RwLock<()>,
 }
@@ -92,6 +94,7 @@ impl Catalog {
             schemas: RwLock::default(),
             rowsets: RwLock::default(),
             change: Mutex::new(()),
+            cleaning: Mutex::new(()),
             freeing: RwLock::new(()),
         })
     }

@@ -171,6 +171,7 @@ impl Catalog {
         columns: &[RowsetColumn],
         unit: Arc<Unit>,
         root: PageId,
+        new: bool,
     ) -> Result<Arc<Rowset>, EngineError> {
         let id = RowsetId(rowset.rowsetid as u64);
         let tree = Tree::open(TreeParts {
@@ -182,7 +183,7 @@ impl Catalog {
             root,
             shape: shape_of(rowset, columns)?,
         });
-        let made = Arc::new(Rowset::new(tree, rowset.rcrows));
+        let made = Arc::new(Rowset::new(tree, rowset.rcrows, new));
         Ok(Arc::clone(self.rowsets.write().entry(id).or_insert(made)))
     }
 
@@ -211,7 +212,7 @@ impl Catalog {
             .cloned()
             .collect();
         let opened = self.open_unit(unit)?;
-        self.list_rowset(rowset, &columns, opened, unit.pgroot)
+        self.list_rowset(rowset, &columns, opened, unit.pgroot, false)
     }
 
     pub(super) fn open_unit(&self, unit: &AllocUnit) -> Result<Arc<Unit>, EngineError> {
@@ -235,7 +236,7 @@ impl Catalog {
         let unit = units.into_iter().find(|u| rowset_of(u) == id);
         let unit = unit.ok_or_else(|| missing("allocation unit"))?;
         let opened = self.open_unit(&unit)?;
-        self.list_rowset(&rowset, &columns, opened, unit.pgroot)
+        self.list_rowset(&rowset, &columns, opened, unit.pgroot, false)
     }
 
     /// Frees the pages of a unit that is entered as one to be dropped, and takes it off the list. May

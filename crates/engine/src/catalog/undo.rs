@@ -25,7 +25,10 @@ impl Catalog {
             UndoOp::TreeLoad { rows, .. } => rowset.count(-i64::from(*rows)),
             UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => rowset.count(1),
             // A row that took the place of a ghost.
-            UndoOp::TreeUpdate(_, old) if is_ghost(old) => rowset.count(-1),
+            UndoOp::TreeUpdate(key, old) if is_ghost(old) => {
+                rowset.count(-1);
+                rowset.ghosts().note(key);
+            }
             UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate(..) => {}
         }
         Ok(())

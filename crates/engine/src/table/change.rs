@@ -120,18 +120,12 @@ impl Session {
         }
         for index in &table.indexes {
             let key = old.key(index)?;
-            self.delete_entry(table, index, &key, old)?;
+            self.delete_entry(table, index, &key)?;
         }
         Ok(true)
     }
 
-    fn delete_entry(
-        &mut self,
-        table: &Table,
-        index: &Index,
-        key: &Key,
-        row: &RowBuffer,
-    ) -> Result<(), EngineError> {
+    fn delete_entry(&mut self, table: &Table, index: &Index, key: &Key) -> Result<(), EngineError> {
         if index.id != 1 && index.is_unique() {
             let resource = self.entry_resource(index, key);
             self.lock_row(table, resource, LockMode::X)?;
@@ -143,7 +137,7 @@ impl Session {
         };
         index.tree().delete(&mut By::Txn(txn), key)?;
         index.rowset.count(-1);
-        index.rowset.note_ghost(key, &row.key(table.base())?);
+        index.rowset.ghosts().note(key);
         self.owner.add_log_used(64);
         Ok(())
     }
@@ -223,7 +217,7 @@ impl Session {
     ) -> Result<(), EngineError> {
         for index in &table.indexes {
             let key = old.key(index)?;
-            self.delete_entry(table, index, &key, old)?;
+            self.delete_entry(table, index, &key)?;
         }
         self.insert_row(table, new)
     }
@@ -238,7 +232,7 @@ impl Session {
     ) -> Result<(), EngineError> {
         let (before, after) = (old.key(index)?, new.key(index)?);
         if index.tree().shape().compare_keys(&before, &after).is_ne() {
-            self.delete_entry(table, index, &before, old)?;
+            self.delete_entry(table, index, &before)?;
             self.insert_entry(table, index, new)?;
             moved.extend(table.indexes.iter().position(|i| i.id == index.id));
             return Ok(());

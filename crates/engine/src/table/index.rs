@@ -1,9 +1,9 @@
 //! Indexes: which columns lie where in their rows.
 
+use super::ghosts::{GhostQueue, Sweep};
 use furrow_access::{Key, Tree};
 use furrow_format::catalog::{index_kind, index_status};
 use furrow_format::{AllocUnitId, RowsetId};
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -41,29 +41,17 @@ pub struct Rowset {
     rows: AtomicI64,
     /// Whether counts in the catalog are behind.
     changed: AtomicBool,
-    ghosts: Mutex<Ghosts>,
+    ghosts: GhostQueue,
 }
-
-/// Rows that were marked as ghosts since the last cleanup.
-#[derive(Debug, Default)]
-pub(crate) struct Ghosts {
-    /// Each with the key of the row that it points to.
-    pub(crate) keys: Vec<(Key, Key)>,
-    /// Whether there are more than were noted: then the tree has to be searched.
-    pub(crate) more: bool,
-}
-
-/// Most ghosts that are noted one by one.
-const MAX_NOTED: usize = 4096;
 
 impl Rowset {
-    pub(crate) fn new(tree: Tree, rows: i64) -> Rowset {
-        let (changed, ghosts) = (AtomicBool::new(false), Mutex::default());
+    /// `new`: it has just been made.
+    pub(crate) fn new(tree: Tree, rows: i64, new: bool) -> Rowset {
         Rowset {
             tree,
             rows: AtomicI64::new(rows),
-            changed,
-            ghosts,
+            changed: AtomicBool::new(false),
+            ghosts: GhostQueue::new(Sweep::Key(None), new),
         }
     }
 
@@ -108,25 +96,9 @@ impl Rowset {
         self.changed.store(true, Ordering::Relaxed);
     }
 
-    /// Notes a ghost for the cleanup.
-    pub(crate) fn note_ghost(&self, key: &Key, row: &Key) {
-        let mut ghosts = self.ghosts.lock();
-        if ghosts.keys.len() < MAX_NOTED {
-            ghosts.keys.push((key.clone(), row.clone()));
-        } else {
-            ghosts.more = true;
-        }
-    }
-
-    pub(crate) fn take_ghosts(&self) -> Ghosts {
-        std::mem::take(&mut self.ghosts.lock())
-    }
-
-    /// Puts back ghosts that could not be removed yet.
-    pub(crate) fn keep_ghosts(&self, mut left: Ghosts) {
-        let mut ghosts = self.ghosts.lock();
-        ghosts.keys.append(&mut left.keys);
-        ghosts.more |= left.more;
+    /// Its ghosts that wait for the cleanup.
+    pub(crate) fn ghosts(&self) -> &GhostQueue {
+        &self.ghosts
     }
 }
 

@@ -25,6 +25,7 @@
 mod bulk;
 mod change;
 mod encode;
+mod ghosts;
 mod index;
 mod insert;
 mod inserter;
@@ -43,6 +44,7 @@ pub use row::Row;
 pub use scan::{ReadLock, Scan, ScanSpec};
 
 pub(crate) use encode::{RowBuffer, printed_key};
-pub(crate) use index::{Ghosts, LeafColumn};
+pub(crate) use ghosts::Sweep;
+pub(crate) use index::LeafColumn;
 pub(crate) use locks::{lock_hash, next_key};
 pub(crate) use meta::TableRows;

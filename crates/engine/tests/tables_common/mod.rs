@@ -15,6 +15,7 @@ pub struct House {
     pub volume: Arc<dyn Volume>,
     pub instance: Arc<Instance>,
     pub db: Arc<Database>,
+    config: InstanceConfig,
 }
 
 pub fn config() -> InstanceConfig {
@@ -30,12 +31,28 @@ pub fn house() -> House {
     house_of(1)
 }
 
+/// One without threads of its own: nothing happens that the test does not ask for.
+pub fn quiet_house() -> House {
+    let background = false;
+    house_with(
+        1,
+        InstanceConfig {
+            background,
+            ..config()
+        },
+    )
+}
+
 /// A database of so many files, half of them in a filegroup of their own.
 pub fn house_of(files: usize) -> House {
+    house_with(files, config())
+}
+
+fn house_with(files: usize, config: InstanceConfig) -> House {
     let volume = MemoryVolume::new();
     volume.create_dir(Path::new("d")).unwrap();
     let volume: Arc<dyn Volume> = Arc::new(volume);
-    let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+    let instance = Instance::start(Arc::clone(&volume), config.clone()).unwrap();
     let primary = FileSpec::new("data", "d/data.mdf").size_mb(8);
     let log = FileSpec::new("log", "d/log.ldf").size_mb(32);
     let mut spec = DatabaseSpec::new("test", primary).log(log);
@@ -56,6 +73,7 @@ pub fn house_of(files: usize) -> House {
         volume,
         instance,
         db,
+        config,
     }
 }
 
@@ -71,6 +89,7 @@ impl House {
             volume,
             instance,
             db,
+            config,
         } = self;
         drop(db);
         if abruptly {
@@ -81,12 +100,13 @@ impl House {
             instance.shut_down().unwrap();
         }
         drop(instance);
-        let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+        let instance = Instance::start(Arc::clone(&volume), config.clone()).unwrap();
         let db = instance.database("test").unwrap();
         House {
             volume,
             instance,
             db,
+            config,
         }
     }
 }
