@@ -15,9 +15,9 @@
 //!    entry and length survive a power loss. File contents are durable only after `sync` (or, the bytes of
 //!    that very call, after `write_durable`).
 //! 2. A read past the end of a file is an error, never a short success.
-//! 3. After a failed `sync` or `write_durable`, or a `resize` that failed for more than want of space, a file
-//!    is poisoned: every later write, resize and sync fails with [`IoErrorKind::Poisoned`]; nothing may be
-//!    acknowledged on it until it is opened anew. Reads go on.
+//! 3. After a failed `sync` or `write_durable`, or a `resize` that failed for more than want of space, a
+//!    file is poisoned: every later write, resize and sync fails with [`IoErrorKind::Poisoned`]; nothing
+//!    may be acknowledged on it until it is opened anew. Reads go on.
 //! 4. A file opened for writing is locked against other processes and against other handles of this one; a
 //!    second opener gets [`IoErrorKind::InUse`].
 //! 5. `open(.., Open::Existing)` makes durable what a dead process left in the system's cache before the
@@ -25,15 +25,15 @@
 //!
 //! # How a write becomes durable
 //! 1. The caller gathers runs: a place in the file, and buffers that go there one after the other.
-//! 2. [`File::write`] hands them to the device, several at once where io_uring is to be had. The batch has no
-//!    order inside and none against other batches.
+//! 2. [`File::write`] hands them to the device, several at once where io_uring is to be had. The batch has
+//!    no order inside and none against other batches.
 //! 3. [`File::sync`] is the only barrier, for one file: all writes that returned before it was called are
 //!    on the medium when it returns. A log takes [`File::write_durable`] instead, one block a call.
 //!
 //! # What can fail
 //! Every operation returns [`IoError`]: the operation, the path, the offset, the system's reason. A batch
-//! fails as a whole; some of its runs may have been done. A plain write that fails poisons nothing, nor does
-//! a resize that finds the disk full, which leaves the length as it was.
+//! fails as a whole; some of its runs may have been done. A plain write that fails poisons nothing, nor
+//! does a resize that finds the disk full, which leaves the length as it was.
 //!
 //! # Direct I/O
 //! Fast are runs whose offset, length and memory are multiples of 4096 ([`AlignedBuf`] gives such memory);

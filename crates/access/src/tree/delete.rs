@@ -13,8 +13,8 @@ use furrow_txn::{Author, Mini};
 pub struct Purge {
     /// Rows that went.
     pub gone: usize,
-    /// Whether nothing is left to be done about the key it was called with: no ghost with that key is on the
-    /// leaf, and no empty leaf. Seen under the leaf's latch.
+    /// Whether nothing is left to be done about the key it was called with: no ghost with that key is on
+    /// the leaf, and no empty leaf. Seen under the leaf's latch.
     pub done: bool,
 }
 
@@ -105,9 +105,9 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says of their keys and rows that nobody
-    /// can want them back, and the leaf when it is empty then. `dead` is called under the leaf's latch: it must
-    /// not block.
+    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says of their keys and rows that
+    /// nobody can want them back, and the leaf when it is empty then. `dead` is called under the leaf's
+    /// latch: it must not block.
     pub fn purge_ghosts(
         &self,
         key: &Key,

@@ -1,17 +1,17 @@
 //! B+trees: clustered and nonclustered, unique and not.
 //!
 //! # Structure
-//! The root page never moves: when it splits, its rows go to two new pages and it becomes their parent. Leaf
-//! pages are linked both ways. Slot 0 of a non-leaf page stands for "less than every key of the next slot";
-//! its key is not compared.
+//! The root page never moves: when it splits, its rows go to two new pages and it becomes their parent.
+//! Leaf pages are linked both ways. Slot 0 of a non-leaf page stands for "less than every key of the next
+//! slot"; its key is not compared.
 //!
 //! # Latching
-//! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX; if the
-//! row does not fit, it lets go of everything, reserves pages, and descends again: with SH latches to the
-//! leaf's parent, which nearly always has room for an entry, else with EX latches from the root, letting go
-//! of all ancestors of a page that has. Order: higher levels first, within a level from left to right, so the
-//! right neighbours of pages that may split or go are latched before anything below them; maps last. A step
-//! to the left never waits with a latch held.
+//! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX; if
+//! the row does not fit, it lets go of everything, reserves pages, and descends again: with SH latches to
+//! the leaf's parent, which nearly always has room for an entry, else with EX latches from the root,
+//! letting go of all ancestors of a page that has. Order: higher levels first, within a level from left to
+//! right, so the right neighbours of pages that may split or go are latched before anything below them;
+//! maps last. A step to the left never waits with a latch held.
 //!
 //! # Shrinking
 //! A deleted row stays as a ghost until a purge. A leaf that a purge or a rollback empties is taken out and
@@ -138,8 +138,8 @@ impl Tree {
         &self.parts.store
     }
 
-    /// Reads the row with this (whole) key, as it is now; no locks are looked at. The closure gets the row's
-    /// bytes.
+    /// Reads the row with this (whole) key, as it is now; no locks are looked at. The closure gets the
+    /// row's bytes.
     pub fn get<T>(
         &self,
         key: &Key,

@@ -4,13 +4,13 @@
 //!    the lone pages between them too. What is not empty, or is all there is of the tree, stays.
 //! 2. Left neighbours are latched last, and only without waiting: latches go from left to right. If one is
 //!    not to be had, the leaf stays as well; a later purge finds it.
-//! 3. One mini-transaction takes the entry out of the top page, links the neighbours of each level with each
-//!    other, cuts the links of the pages that go, and frees them.
+//! 3. One mini-transaction takes the entry out of the top page, links the neighbours of each level with
+//!    each other, cuts the links of the pages that go, and frees them.
 //!
-//! The keys that led to the leaf lead to its left neighbour from then on, or to the right one when the entry
-//! was its parent's first: the next entry then stands for "less than every key". Readers cope because they
-//! hold a page's latch while they go down from it or to the right; who comes from the right without a latch
-//! finds the links cut.
+//! The keys that led to the leaf lead to its left neighbour from then on, or to the right one when the
+//! entry was its parent's first: the next entry then stands for "less than every key". Readers cope
+//! because they hold a page's latch while they go down from it or to the right; who comes from the right
+//! without a latch finds the links cut.
 
 use super::Tree;
 use super::descend::PathStep;
@@ -42,8 +42,8 @@ struct Going<'p> {
 }
 
 impl Tree {
-    /// Takes the leaf that `key` leads to out of the tree, with pages above that lead nowhere else, if it is
-    /// empty and its neighbours are at hand. No latch may be held.
+    /// Takes the leaf that `key` leads to out of the tree, with pages above that lead nowhere else, if it
+    /// is empty and its neighbours are at hand. No latch may be held.
     pub(super) fn remove_empty_leaf(&self, key: &Key) -> Result<Removal, AccessError> {
         By::System.prepare(self.store(), REMOVAL_LOG_BYTES)?;
         let mut path = self.path_for_removal(key)?;

@@ -6,8 +6,8 @@
 //! each ghost whether somebody still has a lock that covers it: who deleted it and may roll back, or a
 //! reader who guards a range. Entries of nonclustered indexes are locked by the row that they point to.
 //!
-//! Ghosts that an earlier life of the database left are found by a sweep over each rowset, some leaves in each
-//! turn.
+//! Ghosts that an earlier life of the database left are found by a sweep over each rowset, some leaves in
+//! each turn.
 
 use super::Catalog;
 use crate::EngineError;
@@ -33,7 +33,8 @@ impl Cleaner<'_> {
         self.locks.try_instant(self.owner, key, LockMode::X)
     }
 
-    /// Whether nobody has locked a ghost: neither the entry nor the row it points to. What cannot be read stays.
+    /// Whether nobody has locked a ghost: neither the entry nor the row it points to. What cannot be read
+    /// stays.
     fn dead(&self, index: &Index, key: &Key, row: &[u8]) -> bool {
         let base = self.table.base();
         let entry = lock_hash(index.tree().shape(), key, usize::MAX);

@@ -102,7 +102,8 @@ impl Catalog {
         }
     }
 
-    /// Frees what there is of a unit that was entered, and perhaps made, but not written down before a crash.
+    /// Frees what there is of a unit that was entered, and perhaps made, but not written down before a
+    /// crash.
     pub(super) fn free_unfinished(&self, unit: &AllocUnit) -> Result<(), EngineError> {
         let found = self.space.find_unit(AllocUnitId(unit.auid as u64))?;
         if let Some(pgfirstiam) = found {

@@ -5,12 +5,12 @@
 //! 1. its key is in the queue, or in the hands of a cleaner that puts it back unless it has seen, under the
 //!    page's latch, that there is no ghost with that key;
 //! 2. it lies where the sweep has not been yet;
-//! 3. its transaction has just marked it, or its rollback has just brought it back, holds X on it, and is about
-//!    to put its key in the queue.
+//! 3. its transaction has just marked it, or its rollback has just brought it back, holds X on it, and is
+//!    about to put its key in the queue.
 //!
-//! A queue that is full lets keys go and calls for a sweep in their place, as the opening of a rowset does: who
-//! knows what its earlier life left. A row that takes the place of a ghost ends that ghost; the rollback of that
-//! row brings it back and queues it again.
+//! A queue that is full lets keys go and calls for a sweep in their place, as the opening of a rowset
+//! does: who knows what its earlier life left. A row that takes the place of a ghost ends that ghost; the
+//! rollback of that row brings it back and queues it again.
 
 use furrow_access::Key;
 use parking_lot::Mutex;
@@ -79,7 +79,8 @@ impl GhostQueue {
         self.state.lock().keys.extend(keys);
     }
 
-    /// Where to search, and how many keys there is room for; `None` when there is nothing to search for now.
+    /// Where to search, and how many keys there is room for; `None` when there is nothing to search for
+    /// now.
     pub(crate) fn to_sweep(&self) -> Option<(Sweep, usize)> {
         let state = self.state.lock();
         let room = MAX_NOTED.saturating_sub(state.keys.len());

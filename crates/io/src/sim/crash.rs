@@ -20,8 +20,8 @@ pub enum Crash {
     KeepAll,
     /// None.
     DropAll,
-    /// By seed, in another style for each file: all, none, a prefix, whole operations, or units; lengths and
-    /// names independently; with garbage now and then.
+    /// By seed, in another style for each file: all, none, a prefix, whole operations, or units; lengths
+    /// and names independently; with garbage now and then.
     Random {
         /// Replays the outcome.
         seed: u64,
@@ -41,7 +41,8 @@ pub enum Crash {
     FirstHalves,
     /// Of every write the second half, from a sector boundary; names and lengths.
     SecondHalves,
-    /// Writes to the first page of each file, and nothing else: the header says what the rest does not hold.
+    /// Writes to the first page of each file, and nothing else: the header says what the rest does not
+    /// hold.
     HeadersOnly,
     /// All but the writes to the first page of each file.
     AllButHeaders,

@@ -9,8 +9,8 @@
 //!    name whose operation returned (unless [`SimOptions`] weakens that), and the bytes of `write_durable`.
 //! 2. A sync is a barrier for its own file only; between two syncs writes reach the disk in any order, in
 //!    units of 512 or 4096 bytes.
-//! 3. `write_durable` makes its own bytes durable and no earlier write of the file: code that relies on more
-//!    is found out.
+//! 3. `write_durable` makes its own bytes durable and no earlier write of the file: code that relies on
+//!    more is found out.
 //! 4. One thread, one seed, one list of faults: the same bytes, always.
 //!
 //! # How a crash test goes
@@ -326,7 +326,8 @@ impl Volume for SimVolume {
             poison,
         };
         if how == Open::Existing {
-            // As on the real system, what a dead process left in the cache is made durable before it is read.
+            // As on the real system, what a dead process left in the cache is made durable before it is
+            // read.
             file.sync()?;
             self.lock().drop_cache(node);
         }

@@ -6,8 +6,8 @@
 //! 2. A batch of several runs is submitted to a ring (`ring`) at once and awaited, or, where io_uring is
 //!    refused, shared out among helper threads (`crew`). A single run goes by `preadv`/`pwritev`
 //!    (`transfer`).
-//! 3. What a ring did not finish (a short transfer, `EAGAIN`) is finished by `transfer`, so that all engines
-//!    end in the same state and report the same errors.
+//! 3. What a ring did not finish (a short transfer, `EAGAIN`) is finished by `transfer`, so that all
+//!    engines end in the same state and report the same errors.
 //!
 //! What that gains on the machine named below (8 KB pages at random, direct; time of the plain engine over
 //! that of the other, medians; `examples/batches.rs` repeats it):
@@ -21,9 +21,9 @@
 //!
 //! # Durability
 //! Data files are written without a flag and made durable by `fdatasync`, once per checkpoint batch. A log
-//! block is one `pwritev2` with `RWF_DSYNC` on a direct descriptor. Measured here (2 cores, ext4 on a virtio
-//! disk with a volatile write cache and no FUA; 4096-byte writes into an allocated, zero-written file;
-//! medians of 15 interleaved rounds; `examples/log_flags.rs` repeats it):
+//! block is one `pwritev2` with `RWF_DSYNC` on a direct descriptor. Measured here (2 cores, ext4 on a
+//! virtio disk with a volatile write cache and no FUA; 4096-byte writes into an allocated, zero-written
+//! file; medians of 15 interleaved rounds; `examples/log_flags.rs` repeats it):
 //!
 //! | time per write, ratio to the first line | 1 thread | 2 threads | 3 threads |
 //! |---|---|---|---|
@@ -33,8 +33,8 @@
 //! | buffered, RWF_DSYNC | 1.03 | 0.99 | 0.93 |
 //! | direct, RWF_DSYNC | 0.93 | 0.86 | 0.97 |
 //!
-//! The chosen way also lets a device with FUA skip the cache flush (so does O_DSYNC), leaves no stale page in
-//! the system's cache after an error, and keeps plain writes of the same file cheap (O_DSYNC does not).
+//! The chosen way also lets a device with FUA skip the cache flush (so does O_DSYNC), leaves no stale page
+//! in the system's cache after an error, and keeps plain writes of the same file cheap (O_DSYNC does not).
 //!
 //! # What can fail
 //! Beside the device: a second opener (`InUse`), a file system without direct I/O (falls back to the page

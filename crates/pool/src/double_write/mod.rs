@@ -13,8 +13,8 @@
 //!
 //! # Invariants
 //! 1. A batch is durable before its first page is written in place, and before the next batch is written.
-//! 2. A half is begun anew only when all in-place writes of its last turn have returned and the data file has
-//!    been synced after that. Thus an image is there as long as its page may be torn.
+//! 2. A half is begun anew only when all in-place writes of its last turn have returned and the data file
+//!    has been synced after that. Thus an image is there as long as its page may be torn.
 //! 3. Of several images of a page the newest counts: by generation, then batch.
 //!
 //! A torn double-write file is no harm: the batch it was torn in had no page in place yet.
@@ -104,8 +104,8 @@ impl DoubleWrite {
         })
     }
 
-    /// Writes the images durably. The in-place writes may begin when this returns; [`DoubleWrite::done`] must
-    /// be told of their end, with the half given here.
+    /// Writes the images durably. The in-place writes may begin when this returns; [`DoubleWrite::done`]
+    /// must be told of their end, with the half given here.
     pub(crate) fn protect(
         &self,
         data: &dyn Protected,
