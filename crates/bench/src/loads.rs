@@ -5,7 +5,7 @@ use crate::meter::{Meter, disk_bytes, emit, round2};
 use crate::options::Options;
 use crate::rows::{mix, payload, pool};
 use crate::store;
-use furrow::{Database, Table};
+use furrow::{BulkOptions, Database, Table};
 use furrow_io::thread::{scope, spawn_scoped};
 use furrow_io::time::{Duration, Moment, sleep};
 use serde_json::{Map, Value, json};
@@ -166,29 +166,25 @@ fn told(
 pub(crate) fn bulk(options: &Options) -> Outcome {
     let (len, mb) = (options.number("payload", 100), options.number("mb", 2000));
     let rows = mb * 1_000_000 / (len + 8);
-    let batch = options.number("batch", 10_000).max(1);
+    let batch = options.number("batch", 500_000).max(1);
     pool();
     let (database, table) = store::create(options, mb * 5 / 4 + 64, len)?;
     let mut result = options.head("w2");
     let width = usize::try_from(len)?;
     let meter = Meter::start();
     let mut session = database.session()?;
-    let mut insert = session.inserter(&table, &["k", "v"])?;
-    let mut key = 0;
-    while key < rows {
-        insert.begin()?;
-        let end = (key + batch).min(rows);
-        for key in key..end {
-            insert.row((key as i64, payload(key, width)))?;
-        }
-        key = end;
-        insert.commit()?;
+    let set = BulkOptions {
+        rows_per_batch: usize::try_from(batch)?,
+    };
+    let mut load = session.bulk_inserter(&table, &["k", "v"], set)?;
+    for key in 0..rows {
+        load.row((key as i64, payload(key, width)))?;
     }
+    load.finish()?;
     let load_s = meter.seconds();
     database.checkpoint()?;
     let seconds = meter.finish(&mut result);
     let data = store::data_bytes(&database)? as f64;
-    drop(insert);
     drop((session, table));
     database.close()?;
     let size = disk_bytes(&options.dir()) as f64;

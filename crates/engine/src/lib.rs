@@ -49,6 +49,6 @@ pub use instance::{
 pub use schema::{ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec};
 pub use session::{Session, SessionSavepoint};
 pub use table::{
-    BulkInserter, BulkOptions, Column, Index, IndexKey, IndexKind, Inserter, ReadLock, Row, RowKey,
-    Rowset, Scan, ScanSpec, Table,
+    BulkInserter, BulkOptions, Column, Index, IndexKey, IndexKind, Inserter, PushValues, ReadLock,
+    Row, RowKey, Rowset, Scan, ScanSpec, Table,
 };

@@ -3,7 +3,7 @@
 //!
 //! # Purpose
 //! What an application needs of the engine, in few words: create or open a database, make tables, insert rows
-//! by prepared inserters, read them by key or in ranges, commit, and see where the time goes. Thin: the types
+//! by prepared inserters or in bulk, read them by key or in ranges, commit, and see where the time goes. Thin: the types
 //! of the engine that are good for this are given out as they are, the rest is one call away
 //! ([`Database::engine`]).
 //!
@@ -81,13 +81,13 @@ pub use builder::{Create, DataFile, Options};
 pub use database::Database;
 pub use error::Error;
 pub use row::{ColumnRef, FromColumn, Row, Rows};
-pub use session::{Inserter, Session, Transaction};
+pub use session::{BulkInserter, Inserter, Session, Transaction};
 pub use values::{ToColumn, ToRow};
 
 pub use furrow_engine::{
-    ColumnSpec, ConstraintSpec, DefaultValue, FileGrowth, FileSpec, FileView, IndexSpec, Isolation,
-    KeyColumnSpec, LogView, ReadLock, ScanSpec, SessionSavepoint as Savepoint, Table, TableSpec,
-    Timeout,
+    BulkOptions, ColumnSpec, ConstraintSpec, DefaultValue, FileGrowth, FileSpec, FileView,
+    IndexSpec, Isolation, KeyColumnSpec, LogView, ReadLock, ScanSpec,
+    SessionSavepoint as Savepoint, Table, TableSpec, Timeout,
 };
 pub use furrow_format::mdf;
 pub use furrow_format::types::{DataType, Date, DateTime, DateTime2, Decimal, Guid, Value};

@@ -7,8 +7,8 @@
 
 use crate::database::Home;
 use crate::{
-    Isolation, Result, Row, Rows, Savepoint, ScanSpec, Table, TableSpec, Timeout, ToRow, Value,
-    WaitRow,
+    BulkOptions, Isolation, Result, Row, Rows, Savepoint, ScanSpec, Table, TableSpec, Timeout,
+    ToRow, Value, WaitRow,
 };
 use furrow_engine::{self as engine, EngineError, IndexSpec};
 use std::ops::{Bound, Deref, DerefMut, RangeBounds};
@@ -84,6 +84,44 @@ impl Session {
         let places = places(table, columns)?;
         Ok(Inserter {
             inner: self.session.inserter(table, &places)?,
+        })
+    }
+
+    /// Prepares to load many rows of which these columns are given, best in the order of the clustered key: a
+    /// bulk load. It locks the table, writes whole pages at a time and logs them as such.
+    ///
+    /// Outside of a transaction each `rows_per_batch` rows are committed, and durable, together. Inside one
+    /// the load is part of it. A load that is dropped before [`BulkInserter::finish`] is undone as far as it
+    /// was not committed.
+    ///
+    /// ```
+    /// # use furrow::{BulkOptions, ColumnSpec, Database, TableSpec, sql};
+    /// # fn main() -> Result<(), furrow::Error> {
+    /// # let db = Database::create("plant").file("plant.mdf").log("plant.ldf").in_memory().open()?;
+    /// # let mut session = db.session()?;
+    /// let readings = session.create_table(
+    ///     &TableSpec::new("readings")
+    ///         .column(ColumnSpec::new("id", sql::BIGINT).not_null())
+    ///         .column(ColumnSpec::new("note", sql::varchar(100)))
+    ///         .primary_key(["id"]),
+    /// )?;
+    /// let mut load = session.bulk_inserter(&readings, &["id", "note"], BulkOptions::default())?;
+    /// for id in 0..10_000_i64 {
+    ///     load.row((id, (id % 10 == 0).then_some("a tenth")))?;
+    /// }
+    /// assert_eq!(load.finish()?, 10_000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn bulk_inserter(
+        &mut self,
+        table: &Arc<Table>,
+        columns: &[&str],
+        options: BulkOptions,
+    ) -> Result<BulkInserter<'_>> {
+        let places = places(table, columns)?;
+        Ok(BulkInserter {
+            inner: self.session.bulk_inserter(table, &places, options)?,
         })
     }
 
@@ -260,6 +298,34 @@ impl Drop for Transaction<'_> {
         if self.open && self.session.session.in_transaction() {
             let _ = self.session.rollback();
         }
+    }
+}
+
+/// Loads many rows: [`Session::bulk_inserter`].
+#[derive(Debug)]
+pub struct BulkInserter<'s> {
+    inner: engine::BulkInserter<'s>,
+}
+
+impl BulkInserter<'_> {
+    /// Adds a row: a tuple with one value for each column named. It is in the table with its batch.
+    ///
+    /// A row that cannot be made is not in the load, and the next one may be given. When a batch fails (a
+    /// key that exists, say), the load is undone as far as it was not committed.
+    #[inline]
+    pub fn row(&mut self, row: impl ToRow) -> Result<()> {
+        row.push_to(&mut self.inner)?;
+        Ok(self.inner.insert()?)
+    }
+
+    /// Rows that are in to stay so far: committed, outside of a transaction.
+    pub fn rows_done(&self) -> u64 {
+        self.inner.rows_done()
+    }
+
+    /// Puts the last batch in and ends the load; gives the number of rows.
+    pub fn finish(self) -> Result<u64> {
+        Ok(self.inner.finish()?)
     }
 }
 

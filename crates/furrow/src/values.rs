@@ -1,7 +1,7 @@
 //! From Rust's types to columns: single values and tuples of them.
 
 use crate::{Date, DateTime, DateTime2, Decimal, Guid, Value};
-use furrow_engine::{EngineError, Inserter};
+use furrow_engine::{EngineError, PushValues};
 
 /// A value for a column.
 pub trait ToColumn {
@@ -9,8 +9,8 @@ pub trait ToColumn {
     fn value(&self) -> Value;
 
     /// Gives it to an inserter, where the type allows without making a [`Value`].
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        inserter.value(&self.value()).map(drop)
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        to.value(&self.value()).map(drop)
     }
 }
 
@@ -34,8 +34,8 @@ impl ToColumn for i64 {
     }
 
     #[inline]
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        inserter.i64(*self).map(drop)
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        to.i64(*self).map(drop)
     }
 }
 
@@ -45,8 +45,8 @@ impl ToColumn for str {
     }
 
     #[inline]
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        inserter.str(self).map(drop)
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        to.str(self).map(drop)
     }
 }
 
@@ -56,8 +56,8 @@ impl ToColumn for [u8] {
     }
 
     #[inline]
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        inserter.bytes(self).map(drop)
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        to.bytes(self).map(drop)
     }
 }
 
@@ -69,8 +69,8 @@ macro_rules! as_other {
             }
 
             #[inline]
-            fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-                <$other as ToColumn>::push_to(self, inserter)
+            fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+                <$other as ToColumn>::push_to(self, to)
             }
         })*
     };
@@ -84,8 +84,8 @@ impl<const N: usize> ToColumn for [u8; N] {
     }
 
     #[inline]
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        self.as_slice().push_to(inserter)
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        self.as_slice().push_to(to)
     }
 }
 
@@ -94,8 +94,8 @@ impl ToColumn for Value {
         self.clone()
     }
 
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        inserter.value(self).map(drop)
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        to.value(self).map(drop)
     }
 }
 
@@ -105,8 +105,8 @@ impl<T: ToColumn + ?Sized> ToColumn for &T {
     }
 
     #[inline]
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        T::push_to(self, inserter)
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        T::push_to(self, to)
     }
 }
 
@@ -116,10 +116,10 @@ impl<T: ToColumn> ToColumn for Option<T> {
     }
 
     #[inline]
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
         match self {
-            Some(value) => value.push_to(inserter),
-            None => inserter.null().map(drop),
+            Some(value) => value.push_to(to),
+            None => to.null().map(drop),
         }
     }
 }
@@ -129,8 +129,8 @@ pub trait ToRow {
     /// As the engine's values.
     fn values(&self) -> Vec<Value>;
 
-    /// Gives them to an inserter.
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError>;
+    /// Gives them to an to.
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError>;
 }
 
 macro_rules! alone {
@@ -141,8 +141,8 @@ macro_rules! alone {
             }
 
             #[inline]
-            fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-                ToColumn::push_to(self, inserter)
+            fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+                ToColumn::push_to(self, to)
             }
         })*
     };
@@ -171,9 +171,8 @@ impl ToRow for &[Value] {
         self.to_vec()
     }
 
-    fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
-        self.iter()
-            .try_for_each(|value| inserter.value(value).map(drop))
+    fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
+        self.iter().try_for_each(|value| to.value(value).map(drop))
     }
 }
 
@@ -183,7 +182,7 @@ impl ToRow for () {
         Vec::new()
     }
 
-    fn push_to(&self, _inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+    fn push_to(&self, _to: &mut impl PushValues) -> Result<(), EngineError> {
         Ok(())
     }
 }
@@ -198,10 +197,10 @@ macro_rules! tuples {
             }
 
             #[inline]
-            fn push_to(&self, inserter: &mut Inserter<'_>) -> Result<(), EngineError> {
+            fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
                 #[expect(non_snake_case, reason = "the macro's own names")]
                 let ($($name,)+) = self;
-                $($name.push_to(inserter)?;)+
+                $($name.push_to(to)?;)+
                 Ok(())
             }
         })*

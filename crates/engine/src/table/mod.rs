@@ -31,6 +31,7 @@ mod insert;
 mod inserter;
 mod locks;
 mod meta;
+mod push;
 mod read;
 mod row;
 mod scan;
@@ -40,6 +41,7 @@ pub use change::RowKey;
 pub use index::{Index, IndexKey, IndexKind, Rowset};
 pub use inserter::Inserter;
 pub use meta::{Column, Table};
+pub use push::PushValues;
 pub use row::Row;
 pub use scan::{ReadLock, Scan, ScanSpec};
 
