@@ -17,6 +17,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("furrow-io", 0),
     ("furrow-format", 1),
     ("furrow-observe", 1),
+    ("furrow-tsql", 1),
     ("furrow-log", 2),
     ("furrow-pool", 2),
     ("furrow-txn", 2),

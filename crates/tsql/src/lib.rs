@@ -1,0 +1,35 @@
+//! # T-SQL text to syntax tree, and back
+//!
+//! This room turns a batch of T-SQL into a typed tree ([`ast`]), or into the errors SQL Server would give,
+//! and a tree back into text. It knows grammar only: no catalog, no types, no session. Nothing of the house
+//! lies below.
+//!
+//! ## How a text is read
+//! 1. [`lex`] cuts the text into tokens in one pass. A token is a kind and a range; nothing is copied.
+//! 2. [`parse`] reads statements by recursive descent, values by precedence climbing. One token is looked at,
+//!    now and then two or three; nothing is tried and taken back, so the time is linear in the text.
+//! 3. What can be judged without a catalog is judged here: labels, variables declared twice, BREAK outside a
+//!    loop, RETURN with a value, statements that must be the first of their batch.
+//!
+//! ## Invariants
+//! - Every node's span lies within its parent's, and statements come in the order of the text.
+//! - Statements need no semicolons between them, as T-SQL has it; MERGE needs one.
+//! - Neither the parser's own stack nor the height of the tree grows beyond fixed limits (error 191), so that
+//!   hostile text can overflow neither the reading nor the dropping nor the printing of a tree.
+//!
+//! ## What can fail
+//! Only the text: [`parse`] gives at least one [`SyntaxError`] with SQL Server's number, level, state,
+//! message and line. Nothing panics, whatever the bytes.
+//!
+//! The [`script`] module cuts a script into batches at GO, as the command-line client does; GO is no T-SQL.
+
+pub mod ast;
+mod error;
+pub mod lex;
+mod parse;
+pub mod script;
+mod span;
+
+pub use error::{Message, SyntaxError};
+pub use parse::{Options, parse, parse_expression};
+pub use span::{LineIndex, Position, Span};
