@@ -50,5 +50,5 @@ pub use schema::{ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnS
 pub use session::{Session, SessionSavepoint};
 pub use table::{
     BulkInserter, BulkOptions, Column, Index, IndexKey, IndexKind, Inserter, PushValues, ReadLock,
-    Row, RowKey, Rowset, Scan, ScanSpec, Table,
+    Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table,
 };

@@ -37,7 +37,7 @@ fn ghosts(table: &Table) -> u64 {
     table
         .indexes()
         .iter()
-        .map(|i| i.rowset().tree().audit().unwrap().ghosts)
+        .map(|i| i.rowset().audit().unwrap().ghosts)
         .sum()
 }
 
@@ -216,7 +216,7 @@ fn cleaning_beside_deletes_inserts_and_rollbacks_loses_nothing() {
     assert_eq!(ghosts(&table), 0);
     for index in table.indexes() {
         assert_eq!(
-            index.rowset().tree().audit().unwrap().rows as i64,
+            index.rowset().audit().unwrap().rows as i64,
             table.row_count()
         );
     }

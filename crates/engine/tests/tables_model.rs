@@ -19,7 +19,8 @@ use tables_common::{House, bigint, house_of, int, n, s, varchar};
 type ModelRow = (Option<i32>, String, String);
 type Model = BTreeMap<i64, ModelRow>;
 
-fn spec(rng: &mut SeededRng) -> TableSpec {
+/// With a primary key that is the table, or one that is beside a heap.
+fn spec(rng: &mut SeededRng, heap: bool) -> TableSpec {
     let unique = IndexSpec::new("u_name", ["name"]).unique();
     let by_code = IndexSpec::new("by_code", [KeyColumnSpec::descending("code")]).include(&["name"]);
     let table = TableSpec::new("t")
@@ -27,9 +28,12 @@ fn spec(rng: &mut SeededRng) -> TableSpec {
         .column(ColumnSpec::new("code", int()))
         .column(ColumnSpec::new("name", varchar(40)).not_null())
         .column(ColumnSpec::new("filler", varchar(3000)).not_null())
-        .primary_key(["id"])
         .index(unique)
         .index(by_code);
+    let table = match heap {
+        true => table.primary_key_nonclustered(["id"]),
+        false => table.primary_key(["id"]),
+    };
     if rng.random_bool(0.5) {
         table.on("OTHER")
     } else {
@@ -71,10 +75,14 @@ fn scan(session: &mut Session, table: &Arc<Table>, spec: &ScanSpec) -> Vec<Vec<V
 
 fn check(session: &mut Session, table: &Arc<Table>, model: &Model) {
     let expected: Vec<_> = model.iter().map(|(id, row)| values(*id, row)).collect();
-    let found = scan(session, table, &ScanSpec::default());
+    let mut found = scan(session, table, &ScanSpec::default());
     assert_eq!(found.len(), expected.len());
+    if table.is_heap() {
+        found.sort_by_key(|row| row[0].as_i64());
+    }
     assert_eq!(found, expected);
     let backward = ScanSpec {
+        index: table.lookup_index().unwrap(),
         backward: true,
         ..ScanSpec::default()
     };
@@ -90,8 +98,9 @@ fn check(session: &mut Session, table: &Arc<Table>, model: &Model) {
                 ..ScanSpec::default()
             },
         );
-        let key = |row: &Vec<Value>| match index {
-            1 => (row[2].as_str().unwrap().to_lowercase(), 0),
+        let key = |row: &Vec<Value>| match table.indexes()[index].name() {
+            "u_name" => (row[2].as_str().unwrap().to_lowercase(), 0),
+            name if name != "by_code" => (String::new(), row[0].as_i64().unwrap()),
             // NULL comes first in ascending order, so last in this one.
             _ => (String::new(), -row[1].as_i64().unwrap_or(i64::MIN / 2)),
         };
@@ -104,7 +113,26 @@ fn check(session: &mut Session, table: &Arc<Table>, model: &Model) {
     }
     assert_eq!(table.row_count(), expected.len() as i64);
     for index in table.indexes() {
-        index.rowset().tree().audit().unwrap();
+        let audit = index.rowset().audit().unwrap();
+        assert_eq!(audit.rows, expected.len() as u64);
+        assert_eq!(index.rowset().row_count(), expected.len() as i64);
+    }
+}
+
+fn delete(session: &mut Session, table: &Arc<Table>, id: i64) -> bool {
+    let key = session.find_row(table, &[n(id)]).unwrap();
+    key.is_some_and(|key| session.delete(table, &key).unwrap())
+}
+
+fn update(
+    session: &mut Session,
+    table: &Arc<Table>,
+    id: i64,
+    set: &[(usize, Value)],
+) -> Result<bool, EngineError> {
+    match session.find_row(table, &[n(id)])? {
+        Some(key) => session.update(table, &key, set),
+        None => Ok(false),
     }
 }
 
@@ -133,15 +161,13 @@ fn step(rng: &mut SeededRng, session: &mut Session, table: &Arc<Table>, model: &
             }
         }
         5..7 => {
-            let key = table.row_key(&[n(id)]).unwrap();
-            let done = session.delete(table, &key).unwrap();
+            let done = delete(session, table, id);
             assert_eq!(done, model.remove(&id).is_some());
         }
         7..9 => {
-            let key = table.row_key(&[n(id)]).unwrap();
             let row = draw_row(rng);
             let set: Vec<_> = (0..4).zip(values(id, &row)).skip(1).collect();
-            let done = session.update(table, &key, &set);
+            let done = update(session, table, id, &set);
             if !model.contains_key(&id) {
                 assert!(!done.unwrap());
             } else if taken(model, &row.1, Some(id)) {
@@ -152,9 +178,8 @@ fn step(rng: &mut SeededRng, session: &mut Session, table: &Arc<Table>, model: &
             }
         }
         _ => {
-            let key = table.row_key(&[n(id)]).unwrap();
             let to = rng.random_range(0..300);
-            let done = session.update(table, &key, &[(0, n(to))]);
+            let done = update(session, table, id, &[(0, n(to))]);
             if !model.contains_key(&id) {
                 assert!(!done.unwrap());
             } else if to != id && model.contains_key(&to) {
@@ -231,12 +256,12 @@ fn end(
     house.restart(true, vec![other])
 }
 
-fn run(seed: u64, rounds: usize) {
+fn run(seed: u64, rounds: usize, heap: bool) {
     println!("FURROW_SEED={seed}");
     let mut rng = seeded(seed);
     let mut house: House = house_of(4);
     let mut model = Model::new();
-    let spec = spec(&mut rng);
+    let spec = spec(&mut rng, heap);
     house.session().create_table(&spec).unwrap();
     for round in 0..rounds {
         let mut session = house.session();
@@ -259,7 +284,7 @@ fn run(seed: u64, rounds: usize) {
             house = end(&mut rng, house, &spec, &model, abruptly);
             let mut session = house.session();
             let table = session.table("t").unwrap();
-            assert_eq!(table.indexes().len(), 3);
+            assert_eq!(table.indexes().len(), 3 + usize::from(heap));
             if abruptly {
                 // Counts are those of the last checkpoint after a crash: the rows are not.
                 assert_eq!(session.update_usage(&table).unwrap(), model.len() as i64);
@@ -268,6 +293,7 @@ fn run(seed: u64, rounds: usize) {
             assert!(house.db.catalog().units_to_drop().unwrap().is_empty());
         }
         let range = ScanSpec {
+            index: usize::from(heap),
             low: Bound::Included(vec![n(50)]),
             high: Bound::Excluded(vec![n(120)]),
             ..ScanSpec::default()
@@ -287,6 +313,14 @@ fn run(seed: u64, rounds: usize) {
 fn random_statements_transactions_and_restarts_leave_what_the_model_says() {
     let seed = test_seed();
     for at in 0..4 {
-        run(seed.wrapping_add(at), 24);
+        run(seed.wrapping_add(at), 24, false);
+    }
+}
+
+#[test]
+fn the_same_goes_for_a_heap_with_three_indexes() {
+    let seed = test_seed();
+    for at in 0..4 {
+        run(seed.wrapping_add(at), 24, true);
     }
 }

@@ -562,6 +562,6 @@ fn many_threads_insert_change_and_scan_and_every_index_agrees() {
         found.sort_by_key(|r| r[0].as_i64());
         assert_eq!(found.len() as i64, expected);
         assert_eq!(found, base);
-        table.indexes()[index].rowset().tree().audit().unwrap();
+        table.indexes()[index].rowset().audit().unwrap();
     }
 }

@@ -87,6 +87,7 @@ impl Session {
         })
     }
 
+<<<<<<< HEAD
     /// Prepares to load many rows of which these columns are given, best in the order of the clustered key: a
     /// bulk load. It locks the table, writes whole pages at a time and logs them as such.
     ///
@@ -126,6 +127,9 @@ impl Session {
     }
 
     /// The row with this clustered key.
+=======
+    /// The row with this clustered key; of a table without one, with this primary key.
+>>>>>>> 4c245be (Make tables without a clustered index: rows by address, indexes that point with it, locks on it; build indexes by pages)
     pub fn get<'a>(
         &'a mut self,
         table: &'a Arc<Table>,
@@ -135,7 +139,7 @@ impl Session {
         Ok(found.map(|row| Row::new(table, row)))
     }
 
-    /// Sets columns of the row with this clustered key; `false` when there is none.
+    /// Sets columns of the row with this key, as for [`Session::get`]; `false` when there is none.
     pub fn update(
         &mut self,
         table: &Arc<Table>,
@@ -150,14 +154,18 @@ impl Session {
         if set.len() != columns.len() {
             return Err(EngineError::refused(213, &[]).into());
         }
-        let key = table.row_key(&key.values())?;
-        Ok(self.session.update(table, &key, &set)?)
+        match self.session.find_row(table, &key.values())? {
+            Some(key) => Ok(self.session.update(table, &key, &set)?),
+            None => Ok(false),
+        }
     }
 
-    /// Deletes the row with this clustered key; `false` when there is none.
+    /// Deletes the row with this key, as for [`Session::get`]; `false` when there is none.
     pub fn delete(&mut self, table: &Arc<Table>, key: impl ToRow) -> Result<bool> {
-        let key = table.row_key(&key.values())?;
-        Ok(self.session.delete(table, &key)?)
+        match self.session.find_row(table, &key.values())? {
+            Some(key) => Ok(self.session.delete(table, &key)?),
+            None => Ok(false),
+        }
     }
 
     /// All rows, in the order of the clustered key.

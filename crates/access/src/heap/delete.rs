@@ -3,6 +3,7 @@
 use super::edit::Edits;
 use super::update::find;
 use super::{Heap, Place, damaged, first, record, record_kind, target_of};
+use crate::tree::Purge;
 use crate::undo::UndoOp;
 use crate::{AccessError, By};
 use furrow_format::{Page, PageBuf, PageId, RecordKind, RowId, Status};
@@ -116,6 +117,46 @@ impl Heap {
         }
         edits.commit(by, &[], None)?;
         Ok(true)
+    }
+
+    /// Removes the ghosts of the page where the row with this address lies, as far as `dead` says of their
+    /// addresses that nobody can want them back. `dead` must not block.
+    pub fn purge_ghost(
+        &self,
+        rid: RowId,
+        dead: &dyn Fn(RowId) -> bool,
+    ) -> Result<Purge, AccessError> {
+        let page = match self.locate(rid) {
+            Ok(Place::Home) => rid.page,
+            Ok(Place::Away(at)) => at.page,
+            Err(AccessError::NotFound) => {
+                return Ok(Purge {
+                    gone: 0,
+                    done: true,
+                });
+            }
+            Err(e) => return Err(e),
+        };
+        let gone = self.purge_ghosts(page, dead)?;
+        // It may have been locked then.
+        let left = self.look(rid, &mut |_, ghost| ghost)?;
+        Ok(Purge {
+            gone,
+            done: left != Some(true),
+        })
+    }
+
+    /// The addresses of the ghosts on some pages, from the `from`th in allocation order on, and whether there
+    /// are pages behind them.
+    pub fn ghosts_on(&self, from: usize, pages: usize) -> Result<(Vec<RowId>, bool), AccessError> {
+        let mut ids = self.space().pages(self.unit())?.skip(from);
+        let mut found = Vec::new();
+        for id in ids.by_ref().take(pages) {
+            let id = id?;
+            found.extend(self.moved_ghosts(id)?.into_iter().map(|(_, home)| home));
+            found.extend(dead_ghosts(&*self.fetch(id, Sh)?, id, &|_| true));
+        }
+        Ok((found, ids.next().is_some()))
     }
 
     /// Removes the ghosts of a page, as far as `dead` says of their addresses that nobody can want them back.

@@ -23,9 +23,26 @@ impl Heap {
         row: &[u8],
         try_lock: &mut dyn FnMut(RowId) -> bool,
     ) -> Result<RowId, AccessError> {
+        let who = match by {
+            By::Txn(txn) => txn.id().0,
+            By::Undo { txn, .. } => txn.id.0,
+            By::System => 0,
+        };
+        self.insert_as(who, by, row, try_lock)
+    }
+
+    /// The same for a session with this number: its rows go to the page that it used last, so that sessions
+    /// that insert side by side do not meet on one.
+    pub fn insert_as(
+        &self,
+        who: u64,
+        by: &mut By<'_>,
+        row: &[u8],
+        try_lock: &mut dyn FnMut(RowId) -> bool,
+    ) -> Result<RowId, AccessError> {
         check_size(row)?;
         by.prepare(self.store(), row.len() + 64)?;
-        let hint = self.hint(by);
+        let hint = self.hint(who);
         if let Some(page) = self.hinted(hint)?
             && let Some(rid) = self.insert_here(by, page, row, try_lock)?
         {
@@ -57,13 +74,8 @@ impl Heap {
         }
     }
 
-    fn hint(&self, by: &By<'_>) -> &AtomicU64 {
-        let number = match by {
-            By::Txn(txn) => txn.id().0,
-            By::Undo { txn, .. } => txn.id.0,
-            By::System => 0,
-        };
-        &self.hints[number as usize % HINTS]
+    fn hint(&self, who: u64) -> &AtomicU64 {
+        &self.hints[who as usize % HINTS]
     }
 
     /// The page of a hint, if it is in memory and still this heap's.

@@ -10,7 +10,7 @@
 //! record, with its status B saying what it was; its stub goes together with it.
 //!
 //! # Where rows go
-//! 1. To the page that this transaction (or one that shares its hint) inserted into last, if it has room.
+//! 1. To the page that this session (or one that shares its hint) inserted into last, if it has room.
 //! 2. To a page that PFS, or memory of it, says has room for sure.
 //! 3. To a new page. PFS classes follow the free bytes of every page, in the same mini-transaction.
 //!
@@ -40,8 +40,8 @@ use furrow_txn::Store;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Insert hints: transactions share them by their numbers.
-const HINTS: usize = 16;
+/// Insert hints: sessions share them by their numbers.
+const HINTS: usize = 64;
 
 /// What identifies a heap.
 #[derive(Debug, Clone)]

@@ -106,11 +106,24 @@ impl HeapCursor<'_> {
 
     /// The next row of the present batch, and its address.
     pub fn next_in_batch(&mut self) -> Option<(RowId, &[u8])> {
-        let at = self.next;
+        self.advance().then(|| self.current()).flatten()
+    }
+
+    /// Goes to the next row of the present batch: [`HeapCursor::current`]. `false` at its end.
+    #[inline]
+    pub fn advance(&mut self) -> bool {
+        let more = self.next < self.rows.len();
+        self.next += usize::from(more);
+        more
+    }
+
+    /// The row gone to last, and its address; `None` before the first one.
+    #[inline]
+    pub fn current(&self) -> Option<(RowId, &[u8])> {
+        let at = self.next.checked_sub(1)?;
         let &(rid, end) = self.rows.get(at)?;
         let before = at.checked_sub(1).and_then(|before| self.rows.get(before));
         let start = before.map_or(0, |row| row.1);
-        self.next += 1;
         Some((rid, self.bytes.get(start as usize..end as usize)?))
     }
 

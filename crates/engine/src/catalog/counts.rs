@@ -5,12 +5,13 @@ use super::Catalog;
 use super::bases::first_leaf;
 use super::overlay::rowset_of;
 use crate::EngineError;
-use crate::table::{Rowset, Table};
-use furrow_access::{AccessError, By, Tree};
+use crate::table::{Body, Rowset, Table};
+use furrow_access::{AccessError, By};
 use furrow_format::boot::field;
 use furrow_format::catalog::{self, AllocUnit, unit_kind};
 use furrow_format::{BOOT_PAGE, PageId, RowsetId};
 use furrow_pool::LatchRank;
+use furrow_space::Unit;
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ impl Catalog {
         }
         for (table, tree) in self.bases.trees() {
             let first = first_leaf(&self.store, tree.root())?;
-            self.write_unit_counts(table.unit_id().0 as i64, tree, first)?;
+            self.write_unit_counts(table.unit_id().0 as i64, tree.unit(), (first, None))?;
         }
         self.write_identities()?;
         self.write_boot()
@@ -66,18 +67,33 @@ impl Catalog {
                 unless_gone(self.bases.replace(&mut By::System, &row))?;
             }
         }
-        let first = first_leaf(&self.store, rowset.tree().root())?;
-        self.write_unit_counts(rowset.unit_id().0 as i64, rowset.tree(), first)
+        // As in the product's files the root of a heap is its first page.
+        let first = match rowset.body() {
+            Body::Tree(tree) => (first_leaf(&self.store, tree.root())?, None),
+            Body::Heap(heap) => {
+                let first = self.space.pages(heap.unit())?.next().transpose()?;
+                let first = first.unwrap_or(PageId::NONE);
+                (first, Some(first))
+            }
+        };
+        self.write_unit_counts(rowset.unit_id().0 as i64, rowset.unit(), first)
     }
 
-    fn write_unit_counts(&self, auid: i64, tree: &Tree, first: PageId) -> Result<(), EngineError> {
-        let counts = self.space.page_counts(tree.unit())?;
+    /// `first` is the first page, and the root where that may have changed.
+    fn write_unit_counts(
+        &self,
+        auid: i64,
+        unit: &Unit,
+        (first, root): (PageId, Option<PageId>),
+    ) -> Result<(), EngineError> {
+        let counts = self.space.page_counts(unit)?;
         let _turn = self.change.lock();
         let Ok(before) = self.unit_row(auid) else {
             return Ok(());
         };
         let row = AllocUnit {
             pgfirst: first,
+            pgroot: root.unwrap_or(before.pgroot),
             pcused: counts.used as i64,
             pcdata: counts.data as i64,
             pcreserved: counts.reserved as i64,

@@ -3,10 +3,10 @@
 use super::{Catalog, DdlChanges, name_key};
 use crate::EngineError;
 use crate::schema::{
-    BaseKey, ColumnSpec, IndexSpec, KeyColumnSpec, TableSpec, check_index, check_table,
+    ColumnSpec, IndexSpec, KeyColumnSpec, Locator, TableSpec, check_index, check_table,
     index_layout, refuse, same_name, table_layout,
 };
-use crate::table::{Table, TableRows};
+use crate::table::{IndexKind, Table, TableRows};
 use furrow_access::By;
 use furrow_format::catalog::{
     self, ClassObject, Code, Identity, IndexColumn, IndexStat, ObjectValue, RowsetLayout,
@@ -22,7 +22,8 @@ pub(super) struct IndexPlan<'a> {
     pub(super) id: i32,
     pub(super) name: String,
     pub(super) status: i32,
-    pub(super) clustered: bool,
+    /// One of [`index_kind`].
+    pub(super) kind: u8,
     pub(super) key: &'a [KeyColumnSpec],
     pub(super) included: &'a [String],
     pub(super) filegroup: u16,
@@ -233,7 +234,7 @@ impl Catalog {
                 id: 0,
                 name,
                 status: index_status::INDEX | index_status::NAMED | index_status::UNIQUE | kind.2,
-                clustered: constraint.clustered,
+                kind: kind_of(constraint.clustered),
                 key: &constraint.key,
                 included: &[],
                 filegroup,
@@ -244,18 +245,27 @@ impl Catalog {
             let filegroup = own.map_or(Ok(filegroup), |name| self.filegroup(Some(name)))?;
             plans.push(Self::plan_of(index, filegroup));
         }
-        if !plans.iter().any(|p| p.clustered) {
-            let text = format!(
-                "Table '{}' needs a clustered index: heaps cannot be made by this version.",
-                spec.name
-            );
-            return Err(refuse(40054, 16, 1, &text));
+        if !plans.iter().any(|p| p.kind == index_kind::CLUSTERED) {
+            plans.push(Self::heap_plan(filegroup));
         }
-        plans.sort_by_key(|p| !p.clustered);
+        plans.sort_by_key(|p| p.kind == index_kind::NONCLUSTERED);
         for (id, plan) in (1..).zip(&mut plans) {
-            plan.id = id;
+            plan.id = if plan.kind == index_kind::HEAP { 0 } else { id };
         }
         Ok(plans)
+    }
+
+    /// The rows of a table without a clustered index: index 0, without a name.
+    fn heap_plan(filegroup: u16) -> IndexPlan<'static> {
+        IndexPlan {
+            id: 0,
+            name: String::new(),
+            status: index_status::INDEX,
+            kind: index_kind::HEAP,
+            key: &[],
+            included: &[],
+            filegroup,
+        }
     }
 
     fn plan_of(index: &IndexSpec, filegroup: u16) -> IndexPlan<'_> {
@@ -268,7 +278,7 @@ impl Catalog {
             id: 0,
             name: index.name.clone(),
             status: index_status::INDEX | index_status::NAMED | unique,
-            clustered: index.clustered,
+            kind: kind_of(index.clustered),
             key: &index.key,
             included: &index.included,
             filegroup,
@@ -314,33 +324,35 @@ impl Catalog {
             .iter()
             .filter_map(|n| columns.iter().position(|c| same_name(&c.name, n)))
             .collect();
-        let kind = if plan.clustered {
-            index_kind::CLUSTERED
-        } else {
-            index_kind::NONCLUSTERED
-        };
         let stat = IndexStat {
             id: rows.object.id,
             indid: plan.id,
-            name: Some(plan.name.clone()),
+            name: (plan.kind != index_kind::HEAP).then(|| plan.name.clone()),
             status: plan.status,
             intprop: 0,
             fillfact: 0,
-            kind,
+            kind: plan.kind,
             tinyprop: 0,
             dataspace: i32::from(plan.filegroup),
             lobds: 0,
             rowset: rowset.0 as i64,
         };
-        let layout = if plan.clustered {
-            table_layout(rowset, columns, BaseKey { key: &key, unique })
-        } else {
-            let (base_key, base_unique) = base_key(rows);
-            let base = BaseKey {
-                key: &base_key,
-                unique: base_unique,
-            };
-            index_layout(rowset, columns, &key, &included, unique, base)
+        let layout = match plan.kind {
+            index_kind::HEAP => table_layout(rowset, columns, Locator::Rid),
+            index_kind::CLUSTERED => {
+                table_layout(rowset, columns, Locator::Key { key: &key, unique })
+            }
+            _ => {
+                let base_key = base_key(rows);
+                let base = match &base_key {
+                    Some((key, unique)) => Locator::Key {
+                        key,
+                        unique: *unique,
+                    },
+                    None => Locator::Rid,
+                };
+                index_layout(rowset, columns, &key, &included, unique, base)
+            }
         };
         check_size(&rows.object.name, plan, &layout)?;
         rows.rowsets
@@ -471,6 +483,13 @@ impl Catalog {
             ];
             return Err(EngineError::refused(1913, &args));
         }
+        if spec.clustered && table.base().kind == IndexKind::Heap {
+            let text = format!(
+                "A clustered index cannot be added to table '{}', which was made as a heap.",
+                table.full_name()
+            );
+            return Err(refuse(40054, 16, 1, &text));
+        }
         if spec.clustered {
             let args = table.base().name.clone();
             let text = format!(
@@ -496,8 +515,16 @@ impl Catalog {
     }
 }
 
-/// The clustered key as the rows made so far have it.
-fn base_key(rows: &TableRows) -> (Vec<(usize, bool)>, bool) {
+fn kind_of(clustered: bool) -> u8 {
+    match clustered {
+        true => index_kind::CLUSTERED,
+        false => index_kind::NONCLUSTERED,
+    }
+}
+
+/// The clustered key as the rows made so far have it, and whether it is unique; `None` for a heap.
+fn base_key(rows: &TableRows) -> Option<(Vec<(usize, bool)>, bool)> {
+    rows.indexes.iter().find(|i| i.indid == 1)?;
     let mut members: Vec<&IndexColumn> = rows
         .index_columns
         .iter()
@@ -516,7 +543,7 @@ fn base_key(rows: &TableRows) -> (Vec<(usize, bool)>, bool) {
         .indexes
         .iter()
         .any(|i| i.indid == 1 && i.status & index_status::UNIQUE != 0);
-    (members.iter().filter_map(place).collect(), unique)
+    Some((members.iter().filter_map(place).collect(), unique))
 }
 
 fn check_size(table: &str, plan: &IndexPlan<'_>, layout: &RowsetLayout) -> Result<(), EngineError> {
@@ -530,7 +557,7 @@ fn check_size(table: &str, plan: &IndexPlan<'_>, layout: &RowsetLayout) -> Resul
     if least <= MAX_ROW_SIZE {
         return Ok(());
     }
-    if plan.clustered {
+    if plan.kind != index_kind::NONCLUSTERED {
         let own = overhead + 4;
         let args = [
             table.into(),

@@ -72,7 +72,7 @@ impl Catalog {
         name: &str,
     ) -> Result<Arc<Table>, EngineError> {
         let full = format!("{}.{name}", table.full_name());
-        let index = table.index_named(name);
+        let index = table.index_named(name).filter(|i| i.id != 0);
         let missing =
             || EngineError::refused(3701, &["drop".into(), "index".into(), full.clone().into()]);
         let index = index.ok_or_else(missing)?;
@@ -91,7 +91,7 @@ impl Catalog {
         }
         if index.id == 1 {
             let text = format!(
-                "The clustered index '{full}' cannot be dropped: heaps cannot be made by this version."
+                "The clustered index '{full}' cannot be dropped: a table that has one keeps it."
             );
             return Err(refuse(40054, 16, 2, &text));
         }

@@ -11,9 +11,8 @@
 
 use super::Catalog;
 use crate::EngineError;
-use crate::table::{Index, IndexKind, Sweep, Table, lock_hash};
-use furrow_access::{Bound, Direction, Key, RowCheck, Step, Visitor};
-use furrow_format::RowsetId;
+use crate::table::{Body, Index, Sweep, Table, lock_hash, rid_key, rid_of};
+use furrow_access::{AccessError, Bound, Direction, Key, Purge, RowCheck, Step, Visitor};
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 
 /// Session number that the product's ghost cleanup runs as.
@@ -28,25 +27,32 @@ struct Cleaner<'a> {
 }
 
 impl Cleaner<'_> {
-    fn free(&self, rowset: RowsetId, hash: u64) -> bool {
-        let key = Resource::key(self.db, rowset, hash);
-        self.locks.try_instant(self.owner, key, LockMode::X)
+    fn free(&self, resource: Resource) -> bool {
+        self.locks.try_instant(self.owner, resource, LockMode::X)
     }
 
     /// Whether nobody has locked a ghost: neither the entry nor the row it points to. What cannot be read
     /// stays.
     fn dead(&self, index: &Index, key: &Key, row: &[u8]) -> bool {
-        let base = self.table.base();
-        let entry = lock_hash(index.tree().shape(), key, usize::MAX);
+        let entry = lock_hash(index.shape(), key, usize::MAX);
         let Some(row) = index.locator_of(row) else {
             return false;
         };
-        self.free(index.rowset.id(), entry)
-            && (index.kind == IndexKind::Clustered
-                || self.free(
-                    base.rowset.id(),
-                    lock_hash(base.tree().shape(), &row, usize::MAX),
-                ))
+        let row = self.table.row_resource(self.db, &row);
+        self.free(Resource::key(self.db, index.rowset.id(), entry)) && self.free(row)
+    }
+
+    fn purge(&self, index: &Index, key: &Key) -> Result<Purge, AccessError> {
+        match (index.rowset.body(), rid_of(key)) {
+            (Body::Tree(tree), _) => tree.purge_ghosts(key, &|key, row| self.dead(index, key, row)),
+            (Body::Heap(heap), Some(rid)) => {
+                heap.purge_ghost(rid, &|rid| self.free(Resource::Rid(self.db, rid)))
+            }
+            (Body::Heap(_), None) => Ok(Purge {
+                gone: 0,
+                done: true,
+            }),
+        }
     }
 
     /// Removes the ghosts of up to `leaves` leaves of an index. Returns how many rows went.
@@ -59,8 +65,7 @@ impl Cleaner<'_> {
                 left.push(key);
                 continue;
             }
-            let dead = |key: &Key, row: &[u8]| self.dead(index, key, row);
-            match index.tree().purge_ghosts(&key, &dead) {
+            match self.purge(index, &key) {
                 Ok(purge) => {
                     gone += purge.gone;
                     *leaves -= usize::from(purge.gone > 0);
@@ -83,8 +88,23 @@ impl Cleaner<'_> {
 
     /// Goes on with the search for ghosts that nobody has noted, if there is one to go on with.
     fn sweep(&self, index: &Index, leaves: usize) -> Result<(), EngineError> {
-        let Some((Sweep::Key(from), room)) = index.rowset.ghosts().to_sweep() else {
+        let ghosts = index.rowset.ghosts();
+        let Some((from, room)) = ghosts.to_sweep() else {
             return Ok(());
+        };
+        let (tree, from) = match (index.rowset.body(), from) {
+            (Body::Tree(tree), Sweep::Key(from)) => (tree, from),
+            (Body::Heap(heap), Sweep::Page(from)) => {
+                let pages = leaves.saturating_mul(SWEPT_PAGES);
+                let (found, more) = heap.ghosts_on(from, pages)?;
+                let next = match more {
+                    true => Sweep::Page(from.saturating_add(pages)),
+                    false => Sweep::Done,
+                };
+                ghosts.swept(found.into_iter().map(rid_key).collect(), next);
+                return Ok(());
+            }
+            _ => return Ok(()),
         };
         let mut finder = Finder {
             index,
@@ -93,18 +113,20 @@ impl Cleaner<'_> {
             rows: leaves.saturating_mul(SWEPT_ROWS),
         };
         let from = from.map_or(Bound::Open, Bound::Included);
-        let mut cursor = index.tree().scan(from, Bound::Open, Direction::Forward);
+        let mut cursor = tree.scan(from, Bound::Open, Direction::Forward);
         let next = match cursor.step(&mut finder)? {
             Step::Wait(key) => Sweep::Key(Some(key)),
             _ => Sweep::Done,
         };
-        index.rowset.ghosts().swept(finder.found, next);
+        ghosts.swept(finder.found, next);
         Ok(())
     }
 }
 
 /// Rows that a sweep looks at for each leaf that may be cleaned in a turn.
 const SWEPT_ROWS: usize = 256;
+/// The same for the pages of a heap.
+const SWEPT_PAGES: usize = 4;
 
 /// Notes ghosts, and takes no row; has the cursor wait when it has seen enough.
 struct Finder<'a> {
@@ -125,7 +147,7 @@ impl Visitor for Finder<'_> {
         }
         self.rows -= 1;
         if ghost {
-            self.found.extend(self.index.tree().shape().key_of(row));
+            self.found.extend(self.index.shape().key_of(row));
         }
         RowCheck::Skip
     }

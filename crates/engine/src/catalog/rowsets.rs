@@ -1,10 +1,10 @@
-//! Trees of users: made, opened, freed.
+//! Trees and heaps of users: made, opened, freed.
 
 use super::Catalog;
 use super::overlay::rowset_of;
 use crate::EngineError;
-use crate::table::{Rowset, TableRows};
-use furrow_access::{AccessError, By, Shape, Tree, TreeParts};
+use crate::table::{Body, Rowset, TableRows};
+use furrow_access::{AccessError, By, Heap, HeapParts, Shape, Tree, TreeParts};
 use furrow_format::catalog::{
     self, AllocUnit, IndexStat, RowsetColumn, SYSALLOCUNITS, index_kind, rowset_status, unit_kind,
 };
@@ -29,6 +29,11 @@ fn form_of(is_data: bool, has_key: bool) -> RowForm {
         (true, false) => RowForm::Heap,
         (false, _) => RowForm::IndexLeaf,
     }
+}
+
+/// Whether a user's rowset is a heap: index 0.
+fn is_heap(rowset: &catalog::Rowset) -> bool {
+    rowset.idminor == 0
 }
 
 /// The shape of a user's rowset.
@@ -82,7 +87,12 @@ impl Catalog {
     ) -> Result<(AllocUnit, Arc<Unit>), EngineError> {
         let id = AllocUnitId(entered.auid as u64);
         let unit = self.space.create_unit(id, entered.fgid as u16)?;
-        let written_down = self.make_root(&unit, rowset).and_then(|root| {
+        // A heap's first page comes with its first row.
+        let root = match is_heap(rowset) {
+            true => Ok(PageId::NONE),
+            false => self.make_root(&unit, rowset),
+        };
+        let written_down = root.and_then(|root| {
             let row = AllocUnit {
                 pgfirst: root,
                 pgroot: root,
@@ -175,16 +185,27 @@ impl Catalog {
         new: bool,
     ) -> Result<Arc<Rowset>, EngineError> {
         let id = RowsetId(rowset.rowsetid as u64);
-        let tree = Tree::open(TreeParts {
-            store: Arc::clone(&self.store),
-            space: Arc::clone(&self.space),
-            unit,
-            rowset: id,
-            index_id: rowset.idminor as u32,
-            root,
-            shape: shape_of(rowset, columns)?,
-        });
-        let made = Arc::new(Rowset::new(tree, rowset.rcrows, new));
+        let (store, space) = (Arc::clone(&self.store), Arc::clone(&self.space));
+        let shape = shape_of(rowset, columns)?;
+        let body = match is_heap(rowset) {
+            true => Body::Heap(Heap::open(HeapParts {
+                store,
+                space,
+                unit,
+                rowset: id,
+                shape,
+            })),
+            false => Body::Tree(Tree::open(TreeParts {
+                store,
+                space,
+                unit,
+                rowset: id,
+                index_id: rowset.idminor as u32,
+                root,
+                shape,
+            })),
+        };
+        let made = Arc::new(Rowset::new(body, rowset.rcrows, new));
         Ok(Arc::clone(self.rowsets.write().entry(id).or_insert(made)))
     }
 
@@ -250,7 +271,7 @@ impl Catalog {
                 .get(&id)
                 .is_some_and(|r| r.unit_id().0 as i64 == unit.auid);
             match listed.remove(&id).filter(|_| mine) {
-                Some(rowset) => Arc::clone(rowset.tree().unit()),
+                Some(rowset) => Arc::clone(rowset.unit()),
                 None => self.open_unit(unit)?,
             }
         };

@@ -6,7 +6,7 @@ use crate::EngineError;
 use crate::schema::KeyColumnSpec;
 use crate::table::Table;
 use furrow_access::By;
-use furrow_format::catalog::{Identity, index_kind};
+use furrow_format::catalog::Identity;
 use std::sync::Arc;
 
 impl Catalog {
@@ -53,7 +53,7 @@ impl Catalog {
                 id: stat.indid,
                 name: index.name.clone(),
                 status: stat.status,
-                clustered: stat.kind == index_kind::CLUSTERED,
+                kind: stat.kind,
                 key: &key,
                 included: &included,
                 filegroup: stat.dataspace as u16,

@@ -19,7 +19,7 @@ impl Catalog {
             return Self::undo_in(tree, by, op);
         }
         let rowset = self.find_rowset(rowset)?;
-        Self::undo_in(rowset.tree(), by, op)?;
+        rowset.undo(by, op)?;
         match op {
             UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => rowset.count(-1),
             UndoOp::TreeLoad { rows, .. } => rowset.count(-i64::from(*rows)),

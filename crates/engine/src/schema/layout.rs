@@ -8,20 +8,28 @@ use furrow_format::types::{DataType, TypeId};
 /// Key columns: places of the columns in the table from 0, and whether each is descending.
 pub(crate) type KeyColumns = [(usize, bool)];
 
-/// A clustered key: what rows of nonclustered indexes point with.
+/// What rows of nonclustered indexes point with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BaseKey<'a> {
-    /// The key.
-    pub(crate) key: &'a KeyColumns,
-    /// Whether it is unique; otherwise a uniquifier goes with it.
-    pub(crate) unique: bool,
+pub(crate) enum Locator<'a> {
+    /// A clustered key.
+    Key {
+        /// The key.
+        key: &'a KeyColumns,
+        /// Whether it is unique; otherwise a uniquifier goes with it.
+        unique: bool,
+    },
+    /// The eight bytes of a row's address in a heap.
+    Rid,
 }
+
+/// Bytes of a row's address in the rows of an index.
+pub(crate) const RID_BYTES: i16 = 8;
 
 /// Lays out the rows of a table.
 pub(crate) fn table_layout(
     rowset: RowsetId,
     columns: &[ColumnSpec],
-    base: BaseKey<'_>,
+    base: Locator<'_>,
 ) -> RowsetLayout {
     let mut specs: Vec<catalog::ColumnSpec> = (1..)
         .zip(columns)
@@ -34,13 +42,16 @@ pub(crate) fn table_layout(
             uniquifier: false,
         })
         .collect();
-    for (ordinal, &(column, descending)) in (1..).zip(base.key) {
+    let Locator::Key { key, unique } = base else {
+        return lay_out(rowset, RowsetKind::Heap, NullBits::Always, &specs);
+    };
+    for (ordinal, &(column, descending)) in (1..).zip(key) {
         if let Some(spec) = specs.get_mut(column) {
             (spec.key_ordinal, spec.descending) = (ordinal, descending);
         }
     }
-    if !base.unique {
-        let ordinal = base.key.len() as u16 + 1;
+    if !unique {
+        let ordinal = key.len() as u16 + 1;
         specs.push(catalog::ColumnSpec::uniquifier(0, ordinal));
     }
     physical_order(&mut specs);
@@ -55,7 +66,7 @@ pub(crate) fn index_layout(
     key: &KeyColumns,
     included: &[usize],
     unique: bool,
-    base: BaseKey<'_>,
+    base: Locator<'_>,
 ) -> RowsetLayout {
     let mut chosen: Vec<usize> = Vec::new();
     let mut specs: Vec<catalog::ColumnSpec> = Vec::new();
@@ -87,7 +98,20 @@ pub(crate) fn index_layout(
         ordinal += 1;
         if unique { 0 } else { ordinal }
     };
-    for &(column, descending) in base.key {
+    let (base_key, base_unique) = match base {
+        Locator::Key { key, unique } => (key, unique),
+        Locator::Rid => {
+            let spec = catalog::ColumnSpec {
+                data_type: DataType::sized(TypeId::Binary, RID_BYTES),
+                nullable: false,
+                key_ordinal: next_ordinal(),
+                ..spec(specs.len(), usize::MAX)
+            };
+            specs.push(spec);
+            (&[][..], true)
+        }
+    };
+    for &(column, descending) in base_key {
         let at = match chosen.iter().position(|&c| c == column) {
             Some(at) if at < key.len() => continue,
             Some(at) => at,
@@ -102,7 +126,7 @@ pub(crate) fn index_layout(
             spec.descending = descending && !unique;
         }
     }
-    if !base.unique {
+    if !base_unique {
         let place = specs.len() as i32 + 1;
         specs.push(catalog::ColumnSpec::uniquifier(place, next_ordinal()));
     }

@@ -15,4 +15,4 @@ pub(crate) use default::now;
 pub use spec::{ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
 
 pub(crate) use check::{check_index, check_table, refuse, same_name};
-pub(crate) use layout::{BaseKey, index_layout, table_layout};
+pub(crate) use layout::{Locator, index_layout, table_layout};

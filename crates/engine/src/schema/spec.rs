@@ -209,6 +209,21 @@ impl TableSpec {
         })
     }
 
+    /// PRIMARY KEY NONCLUSTERED, named by the system: the table is a heap unless something else is clustered.
+    #[must_use]
+    pub fn primary_key_nonclustered<K: Into<KeyColumnSpec>>(
+        self,
+        key: impl IntoIterator<Item = K>,
+    ) -> TableSpec {
+        let key = keys(key);
+        self.constraint(ConstraintSpec {
+            name: None,
+            primary: true,
+            clustered: false,
+            key,
+        })
+    }
+
     /// UNIQUE NONCLUSTERED.
     #[must_use]
     pub fn unique<K: Into<KeyColumnSpec>>(

@@ -4,31 +4,16 @@ use super::Session;
 use crate::EngineError;
 use crate::catalog::name_key;
 use crate::schema::{IndexSpec, TableSpec};
-use crate::table::{RowBuffer, Table};
-use furrow_access::{Bound, By, Direction, RowCheck, Step, Visitor};
+use crate::table::{Index, RowBuffer, Table, each_row};
+use furrow_access::{AccessError, By, Key, RowBatch};
 use furrow_format::catalog::SYSSCHOBJS;
 use furrow_txn::lock::{LockMode, Resource};
 use std::sync::Arc;
 
-/// Takes the rows of a table that nobody else can change now.
-struct Live;
-
-impl Visitor for Live {
-    fn all_committed(&mut self) -> bool {
-        true
-    }
-
-    fn check(&mut self, _row: &[u8], ghost: bool) -> RowCheck {
-        if ghost {
-            RowCheck::Skip
-        } else {
-            RowCheck::Take
-        }
-    }
-}
-
 /// Bytes of index rows that are sorted in memory at a time.
 const SORT_BYTES: usize = 64 << 20;
+/// Bytes of index rows that are put in the index at a time.
+const BATCH_BYTES: usize = 256 << 10;
 
 impl Session {
     /// The X lock on a name: of two sessions that make the same one, the second waits.
@@ -151,34 +136,30 @@ impl Session {
         })
     }
 
-    /// Fills a new index. Its rows are sorted first, run by run, so that its pages are filled one after
-    /// another; it is not undone row by row, for its unit goes as a whole if the transaction does.
+    /// Fills a new index. Its rows are sorted, run by run, and each run is put behind the last row as far as
+    /// it belongs there, a page at a time: all of the first one. It is not undone row by row, for its unit
+    /// goes as a whole if the transaction does.
     fn fill_index(&mut self, table: &Arc<Table>, name: &str) -> Result<(), EngineError> {
         let Some(index) = table.index_named(name) else {
             return Ok(());
         };
         let base = table.base();
-        let mut cursor = base
-            .tree()
-            .scan(Bound::Open, Bound::Open, Direction::Forward)
-            .with_read_ahead();
         let mut run = Vec::new();
         let (mut bytes, mut count) = (0, 0);
         let mut buffer = RowBuffer::default();
-        while cursor.step(&mut Live)? == Step::Rows {
-            while let Some(row) = cursor.next_in_batch() {
-                buffer.load(table, base, row)?;
-                let mut encoded = Vec::new();
-                buffer.encode_row(index, &mut encoded)?;
-                bytes += encoded.len();
-                run.push((buffer.key(index)?, encoded));
-            }
+        each_row(&base.rowset, &mut |row, rid| {
+            buffer.load(table, base, row, rid)?;
+            let mut encoded = Vec::new();
+            buffer.encode_row(index, &mut encoded)?;
+            bytes += encoded.len();
+            run.push((buffer.key(index)?, encoded));
             if bytes > SORT_BYTES {
-                count += Self::write_run(table, index, &mut run)?;
+                count += write_run(table, index, &mut run)?;
                 bytes = 0;
             }
-        }
-        count += Self::write_run(table, index, &mut run)?;
+            Ok(())
+        })?;
+        count += write_run(table, index, &mut run)?;
         index.rowset.set_rows(count);
         Ok(())
     }
@@ -189,46 +170,57 @@ impl Session {
         self.reading(|session| {
             session.lock_table(table, LockMode::S)?;
             for index in &table.indexes {
-                let tree = index.tree();
-                let mut cursor = tree
-                    .scan(Bound::Open, Bound::Open, Direction::Forward)
-                    .with_read_ahead();
                 let mut count = 0;
-                while cursor.step(&mut Live)? == Step::Rows {
-                    while cursor.next_in_batch().is_some() {
-                        count += 1;
-                    }
-                }
+                each_row(&index.rowset, &mut |_, _| {
+                    count += 1;
+                    Ok(())
+                })?;
                 index.rowset.set_rows(count);
             }
             Ok(table.row_count())
         })
     }
+}
 
-    fn write_run(
-        table: &Table,
-        index: &crate::table::Index,
-        run: &mut Vec<(furrow_access::Key, Vec<u8>)>,
-    ) -> Result<i64, EngineError> {
-        let shape = index.tree().shape();
-        run.sort_by(|a, b| shape.compare_keys(&a.0, &b.0));
-        let count = run.len() as i64;
-        for (key, row) in run.drain(..) {
-            match index.tree().insert(&mut By::System, &key, &row) {
-                Err(furrow_access::AccessError::DuplicateKey { .. }) => {
-                    let shown = crate::table::printed_key(index, table, &key);
-                    let text = format!(
-                        "The CREATE UNIQUE INDEX statement terminated because a duplicate key was \
-                        found for the object \
-                         name '{}' and the index name '{}'. The duplicate key value is {shown}.",
-                        table.full_name(),
-                        index.name()
-                    );
-                    return Err(crate::schema::refuse(1505, 16, 1, &text));
-                }
+/// Puts rows in an index that nobody else sees yet, in key order. Gives their number.
+fn write_run(
+    table: &Table,
+    index: &Index,
+    run: &mut Vec<(Key, Vec<u8>)>,
+) -> Result<i64, EngineError> {
+    let (tree, count) = (index.tree()?, run.len() as i64);
+    run.sort_unstable_by(|a, b| tree.shape().compare_keys(&a.0, &b.0));
+    let mut batch = RowBatch::new();
+    let mut rows = run.drain(..).peekable();
+    let mut keys = Vec::new();
+    while rows.peek().is_some() {
+        batch.clear();
+        keys.clear();
+        while batch.size_bytes() < BATCH_BYTES
+            && let Some((key, row)) = rows.next()
+        {
+            batch.push(&row)?;
+            keys.push(key);
+        }
+        let appended = tree.append_batch(&mut By::System, &batch)?;
+        for (key, row) in keys.iter().zip(batch.iter()).skip(appended) {
+            match tree.insert(&mut By::System, key, row) {
+                Err(AccessError::DuplicateKey { .. }) => return Err(duplicate(table, index, key)),
                 other => other?,
             }
         }
-        Ok(count)
     }
+    Ok(count)
+}
+
+/// 1505.
+fn duplicate(table: &Table, index: &Index, key: &Key) -> EngineError {
+    let shown = crate::table::printed_key(index, table, key);
+    let text = format!(
+        "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object \
+        name '{}' and the index name '{}'. The duplicate key value is {shown}.",
+        table.full_name(),
+        index.name()
+    );
+    crate::schema::refuse(1505, 16, 1, &text)
 }

@@ -194,11 +194,18 @@ impl Session {
     ) -> Result<Granted, EngineError> {
         let locks = &self.db.locks;
         let granted = locks.lock_within(&self.owner, table.id, resource, mode, self.timeout)?;
+        self.count_row_lock(table)?;
+        Ok(granted)
+    }
+
+    /// Notes that a row of a table was locked; escalates when there are many.
+    #[inline]
+    pub(crate) fn count_row_lock(&mut self, table: &Table) -> Result<(), EngineError> {
         self.locks_taken += 1;
         if self.locks_taken.is_multiple_of(ESCALATION_LOOK) {
             self.maybe_escalate(table)?;
         }
-        Ok(granted)
+        Ok(())
     }
 
     /// Announces that this transaction is going to lock ranges of a table.

@@ -8,7 +8,7 @@
 //! 3. Outside of a transaction each `rows_per_batch` rows are one: committed, and durable, when they
 //!    are in. Inside one, the load is one statement of it.
 //!
-//! Tables with more than one index, or whose clustered key is not unique, take each row by itself:
+//! Heaps, tables with more than one index, or whose clustered key is not unique, take each row by itself:
 //! correct, not fast.
 //!
 //! # What can fail
@@ -84,8 +84,8 @@ impl Session {
         columns: &[usize],
         options: BulkOptions,
     ) -> Result<BulkInserter<'s>, EngineError> {
-        let fast = table.indexes.len() == 1 && !table.base().uniquifier;
-        let key = &table.base().tree().shape().key;
+        let fast = table.indexes.len() == 1 && !table.is_heap() && !table.base().uniquifier;
+        let key = &table.base().shape().key;
         let longest = key
             .iter()
             .map(|c| usize::from(c.data_type.max_in_row_len()));
@@ -109,13 +109,13 @@ impl Session {
                 "a load without a transaction".to_owned(),
             ));
         };
-        let appended = base.tree().append_batch(&mut By::Txn(txn), batch)?;
+        let appended = base.tree()?.append_batch(&mut By::Txn(txn), batch)?;
         base.rowset.count(appended as i64);
         self.owner.add_log_used(batch.size_bytes() as u64);
         let mut buffer = std::mem::take(&mut self.row);
         let mut insert = || {
             for row in batch.iter().skip(appended) {
-                buffer.load(table, base, row)?;
+                buffer.load(table, base, row, None)?;
                 self.insert_row(table, &mut buffer)?;
             }
             Ok(())

@@ -6,24 +6,32 @@
 
 use super::encode::null_error;
 use super::insert::key_of_values;
-use super::{Index, RowBuffer, Scan, Table};
+use super::{Index, RowBuffer, Scan, Table, rid_key, rid_of};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
 use furrow_access::{By, Key};
+use furrow_format::RowId;
 use furrow_format::types::Value;
 use furrow_txn::lock::{Granted, Isolation, LockMode};
 use std::sync::Arc;
 
-/// Names a row: its whole clustered key.
+/// Names a row: its whole clustered key, or its address in a heap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowKey(pub(super) Key);
+
+impl RowKey {
+    /// The row of a heap with this address.
+    pub fn of_rid(rid: RowId) -> RowKey {
+        RowKey(rid_key(rid))
+    }
+}
 
 impl Table {
     /// The name of the row with these values of a unique clustered key.
     pub fn row_key(&self, values: &[Value]) -> Result<RowKey, EngineError> {
         let base = self.base();
-        if base.uniquifier || values.len() != base.key.len() {
+        if base.uniquifier || self.is_heap() || values.len() != base.key.len() {
             let text = format!(
                 "A row of '{}' is named by its whole unique clustered key.",
                 self.name
@@ -85,19 +93,19 @@ impl Session {
         let granted = self.lock_row(table, resource, LockMode::X)?;
         let mut bytes = std::mem::take(&mut self.read);
         let base = table.base();
-        let found = base.tree().get(key, |row| {
+        let found = base.rowset.get(key, |row| {
             bytes.clear();
             bytes.extend_from_slice(row);
         });
         let loaded = match found {
-            Ok(Some(())) => row.load(table, base, &bytes).map(|()| true),
+            Ok(Some(())) => row.load(table, base, &bytes, rid_of(key)).map(|()| true),
             Ok(None) => Ok(false),
             Err(e) => Err(e.into()),
         };
         self.read = bytes;
         let found = loaded?;
         if !found {
-            if self.isolation() == Isolation::Serializable {
+            if self.isolation() == Isolation::Serializable && !table.is_heap() {
                 self.announce_range(table);
                 let from = furrow_access::Bound::Included(key.clone());
                 self.lock_next(table, base, &from, LockMode::RangeSU)?;
@@ -126,7 +134,7 @@ impl Session {
     }
 
     fn delete_entry(&mut self, table: &Table, index: &Index, key: &Key) -> Result<(), EngineError> {
-        if index.id != 1 && index.is_unique() {
+        if !index.is_base() && index.is_unique() {
             let resource = self.entry_resource(index, key);
             self.lock_row(table, resource, LockMode::X)?;
         }
@@ -135,7 +143,7 @@ impl Session {
                 "a change without a transaction".to_owned(),
             ));
         };
-        index.tree().delete(&mut By::Txn(txn), key)?;
+        index.rowset.delete(&mut By::Txn(txn), key)?;
         index.rowset.count(-1);
         index.rowset.ghosts().note(key);
         self.owner.add_log_used(64);
@@ -169,7 +177,7 @@ impl Session {
         }
         let base = table.base();
         let (before, after) = (old.key(base)?, new.key(base)?);
-        if base.tree().shape().compare_keys(&before, &after).is_ne() {
+        if before != after && base.shape().compare_keys(&before, &after).is_ne() {
             self.move_row(table, old, &mut new)?;
             return Ok(true);
         }
@@ -231,7 +239,7 @@ impl Session {
         moved: &mut Vec<usize>,
     ) -> Result<(), EngineError> {
         let (before, after) = (old.key(index)?, new.key(index)?);
-        if index.tree().shape().compare_keys(&before, &after).is_ne() {
+        if before != after && index.shape().compare_keys(&before, &after).is_ne() {
             self.delete_entry(table, index, &before)?;
             self.insert_entry(table, index, new)?;
             moved.extend(table.indexes.iter().position(|i| i.id == index.id));
@@ -248,7 +256,7 @@ impl Session {
                 "a change without a transaction".to_owned(),
             ));
         };
-        index.tree().update(&mut By::Txn(txn), &before, &is)?;
+        index.rowset.update(&mut By::Txn(txn), &before, &is)?;
         self.owner.add_log_used((was.len() + is.len()) as u64);
         Ok(())
     }

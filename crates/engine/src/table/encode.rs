@@ -5,8 +5,8 @@ use super::{Index, LeafColumn};
 use crate::EngineError;
 use crate::schema::refuse;
 use furrow_access::{AccessError, Key};
-use furrow_format::RowError;
 use furrow_format::types::{Family, TypeError, TypeId, Value, encode_into};
+use furrow_format::{RowError, RowId};
 use furrow_observe::messages::Message;
 
 /// Most columns that are handled without taking memory.
@@ -21,6 +21,8 @@ pub(crate) struct RowBuffer {
     /// The row's number among those with its clustered key; empty is 0.
     pub(crate) uniquifier: [u8; 4],
     pub(crate) numbered: bool,
+    /// The row's address in its heap.
+    rid: [u8; 8],
 }
 
 impl RowBuffer {
@@ -37,6 +39,7 @@ impl RowBuffer {
         self.bytes.clone_from(&other.bytes);
         self.places.clone_from(&other.places);
         (self.uniquifier, self.numbered) = (other.uniquifier, other.numbered);
+        self.rid = other.rid;
     }
 
     /// Sets a column to bytes that are its encoded value.
@@ -90,7 +93,13 @@ impl RowBuffer {
             LeafColumn::Table(column) => self.get(column),
             LeafColumn::Uniquifier if self.numbered => Some(&self.uniquifier),
             LeafColumn::Uniquifier => Some(&[]),
+            LeafColumn::Rid => Some(&self.rid),
         }
+    }
+
+    /// Notes the row's address in its heap.
+    pub(crate) fn set_rid(&mut self, rid: RowId) {
+        self.rid = rid.to_bytes();
     }
 
     pub(crate) fn set_uniquifier(&mut self, number: i32) {
@@ -98,15 +107,19 @@ impl RowBuffer {
         self.numbered = number != 0;
     }
 
-    /// Takes over a row of the clustered index.
+    /// Takes over a row of the clustered index; or, then with its address, of the heap.
     pub(crate) fn load(
         &mut self,
         table: &Table,
         base: &Index,
         row: &[u8],
+        rid: Option<RowId>,
     ) -> Result<(), EngineError> {
         self.clear(table.columns.len());
-        let layout = &base.tree().shape().leaf;
+        if let Some(rid) = rid {
+            self.set_rid(rid);
+        }
+        let layout = &base.shape().leaf;
         let bad =
             || EngineError::Damaged(format!("a row of table '{}' cannot be read", table.name));
         let record = layout.record(row, layout.pminlen()).ok_or_else(bad)?;
@@ -120,6 +133,7 @@ impl RowBuffer {
                         .map_or(0, |c| i32::from_le_bytes(*c));
                     self.set_uniquifier(number);
                 }
+                LeafColumn::Rid => {}
             }
         }
         Ok(())
@@ -127,7 +141,7 @@ impl RowBuffer {
 
     /// Appends the row of `index`.
     pub(crate) fn encode_row(&self, index: &Index, out: &mut Vec<u8>) -> Result<(), EngineError> {
-        let layout = &index.tree().shape().leaf;
+        let layout = &index.shape().leaf;
         let mut few: [Option<&[u8]>; FEW] = [None; FEW];
         let count = index.leaf.len();
         let encoded = if let Some(values) = few.get_mut(..count) {
@@ -150,7 +164,11 @@ impl RowBuffer {
     #[inline]
     pub(crate) fn key(&self, index: &Index) -> Result<Key, EngineError> {
         let mut key = Key::new();
-        for column in &index.tree().shape().key {
+        if index.id == 0 {
+            key.push(Some(&self.rid));
+            return Ok(key);
+        }
+        for column in &index.shape().key {
             let leaf = index.leaf.get(column.leaf).copied();
             key.push(leaf.and_then(|leaf| self.leaf_value(leaf)));
         }

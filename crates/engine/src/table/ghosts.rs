@@ -25,6 +25,9 @@ pub(crate) enum Sweep {
     Done,
     /// It goes on at this key of a tree; `None` is the first one.
     Key(Option<Key>),
+    /// It goes on at this page of a heap, counted in allocation order. A heap keeps its pages, and those that
+    /// come in before this one have no ghosts of an earlier life.
+    Page(usize),
 }
 
 #[derive(Debug)]

@@ -1,15 +1,19 @@
-//! Indexes: which columns lie where in their rows.
+//! Indexes and heaps: where their rows are, and which columns lie where in them.
 
 use super::ghosts::{GhostQueue, Sweep};
-use furrow_access::{Key, Tree};
+use crate::EngineError;
+use furrow_access::{AccessError, By, Heap, Key, Shape, Tree, UndoOp};
 use furrow_format::catalog::{index_kind, index_status};
-use furrow_format::{AllocUnitId, RowsetId};
+use furrow_format::{AllocUnitId, PageId, RowId, RowsetId};
+use furrow_space::Unit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// What an index is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexKind {
+    /// The table itself, without order.
+    Heap,
     /// The table itself, in key order.
     Clustered,
     /// Rows of its own that point to the table's.
@@ -32,12 +36,23 @@ pub(crate) enum LeafColumn {
     Table(usize),
     /// The number that tells equal clustered keys apart.
     Uniquifier,
+    /// The address of the row in its heap.
+    Rid,
+}
+
+/// Where the rows of an index are.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// In a B+tree.
+    Tree(Tree),
+    /// In a heap.
+    Heap(Heap),
 }
 
 /// The rows of one index, in memory once.
 #[derive(Debug)]
 pub struct Rowset {
-    tree: Tree,
+    body: Body,
     rows: AtomicI64,
     /// Whether counts in the catalog are behind.
     changed: AtomicBool,
@@ -46,28 +61,128 @@ pub struct Rowset {
 
 impl Rowset {
     /// `new`: it has just been made.
-    pub(crate) fn new(tree: Tree, rows: i64, new: bool) -> Rowset {
+    pub(crate) fn new(body: Body, rows: i64, new: bool) -> Rowset {
+        let start = match &body {
+            Body::Tree(_) => Sweep::Key(None),
+            Body::Heap(_) => Sweep::Page(0),
+        };
         Rowset {
-            tree,
+            body,
             rows: AtomicI64::new(rows),
             changed: AtomicBool::new(false),
-            ghosts: GhostQueue::new(Sweep::Key(None), new),
+            ghosts: GhostQueue::new(start, new),
         }
     }
 
     /// Its id.
+    #[inline]
     pub fn id(&self) -> RowsetId {
-        self.tree.rowset()
+        match &self.body {
+            Body::Tree(tree) => tree.rowset(),
+            Body::Heap(heap) => heap.rowset(),
+        }
     }
 
-    /// Its allocation unit.
+    /// Its allocation unit's id.
     pub fn unit_id(&self) -> AllocUnitId {
-        self.tree.unit().id()
+        self.unit().id()
     }
 
-    /// The tree.
-    pub fn tree(&self) -> &Tree {
-        &self.tree
+    pub(crate) fn unit(&self) -> &Arc<Unit> {
+        match &self.body {
+            Body::Tree(tree) => tree.unit(),
+            Body::Heap(heap) => heap.unit(),
+        }
+    }
+
+    pub(crate) fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// The tree, unless it is a heap.
+    #[inline]
+    pub fn tree(&self) -> Option<&Tree> {
+        match &self.body {
+            Body::Tree(tree) => Some(tree),
+            Body::Heap(_) => None,
+        }
+    }
+
+    /// The heap, if it is one.
+    #[inline]
+    pub fn heap(&self) -> Option<&Heap> {
+        match &self.body {
+            Body::Tree(_) => None,
+            Body::Heap(heap) => Some(heap),
+        }
+    }
+
+    /// What its rows look like.
+    #[inline]
+    pub(crate) fn shape(&self) -> &Shape {
+        match &self.body {
+            Body::Tree(tree) => tree.shape(),
+            Body::Heap(heap) => heap.shape(),
+        }
+    }
+
+    /// Proves that it is sound; it must be at rest.
+    pub fn audit(&self) -> Result<RowsetAudit, AccessError> {
+        Ok(match &self.body {
+            Body::Tree(tree) => {
+                let audit = tree.audit()?;
+                RowsetAudit {
+                    rows: audit.rows,
+                    ghosts: audit.ghosts,
+                    pages: audit.pages().collect(),
+                }
+            }
+            Body::Heap(heap) => {
+                let audit = heap.audit()?;
+                RowsetAudit {
+                    rows: audit.rows,
+                    ghosts: audit.ghosts,
+                    pages: audit.pages,
+                }
+            }
+        })
+    }
+
+    /// Reads the row with this whole key, or with this address.
+    #[inline]
+    pub(crate) fn get<T>(
+        &self,
+        key: &Key,
+        with: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, AccessError> {
+        match &self.body {
+            Body::Tree(tree) => tree.get(key, with),
+            Body::Heap(heap) => heap.get(rid_of(key).ok_or(AccessError::NotFound)?, with),
+        }
+    }
+
+    /// Marks the row with this whole key, or address, as a ghost.
+    pub(crate) fn delete(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
+        match &self.body {
+            Body::Tree(tree) => tree.delete(by, key),
+            Body::Heap(heap) => heap.delete(by, rid_of(key).ok_or(AccessError::NotFound)?),
+        }
+    }
+
+    /// Replaces the row with this whole key, or address.
+    pub(crate) fn update(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
+        match &self.body {
+            Body::Tree(tree) => tree.update(by, key, row),
+            Body::Heap(heap) => heap.update(by, rid_of(key).ok_or(AccessError::NotFound)?, row),
+        }
+    }
+
+    /// Undoes what a log record says.
+    pub(crate) fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
+        match &self.body {
+            Body::Tree(tree) => tree.undo(by, op),
+            Body::Heap(heap) => heap.undo(by, op),
+        }
     }
 
     /// Rows, those of open transactions included.
@@ -102,7 +217,28 @@ impl Rowset {
     }
 }
 
-/// An index of a table.
+/// What an audit found in the rows of an index that are sound.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowsetAudit {
+    /// Live rows.
+    pub rows: u64,
+    /// Ghosts.
+    pub ghosts: u64,
+    /// Its pages.
+    pub pages: Vec<PageId>,
+}
+
+/// The key that stands for an address in a heap.
+pub(crate) fn rid_key(rid: RowId) -> Key {
+    Key::of(&[Some(&rid.to_bytes())])
+}
+
+/// The address that a key stands for.
+pub(crate) fn rid_of(key: &Key) -> Option<RowId> {
+    key.column(0)?.first_chunk().map(|b| RowId::from_bytes(*b))
+}
+
+/// An index of a table, or its heap.
 #[derive(Debug, Clone)]
 pub struct Index {
     pub(crate) id: u32,
@@ -115,13 +251,14 @@ pub struct Index {
     pub(crate) leaf: Vec<LeafColumn>,
     /// By table column: its place in the leaf rows.
     pub(crate) leaf_of: Vec<Option<usize>>,
-    /// By column of the base key: its place in the leaf rows. For the clustered index itself too.
+    /// By column of the base key: its place in the leaf rows. For the clustered index itself too; a heap's
+    /// rows do not say where they are.
     pub(crate) locator: Vec<usize>,
     pub(crate) uniquifier: bool,
 }
 
 impl Index {
-    /// Its number: 1 is the clustered index.
+    /// Its number: 0 is a heap, 1 the clustered index.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -166,14 +303,36 @@ impl Index {
         &self.rowset
     }
 
+    /// Its tree; an error for a heap.
     #[inline]
-    pub(crate) fn tree(&self) -> &Tree {
-        self.rowset.tree()
+    pub(crate) fn tree(&self) -> Result<&Tree, EngineError> {
+        self.rowset.tree().ok_or_else(|| self.no_tree())
     }
 
-    /// The base key that a leaf row of this index points to; of the clustered index, its own key.
+    #[cold]
+    fn no_tree(&self) -> EngineError {
+        EngineError::Damaged(format!(
+            "rowset {} is a heap, not a tree",
+            self.rowset.id().0
+        ))
+    }
+
+    /// What its rows look like.
+    #[inline]
+    pub(crate) fn shape(&self) -> &Shape {
+        self.rowset.shape()
+    }
+
+    /// Whether it holds the table's rows themselves.
+    #[inline]
+    pub(crate) fn is_base(&self) -> bool {
+        self.id <= 1
+    }
+
+    /// The base key that a leaf row of this index points to; of the clustered index, its own key. Not for
+    /// rows of a heap.
     pub(crate) fn locator_of(&self, row: &[u8]) -> Option<Key> {
-        let layout = &self.tree().shape().leaf;
+        let layout = &self.shape().leaf;
         let record = layout.record(row, layout.pminlen())?;
         let mut key = Key::new();
         for &at in &self.locator {
@@ -184,6 +343,7 @@ impl Index {
 
     pub(crate) fn kind_of(code: u8) -> Option<IndexKind> {
         match code {
+            index_kind::HEAP => Some(IndexKind::Heap),
             index_kind::CLUSTERED => Some(IndexKind::Clustered),
             index_kind::NONCLUSTERED => Some(IndexKind::Nonclustered),
             _ => None,

@@ -3,6 +3,7 @@
 //! 1. IX on the object; values, defaults and the next identity value are encoded; NULLs are checked (515).
 //! 2. X on the clustered key (RangeX-X under SERIALIZABLE, so that what the transaction has read stays
 //!    guarded).
+//!    An address in a heap is locked when it is found, and no range.
 //! 3. The row goes in; then its entries in the other indexes, unique ones under a lock of their visible key.
 //! 4. If somebody has range locks on the table: the next key of each index is asked. Refused, the row
 //!    comes out again, its transaction waits for that key, and goes back to step 2.
@@ -14,10 +15,11 @@ use super::{Index, RowBuffer, lock_hash, next_key};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
-use furrow_access::{AccessError, Bound, By, Direction, Key};
+use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
+use furrow_format::RowId;
 use furrow_format::catalog::Identity;
 use furrow_format::types::{Decimal, TypeId, Value, encode_into};
-use furrow_txn::lock::{Isolation, LockMode, Resource};
+use furrow_txn::lock::{Isolation, LockMode, Resource, Timeout};
 use std::sync::Arc;
 
 /// Identity values that one log record promises to hand out.
@@ -26,15 +28,13 @@ const IDENTITY_RANGE: i128 = 1000;
 impl Session {
     #[inline]
     pub(super) fn row_resource(&self, table: &Table, key: &Key) -> Resource {
-        let base = table.base();
-        let hash = lock_hash(base.tree().shape(), key, usize::MAX);
-        Resource::key(self.db.id, base.rowset.id(), hash)
+        table.row_resource(self.db.id, key)
     }
 
     /// The lock that an entry of a unique nonclustered index, or a range of any index, is known by.
     #[inline]
     pub(super) fn entry_resource(&self, index: &Index, key: &Key) -> Resource {
-        let hash = lock_hash(index.tree().shape(), key, usize::MAX);
+        let hash = lock_hash(index.shape(), key, usize::MAX);
         Resource::key(self.db.id, index.rowset.id(), hash)
     }
 
@@ -238,9 +238,9 @@ impl Session {
             visible.push(whole.column(at));
         }
         let range = || Bound::Included(visible.clone());
-        let last = neighbour(base.tree(), range(), range(), Direction::Backward)?;
+        let last = neighbour(base.tree()?, range(), range(), Direction::Backward)?;
         let Some(last) = last else { return Ok(()) };
-        let key = base.tree().shape().key_of(&last);
+        let key = base.shape().key_of(&last);
         let bytes = key
             .as_ref()
             .and_then(|k| k.column(base.key.len()))
@@ -262,17 +262,25 @@ impl Session {
     fn insert_entries(
         &mut self,
         table: &Arc<Table>,
-        row: &RowBuffer,
+        row: &mut RowBuffer,
     ) -> Result<Option<Resource>, EngineError> {
         let base = table.base();
-        let key = row.key(base)?;
-        let resource = self.row_resource(table, &key);
-        self.lock_row(table, resource, self.insert_mode())?;
         let mut encoded = std::mem::take(&mut self.encoded);
         encoded.clear();
         let result = row
             .encode_row(base, &mut encoded)
-            .and_then(|()| self.insert_in(table, base, &key, &encoded));
+            .and_then(|()| match base.rowset.heap() {
+                Some(heap) => {
+                    row.set_rid(self.insert_in_heap(table, heap, &encoded)?);
+                    Ok(())
+                }
+                None => {
+                    let key = row.key(base)?;
+                    let resource = self.row_resource(table, &key);
+                    self.lock_row(table, resource, self.insert_mode())?;
+                    self.insert_in(table, base, &key, &encoded)
+                }
+            });
         self.encoded = encoded;
         result?;
         for index in table.indexes.iter().skip(1) {
@@ -281,13 +289,43 @@ impl Session {
         if !table.common.has_range_readers() {
             return Ok(None);
         }
-        for index in &table.indexes {
+        // Who keeps a heap as it was has locked all of it.
+        for index in table.indexes.iter().filter(|i| i.id != 0) {
             let key = row.key(index)?;
             if let Some(blocked) = self.guarded(index, &key)? {
                 return Ok(Some(blocked));
             }
         }
         Ok(None)
+    }
+
+    /// Puts an encoded row in a heap. Its address is locked X before the row is there: under the latch of its
+    /// page, so that only an address is taken whose lock is free.
+    fn insert_in_heap(
+        &mut self,
+        table: &Table,
+        heap: &Heap,
+        encoded: &[u8],
+    ) -> Result<RowId, EngineError> {
+        let who = self.id() as u64;
+        let Some(txn) = &mut self.txn else {
+            return Err(EngineError::Damaged(
+                "a change without a transaction".to_owned(),
+            ));
+        };
+        let (locks, owner, db) = (&self.db.locks, &self.owner, self.db.id);
+        let mut try_lock = |rid: RowId| {
+            let (rid, now) = (Resource::Rid(db, rid), Timeout::NoWait);
+            locks.try_instant(owner, rid, LockMode::X)
+                && locks
+                    .lock_within(owner, table.id, rid, LockMode::X, now)
+                    .is_ok()
+        };
+        let rid = heap.insert_as(who, &mut By::Txn(txn), encoded, &mut try_lock)?;
+        table.base().rowset.count(1);
+        self.owner.add_log_used(encoded.len() as u64);
+        self.count_row_lock(table)?;
+        Ok(rid)
     }
 
     /// Puts one entry in a nonclustered index.
@@ -325,7 +363,7 @@ impl Session {
                 "a change without a transaction".to_owned(),
             ));
         };
-        match index.tree().insert(&mut By::Txn(txn), key, encoded) {
+        match index.tree()?.insert(&mut By::Txn(txn), key, encoded) {
             Ok(()) => {
                 index.rowset.count(1);
                 self.owner.add_log_used(encoded.len() as u64);
@@ -347,10 +385,10 @@ impl Session {
         let locks = &self.db.locks;
         let own = self.entry_resource(index, key);
         // In place of a ghost that a reader has locked: the gap below it is not the new row's, the key is.
-        if index.id != 1 && !locks.try_instant(&self.owner, own, LockMode::RangeIN) {
+        if !index.is_base() && !locks.try_instant(&self.owner, own, LockMode::RangeIN) {
             return Ok(Some(own));
         }
-        let next = next_key(index.tree(), Bound::Excluded(key.clone()))?;
+        let next = next_key(index.tree()?, Bound::Excluded(key.clone()))?;
         let next = match next {
             Some(next) => self.entry_resource(index, &next),
             None => Resource::infinity(self.db.id, index.rowset.id()),

@@ -1,14 +1,17 @@
 //! Tables: columns, indexes, identity, made from catalog rows.
 
 use super::index::{Index, IndexKey, LeafColumn, Rowset};
+use super::lock_hash;
 use crate::EngineError;
 use crate::schema::{ColumnSpec, DefaultValue};
+use furrow_access::Key;
 use furrow_format::catalog::{
     self, AllocUnit, Identity, IndexColumn, IndexStat, ObjectValue, RowsetColumn, SchemaObject,
     column_status, index_column_status, layout_status, object_type,
 };
 use furrow_format::types::{Collation, DataType, TypeId};
-use furrow_format::{ObjectId, RowsetId};
+use furrow_format::{DatabaseId, ObjectId, RowsetId};
+use furrow_txn::lock::Resource;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
@@ -95,7 +98,7 @@ pub struct Table {
     pub(crate) name: String,
     pub(crate) schema: String,
     pub(crate) columns: Vec<Column>,
-    /// The clustered index first.
+    /// The heap or the clustered index first.
     pub(crate) indexes: Vec<Index>,
     pub(crate) identity: Option<Arc<IdentityCounter>>,
     pub(crate) common: Arc<Common>,
@@ -130,7 +133,7 @@ impl Table {
         }
         indexes.sort_by_key(|i: &Index| i.id);
         Self::place_locators(&mut indexes)
-            .ok_or_else(|| damaged(&rows, "it has no clustered index"))?;
+            .ok_or_else(|| damaged(&rows, "it has neither heap nor clustered index"))?;
         let identity = match before.map(|t| t.identity.clone()) {
             Some(same) => same,
             None => Self::identity(&rows, &columns)
@@ -234,7 +237,7 @@ impl Table {
             .layouts
             .iter()
             .filter(|l| l.rsid == row.rowset && l.status & layout_status::DROPPED == 0);
-        if kind == super::IndexKind::Clustered {
+        if kind != super::IndexKind::Nonclustered {
             return layout
                 .map(|l| match l.status & layout_status::UNIQUIFIER != 0 {
                     true => Some(LeafColumn::Uniquifier),
@@ -256,6 +259,7 @@ impl Table {
             .iter()
             .map(|c| column_at(c.intprop))
             .collect::<Option<Vec<_>>>()?;
+        let on_heap = rows.indexes.iter().any(|i| i.indid == 0);
         let mut rest = base.into_iter().filter(|c| !named.contains(c));
         layout
             .map(|l| {
@@ -265,6 +269,7 @@ impl Table {
                 let explicit = usize::try_from(l.rscolid).ok()?.checked_sub(1);
                 match explicit.and_then(|at| named.get(at)) {
                     Some(&column) => Some(LeafColumn::Table(column)),
+                    None if on_heap => Some(LeafColumn::Rid),
                     None => rest.next().map(LeafColumn::Table),
                 }
             })
@@ -272,18 +277,22 @@ impl Table {
     }
 
     fn place_locators(indexes: &mut [Index]) -> Option<()> {
-        let base = indexes
-            .first()
-            .filter(|i| i.kind == super::IndexKind::Clustered)?;
-        let mut wanted: Vec<LeafColumn> = base
-            .key
-            .iter()
-            .map(|k| LeafColumn::Table(k.column))
-            .collect();
+        let base = indexes.first()?;
+        let mut wanted: Vec<LeafColumn> = match base.kind {
+            super::IndexKind::Heap => vec![LeafColumn::Rid],
+            super::IndexKind::Clustered => {
+                let key = base.key.iter();
+                key.map(|k| LeafColumn::Table(k.column)).collect()
+            }
+            super::IndexKind::Nonclustered => return None,
+        };
         if base.uniquifier {
             wanted.push(LeafColumn::Uniquifier);
         }
-        for index in indexes {
+        for index in indexes
+            .iter_mut()
+            .filter(|i| i.kind != super::IndexKind::Heap)
+        {
             let place = |w: &LeafColumn| index.leaf.iter().position(|l| l == w);
             index.locator = wanted.iter().map(place).collect::<Option<_>>()?;
         }
@@ -343,7 +352,7 @@ impl Table {
             .position(|c| crate::schema::same_name(&c.name, name))
     }
 
-    /// Its indexes, the clustered one first.
+    /// Its indexes, the clustered one, or the heap, first.
     pub fn indexes(&self) -> &[Index] {
         &self.indexes
     }
@@ -360,7 +369,7 @@ impl Table {
         self.base().rowset.row_count()
     }
 
-    /// The clustered index.
+    /// The clustered index, or the heap.
     #[expect(
         clippy::indexing_slicing,
         reason = "no table is made without it: see place_locators"
@@ -368,6 +377,36 @@ impl Table {
     #[inline]
     pub(crate) fn base(&self) -> &Index {
         &self.indexes[0]
+    }
+
+    /// The place of the index that single rows are looked up by: the clustered one when its key is unique,
+    /// else the primary key.
+    pub fn lookup_index(&self) -> Option<usize> {
+        let base = self.base();
+        if !self.is_heap() && !base.uniquifier {
+            return Some(0);
+        }
+        self.indexes.iter().position(Index::is_primary_key)
+    }
+
+    /// Whether it has no clustered index.
+    #[inline]
+    pub fn is_heap(&self) -> bool {
+        self.base().kind == super::IndexKind::Heap
+    }
+
+    /// The lock of the row with this whole clustered key, or this address.
+    #[inline]
+    pub(crate) fn row_resource(&self, db: DatabaseId, key: &Key) -> Resource {
+        let base = self.base();
+        match base.rowset.heap().and(super::rid_of(key)) {
+            Some(rid) => Resource::Rid(db, rid),
+            None => Resource::key(
+                db,
+                base.rowset.id(),
+                lock_hash(base.shape(), key, usize::MAX),
+            ),
+        }
     }
 
     /// Whether a newer definition, or none, has taken its place.

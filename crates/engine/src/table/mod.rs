@@ -35,10 +35,11 @@ mod push;
 mod read;
 mod row;
 mod scan;
+mod whole;
 
 pub use bulk::{BulkInserter, BulkOptions};
 pub use change::RowKey;
-pub use index::{Index, IndexKey, IndexKind, Rowset};
+pub use index::{Index, IndexKey, IndexKind, Rowset, RowsetAudit};
 pub use inserter::Inserter;
 pub use meta::{Column, Table};
 pub use push::PushValues;
@@ -47,6 +48,7 @@ pub use scan::{ReadLock, Scan, ScanSpec};
 
 pub(crate) use encode::{RowBuffer, printed_key};
 pub(crate) use ghosts::Sweep;
-pub(crate) use index::LeafColumn;
+pub(crate) use index::{Body, LeafColumn, rid_key, rid_of};
 pub(crate) use locks::{lock_hash, next_key};
 pub(crate) use meta::TableRows;
+pub(crate) use whole::each_row;

@@ -2,7 +2,7 @@
 
 use super::insert::key_of_values;
 use super::locks::next_key;
-use super::{Index, ReadLock, Row, Table};
+use super::{Index, ReadLock, Row, RowKey, ScanSpec, Table};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
@@ -22,6 +22,14 @@ pub(crate) enum Reading {
     Kept(LockMode),
     /// Takes range locks and keeps them.
     Range(LockMode),
+}
+
+/// The lock of a row that goes with one of a range.
+pub(super) fn plain_of(mode: LockMode) -> LockMode {
+    match mode {
+        LockMode::RangeSU => LockMode::U,
+        _ => LockMode::S,
+    }
 }
 
 impl Session {
@@ -47,14 +55,18 @@ impl Session {
         }
     }
 
-    /// Reads the row whose clustered key is `key`, all its columns, which must be unique.
+    /// Reads the row whose clustered key is `key`, all its columns; of a heap, or where the clustered key
+    /// is not unique, the row with this primary key.
     pub fn get<'a>(
         &'a mut self,
         table: &'a Arc<Table>,
         key: &[Value],
     ) -> Result<Option<Row<'a>>, EngineError> {
         let base = table.base();
-        if base.uniquifier || key.len() != base.key.len() {
+        if let Some(at) = table.lookup_index().filter(|&at| at > 0) {
+            return self.get_through(table, at, key);
+        }
+        if base.uniquifier || table.is_heap() || key.len() != base.key.len() {
             let text = format!(
                 "A row of '{}' is read by its whole unique clustered key.",
                 table.name
@@ -65,7 +77,67 @@ impl Session {
         self.get_by_key(table, &key)
     }
 
-    pub(super) fn get_by_key<'a>(
+    /// Reads a row by the whole key of a unique nonclustered index.
+    fn get_through<'a>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        index: usize,
+        key: &[Value],
+    ) -> Result<Option<Row<'a>>, EngineError> {
+        self.whole_key(table, index, key)?;
+        let mut scan = self.scan(table, &ScanSpec::equal(index, key.to_vec()))?;
+        let found = scan.next_row()?.is_some();
+        let bytes = scan.take_row();
+        drop(scan);
+        if !found {
+            return Ok(None);
+        }
+        self.read = bytes;
+        Row::new(table, table.base(), &self.read).map(Some)
+    }
+
+    fn whole_key(&self, table: &Table, index: usize, key: &[Value]) -> Result<(), EngineError> {
+        let columns = table.indexes.get(index).map_or(0, |i| i.key.len());
+        if key.len() == columns {
+            return Ok(());
+        }
+        let text = format!("A row of '{}' is read by its whole unique key.", table.name);
+        Err(refuse(40514, 16, 5, &text))
+    }
+
+    /// Names the row with this unique clustered key; of a heap, or where the clustered key is not unique, the
+    /// row with this primary key, which is locked U until the transaction ends.
+    pub fn find_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[Value],
+    ) -> Result<Option<RowKey>, EngineError> {
+        let Some(index) = table.lookup_index().filter(|&at| at > 0) else {
+            return table.row_key(key).map(Some);
+        };
+        self.whole_key(table, index, key)?;
+        let spec = ScanSpec {
+            lock: ReadLock::Update,
+            covered: true,
+            ..ScanSpec::equal(index, key.to_vec())
+        };
+        let mut scan = self.scan(table, &spec)?;
+        match scan.next_row()?.is_some() {
+            true => Ok(scan.row_key()),
+            false => Ok(None),
+        }
+    }
+
+    /// Reads the row with this name, all its columns.
+    pub fn get_row<'a>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        key: &RowKey,
+    ) -> Result<Option<Row<'a>>, EngineError> {
+        self.get_by_key(table, &key.0)
+    }
+
+    fn get_by_key<'a>(
         &'a mut self,
         table: &'a Arc<Table>,
         key: &Key,
@@ -104,13 +176,20 @@ impl Session {
                 }
                 Ok(found)
             }
+            Reading::Range(mode) if table.is_heap() => {
+                let granted = self.lock_row(table, resource, plain_of(mode))?;
+                let found = self.copy_row(table, key, out)?;
+                if found || granted != Granted::New {
+                    return Ok(found);
+                }
+                // That nobody gets this address is guarded by the whole table alone.
+                self.db.locks.unlock(&self.owner, &resource);
+                self.lock_table(table, plain_of(mode))?;
+                self.copy_row(table, key, out)
+            }
             Reading::Range(mode) => {
                 self.announce_range(table);
-                let plain = if mode == LockMode::RangeSU {
-                    LockMode::U
-                } else {
-                    LockMode::S
-                };
+                let plain = plain_of(mode);
                 let granted = self.lock_row(table, resource, plain)?;
                 let found = self.copy_row(table, key, out)?;
                 if !found {
@@ -127,7 +206,7 @@ impl Session {
     }
 
     fn copy_row(&self, table: &Table, key: &Key, out: &mut Vec<u8>) -> Result<bool, EngineError> {
-        let copied = table.base().tree().get(key, |row| {
+        let copied = table.base().rowset.get(key, |row| {
             out.clear();
             out.extend_from_slice(row);
         })?;
@@ -145,7 +224,7 @@ impl Session {
     ) -> Result<bool, EngineError> {
         loop {
             let (locks, owner) = (&self.db.locks, &self.owner);
-            let copied = table.base().tree().get(key, |row| {
+            let copied = table.base().rowset.get(key, |row| {
                 let free = locks.try_instant(owner, resource, LockMode::S);
                 if free {
                     out.clear();
@@ -181,7 +260,7 @@ impl Session {
         mode: LockMode,
     ) -> Result<(), EngineError> {
         loop {
-            let next = next_key(index.tree(), behind.clone())?;
+            let next = next_key(index.tree()?, behind.clone())?;
             let resource = |session: &Session, next: &Option<Key>| match next {
                 Some(key) => session.entry_resource(index, key),
                 None => Resource::infinity(session.db.id, index.rowset.id()),
@@ -189,7 +268,7 @@ impl Session {
             let wanted = resource(self, &next);
             self.lock_row(table, wanted, mode)?;
             // What came in between while this waited is the next key now.
-            let again = next_key(index.tree(), behind.clone())?;
+            let again = next_key(index.tree()?, behind.clone())?;
             if resource(self, &again) == wanted {
                 return Ok(());
             }

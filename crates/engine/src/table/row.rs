@@ -29,7 +29,7 @@ impl<'a> Row<'a> {
         index: &'a Index,
         bytes: &'a [u8],
     ) -> Result<Row<'a>, EngineError> {
-        let layout = &index.tree().shape().leaf;
+        let layout = &index.shape().leaf;
         let record = layout.record(bytes, layout.pminlen());
         let record = record.ok_or_else(|| {
             EngineError::Damaged(format!("a row of table '{}' cannot be read", table.name))
@@ -56,7 +56,7 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
         let at = (*self.index.leaf_of.get(column)?)?;
-        self.index.tree().shape().leaf.value(self.record, at).ok()?
+        self.index.shape().leaf.value(self.record, at).ok()?
     }
 
     /// The value of a column.
@@ -71,7 +71,7 @@ impl<'a> Row<'a> {
                 self.index.name, of.name
             ))
         })?;
-        let layout = &self.index.tree().shape().leaf;
+        let layout = &self.index.shape().leaf;
         let bytes = layout
             .value(self.record, at)
             .map_err(super::encode::row_error)?;

@@ -4,15 +4,22 @@
 //! taken while copying; a row whose lock is not to be had at once ends the batch, the scan waits, and
 //! goes on at that row. A scan over a nonclustered index then reads the row itself, unless the index
 //! has all the columns wanted.
+//!
+//! A heap is scanned in the order of its allocation, files in turn, and only as a whole. SERIALIZABLE
+//! locks all of it: there are no gaps between addresses that could be locked instead.
 
 use super::insert::key_of_values;
-use super::read::Reading;
-use super::{Index, IndexKind, LeafColumn, Row, Table, lock_hash};
+use super::read::{Reading, plain_of};
+use super::{Index, IndexKind, LeafColumn, Row, Table, lock_hash, rid_key};
 use crate::EngineError;
+use crate::schema::refuse;
 use crate::session::Session;
-use furrow_access::{Cursor, Direction, Key, RowCheck, Step, Visitor};
+use furrow_access::{
+    AccessError, Cursor, Direction, Heap, HeapCursor, HeapStep, HeapVisitor, Key, RowCheck, Step,
+    Visitor,
+};
 use furrow_format::types::Value;
-use furrow_format::{DatabaseId, ObjectId};
+use furrow_format::{DatabaseId, ObjectId, RowId};
 use furrow_observe::task::TaskGuard;
 use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::ops::Bound;
@@ -31,7 +38,7 @@ pub enum ReadLock {
 /// What to scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanSpec {
-    /// Place of the index among [`Table::indexes`]; 0 is the clustered one.
+    /// Place of the index among [`Table::indexes`]; 0 is the clustered one, or the heap.
     pub index: usize,
     /// Where the range begins: values of the first key columns.
     pub low: Bound<Vec<Value>>,
@@ -124,10 +131,8 @@ impl Locker<'_> {
     }
 
     fn row_resource(&self, row: &[u8]) -> Option<Resource> {
-        let base = self.table.base();
         let key = self.index.locator_of(row)?;
-        let hash = lock_hash(base.tree().shape(), &key, usize::MAX);
-        Some(Resource::key(self.db, base.rowset.id(), hash))
+        Some(self.table.row_resource(self.db, &key))
     }
 
     fn free_to_take(&mut self, row: &[u8], ghost: bool) -> Option<bool> {
@@ -138,15 +143,11 @@ impl Locker<'_> {
             Reading::Kept(mode) if ghost => self.test(resource, mode),
             Reading::Kept(mode) => self.take(resource, mode),
             Reading::Range(mode) => {
-                let plain = if mode == LockMode::RangeSU {
-                    LockMode::U
-                } else {
-                    LockMode::S
-                };
+                let plain = plain_of(mode);
                 match self.index.kind {
-                    IndexKind::Clustered => self.take(resource, mode),
+                    IndexKind::Clustered | IndexKind::Heap => self.take(resource, mode),
                     IndexKind::Nonclustered => {
-                        let shape = self.index.tree().shape();
+                        let shape = self.index.shape();
                         let hash = lock_hash(shape, &shape.key_of(row)?, usize::MAX);
                         let entry = Resource::key(self.db, self.index.rowset.id(), hash);
                         self.take(resource, plain) && self.take(entry, mode)
@@ -157,8 +158,8 @@ impl Locker<'_> {
     }
 }
 
-impl Visitor for Locker<'_> {
-    fn all_committed(&mut self) -> bool {
+impl Locker<'_> {
+    fn free_pass(&self) -> bool {
         let whole = Resource::Object(self.db, self.object);
         match self.reading {
             Reading::Dirty => true,
@@ -169,6 +170,37 @@ impl Visitor for Locker<'_> {
                 .held(&whole)
                 .is_some_and(|held| held.covers(LockMode::S)),
         }
+    }
+
+    fn free_address(&mut self, rid: RowId, ghost: bool) -> bool {
+        let resource = Resource::Rid(self.db, rid);
+        match self.reading {
+            // A range of a heap is all of it.
+            Reading::Dirty | Reading::Range(_) => true,
+            Reading::Committed => self.test(resource, LockMode::S),
+            Reading::Kept(mode) if ghost => self.test(resource, mode),
+            Reading::Kept(mode) => self.take(resource, mode),
+        }
+    }
+}
+
+impl HeapVisitor for Locker<'_> {
+    fn all_committed(&mut self) -> bool {
+        self.free_pass()
+    }
+
+    fn check(&mut self, rid: RowId, _row: &[u8], ghost: bool) -> RowCheck {
+        match self.free_address(rid, ghost) {
+            true if ghost => RowCheck::Skip,
+            true => RowCheck::Take,
+            false => RowCheck::Wait,
+        }
+    }
+}
+
+impl Visitor for Locker<'_> {
+    fn all_committed(&mut self) -> bool {
+        self.free_pass()
     }
 
     fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
@@ -182,13 +214,49 @@ impl Visitor for Locker<'_> {
     }
 }
 
+/// Where a scan gets its rows.
+#[derive(Debug)]
+enum Source<'a> {
+    Tree(Cursor<'a>),
+    Heap(HeapCursor<'a>),
+}
+
+impl Source<'_> {
+    #[inline]
+    fn advance(&mut self) -> bool {
+        match self {
+            Source::Tree(cursor) => cursor.advance(),
+            Source::Heap(cursor) => cursor.advance(),
+        }
+    }
+
+    #[inline]
+    fn current(&self) -> &[u8] {
+        match self {
+            Source::Tree(cursor) => cursor.current(),
+            Source::Heap(cursor) => cursor.current().map_or(&[], |row| row.1),
+        }
+    }
+
+    fn step(&mut self, locker: &mut Locker<'_>) -> Result<Step, AccessError> {
+        match self {
+            Source::Tree(cursor) => cursor.step(locker),
+            Source::Heap(cursor) => Ok(match cursor.step(locker)? {
+                HeapStep::Rows => Step::Rows,
+                HeapStep::Wait(rid) => Step::Wait(rid_key(rid)),
+                HeapStep::End => Step::End,
+            }),
+        }
+    }
+}
+
 /// A scan under way. Outside of a transaction its locks go with it.
 #[derive(Debug)]
 pub struct Scan<'a> {
     session: &'a mut Session,
     table: &'a Arc<Table>,
     index: &'a Index,
-    cursor: Cursor<'a>,
+    cursor: Source<'a>,
     reading: Reading,
     look_up: bool,
     /// The row that the entry points to, when it is looked up.
@@ -232,9 +300,8 @@ impl Session {
         &mut self,
         table: &'a Arc<Table>,
         spec: &ScanSpec,
-    ) -> Result<(&'a Index, Cursor<'a>, Reading), EngineError> {
+    ) -> Result<(&'a Index, Source<'a>, Reading), EngineError> {
         let reading = self.reading_mode(spec.lock);
-        self.lock_table(table, Self::reading_intent(reading))?;
         let index = table.indexes.get(spec.index);
         let missing = || {
             EngineError::Damaged(format!(
@@ -243,6 +310,11 @@ impl Session {
             ))
         };
         let index = index.ok_or_else(missing)?;
+        if let Some(heap) = index.rowset.heap() {
+            let cursor = self.begin_heap_scan(table, heap, spec, reading)?;
+            return Ok((index, Source::Heap(cursor), reading));
+        }
+        self.lock_table(table, Self::reading_intent(reading))?;
         let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
             Ok(match bound {
                 Bound::Unbounded => furrow_access::Bound::Open,
@@ -264,13 +336,40 @@ impl Session {
         } else {
             Direction::Forward
         };
-        let cursor = index.tree().scan(low, high, direction);
+        let cursor = index.tree()?.scan(low, high, direction);
         let cursor = if spec.read_ahead {
             cursor.with_read_ahead()
         } else {
             cursor
         };
-        Ok((index, cursor, reading))
+        Ok((index, Source::Tree(cursor), reading))
+    }
+
+    fn begin_heap_scan<'a>(
+        &mut self,
+        table: &Table,
+        heap: &'a Heap,
+        spec: &ScanSpec,
+        reading: Reading,
+    ) -> Result<HeapCursor<'a>, EngineError> {
+        let whole = (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded);
+        if !whole || spec.backward {
+            let text = format!(
+                "The rows of '{}' have no order: they are scanned as a whole, or through an index.",
+                table.name
+            );
+            return Err(refuse(40514, 16, 4, &text));
+        }
+        let intent = match reading {
+            Reading::Range(mode) => plain_of(mode),
+            _ => Self::reading_intent(reading),
+        };
+        self.lock_table(table, intent)?;
+        let cursor = heap.scan()?;
+        Ok(match spec.read_ahead {
+            true => cursor.with_read_ahead(),
+            false => cursor,
+        })
     }
 
     /// Locks the key behind the range, before any key of it: from then on nothing comes in at its end.
@@ -428,13 +527,21 @@ impl<'a> Scan<'a> {
         };
         self.index.leaf.iter().all(|leaf| match leaf {
             LeafColumn::Table(column) => entry.bytes(*column) == row.bytes(*column),
-            LeafColumn::Uniquifier => true,
+            LeafColumn::Uniquifier | LeafColumn::Rid => true,
         })
     }
 
-    /// The clustered key of the row that was given out last.
+    /// The clustered key, or the address, of the row that was given out last.
     pub(super) fn current_key(&self) -> Option<Key> {
+        if let Source::Heap(cursor) = &self.cursor {
+            return cursor.current().map(|row| rid_key(row.0));
+        }
         self.index.locator_of(self.cursor.current())
+    }
+
+    /// The bytes of the row that was looked up last, for the taking.
+    pub(super) fn take_row(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.row)
     }
 
     pub(super) fn session_of(&self) -> &Session {

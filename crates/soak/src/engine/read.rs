@@ -84,9 +84,9 @@ impl EngineStore {
             for index in table.indexes() {
                 let name = format!("index {} of table {slot}", index.name());
                 let rowset = index.rowset();
-                let audit = rowset.tree().audit();
+                let audit = rowset.audit();
                 let audit = audit.map_err(|e| Failure::Wrong(format!("{name}: {e}")))?;
-                let pages: BTreeSet<PageId> = audit.pages().collect();
+                let pages: BTreeSet<PageId> = audit.pages.into_iter().collect();
                 let unit = rowset.unit_id();
                 known.insert(unit.0);
                 let none = BTreeSet::new();
