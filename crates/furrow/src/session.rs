@@ -87,7 +87,6 @@ impl Session {
         })
     }
 
-<<<<<<< HEAD
     /// Prepares to load many rows of which these columns are given, best in the order of the clustered key: a
     /// bulk load. It locks the table, writes whole pages at a time and logs them as such.
     ///
@@ -126,10 +125,7 @@ impl Session {
         })
     }
 
-    /// The row with this clustered key.
-=======
     /// The row with this clustered key; of a table without one, with this primary key.
->>>>>>> 4c245be (Make tables without a clustered index: rows by address, indexes that point with it, locks on it; build indexes by pages)
     pub fn get<'a>(
         &'a mut self,
         table: &'a Arc<Table>,

@@ -188,13 +188,13 @@ impl Catalog {
         let (store, space) = (Arc::clone(&self.store), Arc::clone(&self.space));
         let shape = shape_of(rowset, columns)?;
         let body = match is_heap(rowset) {
-            true => Body::Heap(Heap::open(HeapParts {
+            true => Body::Heap(Box::new(Heap::open(HeapParts {
                 store,
                 space,
                 unit,
                 rowset: id,
                 shape,
-            })),
+            }))),
             false => Body::Tree(Tree::open(TreeParts {
                 store,
                 space,

@@ -42,11 +42,15 @@ pub(crate) enum LeafColumn {
 
 /// Where the rows of an index are.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each index, behind an Arc, and trees are on the path of every row"
+)]
 pub(crate) enum Body {
     /// In a B+tree.
     Tree(Tree),
     /// In a heap.
-    Heap(Heap),
+    Heap(Box<Heap>),
 }
 
 /// The rows of one index, in memory once.
