@@ -1,7 +1,7 @@
 //! On whose behalf a row operation runs.
 
 use crate::AccessError;
-use furrow_format::Lsn;
+use furrow_format::{Lsn, PageId};
 use furrow_txn::{ActiveTxn, Author, Mini, Store, Transaction};
 
 /// Who changes rows: a transaction, the undoing of one, or the engine itself.
@@ -21,19 +21,71 @@ pub enum By<'a> {
 }
 
 impl By<'_> {
-    /// Makes sure of log space for records of about `bytes`. No latch may be held.
-    pub fn prepare(&mut self, store: &Store, bytes: usize) -> Result<(), AccessError> {
+    /// Makes sure of log space for an operation: `redo` bytes of page changes, and `undo` bytes that say how
+    /// it is undone. No latch may be held.
+    pub fn prepare(&mut self, store: &Store, redo: usize, undo: usize) -> Result<(), AccessError> {
         furrow_pool::assert_no_latches();
         match self {
-            By::Txn(txn) => txn.prepare(bytes)?,
+            By::Txn(txn) => txn.prepare(redo, undo)?,
             // Undoing draws on what the transaction was promised.
             By::Undo { .. } => {}
             By::System => {
-                store.promise(bytes as u64)?;
-                store.log().give_back(bytes as u64);
+                let bytes = (redo + undo) as u64;
+                store.promise(bytes)?;
+                store.log().give_back(bytes);
             }
         }
         Ok(())
+    }
+
+    /// Of what the operation has prepared, so much more than its undo part is needed if it is undone.
+    pub(crate) fn keep_for_undo(&mut self, bytes: usize) {
+        if let By::Txn(txn) = self {
+            txn.keep_for_undo(bytes);
+        }
+    }
+
+    /// Bytes of a latched page that this one must leave free, for the rollbacks of others may want them. A
+    /// rollback itself finds all that it needs.
+    pub(crate) fn must_leave(&self, store: &Store, page: PageId) -> usize {
+        match self {
+            By::Txn(txn) => store.room().others(page, Some(txn.id())),
+            By::Undo { .. } => 0,
+            By::System => store.room().others(page, None),
+        }
+    }
+
+    /// What a row of `before` bytes that leaves `page` and is of `after` bytes then has to find at its new
+    /// place besides: it may have been as long as the room that its transaction is owed there allows.
+    pub(crate) fn carries(
+        &self,
+        store: &Store,
+        page: PageId,
+        before: usize,
+        after: usize,
+    ) -> usize {
+        match self {
+            By::Txn(txn) => (before + store.room().own(page, txn.id())).saturating_sub(after),
+            _ => 0,
+        }
+    }
+
+    /// A row on a latched page gets shorter by this operation: the room stays its transaction's. Or a
+    /// rollback makes one longer again.
+    pub(crate) fn resizes(&mut self, store: &Store, page: PageId, before: usize, after: usize) {
+        match self {
+            By::Txn(txn) => {
+                let left = before.saturating_sub(after);
+                if left > 0 {
+                    store.room().keep(page, txn.active(), left);
+                }
+            }
+            By::Undo { txn, .. } => {
+                let back = after.saturating_sub(before);
+                store.room().returned(page, txn.id, back);
+            }
+            By::System => {}
+        }
     }
 
     /// Logs and applies a row operation that `undo` can undo.

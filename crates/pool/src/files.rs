@@ -99,8 +99,10 @@ impl FileState {
             Some(area) => Some(DoubleWrite::open(area, id, half_pages).map_err(io)?),
             None => None,
         };
+        // What an earlier process wrote may still be on its way: the system outlived it. Redo takes it for
+        // what is on the disk, so the first checkpoint must make it so.
         let unsynced = Unsynced {
-            written: false,
+            written: true,
             oldest: Lsn::MAX,
             syncing: Lsn::MAX,
         };

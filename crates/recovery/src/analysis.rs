@@ -4,7 +4,7 @@ use crate::RecoveryError;
 use crate::body::EndBody;
 use furrow_format::{Lsn, TxnId};
 use furrow_io::File;
-use furrow_log::{Log, LogConfig, LogScan, OwnedRecord, RecordKind};
+use furrow_log::{Log, LogConfig, LogError, LogScan, OwnedRecord, RecordKind};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -114,6 +114,9 @@ pub fn analyse(
     binding: [u8; 16],
     config: LogConfig,
 ) -> Result<Analysis, RecoveryError> {
+    // What an earlier process wrote may still be on its way. What is read now must not be lost later, when
+    // what is written behind it is not.
+    file.sync().map_err(LogError::from)?;
     let mut scan = LogScan::from_checkpoint(file, binding)?;
     let checkpoint = scan.checkpoint();
     let (mut seen, mut records, mut end) = (Seen::default(), 0, checkpoint);

@@ -20,12 +20,14 @@ pub enum RecoveryError {
     #[error(transparent)]
     Txn(#[from] TxnError),
     /// A logged change does not fit its page (3456).
-    #[error("the log record at {lsn} cannot be redone on page {page}: {source}")]
+    #[error("the log record at {lsn} cannot be redone on page {page} as of {page_lsn}: {source}")]
     Redo {
         /// The record.
         lsn: Lsn,
         /// The page.
         page: PageId,
+        /// The last record that the page has seen.
+        page_lsn: Lsn,
         /// Why.
         source: ChangeError,
     },

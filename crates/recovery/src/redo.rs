@@ -3,9 +3,14 @@
 //! A page that cannot be read (torn while it was written for the first time, or never written) is
 //! set aside; changes of it are passed over until one that rebuilds the page. If none comes, the
 //! page is reported.
+//!
+//! So is a page that can be read and that a change does not fit. A page that the log rebuilds is written
+//! without
+//! an image; torn, it gets back the image of an earlier life, if there still is one: whole, but not what the
+//! changes before the rebuilding were made on.
 
 use crate::RecoveryError;
-use furrow_format::{ChangeReader, FileId, Lsn, Page, PageId, apply};
+use furrow_format::{ChangeReader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, apply};
 use furrow_io::File;
 use furrow_log::{LogScan, OwnedRecord, RecordKind};
 use furrow_pool::{Ex, LatchRank, PageWrite, PoolError};
@@ -41,6 +46,7 @@ pub fn redo(
         wanted,
         stats: RedoStats::default(),
         broken: HashMap::new(),
+        before: Box::new([0; PAGE_SIZE]),
     };
     while let Some(record) = scan.next_record()? {
         if record.lsn > end {
@@ -50,10 +56,8 @@ pub fn redo(
             redo.record(&record)?;
         }
     }
-    let mut broken: Vec<(PageId, String)> = redo.broken.into_iter().collect();
-    broken.sort();
-    match broken.into_iter().next() {
-        Some((page, reason)) => Err(RecoveryError::Broken { page, reason }),
+    match redo.broken.into_iter().min_by_key(|(page, _)| *page) {
+        Some((_, error)) => Err(error),
         None => Ok(redo.stats),
     }
 }
@@ -62,7 +66,9 @@ struct Redo<'a> {
     store: &'a Store,
     wanted: &'a dyn Fn(FileId) -> bool,
     stats: RedoStats,
-    broken: HashMap<PageId, String>,
+    broken: HashMap<PageId, RecoveryError>,
+    /// The page before the record's changes.
+    before: Box<PageBuf>,
 }
 
 impl<'a> Redo<'a> {
@@ -78,6 +84,7 @@ impl<'a> Redo<'a> {
             let (page, _) = entry.map_err(|source| RecoveryError::Redo {
                 lsn,
                 page: PageId::NONE,
+                page_lsn: Lsn::ZERO,
                 source,
             })?;
             if (self.wanted)(page.file) && !pages.contains(&page) {
@@ -105,13 +112,21 @@ impl<'a> Redo<'a> {
             self.stats.skipped += 1;
             return Ok(());
         }
+        *self.before = *guard;
+        let page_lsn = known.lsn();
         guard.begin_change_at(lsn);
-        for (_, change) in mine() {
-            apply(&change, &mut guard).map_err(|source| RecoveryError::Redo {
+        let mut changes = mine();
+        let done = changes.try_for_each(|(_, change)| apply(&change, &mut guard));
+        if let Err(source) = done {
+            *guard = *self.before;
+            let error = RecoveryError::Redo {
                 lsn,
                 page,
+                page_lsn,
                 source,
-            })?;
+            };
+            self.broken.insert(page, error);
+            return Ok(());
         }
         guard.finish_change(lsn, rebuilds);
         self.stats.applied += 1;
@@ -130,7 +145,8 @@ impl<'a> Redo<'a> {
             match pool.fetch(key, Ex, LatchRank::Data) {
                 Ok(guard) => return Ok(Some(guard)),
                 Err(e @ (PoolError::BadPage { .. } | PoolError::Io { .. })) => {
-                    whole.insert(e.to_string());
+                    let reason = e.to_string();
+                    whole.insert(RecoveryError::Broken { page, reason });
                 }
                 Err(e) => return Err(e.into()),
             }

@@ -24,7 +24,7 @@ pub fn undo(
         .map(|loser| store.active.enter(loser.id, loser.first, loser.last))
         .collect();
     for txn in &entered {
-        undo_chain(store, txn, Lsn::ZERO, how)?;
+        undo_chain(store, txn, Lsn::ZERO, how, &mut |_| {})?;
         log_abort(store, txn)?;
     }
     store.log().flush_all()?;

@@ -63,7 +63,8 @@ impl Space {
         self.give_back(&unit)
     }
 
-    /// Gives the unit's empty extents back to their files.
+    /// Gives the unit's empty extents back to their files. Those for which the log has no room now stay the
+    /// unit's, to be used again.
     fn give_back(&self, unit: &Unit) -> Result<(), SpaceError> {
         loop {
             let Some(extent) = unit.open_cache().take_emptied() else {
@@ -73,9 +74,9 @@ impl Space {
             let released = self.chain_of(unit).and_then(|chain| {
                 let iam = chain.iter().find(|iam| iam.interval == interval);
                 let iam: IamPage = *iam.ok_or(damaged(interval, "no IAM page speaks of it"))?;
-                self.release_extents(iam, &[extent])
+                self.try_release_extent(iam, extent)
             });
-            unit.open_cache().left(extent, released.is_ok());
+            unit.open_cache().left(extent, matches!(released, Ok(true)));
             released?;
         }
     }

@@ -1,5 +1,6 @@
 //! Log space for the steps that space takes by itself.
 
+use furrow_log::LogError;
 use furrow_txn::{Store, TxnError};
 
 /// Log space promised for one mini-transaction of the engine's own.
@@ -16,6 +17,16 @@ impl<'a> Promise<'a> {
         let bytes = bytes as u64;
         store.promise(bytes)?;
         Ok(Promise { store, bytes })
+    }
+
+    /// The same without waiting; `None` when the log has no room.
+    pub(crate) fn at_once(store: &'a Store, bytes: usize) -> Result<Option<Promise<'a>>, TxnError> {
+        let bytes = bytes as u64;
+        match store.log().promise(bytes) {
+            Ok(()) => Ok(Some(Promise { store, bytes })),
+            Err(LogError::Full(_)) => Ok(None),
+            Err(e) => Err(e.into()),
+        }
     }
 }
 

@@ -7,7 +7,8 @@
 //!   checkpoint waits out a bracket it meets;
 //! - a commit before the tail, the transaction still listed: it is marked as ended inside the bracket.
 
-use furrow_format::{Lsn, TxnId};
+use crate::room::KeptRoom;
+use furrow_format::{Lsn, PageId, TxnId};
 use furrow_io::thread::yield_now;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -24,6 +25,8 @@ pub struct ActiveTxn {
     last: AtomicU64,
     appending: AtomicU32,
     ended: AtomicBool,
+    /// Pages on which room is kept for its rollback.
+    pub(crate) kept: Mutex<Vec<PageId>>,
 }
 
 impl ActiveTxn {
@@ -76,6 +79,8 @@ pub struct ListedTxn {
 pub struct ActiveTxns {
     list: Mutex<HashMap<TxnId, Arc<ActiveTxn>>>,
     next: AtomicU64,
+    /// Room on pages that their rollbacks may want back.
+    pub room: KeptRoom,
 }
 
 impl ActiveTxns {
@@ -83,6 +88,7 @@ impl ActiveTxns {
         ActiveTxns {
             list: Mutex::default(),
             next: AtomicU64::new(next.max(1)),
+            room: KeptRoom::default(),
         }
     }
 
@@ -104,13 +110,17 @@ impl ActiveTxns {
             last: AtomicU64::new(last.0),
             appending: AtomicU32::new(0),
             ended: AtomicBool::new(false),
+            kept: Mutex::default(),
         });
         self.list.lock().insert(id, Arc::clone(&txn));
         txn
     }
 
     pub(crate) fn leave(&self, id: TxnId) {
-        self.list.lock().remove(&id);
+        let left = self.list.lock().remove(&id);
+        if let Some(txn) = left {
+            self.room.forget(&txn);
+        }
     }
 
     /// How many there are.

@@ -10,7 +10,9 @@
 //! 2. Log space is promised before the first latch; a rollback never lacks it.
 //! 3. A transaction's records form a chain through `prev`; compensation records skip what is undone, so that
 //!    undoing, interrupted and begun again, never undoes twice.
-//! 4. Locks are released only after the transaction's end is in the log (a commit: durable).
+//! 4. Room that a transaction's shorter rows left on their pages is nobody else's until it ends: a rollback
+//! needs    no page that there may not be.
+//! 5. Locks are released only after the transaction's end is in the log (a commit: durable).
 //!
 //! # What can fail
 //! [`TxnError`]. A failure after the log record was appended, or within a rollback, poisons the database: it
@@ -20,11 +22,13 @@ mod active;
 mod error;
 pub mod lock;
 mod mini;
+mod room;
 mod store;
 mod transaction;
 
 pub use active::{ActiveTxn, ActiveTxns, ListedTxn};
 pub use error::TxnError;
 pub use mini::{Author, Mini};
+pub use room::KeptRoom;
 pub use store::{LogRelief, Store};
 pub use transaction::{Savepoint, Transaction, Undo, log_abort, undo_chain};

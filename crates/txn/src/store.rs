@@ -2,6 +2,7 @@
 
 use crate::TxnError;
 use crate::active::ActiveTxns;
+use crate::room::KeptRoom;
 use furrow_format::{DatabaseId, Lsn, PageId};
 use furrow_log::{Log, LogError};
 use furrow_pool::{
@@ -94,6 +95,12 @@ impl Store {
     /// The log.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
+    }
+
+    /// Room on pages that rollbacks may want back.
+    #[inline]
+    pub fn room(&self) -> &KeptRoom {
+        &self.active.room
     }
 
     /// Where redo would start if the system stopped now.

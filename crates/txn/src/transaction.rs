@@ -1,8 +1,9 @@
 //! A transaction from its begin to its end.
 //!
 //! It enters the list of active transactions with its first log record. Its log space is promised
-//! in two halves: what a step writes, and what undoing the step would write; the second half stays
-//! promised until the transaction ends, so that a rollback never lacks space.
+//! in two parts: what a step writes, and what undoing the step would write. The first is given back as soon
+//! as the step is in the log; the second stays promised until the step is undone or the transaction
+//! ends, so that a rollback never lacks space and never has to ask for any.
 
 use crate::active::ActiveTxn;
 use crate::lock::{LockManager, LockOwner};
@@ -12,8 +13,11 @@ use furrow_format::{Lsn, TxnId};
 use furrow_log::{OwnedRecord, Record, RecordKind, RecordReader};
 use std::sync::Arc;
 
-/// Bytes that a record takes besides its content: headers, padding of the commit's block.
+/// Bytes that a record takes besides its content: headers, and its share of the padding of blocks.
 const OVERHEAD_BYTES: u64 = 256;
+/// Bytes that undoing a record takes besides what its undo part says: headers, changes of maps and links, and
+/// the padding of a block that ends early.
+const UNDO_OVERHEAD_BYTES: u64 = 256;
 /// Promised once a transaction, for its end and the padding of its last block.
 const END_BYTES: u64 = 4096 + 512;
 
@@ -36,7 +40,10 @@ pub struct Transaction {
     store: Arc<Store>,
     id: TxnId,
     active: Option<Arc<ActiveTxn>>,
-    promised: u64,
+    /// Promised for the operation under way: given back when it is logged, or has failed.
+    planned: u64,
+    /// Promised for undoing what is logged, and for the transaction's end.
+    kept: u64,
     /// Records appended, for views and tests.
     pub records: u64,
 }
@@ -49,7 +56,8 @@ impl Transaction {
             store: Arc::clone(store),
             id,
             active: None,
-            promised: 0,
+            planned: 0,
+            kept: 0,
             records: 0,
         }
     }
@@ -76,30 +84,41 @@ impl Transaction {
             .get_or_insert_with(|| store.active.enter(id, store.log().tail(), Lsn::ZERO))
     }
 
-    /// Makes sure of log space for one operation whose records take about `bytes`, and for its undoing. To be
-    /// called before the operation's first latch.
-    pub fn prepare(&mut self, bytes: usize) -> Result<(), TxnError> {
-        let need =
-            2 * (bytes as u64 + OVERHEAD_BYTES) + if self.promised == 0 { END_BYTES } else { 0 };
-        self.store.promise(need)?;
-        self.promised += need;
+    /// Makes sure of log space for one operation: `redo` bytes of page changes, and `undo` bytes that say
+    /// how it is undone, which both its record and the record of its undoing hold. To be called before the
+    /// operation's first latch; may be called again for more of the same operation.
+    pub fn prepare(&mut self, redo: usize, undo: usize) -> Result<(), TxnError> {
+        let step = redo as u64 + OVERHEAD_BYTES + undo as u64 + undo_bytes(undo);
+        let end = if self.kept == 0 { END_BYTES } else { 0 };
+        self.store.promise(step + end)?;
+        self.planned += step;
+        self.kept += end;
         Ok(())
     }
 
-    /// Gives back the half of [`Transaction::prepare`] that the operation has used by now.
-    fn settle(&mut self, bytes: usize) {
-        let used = (bytes as u64 + OVERHEAD_BYTES).min(self.promised);
-        self.store.log().give_back(used);
-        self.promised -= used;
+    /// Of what the operation under way has planned, `bytes` more than usual are needed if it is undone: they
+    /// stay promised until the transaction ends.
+    pub fn keep_for_undo(&mut self, bytes: usize) {
+        let more = (bytes as u64).min(self.planned);
+        self.planned -= more;
+        self.kept += more;
+    }
+
+    /// An operation is logged, or has failed: what it planned and does not keep goes back.
+    fn settle(&mut self, keep: u64) {
+        // An operation that planned too little keeps what it planned.
+        let keep = keep.min(self.planned);
+        self.store.log().give_back(self.planned - keep);
+        self.planned = 0;
+        self.kept += keep;
     }
 
     /// Logs and applies a row operation of this transaction; `undo` says how it is undone.
     pub fn commit_mini(&mut self, mini: Mini<'_>, undo: &[u8]) -> Result<Lsn, TxnError> {
-        let bytes = mini.redo_bytes() + undo.len();
         let active = Arc::clone(self.active());
         let lsn = mini.commit(&Author::Txn(&active, undo))?;
         self.records += 1;
-        self.settle(bytes);
+        self.settle(undo_bytes(undo.len()));
         Ok(lsn)
     }
 
@@ -171,10 +190,19 @@ impl Transaction {
     }
 
     fn roll_back_to(&mut self, stop: Lsn, undo: &dyn Undo) -> Result<(), TxnError> {
+        // What failed is not logged.
+        self.settle(0);
         let Some(active) = self.active.clone() else {
             return Ok(());
         };
-        let result = undo_chain(&self.store, &active, stop, undo);
+        // The transaction's end stays promised.
+        let (log, kept) = (self.store.log(), &mut self.kept);
+        let mut undone = |bytes: u64| {
+            let back = bytes.min(kept.saturating_sub(END_BYTES));
+            log.give_back(back);
+            *kept -= back;
+        };
+        let result = undo_chain(&self.store, &active, stop, undo, &mut undone);
         if let Err(error) = &result {
             self.store.poison(format!(
                 "transaction {} cannot be rolled back: {error}",
@@ -188,19 +216,25 @@ impl Transaction {
         if let Some(active) = self.active.take() {
             self.store.active.leave(active.id);
         }
-        self.store
-            .log()
-            .give_back(std::mem::take(&mut self.promised));
+        self.give_back();
     }
+
+    fn give_back(&mut self) {
+        let promised = std::mem::take(&mut self.planned) + std::mem::take(&mut self.kept);
+        self.store.log().give_back(promised);
+    }
+}
+
+/// Log space for undoing a record whose undo part has this length.
+fn undo_bytes(undo: usize) -> u64 {
+    undo as u64 + UNDO_OVERHEAD_BYTES
 }
 
 impl Drop for Transaction {
     /// A transaction dropped without an end keeps its entry: its records wait for recovery. That happens only
     /// when commit or rollback failed, and then the database takes no changes any more.
     fn drop(&mut self) {
-        self.store
-            .log()
-            .give_back(std::mem::take(&mut self.promised));
+        self.give_back();
         if !self.has_logged() {
             if let Some(active) = self.active.take() {
                 self.store.active.leave(active.id);
@@ -213,11 +247,13 @@ impl Drop for Transaction {
 }
 
 /// Undoes the records of `txn` from its last one back to (not with) `stop`. Used by rollback and by restart.
+/// `undone` hears after each record how much log space had been kept for its undoing.
 pub fn undo_chain(
     store: &Store,
     txn: &ActiveTxn,
     stop: Lsn,
     undo: &dyn Undo,
+    undone: &mut dyn FnMut(u64),
 ) -> Result<(), TxnError> {
     let mut reader = RecordReader::new();
     let mut at = txn.last();
@@ -232,6 +268,7 @@ pub fn undo_chain(
         }
         if view.kind == RecordKind::Change && !view.undo.is_empty() {
             undo.undo(txn, view.prev, &record)?;
+            undone(undo_bytes(view.undo.len()));
         }
         at = view.prev;
     }

@@ -35,7 +35,7 @@ impl Heap {
         undo: &[u8],
         ghost: bool,
     ) -> Result<(), AccessError> {
-        by.prepare(self.store(), undo.len() + 64)?;
+        by.prepare(self.store(), 64, undo.len())?;
         loop {
             let place = self.locate(rid)?;
             let at = match place {
@@ -166,7 +166,7 @@ impl Heap {
         page: PageId,
         dead: &dyn Fn(RowId) -> bool,
     ) -> Result<usize, AccessError> {
-        By::System.prepare(self.store(), 8192)?;
+        By::System.prepare(self.store(), 8192, 0)?;
         let moved = self.moved_ghosts(page)?;
         let mut gone = 0;
         for (at, home) in moved {

@@ -26,6 +26,8 @@ pub(super) struct Edits<'p> {
     heap: &'p Heap,
     mini: Mini<'p>,
     touched: SmallVec<[Touched; 4]>,
+    /// Records that get another length: the page, bytes before and after.
+    resized: SmallVec<[(PageId, usize, usize); 2]>,
 }
 
 impl<'p> Edits<'p> {
@@ -34,6 +36,7 @@ impl<'p> Edits<'p> {
             heap,
             mini: Mini::new(heap.store()),
             touched: SmallVec::new(),
+            resized: SmallVec::new(),
         }
     }
 
@@ -120,6 +123,7 @@ impl<'p> Edits<'p> {
         let len = self.len_at(rid)?;
         let (touched, mini) = self.find(rid.page)?;
         touched.free = (touched.free + len).saturating_sub(bytes.len());
+        let resized = (rid.page, len, bytes.len());
         mini.push(
             touched.at,
             &Change::ReplaceRow {
@@ -127,6 +131,7 @@ impl<'p> Edits<'p> {
                 bytes,
             },
         );
+        self.resized.push(resized);
         Ok(())
     }
 
@@ -172,6 +177,9 @@ impl<'p> Edits<'p> {
         mut pages: Option<&mut Reservation>,
     ) -> Result<(), AccessError> {
         let (space, unit) = (self.heap.space(), self.heap.unit());
+        for &(page, before, after) in &self.resized {
+            by.resizes(self.heap.store(), page, before, after);
+        }
         // In the order of the pages, which is that of the PFS pages that speak of them.
         self.touched.sort_unstable_by_key(|touched| touched.page);
         for touched in &self.touched {

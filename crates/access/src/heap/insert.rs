@@ -41,7 +41,7 @@ impl Heap {
         try_lock: &mut dyn FnMut(RowId) -> bool,
     ) -> Result<RowId, AccessError> {
         check_size(row)?;
-        by.prepare(self.store(), row.len() + 64)?;
+        by.prepare(self.store(), row.len() + 64, 32)?;
         let hint = self.hint(who);
         if let Some(page) = self.hinted(hint)?
             && let Some(rid) = self.insert_here(by, page, row, try_lock)?
@@ -128,7 +128,13 @@ impl Heap {
         try_lock: &mut dyn FnMut(RowId) -> bool,
     ) -> Result<Option<RowId>, AccessError> {
         let id = page.key().page;
-        if !Page::new(&page).fits(row.len()) {
+        let view = Page::new(&page);
+        let free = usize::from(view.free_count());
+        // Undone, the row leaves its slot behind: that must not come out of what the transaction itself is
+        // owed.
+        let owed = self.store().room().others(id, None);
+        if row.len() + SLOT_SIZE + by.must_leave(self.store(), id) > free || SLOT_SIZE + owed > free
+        {
             return Ok(None);
         }
         let addresses = free_slots(&page).map(|slot| RowId { page: id, slot });

@@ -5,7 +5,9 @@ use super::insert::{check_size, free_slots};
 use super::{Heap, Place, damaged, record, record_kind, target_of};
 use crate::undo::UndoOp;
 use crate::{AccessError, By};
-use furrow_format::{Page, PageBuf, PageId, RecordKind, RowError, RowId, forwarding_stub};
+use furrow_format::{
+    Page, PageBuf, PageId, RecordKind, RowError, RowId, SLOT_SIZE, forwarding_stub,
+};
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_space::Reservation;
 use smallvec::SmallVec;
@@ -64,7 +66,8 @@ impl Heap {
         let old_bytes = old_bytes.ok_or(AccessError::NotFound)?;
         by.prepare(
             self.store(),
-            update.row.len() + old_bytes + UPDATE_LOG_BYTES,
+            update.row.len() + UPDATE_LOG_BYTES,
+            old_bytes + 32,
         )?;
         loop {
             let place = self.locate(update.rid)?;
@@ -116,7 +119,7 @@ impl Heap {
         let Some(old) = live_at_home(&page, update.rid)? else {
             return Ok(false);
         };
-        if !has_room(&page, old.len(), update.row.len()) {
+        if !self.has_room(by, &page, old.len(), update.row.len()) {
             return Ok(false);
         }
         let undo = self.undo_part(update, old)?;
@@ -139,7 +142,7 @@ impl Heap {
         let Some(old) = live_away(&page, at, update.rid)? else {
             return Ok(false);
         };
-        if !has_room(&page, old.len(), moved.len()) {
+        if !self.has_room(by, &page, old.len(), moved.len()) {
             return Ok(false);
         }
         let undo = self.undo_part(update, old)?;
@@ -163,9 +166,17 @@ impl Heap {
             return Ok(false);
         };
         let home = find(&pages, update.rid.page)?;
-        if !has_room(home, furrow_format::FORWARDING_STUB_SIZE, update.row.len()) {
+        let carried = by.carries(self.store(), at.page, old.len(), update.row.len());
+        let longest = update.row.len() + carried;
+        // Undone, it stays here: only a rollback takes room for this that its transaction is owed.
+        let own = match by {
+            By::Txn(txn) => self.store().room().own(update.rid.page, txn.id()),
+            _ => 0,
+        };
+        if !self.has_room(by, home, furrow_format::FORWARDING_STUB_SIZE, longest + own) {
             return Ok(false);
         }
+        by.resizes(self.store(), update.rid.page, carried, 0);
         let undo = self.undo_part(update, old)?;
         pages.into_iter().for_each(|page| edits.adopt(page));
         edits.replace(update.rid, update.row)?;
@@ -200,10 +211,18 @@ impl Heap {
         };
         let Some(old) = old else { return Ok(false) };
         let undo = self.undo_part(update, old)?;
+        // A row that leaves its address keeps the room there. One that was elsewhere takes along what it may
+        // want back.
+        let carried = match from {
+            Place::Home => 0,
+            Place::Away(at) => by.carries(self.store(), at.page, old.len(), moved.len()),
+        };
         let target = match to {
             Destination::Page(id) => {
                 let page = find(&pages, *id)?;
-                if !Page::new(page).fits(moved.len()) {
+                let needed = moved.len() + SLOT_SIZE + carried;
+                let left = self.store().room().others(*id, None);
+                if needed + left > usize::from(Page::new(page).free_count()) {
                     return Ok(false);
                 }
                 RowId {
@@ -221,6 +240,7 @@ impl Heap {
                 }
             }
         };
+        by.resizes(self.store(), target.page, carried, 0);
         let mut edits = Edits::new(self);
         pages.drain(..).for_each(|page| edits.adopt(page));
         if reserved.is_some() {
@@ -233,6 +253,27 @@ impl Heap {
         }
         edits.commit(by, &undo, reserved.as_mut())?;
         Ok(true)
+    }
+
+    /// Whether a record of `new` bytes can take the place of one of `old` bytes, and leave what others may
+    /// want back. A rollback has a right to what its transaction is owed on the page, but to no more.
+    fn has_room(&self, by: &By<'_>, page: &PageBuf, old: usize, new: usize) -> bool {
+        let Some(needed) = new.checked_sub(old) else {
+            return true;
+        };
+        let view = Page::new(page);
+        let (room, id, free) = (
+            self.store().room(),
+            view.page_id(),
+            usize::from(view.free_count()),
+        );
+        match by {
+            By::Undo { txn, .. } => {
+                let left = room.others(id, Some(txn.id));
+                needed <= free && (needed <= room.own(id, txn.id) || needed + left <= free)
+            }
+            by => needed + by.must_leave(self.store(), id) <= free,
+        }
     }
 
     /// Latches pages EX, each once, in the order of their ids.
@@ -270,11 +311,6 @@ pub(super) fn find<'a>(pages: &'a [PageWrite<'_>], id: PageId) -> Result<&'a Pag
     found
         .map(furrow_pool::PageGuard::page)
         .ok_or(damaged(id, "it is not latched"))
-}
-
-/// Whether a record of `new` bytes can take the place of one of `old` bytes.
-fn has_room(page: &PageBuf, old: usize, new: usize) -> bool {
-    new <= old + usize::from(Page::new(page).free_count())
 }
 
 /// The live row at its address; `None` when it has moved.

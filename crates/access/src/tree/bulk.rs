@@ -20,6 +20,7 @@
 use super::Tree;
 use super::descend::PathStep;
 use super::node::Side;
+use super::remove::REMOVAL_LOG_BYTES;
 use super::split::IN_USE;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
@@ -236,7 +237,9 @@ impl Tree {
         };
         let key = self.parts.shape.key_of(first).ok_or(unreadable)?;
         let log_bytes = rest.0.len().min(LEAVES_A_RECORD * LEAF_LOG_BYTES);
-        by.prepare(self.store(), log_bytes + 512 + 4 * key.size_bytes())?;
+        let undo_bytes = 64 + 2 * key.size_bytes();
+        let redo_bytes = log_bytes + LEAVES_A_RECORD * REMOVAL_LOG_BYTES + undo_bytes;
+        by.prepare(self.store(), redo_bytes, undo_bytes)?;
         if pages.as_ref().is_none_or(|p| p.left() < LEAVES_A_RECORD) {
             *pages = Some(self.reserve_leaves(rest.0.len())?);
         }
@@ -249,7 +252,9 @@ impl Tree {
             return Ok(0);
         }
         let view = Page::new(&leaf);
-        if let Some(run) = rest.take_run(view, usize::from(view.free_count())) {
+        let left = by.must_leave(self.store(), view.page_id());
+        let free = usize::from(view.free_count()).saturating_sub(left);
+        if let Some(run) = rest.take_run(view, free) {
             drop(path);
             let undo = self.undo_of(run.first, run.last, run.rows)?;
             let mut mini = Mini::new(self.store());
@@ -363,6 +368,8 @@ impl Tree {
             debug_assert!(before.0.len() > rest.0.len(), "a row of any length fits");
             (first, last, rows) = (first.or(Some(run.first)), run.last, rows + run.rows);
             left = right;
+            // Undone, the rows leave an empty page.
+            by.keep_for_undo(REMOVAL_LOG_BYTES);
             if room < shape.largest_node_row() {
                 break;
             }
@@ -402,7 +409,9 @@ impl Tree {
         let undo = self.undo_of(row, row, 1)?;
         let (slot, fits) = {
             let view = Page::new(&step.page);
-            (view.slot_count(), view.fits(row.len()))
+            let left = by.must_leave(self.store(), view.page_id());
+            let needed = view.room_of(row.len()) + SLOT_SIZE + left;
+            (view.slot_count(), needed <= usize::from(view.free_count()))
         };
         let mut mini = Mini::new(self.store());
         let mut new_last = None;
@@ -415,6 +424,7 @@ impl Tree {
             mini.push(at, &Change::InsertRow { slot, bytes: row });
         } else {
             new_last = self.plan_split(&mut mini, path, &mut pages, Some((slot, key, row)))?;
+            by.keep_for_undo(REMOVAL_LOG_BYTES);
         }
         by.commit(mini, &undo)?;
         pages.done();
@@ -435,7 +445,7 @@ impl Tree {
         while let Some(emptied) = self.remove_some(first, last)? {
             if let Some(key) = emptied {
                 // A rollback must not fail for want of what only tidies up.
-                let _tidied = self.remove_empty_leaf(&key);
+                let _tidied = self.remove_empty_leaf(by, &key);
             }
         }
         // Now, and not before, it is done.

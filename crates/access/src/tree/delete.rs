@@ -51,7 +51,7 @@ impl Tree {
         undo: &[u8],
         ghost: bool,
     ) -> Result<(), AccessError> {
-        by.prepare(self.store(), undo.len() + 64)?;
+        by.prepare(self.store(), 64, undo.len())?;
         let leaf = self.leaf_for(key, Ex)?;
         let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
         let status = self.status_at(&leaf, slot)?;
@@ -100,7 +100,7 @@ impl Tree {
         if was_last {
             // A rollback must not fail for want of what only tidies up; a failure that matters has poisoned
             // the database.
-            let _tidied = self.remove_empty_leaf(key);
+            let _tidied = self.remove_empty_leaf(by, key);
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Tree {
         key: &Key,
         dead: &dyn Fn(&Key, &[u8]) -> bool,
     ) -> Result<Purge, AccessError> {
-        By::System.prepare(self.store(), 8192)?;
+        By::System.prepare(self.store(), 8192, 0)?;
         let leaf = self.leaf_for(key, Ex)?;
         let rows = Page::new(&leaf).slot_count();
         let mut gone = Vec::new();
@@ -149,7 +149,7 @@ impl Tree {
             mini.commit(&Author::System).map_err(AccessError::from)?;
         }
         if gone.len() == usize::from(rows) {
-            kept |= self.remove_empty_leaf(key)? == Removal::Busy;
+            kept |= self.remove_empty_leaf(&mut By::System, key)? == Removal::Busy;
         }
         Ok(Purge {
             gone: gone.len(),

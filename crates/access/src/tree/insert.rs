@@ -2,10 +2,11 @@
 
 use super::Tree;
 use super::node::Side;
+use super::remove::REMOVAL_LOG_BYTES;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
-use furrow_format::{Change, Page, PageBuf, PageId, Status};
+use furrow_format::{Change, Page, PageBuf, PageId, SLOT_SIZE, Status};
 use furrow_pool::{Ex, PageWrite};
 use furrow_txn::Mini;
 
@@ -39,7 +40,7 @@ impl Tree {
             return Err(AccessError::KeyTooLarge { len: size });
         }
         let undo = UndoOp::tree_insert(self.parts.rowset, key);
-        by.prepare(self.store(), row.len() + undo.len() + 64)?;
+        by.prepare(self.store(), row.len() + 64, undo.len())?;
         let leaf = match self.last_leaf_for(key)? {
             Some(leaf) => leaf,
             None => self.leaf_for(key, Ex)?,
@@ -89,7 +90,7 @@ impl Tree {
         new: New<'_>,
     ) -> Result<Option<PageWrite<'p>>, AccessError> {
         let spot = self.spot(&leaf, new.key)?;
-        if !self.fits_at(&leaf, spot, new.row.len())? {
+        if !self.fits_at(by, &leaf, spot, new.row.len())? {
             return Ok(Some(leaf));
         }
         let mut mini = Mini::new(self.store());
@@ -111,6 +112,9 @@ impl Tree {
                 // be undone.
                 let ghost = self.row_at(&leaf, slot)?;
                 let undo = UndoOp::tree_update(self.parts.rowset, new.key, ghost);
+                let view = Page::new(&leaf);
+                let (before, after) = (view.room_of(ghost.len()), view.room_of(new.row.len()));
+                by.resizes(self.store(), view.page_id(), before, after);
                 let at = mini.adopt(leaf);
                 mini.push(
                     at,
@@ -128,23 +132,46 @@ impl Tree {
     }
 
     /// Whether the row has room; a row that must not be inserted at all is an error.
-    fn fits_at(&self, leaf: &PageBuf, spot: Spot, len: usize) -> Result<bool, AccessError> {
+    fn fits_at(
+        &self,
+        by: &By<'_>,
+        leaf: &PageBuf,
+        spot: Spot,
+        len: usize,
+    ) -> Result<bool, AccessError> {
+        let view = Page::new(leaf);
         match spot {
             Spot::Taken => Err(self.duplicate()),
-            Spot::Free(_) => Ok(Page::new(leaf).fits(len)),
-            Spot::Ghost(slot) => self.replacement_fits(leaf, slot, len),
+            // Nobody is owed anything on a page without rows.
+            Spot::Free(_) if view.slot_count() == 0 => Ok(view.fits(len)),
+            Spot::Free(_) => {
+                let left = by.must_leave(self.store(), view.page_id());
+                Ok(view.room_of(len) + SLOT_SIZE + left <= usize::from(view.free_count()))
+            }
+            Spot::Ghost(slot) => self.replacement_fits(by, leaf, slot, len),
         }
     }
 
+    /// Whether a row of this length fits in the place of one, and leaves what others may want back. The only
+    /// row of a page is the caller's own: nobody else is owed anything there.
     pub(super) fn replacement_fits(
         &self,
+        by: &By<'_>,
         page: &PageBuf,
         slot: u16,
         len: usize,
     ) -> Result<bool, AccessError> {
         let view = Page::new(page);
         let old = self.row_at(page, slot)?.len();
-        Ok(view.room_of(len) <= view.room_of(old) + usize::from(view.free_count()))
+        let (before, after) = (view.room_of(old), view.room_of(len));
+        if after <= before {
+            return Ok(true);
+        }
+        let left = match view.slot_count() {
+            1 => 0,
+            _ => by.must_leave(self.store(), view.page_id()),
+        };
+        Ok(after + left <= before + usize::from(view.free_count()))
     }
 
     /// Inserts a row that did not fit: descends again, splits what has to be split, and inserts, all in one
@@ -161,7 +188,7 @@ impl Tree {
             let mut path = self.path_for_split(key)?;
             let Some(step) = path.pop() else { continue };
             let spot = self.spot(&step.page, key)?;
-            if self.fits_at(&step.page, spot, row.len())? {
+            if self.fits_at(by, &step.page, spot, row.len())? {
                 drop(path);
                 // Somebody else made room.
                 if self.insert_here(by, step.page, new)?.is_none() {
@@ -182,6 +209,8 @@ impl Tree {
             };
             let mut mini = Mini::new(self.store());
             let right = self.plan_split(&mut mini, path, &mut pages, Some((slot, key, row)))?;
+            // Undone, the row may leave an empty page.
+            by.keep_for_undo(REMOVAL_LOG_BYTES);
             by.commit(mini, undo)?;
             pages.done();
             if let Some(page) = right {

@@ -92,7 +92,7 @@ impl Tree {
 
     /// Makes an empty tree: a root page that is a leaf. What `parts` says of the root is not looked at.
     pub fn create(mut parts: TreeParts) -> Result<Tree, AccessError> {
-        By::System.prepare(&parts.store, 512)?;
+        By::System.prepare(&parts.store, 512, 0)?;
         let mut pages = parts.space.reserve(&parts.unit, 1, None)?;
         let root = pages.take()?;
         let mut mini = Mini::new(&parts.store);

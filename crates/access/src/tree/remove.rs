@@ -21,7 +21,7 @@ use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_txn::{Author, Mini};
 
 /// Log space of a removal: some links and PFS bytes.
-const REMOVAL_LOG_BYTES: usize = 1024;
+pub(super) const REMOVAL_LOG_BYTES: usize = 1024;
 
 /// What became of a leaf that was to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,9 +43,14 @@ struct Going<'p> {
 
 impl Tree {
     /// Takes the leaf that `key` leads to out of the tree, with pages above that lead nowhere else, if it
-    /// is empty and its neighbours are at hand. No latch may be held.
-    pub(super) fn remove_empty_leaf(&self, key: &Key) -> Result<Removal, AccessError> {
-        By::System.prepare(self.store(), REMOVAL_LOG_BYTES)?;
+    /// is empty and its neighbours are at hand. Always a step of the system's;
+    /// `by` says who asked, for a rollback has the log space already. No latch may be held.
+    pub(super) fn remove_empty_leaf(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+    ) -> Result<Removal, AccessError> {
+        by.prepare(self.store(), REMOVAL_LOG_BYTES, 0)?;
         let mut path = self.path_for_removal(key)?;
         let empty = path
             .last()
@@ -79,6 +84,10 @@ impl Tree {
             .parts
             .space
             .free_pages(&self.parts.unit, &mut mini, &pages)?;
+        // Without rows nobody is owed anything here, whoever gets the pages next.
+        pages
+            .iter()
+            .for_each(|&page| self.store().room().clear(page));
         mini.commit(&Author::System)?;
         self.parts.space.freed(freed)?;
         Ok(Removal::Gone)

@@ -76,14 +76,20 @@ impl<'a> Rows<'a> {
     }
 
     /// How many of the rows stay on the left page; `None` when the new row fits on neither half.
-    fn split_point(&self, page: Page<'_>, run: Run) -> Option<usize> {
+    /// On a page with the new row among others, `kept` bytes stay free; a page with old rows alone has as
+    /// much free as it needs.
+    fn split_point(&self, page: Page<'_>, run: Run, kept: usize) -> Option<usize> {
         let n = self.rows.len();
         let total = Self::size(&self.rows);
         let size_to = |end: usize| Self::size(self.rows.get(..end).unwrap_or_default());
-        let fits = |keep: usize| {
-            let left = size_to(keep);
-            left <= BODY_SIZE && total - left <= BODY_SIZE
+        let owed = |from: usize, to: usize| match self.new_at {
+            Some(at) if (from..to).contains(&at) && to - from > 1 => kept,
+            _ => 0,
         };
+        let both_fit = |keep: usize, left: usize| {
+            left + owed(0, keep) <= BODY_SIZE && total - left + owed(keep, n) <= BODY_SIZE
+        };
+        let fits = |keep: usize| both_fit(keep, size_to(keep));
         let ascends = run == Run::Ascending;
         let special = match self.new_at {
             _ if n < 2 => return None,
@@ -101,9 +107,8 @@ impl<'a> Rows<'a> {
         for (i, row) in self.rows.iter().enumerate().take(n - 1) {
             left += row.len() + SLOT_SIZE;
             let right = total - left;
-            let fits = left <= BODY_SIZE && right <= BODY_SIZE;
             let skew = left.abs_diff(right);
-            if fits && best.is_none_or(|(_, least)| skew < least) {
+            if both_fit(i + 1, left) && best.is_none_or(|(_, least)| skew < least) {
                 best = Some((i + 1, skew));
             }
         }
@@ -118,7 +123,7 @@ impl Tree {
         by: &mut By<'_>,
         near: PageId,
     ) -> Result<Reservation, AccessError> {
-        by.prepare(self.store(), SPLIT_LOG_BYTES)?;
+        by.prepare(self.store(), SPLIT_LOG_BYTES, 0)?;
         let levels = self.root_level.load(Atomic::Relaxed);
         let near = (!near.is_none()).then_some(near);
         Ok(self
@@ -151,8 +156,20 @@ impl Tree {
         let rows = Rows::of(page, Some((slot, row)))?;
         let view = Page::new(page);
         Ok(rows
-            .split_point(view, self.recent.run_at(view.page_id(), slot))
+            .split_point(
+                view,
+                self.recent.run_at(view.page_id(), slot),
+                self.kept_on(view),
+            )
             .is_some())
+    }
+
+    /// Bytes of a page that rollbacks may want back.
+    fn kept_on(&self, page: Page<'_>) -> usize {
+        match page.level() {
+            0 => self.store().room().others(page.page_id(), None),
+            _ => 0,
+        }
     }
 
     /// Plans the split of the leaf at the end of `path`, with the new row if there is one. Returns the new
@@ -250,13 +267,16 @@ impl Tree {
         let view = Page::new(&copy);
         let rows = Rows::of(&copy, new.map(|(slot, _, bytes)| (*slot, &bytes[..])))?;
         let run = new.map_or(Run::None, |(slot, ..)| self.recent.run_at(left_id, *slot));
-        let keep = rows.split_point(view, run).ok_or(NO_ROOM)?;
+        let keep = rows
+            .split_point(view, run, self.kept_on(view))
+            .ok_or(NO_ROOM)?;
         let moved = &rows.rows[keep..];
         let separator = match (rows.new_at, new) {
             (Some(at), Some((_, key, _))) if at == keep => key.clone(),
             _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
         };
         let right_id = pages.take()?;
+        self.store().room().split(left_id, right_id);
         let init = PageInit {
             level: view.level(),
             prev: left_id,
@@ -366,13 +386,18 @@ impl Tree {
         let run = new.map_or(Run::None, |(slot, ..)| {
             self.recent.run_at(self.root(), *slot)
         });
-        let keep = rows.split_point(view, run).ok_or(NO_ROOM)?;
+        let keep = rows
+            .split_point(view, run, self.kept_on(view))
+            .ok_or(NO_ROOM)?;
         let (stay, moved) = rows.rows.split_at(keep);
         let separator = match (rows.new_at, new) {
             (Some(at), Some((_, key, _))) if at == keep => key.clone(),
             _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
         };
         let (left_id, right_id) = (pages.take()?, pages.take()?);
+        for half in [left_id, right_id] {
+            self.store().room().split(self.root(), half);
+        }
         let unit = self.parts.unit.id();
         let init = |page, prev, next| PageInit {
             level: view.level(),

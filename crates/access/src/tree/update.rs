@@ -3,7 +3,7 @@
 use super::Tree;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
-use furrow_format::{Change, Status};
+use furrow_format::{Change, Page, Status};
 use furrow_pool::Ex;
 use furrow_txn::Mini;
 
@@ -33,7 +33,8 @@ impl Tree {
         // The old row is in the log too. It is mostly as long as the new one, and only its page knows better.
         let mut old_bytes = row.len();
         loop {
-            by.prepare(self.store(), row.len() + old_bytes + key.size_bytes() + 64)?;
+            let undo_bytes = old_bytes + key.size_bytes() + 64;
+            by.prepare(self.store(), row.len() + 64, undo_bytes)?;
             let leaf = self.leaf_for(key, Ex)?;
             let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
             let old = self.row_at(&leaf, slot)?;
@@ -44,11 +45,14 @@ impl Tree {
                 old_bytes = old.len();
                 continue;
             }
-            if self.replacement_fits(&leaf, slot, row.len())? {
+            if self.replacement_fits(by, &leaf, slot, row.len())? {
                 let undo = match undoable {
                     true => UndoOp::tree_update(self.parts.rowset, key, old),
                     false => Vec::new(),
                 };
+                let view = Page::new(&leaf);
+                let (before, after) = (view.room_of(old.len()), view.room_of(row.len()));
+                by.resizes(self.store(), view.page_id(), before, after);
                 let mut mini = Mini::new(self.store());
                 let at = mini.adopt(leaf);
                 mini.push(at, &Change::ReplaceRow { slot, bytes: row });
@@ -68,7 +72,7 @@ impl Tree {
             let slot = self
                 .find_exact(&step.page, key)?
                 .ok_or(AccessError::NotFound)?;
-            if !self.replacement_fits(&step.page, slot, row.len())? {
+            if !self.replacement_fits(by, &step.page, slot, row.len())? {
                 self.split_only(path, &mut pages)?;
             }
         }

@@ -11,7 +11,7 @@ const SMALL: Size = Size {
     frames: 512,
 };
 
-fn is_full(error: &AccessError) -> bool {
+pub fn is_full(error: &AccessError) -> bool {
     matches!(error, AccessError::Space(SpaceError::FilegroupFull { .. }))
 }
 

@@ -109,6 +109,11 @@ fn volume() -> MemoryVolume {
 
 impl Ground {
     pub fn new(size: Size) -> Ground {
+        Ground::with_log(size, LOG_BYTES)
+    }
+
+    /// One with a log of this size, which does not grow.
+    pub fn with_log(size: Size, log_bytes: u64) -> Ground {
         let volume = volume();
         for id in 1..=size.files {
             let data = volume
@@ -121,7 +126,7 @@ impl Ground {
         let file = volume
             .open(Path::new(LOG_PATH), Open::Create, Access::Log)
             .unwrap();
-        let log = Log::create(file, LOG_BYTES, BINDING, LogConfig::default()).unwrap();
+        let log = Log::create(file, log_bytes, BINDING, LogConfig::default()).unwrap();
         let store = stand(&volume, size, &log, Lsn::ZERO, 1);
         let space = open_space(&volume, size, &store);
         let ground = Ground {

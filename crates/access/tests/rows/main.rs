@@ -6,6 +6,8 @@
 mod audits;
 mod costs;
 mod full;
+mod full_log;
+mod full_rollback;
 mod ground;
 mod heap_model;
 mod heap_threads;

@@ -27,13 +27,30 @@ impl Space {
         iam: IamPage,
         extents: &[ExtentId],
     ) -> Result<(), SpaceError> {
+        let _promise = Promise::new(self.store(), release_log_bytes(extents.len()))?;
+        self.release_promised(iam, extents)
+    }
+
+    /// The same for one extent, if the log has room for it now: `false` when not. For who must not wait, as a
+    /// rollback must not.
+    pub(crate) fn try_release_extent(
+        &self,
+        iam: IamPage,
+        extent: ExtentId,
+    ) -> Result<bool, SpaceError> {
+        match Promise::at_once(self.store(), release_log_bytes(1))? {
+            Some(_promise) => self.release_promised(iam, &[extent]).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn release_promised(&self, iam: IamPage, extents: &[ExtentId]) -> Result<(), SpaceError> {
         let Some(first) = extents.iter().min() else {
             return Ok(());
         };
         let file = self.file(first.file)?;
         let interval = file.interval_of(first.no.first_page());
         let interval = interval.ok_or(damaged(iam.page, "an extent beyond the end of its file"))?;
-        let _promise = Promise::new(self.store(), release_log_bytes(extents.len()))?;
         let mut mini = Mini::new(self.store());
         let pfs_id = pfs_of(first.first_page());
         let pfs = mini.adopt(self.store().update(pfs_id, LatchRank::Pfs)?.upgrade());

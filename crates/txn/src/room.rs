@@ -1,0 +1,165 @@
+//! Room on pages that rollbacks may want back.
+//!
+//! A row that gets shorter leaves room on its page, and its transaction may yet be rolled back: then the row
+//! needs that room again, and there may be no other page to be had. So the room stays the transaction's until
+//! it ends. SQL Server keeps two counts for this in the page's header; here memory keeps, by page, what each
+//! transaction is owed. After a restart nobody but rollbacks is at work until the last of them is done, so
+//! nothing of this has to be on disk.
+//!
+//! # Invariants
+//! 1. On every page there is at least as much free as all transactions together may want back.
+//! 2. Who takes room leaves what is [owed to others](KeptRoom::others); what it is owed itself it may use: a
+//!    rollback gives back in the reverse order, so that each step finds what the step's operation left.
+//! 3. When rows go from one page to another by a split, what is owed on the one is owed on both.
+//!
+//! Everything of a page is asked and noted under the page's EX latch.
+
+use crate::active::ActiveTxn;
+use furrow_format::{PageId, TxnId};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Parts of the table, each with its own lock.
+const SHARDS: usize = 32;
+
+/// Bytes owed on one page to one transaction.
+type Claim = (Arc<ActiveTxn>, usize);
+type Shard = HashMap<PageId, SmallVec<[Claim; 1]>>;
+
+/// What transactions are owed on pages.
+#[derive(Debug, Default)]
+pub struct KeptRoom {
+    shards: [Mutex<Shard>; SHARDS],
+    /// Claims in all shards: while there are none, nothing else is looked at.
+    claims: AtomicUsize,
+}
+
+impl KeptRoom {
+    fn shard(&self, page: PageId) -> &Mutex<Shard> {
+        let number = page.page.0 as usize ^ (page.file.0 as usize) << 3;
+        &self.shards[number % SHARDS]
+    }
+
+    /// Bytes of the page owed to transactions other than `txn`.
+    #[inline]
+    pub fn others(&self, page: PageId, txn: Option<TxnId>) -> usize {
+        if self.claims.load(Ordering::Acquire) == 0 {
+            return 0;
+        }
+        let shard = self.shard(page).lock();
+        let claims = shard.get(&page).into_iter().flatten();
+        let others = claims.filter(|claim| Some(claim.0.id) != txn);
+        others.map(|claim| claim.1).sum()
+    }
+
+    /// Bytes of the page owed to `txn`.
+    pub fn own(&self, page: PageId, txn: TxnId) -> usize {
+        if self.claims.load(Ordering::Acquire) == 0 {
+            return 0;
+        }
+        let shard = self.shard(page).lock();
+        let mut claims = shard.get(&page).into_iter().flatten();
+        claims
+            .find(|claim| claim.0.id == txn)
+            .map_or(0, |claim| claim.1)
+    }
+
+    /// A row of `txn` left `bytes` on the page: they stay owed to it.
+    pub fn keep(&self, page: PageId, txn: &Arc<ActiveTxn>, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        let mut shard = self.shard(page).lock();
+        let claims = shard.entry(page).or_default();
+        match claims.iter_mut().find(|claim| claim.0.id == txn.id) {
+            Some(claim) => claim.1 += bytes,
+            None => {
+                claims.push((Arc::clone(txn), bytes));
+                txn.kept.lock().push(page);
+                self.claims.fetch_add(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// The rollback of `txn` has put `bytes` back on the page.
+    pub fn returned(&self, page: PageId, txn: TxnId, bytes: usize) {
+        if bytes == 0 || self.claims.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut shard = self.shard(page).lock();
+        let mut claims = shard.get_mut(&page).into_iter().flatten();
+        if let Some(claim) = claims.find(|claim| claim.0.id == txn) {
+            claim.1 = claim.1.saturating_sub(bytes);
+        }
+    }
+
+    /// Rows of `from` went to `to`: what is owed there is owed on both from now on.
+    pub fn split(&self, from: PageId, to: PageId) {
+        if self.claims.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let claims = self.shard(from).lock().get(&from).cloned();
+        for (txn, bytes) in claims.into_iter().flatten() {
+            self.keep(to, &txn, bytes);
+        }
+    }
+
+    /// The page has no rows any more.
+    pub fn clear(&self, page: PageId) {
+        if self.claims.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let gone = self.shard(page).lock().remove(&page);
+        let gone = gone.map_or(0, |claims| claims.len());
+        self.claims.fetch_sub(gone, Ordering::AcqRel);
+    }
+
+    /// The transaction has ended: nothing is owed to it any more.
+    pub(crate) fn forget(&self, txn: &ActiveTxn) {
+        let pages = std::mem::take(&mut *txn.kept.lock());
+        for page in pages {
+            let mut shard = self.shard(page).lock();
+            let Some(claims) = shard.get_mut(&page) else {
+                continue;
+            };
+            let before = claims.len();
+            claims.retain(|claim| claim.0.id != txn.id);
+            self.claims
+                .fetch_sub(before - claims.len(), Ordering::AcqRel);
+            if claims.is_empty() {
+                shard.remove(&page);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::active::ActiveTxns;
+    use furrow_format::Lsn;
+
+    #[test]
+    fn room_is_owed_until_it_is_returned_or_its_transaction_ends() {
+        let (active, kept) = (ActiveTxns::new(1), KeptRoom::default());
+        let enter = || active.enter(active.next_id(), Lsn(1), Lsn::ZERO);
+        let (a, b) = (enter(), enter());
+        let (p, q) = (PageId::new(1, 8), PageId::new(3, 8));
+        kept.keep(p, &a, 100);
+        kept.keep(p, &a, 20);
+        kept.keep(p, &b, 7);
+        assert_eq!((kept.others(p, None), kept.others(q, None)), (127, 0));
+        assert_eq!((kept.others(p, Some(a.id)), kept.own(p, a.id)), (7, 120));
+        kept.returned(p, a.id, 50);
+        kept.split(p, q);
+        assert_eq!((kept.own(q, a.id), kept.own(q, b.id)), (70, 7));
+        kept.forget(&a);
+        assert_eq!((kept.others(p, None), kept.others(q, None)), (7, 7));
+        kept.forget(&b);
+        assert_eq!(kept.claims.load(Ordering::Relaxed), 0);
+        assert!(kept.shards.iter().all(|shard| shard.lock().is_empty()));
+    }
+}
