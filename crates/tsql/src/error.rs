@@ -125,6 +125,9 @@ pub(crate) const STRAY_CONTINUE: Message = syntax(
 pub(crate) const NOT_ALLOWED: Message = syntax(154, 1, "%s is not allowed in %s.");
 /// Option of a statement that does not exist.
 pub(crate) const UNKNOWN_OPTION_OF: Message = syntax(155, 1, "'%s' is not a recognized %s option.");
+/// Option of a cursor that does not exist.
+pub(crate) const UNKNOWN_CURSOR: Message =
+    syntax(155, 2, "'%s' is not a recognized CURSOR option.");
 /// Keyword that fits nowhere.
 pub(crate) const NEAR_KEYWORD: Message = syntax(156, 1, "Incorrect syntax near the keyword '%s'.");
 /// RETURN with a value in a batch.

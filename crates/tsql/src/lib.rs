@@ -17,6 +17,9 @@
 //! - Neither the parser's own stack nor the height of the tree grows beyond fixed limits (error 191), so that
 //!   hostile text can overflow neither the reading nor the dropping nor the printing of a tree.
 //!
+//! ## And back
+//! [`print`] gives a text that reads as the same tree.
+//!
 //! ## What can fail
 //! Only the text: [`parse`] gives at least one [`SyntaxError`] with SQL Server's number, level, state,
 //! message and line. Nothing panics, whatever the bytes.
@@ -27,9 +30,11 @@ pub mod ast;
 mod error;
 pub mod lex;
 mod parse;
+mod print;
 pub mod script;
 mod span;
 
 pub use error::{Message, SyntaxError};
 pub use parse::{Options, parse, parse_expression};
+pub use print::{expression_text, print, print_statement};
 pub use span::{LineIndex, Position, Span};

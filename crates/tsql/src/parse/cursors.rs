@@ -4,7 +4,7 @@ use super::cursor::Parser;
 use crate::ast::Statement;
 use crate::ast::flow::{CursorAccess, DeclareCursor, Fetch, FetchDirection};
 use crate::ast::name::Ident;
-use crate::error::{Parsed, UNKNOWN_OPTION_OF};
+use crate::error::{Parsed, UNKNOWN_CURSOR};
 use crate::lex::{Keyword, Kind};
 
 /// Words between CURSOR and FOR.
@@ -39,6 +39,11 @@ impl Parser<'_> {
 
     /// `CURSOR options FOR query [FOR access]`
     pub(super) fn cursor_for(&mut self, name: Ident) -> Parsed<DeclareCursor> {
+        if self.kind() == Kind::Word {
+            // `DECLARE a int`: what is no variable must be a cursor.
+            let word = self.slice(self.token());
+            return Err(self.error(UNKNOWN_CURSOR, &[word]));
+        }
         self.expect_keyword(Keyword::CURSOR)?;
         let mut options = Vec::new();
         while !self.at_keyword(Keyword::FOR) {
@@ -46,7 +51,7 @@ impl Parser<'_> {
                 Some(word) => options.push(word.into()),
                 None if self.kind() == Kind::Word => {
                     let word = self.slice(self.token());
-                    return Err(self.error(UNKNOWN_OPTION_OF, &[word, "CURSOR"]));
+                    return Err(self.error(UNKNOWN_CURSOR, &[word]));
                 }
                 None => return Err(self.unexpected()),
             }

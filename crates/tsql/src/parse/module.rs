@@ -129,8 +129,6 @@ impl Parser<'_> {
             "SCHEMABINDING",
             "RETURNS NULL ON NULL INPUT",
             "CALLED ON NULL INPUT",
-            "INLINE = ON",
-            "INLINE = OFF",
         ];
         let name = self.object_name()?;
         self.expect(Kind::Open)?;

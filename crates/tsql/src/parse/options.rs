@@ -420,7 +420,10 @@ impl Parser<'_> {
     pub(super) fn option(&mut self, rules: Rules) -> Parsed<Opt> {
         let start = self.token().span;
         if rules.what == "*" {
-            let name = self.upper_word()?;
+            let mut name = self.upper_word()?;
+            while matches!(self.kind(), Kind::Word | Kind::Keyword(_)) {
+                name = format!("{name} {}", self.upper_word()?).into();
+            }
             return self.option_value(name, Form::Any, start, rules);
         }
         let known = rules.known.iter().find(|(name, _)| {

@@ -1,0 +1,121 @@
+SELECT * FROM
+GO
+SELECT FROM t
+GO
+SELECT * FORM t
+GO
+SELECT a, FROM t
+GO
+SELEC 1
+GO
+SELECT 1; foo
+GO
+SELECT a FROM t WHERE a
+GO
+SELECT a > 1
+GO
+SELECT a FROM t WHERE (a = 1
+GO
+SELECT a b c
+GO
+SELECT 1
+
+  +
+
+FROM t
+GO
+SELECT 1 AS aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+GO
+SELECT 1 AS []
+GO
+SELECT * FROM a.b.c.d.e
+GO
+DECLARE @a int WITH c AS (SELECT 1 AS a) SELECT * FROM c
+GO
+SELECT * FROM t WITH c AS (SELECT 1 AS a) SELECT * FROM c
+GO
+SELECT * FROM t WITH (FOO)
+GO
+SELECT * FROM t (INDEX = ix)
+GO
+CREATE FOO x
+GO
+ALTER FOO x
+GO
+DROP FOO x
+GO
+DECLARE @a int, @A int
+GO
+a: SELECT 1 A: SELECT 2
+GO
+GOTO nowhere
+GO
+BREAK
+GO
+CONTINUE
+GO
+RETURN 1
+GO
+THROW
+GO
+PRINT 'x' THROW 50000, 'x', 1
+GO
+BEGIN
+GO
+BEGIN END
+GO
+IF 1 = 1
+GO
+BEGIN TRY SELECT 1 END TRY
+GO
+EXEC p @a = 1, 2
+GO
+SELECT TOP @n a FROM t
+GO
+SELECT a FROM (SELECT 1)
+GO
+SELECT (SELECT 1 INTO t)
+GO
+DECLARE c CURSOR FOO FOR SELECT 1
+GO
+SELECT a ?
+GO
+UPDATE t a = 1
+GO
+INSERT t SET a = 1
+GO
+DELETE t FROM WHERE a = 1
+GO
+CREATE TABLE t (a int b int)
+GO
+CREATE TABLE t (a int
+GO
+SELECT 1
+SELECT 2
+SELECT FROM
+GO
+END
+GO
+SELECT 1)
+GO
+DECLARE a int
+GO
+SET a = 1
+GO
+SELECT CASE END
+GO
+WAITFOR 5
+GO
+RAISERROR ('x')
+GO
+SELECT a FROM t ORDER a
+GO
+SELECT a FROM t GROUP BY
+GO
+SELECT a = b = c
+GO
+SELECT CAST(a, int)
+GO
+SELECT a NOT IN (1)
+GO
+SELECT a FROM t UNION

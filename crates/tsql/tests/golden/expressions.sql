@@ -1,0 +1,56 @@
+SELECT 1 + 2 * 3 - 4 / 5 % 6
+GO
+-- a sign ranks with addition
+SELECT -1.0 / -2.0 * 10.0, - a * b, -a + b, - -1, +a, ~a * b, -~a, a - -b
+GO
+SELECT a & b | c ^ d + e
+GO
+SELECT (1 + 2) * 3, ((a)), (a + b) COLLATE Latin1_General_BIN, a + b COLLATE Latin1_General_BIN
+GO
+SELECT 'it''s', N'it''s', '', N'', "quoted ""name""", [odd ]] name], 0x, 0xDEADbeef, $1.50, $, .5, 1., 1e, 1.5E-3
+GO
+SELECT 1a, 'x'y, 0xFg
+GO
+SELECT db.dbo.t.a, ..t.a, $ROWGUID, t.IDENTITYCOL, IDENTITYCOL, @@ROWCOUNT, @x, #t.a
+GO
+SELECT CASE a WHEN 1 THEN 'x' WHEN 2 THEN 'y' ELSE 'z' END, CASE WHEN a > 1 AND b < 2 THEN 1 END
+GO
+SELECT IIF(a > 1 OR b IS NULL, 1, 0), COALESCE(a, b), NULLIF(a, 0), LEFT(a, 1), RIGHT(a, 1)
+GO
+SELECT CAST(a AS decimal(10, 2)), TRY_CAST(a AS int), PARSE('1' AS int USING 'de-DE'), TRY_PARSE(a AS date)
+GO
+SELECT CONVERT(nvarchar(max), a, 126), TRY_CONVERT(xml, a), CAST(a AS double precision), CAST(a AS national char varying(3))
+GO
+SELECT CURRENT_TIMESTAMP, CURRENT_USER, SESSION_USER, SYSTEM_USER, USER, GETDATE(), dbo.f(1, DEFAULT)
+GO
+SELECT a AT TIME ZONE 'UTC' AT TIME ZONE 'CET', NEXT VALUE FOR dbo.s, NEXT VALUE FOR s OVER (ORDER BY a)
+GO
+SELECT @x.value('(/a)[1]', 'int'), geometry::Parse('POINT(1 1)'), hierarchyid::GetRoot(), c.query('/a')
+GO
+SELECT TRIM(a), TRIM('.' FROM a), STRING_AGG(a, ',') WITHIN GROUP (ORDER BY a DESC), COUNT(*), COUNT(DISTINCT a), SUM(ALL a)
+GO
+SELECT SUM(a) OVER (), SUM(a) OVER (PARTITION BY b, c ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+GO
+SELECT SUM(a) OVER (ORDER BY b RANGE UNBOUNDED PRECEDING), LAG(a, 1, 0) IGNORE NULLS OVER (ORDER BY b ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING)
+GO
+SELECT (SELECT MAX(a) FROM t) + 1, ((SELECT 1) + 1), ((SELECT 1) UNION (SELECT 2))
+GO
+SELECT 1 WHERE a = 1 AND b = 2 OR NOT c = 3 AND (d = 4 OR e = 5)
+GO
+SELECT 1 WHERE NOT NOT a = 1 AND ((a = 1) AND (b = 2))
+GO
+SELECT 1 WHERE (a + 1) * 2 > 3 AND (((a))) = 1 AND ((a = 1))
+GO
+SELECT 1 WHERE a != 1 AND a <> 2 AND a !< 3 AND a !> 4 AND a > = 5 AND a < > 6 AND a < = 7
+GO
+SELECT 1 WHERE a BETWEEN 1 AND 2 AND b NOT BETWEEN c + 1 AND d AND e LIKE 'x%' AND f NOT LIKE '!%' ESCAPE '!'
+GO
+SELECT 1 WHERE a IN (1, 2, (SELECT 3)) AND b NOT IN (SELECT c FROM d) AND e IS NULL AND f IS NOT NULL
+GO
+SELECT 1 WHERE a IS DISTINCT FROM b AND a IS NOT DISTINCT FROM NULL AND a IN ((SELECT 1))
+GO
+SELECT 1 WHERE a = ANY (SELECT 1) AND b > ALL (SELECT 2) AND c < SOME (SELECT 3) AND EXISTS (SELECT * FROM t)
+GO
+SELECT 1 WHERE (SELECT COUNT(*) FROM t) > 0 AND CONTAINS(a, 'x') AND FREETEXT((a, b), 'y') AND CONTAINS(*, 'z')
+GO
+SELECT 1 WHERE EXISTS ((SELECT 1) UNION ALL (SELECT 2))
