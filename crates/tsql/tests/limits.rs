@@ -142,7 +142,8 @@ fn time_grows_with_the_text_not_faster() {
             best.min().unwrap_or(0).max(50)
         };
         let (small, large) = (time_us(&text(64 << 10)), time_us(&text(2 << 20)));
-        // 32 times the text: about 32 times the time, where a square would be 1,024; the rest is for busy machines.
+        // 32 times the text: about 32 times the time, where a square would be 1,024; the rest is for busy
+        // machines.
         assert!(
             large < small * 256,
             "{more:?}: {small} us for 64 KB, {large} us for 2 MB"

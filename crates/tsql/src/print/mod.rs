@@ -1,8 +1,8 @@
 //! Trees back to text.
 //!
-//! The text is one statement a line, each closed by a semicolon; reading it gives the same tree. Parentheses are
-//! put where the tree needs them. One shape has no text: an IF without ELSE as the first branch of an IF with
-//! ELSE; the reader never builds it.
+//! The text is one statement a line, each closed by a semicolon; reading it gives the same tree. Parentheses
+//! are put where the tree needs them. One shape has no text: an IF without ELSE as the first branch of an IF
+//! with ELSE; the reader never builds it.
 
 mod admin;
 mod database;
