@@ -24,6 +24,26 @@ impl Drop for Home {
 }
 
 /// An open database; clones are further handles of the same one.
+///
+/// One process has a database open at a time: its files are locked. It may be shared by any number of
+/// threads, each with a [`Session`] of its own. With the last handle and the last session it is shut down
+/// cleanly; a process that ends without that loses nothing that was committed, the next opening recovers.
+///
+/// ```no_run
+/// use furrow::{DataFile, Database};
+///
+/// # fn main() -> Result<(), furrow::Error> {
+/// let db = Database::create("sales")
+///     .file(DataFile::new("/disk1/sales1.mdf").size_mb(512))
+///     .file(DataFile::new("/disk2/sales2.ndf").size_mb(512))
+///     .log(DataFile::new("/disk1/sales.ldf").size_mb(128))
+///     .pool_mb(256)
+///     .open()?;
+/// db.close()?;
+/// let db = Database::open("/disk1/sales1.mdf")?;  // the primary file knows where the others are
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Database {
     home: Arc<Home>,

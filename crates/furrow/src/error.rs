@@ -5,6 +5,28 @@ use furrow_observe::messages::Message;
 use std::fmt;
 
 /// An error: one message or several, the cause first, each with number, level, state and text.
+///
+/// ```
+/// # use furrow::{ColumnSpec, Database, TableSpec, sql};
+/// # fn main() -> Result<(), furrow::Error> {
+/// # let db = Database::create("t").file("t.mdf").in_memory().open()?;
+/// # let mut session = db.session()?;
+/// # let table = session.create_table(
+/// #     &TableSpec::new("t").column(ColumnSpec::new("id", sql::INT).not_null()).primary_key(["id"]),
+/// # )?;
+/// session.insert(&table, 1)?;
+/// match session.insert(&table, 1) {
+///     Err(error) if error.number() == 2627 => println!("there already: {}", error.text()),
+///     Err(error) => return Err(error),
+///     Ok(_) => unreachable!("the key is unique"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Some that a program meets: 208 no such table, 515 NULL where none may be, 1105 and 9002 data files or log
+/// full, 1205 victim of a deadlock (the transaction is gone: begin it again), 1222 a lock was waited for too
+/// long, 2627 and 2601 duplicate key, 824 a damaged page, 5120 a file that cannot be opened.
 #[derive(Debug)]
 pub struct Error {
     inner: Box<Inner>,

@@ -3,8 +3,8 @@
 //!
 //! # Purpose
 //! What an application needs of the engine, in few words: create or open a database, make tables, insert rows
-//! by prepared inserters or in bulk, read them by key or in ranges, commit, and see where the time goes. Thin: the types
-//! of the engine that are good for this are given out as they are, the rest is one call away
+//! by prepared inserters or in bulk, read them by key or in ranges, commit, and see where the time goes.
+//! Thin: the types of the engine that are good for this are given out as they are, the rest is one call away
 //! ([`Database::engine`]).
 //!
 //! # Invariants
@@ -90,7 +90,9 @@ pub use furrow_engine::{
     SessionSavepoint as Savepoint, Table, TableSpec, Timeout,
 };
 pub use furrow_format::mdf;
-pub use furrow_format::types::{DataType, Date, DateTime, DateTime2, Decimal, Guid, Value};
+pub use furrow_format::types::{
+    DataType, Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime, Time, Value,
+};
 pub use furrow_observe::files::FileSnapshot as FileStats;
 pub use furrow_observe::latches::LatchRow;
 pub use furrow_observe::messages::Message;

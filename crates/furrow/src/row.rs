@@ -2,7 +2,10 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "columns are named in place")]
 
-use crate::{Decimal, Error, Guid, Result, Table, Value};
+use crate::{
+    Date, DateTime, DateTime2, DateTimeOffset, Decimal, Error, Guid, Result, SmallDateTime, Table,
+    Time, Value,
+};
 use furrow_engine as engine;
 
 /// A column, by its place from 0 or by its name.
@@ -45,7 +48,8 @@ impl<'a> Row<'a> {
         Row { table, row }
     }
 
-    /// The value of a column as this type. NULL needs an `Option`.
+    /// The value of a column as this type. NULL needs an `Option`; whole numbers fit into any type of Rust's
+    /// that holds them. What does not fit is error 8114.
     pub fn get<T: FromColumn>(&self, column: impl ColumnRef) -> Result<T> {
         let place = column.place(self.table).ok_or_else(|| {
             Error::custom(
@@ -88,6 +92,33 @@ impl<'a> Row<'a> {
 }
 
 /// Rows of a scan, one after the other.
+///
+/// A row borrows from the scan, and the scan from its session: the session does nothing else until the scan
+/// is dropped. Under READ COMMITTED a row's lock goes when the next one is read.
+///
+/// ```
+/// # use furrow::{ColumnSpec, Database, TableSpec, sql};
+/// # fn main() -> Result<(), furrow::Error> {
+/// # let db = Database::create("t").file("t.mdf").in_memory().open()?;
+/// # let mut session = db.session()?;
+/// # let table = session.create_table(
+/// #     &TableSpec::new("t").column(ColumnSpec::new("id", sql::INT).not_null()).primary_key(["id"]),
+/// # )?;
+/// for id in 1..=5 {
+///     session.insert(&table, id)?;
+/// }
+/// let mut rows = session.range(&table, 2..)?;
+/// let mut sum = 0;
+/// while let Some(row) = rows.next()? {
+///     sum += row.get::<i64>("id")?;
+///     if sum > 4 {
+///         break;
+///     }
+/// }
+/// assert_eq!(sum, 2 + 3);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Rows<'a> {
     table: &'a Table,
@@ -168,6 +199,13 @@ variants! {
     Vec<u8>: Value::Binary(bytes) => bytes;
     Guid: Value::Guid(guid) => guid;
     Decimal: Value::Decimal(number) => number;
+    f32: Value::Real(x) => x;
+    Date: Value::Date(date) => date;
+    Time: Value::Time(time) => time;
+    DateTime: Value::DateTime(at) => at;
+    DateTime2: Value::DateTime2(at) => at;
+    DateTimeOffset: Value::DateTimeOffset(at) => at;
+    SmallDateTime: Value::SmallDateTime(at) => at;
 }
 
 impl FromColumn for Value {

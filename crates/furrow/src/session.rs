@@ -143,13 +143,11 @@ impl Session {
         columns: &[&str],
         values: impl ToRow,
     ) -> Result<bool> {
-        let set: Vec<(usize, Value)> = places(table, columns)?
-            .into_iter()
-            .zip(values.values())
-            .collect();
-        if set.len() != columns.len() {
+        let (places, values) = (places(table, columns)?, values.values());
+        if places.len() != values.len() {
             return Err(EngineError::refused(213, &[]).into());
         }
+        let set: Vec<(usize, Value)> = places.into_iter().zip(values).collect();
         match self.session.find_row(table, &key.values())? {
             Some(key) => Ok(self.session.update(table, &key, &set)?),
             None => Ok(false),
@@ -169,7 +167,8 @@ impl Session {
         self.scan(table, &ScanSpec::default())
     }
 
-    /// Rows whose clustered key lies in a range, ascending. A key may be given by its first columns.
+    /// Rows whose clustered key lies in a range, ascending. A key may be given by its first columns: with a
+    /// key of customer and number, `(7, 1)..=(7, 9)` are nine orders of customer 7 and `7..=7` are all.
     pub fn range<'a, K: ToRow>(
         &'a mut self,
         table: &'a Arc<Table>,
@@ -262,6 +261,32 @@ impl Session {
 }
 
 /// A transaction under way: a [`Session`] that ends it when dropped.
+///
+/// ```
+/// # use furrow::{ColumnSpec, Database, TableSpec, sql};
+/// # fn main() -> Result<(), furrow::Error> {
+/// # let db = Database::create("t").file("t.mdf").in_memory().open()?;
+/// # let mut session = db.session()?;
+/// # let table = session.create_table(
+/// #     &TableSpec::new("t").column(ColumnSpec::new("id", sql::INT).not_null()).primary_key(["id"]),
+/// # )?;
+/// let mut transaction = session.transaction()?;
+/// transaction.insert(&table, 1)?;
+/// let place = transaction.savepoint()?;
+/// transaction.insert(&table, 2)?;
+/// transaction.rollback_to(place)?;
+/// transaction.commit()?;                        // durable on return
+///
+/// let mut transaction = session.transaction()?;
+/// transaction.insert(&table, 3)?;
+/// drop(transaction);                            // not committed: rolled back
+///
+/// assert!(session.get(&table, 1)?.is_some());
+/// assert!(session.get(&table, 2)?.is_none());
+/// assert!(session.get(&table, 3)?.is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Transaction<'s> {
     session: &'s mut Session,
@@ -334,6 +359,39 @@ impl BulkInserter<'_> {
 }
 
 /// Inserts many rows of the same columns: [`Session::inserter`].
+///
+/// Within a transaction the rows are part of it; outside of one each row commits by itself, or begin and
+/// commit between rows as shown. Dropping it gives the session back and ends no transaction.
+///
+/// ```
+/// # use furrow::{ColumnSpec, Database, TableSpec, sql};
+/// # fn main() -> Result<(), furrow::Error> {
+/// # let db = Database::create("t").file("t.mdf").in_memory().open()?;
+/// # let mut session = db.session()?;
+/// # let table = session.create_table(
+/// #     &TableSpec::new("t")
+/// #         .column(ColumnSpec::new("id", sql::BIGINT).not_null())
+/// #         .column(ColumnSpec::new("name", sql::varchar(20)))
+/// #         .primary_key(["id"]),
+/// # )?;
+/// let mut insert = session.inserter(&table, &["id", "name"])?;
+/// for batch in 0..3_i64 {
+///     insert.begin()?;
+///     for n in 0..100 {
+///         insert.row((100 * batch + n, "somebody"))?;
+///     }
+///     insert.commit()?;                         // a hundred rows durable at once
+/// }
+/// drop(insert);
+/// let mut count = 0;
+/// session.rows(&table)?.for_each(|_| {
+///     count += 1;
+///     Ok(())
+/// })?;
+/// assert_eq!(count, 300);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Inserter<'s> {
     inner: engine::Inserter<'s>,

@@ -22,6 +22,10 @@ pub const MONEY: DataType = DataType::simple(TypeId::Money);
 pub const DATE: DataType = DataType::simple(TypeId::Date);
 /// `datetime`.
 pub const DATETIME: DataType = DataType::simple(TypeId::DateTime);
+/// `smalldatetime`.
+pub const SMALLDATETIME: DataType = DataType::simple(TypeId::SmallDateTime);
+/// `smallmoney`.
+pub const SMALLMONEY: DataType = DataType::simple(TypeId::SmallMoney);
 /// `uniqueidentifier`.
 pub const UNIQUEIDENTIFIER: DataType = DataType::simple(TypeId::UniqueIdentifier);
 
@@ -53,6 +57,26 @@ pub const fn binary(length: u16) -> DataType {
 /// `varbinary(length)`; at most 8000.
 pub const fn varbinary(length: u16) -> DataType {
     DataType::sized(TypeId::VarBinary, clamp(length, 8000))
+}
+
+/// `time(digits)`: digits of a second, at most 7.
+pub fn time(digits: u8) -> DataType {
+    scaled(TypeId::Time, digits)
+}
+
+/// `datetime2(digits)`: digits of a second, at most 7.
+pub fn datetime2(digits: u8) -> DataType {
+    scaled(TypeId::DateTime2, digits)
+}
+
+/// `datetimeoffset(digits)`: digits of a second, at most 7.
+pub fn datetimeoffset(digits: u8) -> DataType {
+    scaled(TypeId::DateTimeOffset, digits)
+}
+
+/// The digits are within their range: there is always such a type.
+fn scaled(id: TypeId, digits: u8) -> DataType {
+    DataType::scaled(id, digits.min(7)).unwrap_or(DATETIME)
 }
 
 /// `decimal(precision, scale)`; what is out of range becomes `decimal(38, 0)`.

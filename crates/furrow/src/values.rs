@@ -1,9 +1,10 @@
 //! From Rust's types to columns: single values and tuples of them.
 
-use crate::{Date, DateTime, DateTime2, Decimal, Guid, Value};
+use crate::{Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime, Time, Value};
 use furrow_engine::{EngineError, PushValues};
 
-/// A value for a column.
+/// A value for a column: Rust's numbers, texts, bytes, the engine's own types, and an `Option` of each for
+/// NULL. A number goes into a column of any type that holds it.
 pub trait ToColumn {
     /// As the engine's value.
     fn value(&self) -> Value;
@@ -25,7 +26,20 @@ macro_rules! by_value {
 }
 
 by_value!(
-    bool, u8, i16, i32, f32, f64, Guid, Decimal, Date, DateTime, DateTime2
+    bool,
+    u8,
+    i16,
+    i32,
+    f32,
+    f64,
+    Guid,
+    Decimal,
+    Date,
+    Time,
+    DateTime,
+    DateTime2,
+    DateTimeOffset,
+    SmallDateTime
 );
 
 impl ToColumn for i64 {
@@ -129,7 +143,7 @@ pub trait ToRow {
     /// As the engine's values.
     fn values(&self) -> Vec<Value>;
 
-    /// Gives them to an to.
+    /// Gives them to an inserter or a bulk load.
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError>;
 }
 
@@ -159,8 +173,11 @@ alone!(
     Guid,
     Decimal,
     Date,
+    Time,
     DateTime,
     DateTime2,
+    DateTimeOffset,
+    SmallDateTime,
     &str,
     String,
     &[u8]

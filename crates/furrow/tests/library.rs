@@ -225,3 +225,74 @@ fn what_was_waited_for_is_told_by_the_products_names() {
     db.checkpoint().unwrap();
     assert!(db.log().flushes > 0 && !db.error_log(5).is_empty());
 }
+
+#[test]
+fn every_kind_of_time_goes_in_and_comes_out_as_itself() {
+    use furrow::{Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime, Time};
+    let db = Database::create("times")
+        .file("times.mdf")
+        .in_memory()
+        .open()
+        .unwrap();
+    let mut session = db.session().unwrap();
+    let columns = [
+        ("day", sql::DATE),
+        ("clock", sql::time(3)),
+        ("at", sql::DATETIME),
+        ("at2", sql::datetime2(7)),
+        ("there", sql::datetimeoffset(0)),
+        ("small", sql::SMALLDATETIME),
+        ("share", sql::REAL),
+    ];
+    let spec = TableSpec::new("times").column(ColumnSpec::new("id", sql::INT).not_null());
+    let spec = columns.iter().fold(spec, |spec, (name, data_type)| {
+        spec.column(ColumnSpec::new(*name, *data_type))
+    });
+    let table = session.create_table(&spec.primary_key(["id"])).unwrap();
+    let date = Date::from_days(739_000).unwrap();
+    let time = |scale| Time::from_hms(23, 59, 58, 0, scale).unwrap();
+    let at2 = DateTime2 {
+        date,
+        time: time(7),
+    };
+    let there = DateTimeOffset {
+        utc: DateTime2 {
+            date,
+            time: time(0),
+        },
+        offset_minutes: 120,
+    };
+    let small = SmallDateTime::new(45_000, 1439).unwrap();
+    let row = (
+        1,
+        date,
+        time(3),
+        DateTime::EPOCH,
+        at2,
+        there,
+        small,
+        0.5_f32,
+    );
+    session.insert(&table, row).unwrap();
+    let row = session.get(&table, 1).unwrap().unwrap();
+    assert_eq!(row.get::<Date>("day").unwrap(), date);
+    assert_eq!(row.get::<Time>("clock").unwrap(), time(3));
+    assert_eq!(row.get::<DateTime>("at").unwrap(), DateTime::EPOCH);
+    assert_eq!(row.get::<DateTime2>("at2").unwrap(), at2);
+    assert_eq!(row.get::<DateTimeOffset>("there").unwrap(), there);
+    assert_eq!(row.get::<SmallDateTime>("small").unwrap(), small);
+    assert_eq!(row.get::<f32>("share").unwrap(), 0.5);
+}
+
+#[test]
+fn an_update_with_more_values_than_columns_is_refused() {
+    let (db, table) = in_memory();
+    let mut session = db.session().unwrap();
+    session
+        .insert(&table, (1_i64, "Ada", 5_i64, Value::Null))
+        .unwrap();
+    let too_many = session.update(&table, 1_i64, &["cents"], (6_i64, 7_i64));
+    assert_eq!(too_many.unwrap_err().number(), 213);
+    let row = session.get(&table, 1_i64).unwrap().unwrap();
+    assert_eq!(row.get::<i64>("cents").unwrap(), 5);
+}

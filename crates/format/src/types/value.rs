@@ -144,6 +144,7 @@ from! {
     bool => Bit; u8 => TinyInt; i16 => SmallInt; i32 => Int; i64 => BigInt; f32 => Real; f64 => Float;
     &str => NVarChar; String => NVarChar; Vec<u8> => Binary; &[u8] => Binary; Guid => Guid;
     Decimal => Decimal; Date => Date; DateTime => DateTime; DateTime2 => DateTime2;
+    Time => Time; SmallDateTime => SmallDateTime; DateTimeOffset => DateTimeOffset;
 }
 
 impl<T: Into<Value>> From<Option<T>> for Value {
