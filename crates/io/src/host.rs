@@ -16,8 +16,14 @@ pub struct Host {
     pub memory_bytes: Option<u64>,
     /// Operating system and release of its kernel.
     pub kernel: Option<String>,
+    /// Memory that could be had without swapping, when this was looked at.
+    pub memory_free_bytes: Option<u64>,
     /// Whether this is a virtual machine; `None` when the processor doesn't tell.
     pub virtual_machine: Option<bool>,
+    /// Who makes the (virtual) machine, as its firmware tells: `QEMU Standard PC`.
+    pub machine: Option<String>,
+    /// The frequency governor of the first processor: `performance`, `powersave`.
+    pub governor: Option<String>,
     /// Whether the kernel lets this process use io_uring.
     pub io_uring: bool,
 }
@@ -114,8 +120,13 @@ fn labelled(text: &str, name: &str) -> Option<String> {
 pub fn host() -> Host {
     let cpu = text_of("/proc/cpuinfo").unwrap_or_default();
     let memory = text_of("/proc/meminfo").unwrap_or_default();
-    let kib =
-        labelled(&memory, "MemTotal").and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+    let kib = |name| {
+        labelled(&memory, name)?
+            .split(' ')
+            .next()?
+            .parse::<u64>()
+            .ok()
+    };
     let flags = labelled(&cpu, "flags");
     let uname = rustix::system::uname();
     let kernel = format!(
@@ -126,10 +137,26 @@ pub fn host() -> Host {
     Host {
         cpu_model: labelled(&cpu, "model name").or_else(|| labelled(&cpu, "Model")),
         cpus: crate::thread::available_cpus(),
-        memory_bytes: kib.map(|kib| kib.saturating_mul(1024)),
+        memory_bytes: kib("MemTotal").map(|kib| kib.saturating_mul(1024)),
+        memory_free_bytes: kib("MemAvailable").map(|kib| kib.saturating_mul(1024)),
         kernel: Some(kernel),
         virtual_machine: flags.map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        machine: machine(),
+        governor: text_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         io_uring: crate::system::io_uring_available(),
+    }
+}
+
+/// Maker and product of the machine; in a container without `/sys` the hypervisor's own word, if any.
+fn machine() -> Option<String> {
+    let of = |name: &str| text_of(format!("/sys/class/dmi/id/{name}"));
+    match (of("sys_vendor"), of("product_name")) {
+        (Some(maker), Some(product)) if !product.starts_with(&maker) => {
+            Some(format!("{maker} {product}"))
+        }
+        (maker, product) => product
+            .or(maker)
+            .or_else(|| text_of("/sys/hypervisor/type")),
     }
 }
 

@@ -18,9 +18,12 @@ impl Capture {
     #[must_use]
     pub fn start(dirs: &[PathBuf]) -> Capture {
         let found = host::host();
-        let hypervisor = found
-            .virtual_machine
-            .map(|yes| if yes { "yes" } else { "none seen" });
+        let hypervisor = match (found.virtual_machine, found.machine.as_deref()) {
+            (Some(true), Some(machine)) => Some(format!("yes ({machine})")),
+            (Some(true), None) => Some("yes".to_owned()),
+            (Some(false), _) => Some("none seen".to_owned()),
+            (None, machine) => machine.map(|machine| format!("not known ({machine})")),
+        };
         let engine = if found.io_uring {
             "io_uring"
         } else {
@@ -31,14 +34,16 @@ impl Capture {
             cpu_model: found.cpu_model,
             cpu_count: u32::try_from(found.cpus).ok().filter(|count| *count > 0),
             memory_bytes: found.memory_bytes,
+            memory_free_bytes: found.memory_free_bytes,
             os: found.kernel.map(|kernel| system_name(&kernel)),
-            hypervisor: hypervisor.map(str::to_owned),
-            governor: None,
+            hypervisor,
+            governor: found.governor,
             steal_percent: None,
             io_engine: Some(engine.to_owned()),
             volumes: dirs.iter().map(|dir| volume_facts(dir)).collect(),
             engine_version: Some(format!("furrow {}", env!("CARGO_PKG_VERSION"))),
-            engine_commit: option_env!("FURROW_COMMIT").map(str::to_owned),
+            engine_commit: None,
+            compiler: None,
             build_profile: Some(build_profile().to_owned()),
             settings: Vec::new(),
         };
@@ -46,6 +51,15 @@ impl Capture {
             environment,
             ticks: host::cpu_ticks(),
         }
+    }
+
+    /// The source and the compiler that this program was made of; empty texts are unknown.
+    #[must_use]
+    pub fn of_build(mut self, commit: &str, compiler: &str) -> Capture {
+        let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        self.environment.engine_commit = known(commit);
+        self.environment.compiler = known(compiler);
+        self
     }
 
     /// Another engine than ours is measured: its version, and no commit or I/O of ours.
@@ -109,7 +123,8 @@ fn volume_facts(dir: &Path) -> VolumeFacts {
         device: name.or_else(|| mount.as_ref().map(|mount| mount.source.clone())),
         mount_options: mount.map(|mount| mount.options),
         rotational: device.as_ref().and_then(|device| device.rotational),
-        scheduler: device.and_then(|device| device.scheduler),
+        scheduler: device.as_ref().and_then(|device| device.scheduler.clone()),
+        write_cache: device.and_then(|device| device.write_cache),
         total_bytes: space.map(|space| space.total_bytes),
         free_bytes: space.map(|space| space.free_bytes),
         io_mode: None,

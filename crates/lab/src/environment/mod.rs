@@ -15,10 +15,11 @@ mod capture;
 
 pub use capture::Capture;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where an experiment ran.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// Name of the machine.
     #[serde(default)]
@@ -32,6 +33,9 @@ pub struct Environment {
     /// Main memory.
     #[serde(default)]
     pub memory_bytes: Option<u64>,
+    /// Memory that could be had without swapping when the experiment began.
+    #[serde(default)]
+    pub memory_free_bytes: Option<u64>,
     /// Operating system and kernel.
     #[serde(default)]
     pub os: Option<String>,
@@ -53,9 +57,12 @@ pub struct Environment {
     /// Version of the engine or server under test.
     #[serde(default)]
     pub engine_version: Option<String>,
-    /// Source commit of the engine under test.
+    /// Source commit of the engine under test; `-dirty` behind it when files differed from it.
     #[serde(default)]
     pub engine_commit: Option<String>,
+    /// Compiler of this program.
+    #[serde(default)]
+    pub compiler: Option<String>,
     /// Build profile of this program.
     #[serde(default)]
     pub build_profile: Option<String>,
@@ -65,7 +72,7 @@ pub struct Environment {
 }
 
 /// One volume.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeFacts {
     /// The directory.
     pub path: String,
@@ -84,6 +91,9 @@ pub struct VolumeFacts {
     /// I/O scheduler.
     #[serde(default)]
     pub scheduler: Option<String>,
+    /// Whether the device has a volatile write cache: `write back`, `write through`.
+    #[serde(default)]
+    pub write_cache: Option<String>,
     /// Size of the file system.
     #[serde(default)]
     pub total_bytes: Option<u64>,

@@ -1,0 +1,63 @@
+//! Tells the program which source and which compiler it was made of, for its reports.
+//!
+//! A build without git, or from an archive, still succeeds: the commit is then unknown, unless the packager
+//! gives it by `FURROW_COMMIT`.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=FURROW_COMMIT");
+    let commit = std::env::var("FURROW_COMMIT").ok().or_else(commit);
+    println!(
+        "cargo::rustc-env=FURROW_COMMIT={}",
+        commit.unwrap_or_default()
+    );
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_string());
+    let compiler = output(Command::new(rustc).arg("--version"));
+    println!(
+        "cargo::rustc-env=FURROW_COMPILER={}",
+        compiler.unwrap_or_default()
+    );
+}
+
+/// The commit of the working tree, `-dirty` behind it when a tracked source differs.
+fn commit() -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let git = |words: &[&str]| output(Command::new("git").current_dir(&root).args(words));
+    // A repository of somebody else's that this one was unpacked into says nothing about us.
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    if Path::new(&top).canonicalize().ok() != root.canonicalize().ok() {
+        return None;
+    }
+    // The reference of the branch moves with each commit, HEAD with each checkout; a source that is edited
+    // makes the tree differ from both.
+    let branch = git(&["symbolic-ref", "-q", "HEAD"]);
+    for name in ["HEAD"].into_iter().chain(branch.as_deref()) {
+        watch(&git(&["rev-parse", "--git-path", name]).map(|path| root.join(path))?);
+    }
+    for part in root.join("crates").read_dir().ok()?.flatten() {
+        watch(&part.path().join("src"));
+    }
+    watch(Path::new("build.rs"));
+    let hash = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]);
+    Some(match changed {
+        Some(files) if !files.is_empty() => format!("{hash}-dirty"),
+        _ => hash,
+    })
+}
+
+/// Runs this script again when the path changes.
+fn watch(path: &Path) {
+    if path.exists() {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}
+
+/// The first line a program prints; nothing when there is no such program, or it fails.
+fn output(command: &mut Command) -> Option<String> {
+    let done = command.output().ok().filter(|done| done.status.success())?;
+    let text = String::from_utf8(done.stdout).ok()?;
+    Some(text.lines().next().unwrap_or_default().trim().to_string())
+}
