@@ -44,7 +44,7 @@ pub(crate) struct RunArguments {
     #[arg(required_unless_present = "resume")]
     pub(crate) experiment: Option<String>,
 
-    /// Levels: numbers of data files
+    /// Levels: numbers of data files; the others are compared with the first [default: 1,2,4,8,16]
     #[arg(long, value_delimiter = ',', value_name = "N,...")]
     pub(crate) files: Option<Vec<u64>>,
     /// Directory for data files; several are used in turn, the log lies in the first [default: in --out]
@@ -65,11 +65,11 @@ pub(crate) struct RunArguments {
     /// Rows of a transaction; several make a further factor [default: 1]
     #[arg(long, value_delimiter = ',', value_name = "N,...")]
     pub(crate) rows_per_commit: Option<Vec<u64>>,
-    /// Layout of the rows, sequential or random-key; both make a further factor
+    /// Layout of the rows, sequential or random-key; both make a further factor [default: sequential]
     #[arg(long, value_delimiter = ',', value_parser = layout, value_name = "WORD,...")]
     pub(crate) layout: Option<Vec<Layout>>,
 
-    /// Blocks: how often each level is run [default: 6, with --quick 3]
+    /// Blocks: how often each level is run [default: 6, with --quick 3]; with --resume more are added
     #[arg(long, value_name = "N")]
     pub(crate) blocks: Option<u32>,
     /// Seed of the order of runs [default: a fresh one]
@@ -94,7 +94,7 @@ pub(crate) struct RunArguments {
         value_name = "DIR",
         conflicts_with_all = [
             "experiment", "files", "volumes", "connections", "total", "pool", "log", "rows_per_commit",
-            "layout", "blocks", "seed", "delta", "until", "quick", "out", "explain",
+            "layout", "seed", "delta", "until", "quick", "out", "explain",
         ]
     )]
     pub(crate) resume: Option<PathBuf>,
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn a_resumed_experiment_takes_its_options_from_its_journal() {
-        let run = run_options("furrow lab run --resume /out --plain").unwrap();
-        assert!(run.experiment.is_none() && run.plain);
+        let run = run_options("furrow lab run --resume /out --plain --blocks 9").unwrap();
+        assert!(run.experiment.is_none() && run.plain && run.blocks == Some(9));
         for also in [
             "datafiles",
             "--files 1,2",

@@ -10,8 +10,9 @@ use furrow_lab::datafiles::{self, DataFiles};
 use furrow_lab::environment::Capture;
 use furrow_lab::experiment::Experiment;
 use furrow_lab::journal::SystemClock;
-use furrow_lab::plan::{PlannedRun, TimeModel, explain, power_sentence};
-use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop};
+use furrow_lab::plan::{ASSUMED_CV, PlannedRun, TimeModel, explain, power_sentence};
+use furrow_lab::results::Results;
+use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop, check_plan};
 use furrow_lab::terminal::{Live, Mode, ProgressView, Style, summary};
 use start::Start;
 use std::cell::RefCell;
@@ -56,11 +57,11 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
     }
     let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
     let mut start = match &options.resume {
-        Some(dir) => Start::again(volume.as_ref(), dir)?,
+        Some(dir) => Start::again(volume.as_ref(), dir, options.blocks)?,
         None => Start::fresh(volume.as_ref(), options)?,
     };
     if options.explain {
-        print!("{}", explained(&start));
+        print!("{}", explained(&start, volume.as_ref()));
         return Ok(0);
     }
     let cancel = interrupt::flag()?;
@@ -71,9 +72,16 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
         cancel,
         program: format!("furrow {}", env!("CARGO_PKG_VERSION")),
     };
-    let capture = Capture::start(&start.experiment.volumes());
+    let capture = Capture::start(&start.experiment.volumes())
+        .of_build(env!("FURROW_COMMIT"), env!("FURROW_COMPILER"));
     let view = view(options, &start.experiment);
     let mut runner = begin(setup, &mut start, &view)?;
+    if options.resume.is_some()
+        && let Some(blocks) = options.blocks
+    {
+        let extended = runner.extend(blocks, &start.experiment);
+        extended.map_err(|error| failure(&error, &start.out_dir))?;
+    }
     let shown = Rc::clone(&view);
     start
         .experiment
@@ -91,7 +99,7 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
         "{}",
         summary(&results, Style::of_stdout(), Some(&start.out_dir))
     );
-    ended(stop, &start.out_dir)
+    ended(stop, &results, &start.out_dir)
 }
 
 type View = Rc<RefCell<ProgressView<Stderr>>>;
@@ -123,22 +131,14 @@ fn begin(setup: RunnerSetup, start: &mut Start, view: &View) -> Result<Runner, F
     let about = |error: RunnerError| failure(&error, &out_dir);
     match start.plan.take() {
         Some(plan) => {
-            // Space is looked for where files will lie: the directory has to be there before.
-            let made = make_directory(&setup)?;
-            let volume = Arc::clone(&setup.volume);
             let text = format!(
                 "{} runs in {} blocks, seed {}; {}",
                 plan.runs().len(),
                 plan.blocks,
                 plan.seed,
-                power_sentence(&plan, datafiles::ASSUMED_CV)
+                power_sentence(&plan, ASSUMED_CV)
             );
-            let created = Runner::create(setup, plan, &start.experiment);
-            if created.is_err() && made {
-                // Nothing was begun. A directory that is not empty stays.
-                let _ = volume.remove(&out_dir);
-            }
-            let runner = created.map_err(about)?;
+            let runner = Runner::create(setup, plan, &start.experiment).map_err(about)?;
             let mut view = view.borrow_mut();
             view.note(&text);
             view.note(&format!(
@@ -152,7 +152,7 @@ fn begin(setup: RunnerSetup, start: &mut Start, view: &View) -> Result<Runner, F
             let history = runner.log().history();
             let settled = history.runs.values().filter(|run| run.is_settled()).count();
             let text = format!(
-                "going on: {settled} of {} runs are done",
+                "going on: {settled} of {} runs of the plan are done",
                 history.plan.runs().len()
             );
             view.borrow_mut().note(&text);
@@ -161,28 +161,20 @@ fn begin(setup: RunnerSetup, start: &mut Start, view: &View) -> Result<Runner, F
     }
 }
 
-/// Makes the output directory; `false` when it was there.
-fn make_directory(setup: &RunnerSetup) -> Result<bool, Failure> {
-    let dir = &setup.out_dir;
-    if setup.volume.exists(dir).unwrap_or(false) {
-        return Ok(false);
-    }
-    let made = setup.volume.create_dir(dir);
-    made.map_err(|e| {
-        Failure::new(
-            FAILED,
-            format!("{} cannot be made: {}", dir.display(), e.kind),
-        )
-    })?;
-    Ok(true)
-}
-
-fn explained(start: &Start) -> String {
+fn explained(start: &Start, volume: &dyn Volume) -> String {
     let Some(plan) = &start.plan else {
         return String::new();
     };
     let forecast = |run: &PlannedRun| start.experiment.forecast(&run.cell);
-    let mut text = explain(plan, TimeModel::Assumed, datafiles::ASSUMED_CV, forecast);
+    let mut text = explain(plan, TimeModel::Assumed, ASSUMED_CV, forecast);
+    match check_plan(volume, plan, &start.experiment) {
+        Ok(checks) => {
+            for check in checks {
+                text.push_str(&format!("Space: {check}\n"));
+            }
+        }
+        Err(error) => text.push_str(&format!("It would be refused: {error}\n")),
+    }
     text.push_str(&format!(
         "It would leave its files in {}\n",
         start.out_dir.display()
@@ -207,10 +199,21 @@ fn failure(error: &RunnerError, out_dir: &Path) -> Failure {
     }
 }
 
-fn ended(stop: Stop, out_dir: &Path) -> Result<u8, Failure> {
+fn ended(stop: Stop, results: &Results, out_dir: &Path) -> Result<u8, Failure> {
     let go_on = format!("go on with: furrow lab run --resume {}", out_dir.display());
+    let failed = results.runs.iter().rev().find(|run| !run.status.is_good());
+    let failed = failed.map(|run| {
+        let reason = run.status.reason().unwrap_or("unknown");
+        format!("run {} failed: {reason}", run.id)
+    });
     match stop {
-        Stop::Finished => Ok(0),
+        Stop::Finished => match failed {
+            None => Ok(0),
+            Some(why) => {
+                let text = format!("not every run has figures: {why}; {go_on}");
+                Err(Failure::new(FAILED, text))
+            }
+        },
         Stop::Deadline => {
             println!("{}; {go_on}", stop.words());
             Ok(0)
@@ -218,10 +221,7 @@ fn ended(stop: Stop, out_dir: &Path) -> Result<u8, Failure> {
         Stop::Cancelled => Err(Failure::new(INTERRUPTED, format!("interrupted; {go_on}"))),
         Stop::Failures => Err(Failure::new(
             FAILED,
-            format!(
-                "{}, the reasons are in journal.jsonl; {go_on}",
-                stop.words()
-            ),
+            format!("{}: {}; {go_on}", stop.words(), failed.unwrap_or_default()),
         )),
         Stop::Space => Err(Failure::new(REFUSED, format!("{}; {go_on}", stop.words()))),
     }

@@ -48,6 +48,7 @@ fn an_experiment_leaves_its_four_files_and_nothing_else() {
             .all(|ceiling| ceiling.limit.is_some_and(|limit| limit > 0.0))
     );
     assert!(results.published.is_some() && results.limits.len() > 4);
+    the_build_is_named(&results);
 
     let (shown, told) = (out(&output), err(&output));
     assert!(shown.starts_with("SCREENING: "), "{shown}");
@@ -67,6 +68,19 @@ fn an_experiment_leaves_its_four_files_and_nothing_else() {
     let page = content(&target.join("report.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</html>"));
     assert_eq!(content(&target.join("runs.csv")).lines().count(), 7);
+}
+
+fn the_build_is_named(results: &Results) {
+    let found = &results.environment;
+    let compiler = found.compiler.as_deref().unwrap();
+    assert!(compiler.starts_with("rustc "), "{compiler}");
+    if let Some(commit) = &found.engine_commit {
+        let hash = commit.strip_suffix("-dirty").unwrap_or(commit);
+        assert!(
+            hash.len() >= 12 && hash.bytes().all(|b| b.is_ascii_hexdigit()),
+            "{commit}"
+        );
+    }
 }
 
 #[test]
@@ -115,7 +129,17 @@ fn a_plan_that_is_explained_leaves_nothing() {
         shown.contains("data1.mdf") && shown.contains("can see a difference"),
         "{shown}"
     );
+    assert!(
+        shown.contains("Space: ") && shown.contains(" free\n"),
+        "{shown}"
+    );
     assert_eq!(names(dir.path()), Vec::<String>::new());
+    let huge = furrow()
+        .args(["lab", "run", "datafiles", "--explain", "--total", "15TB"])
+        .args(["--out", text(&target)])
+        .output()
+        .unwrap();
+    assert!(out(&huge).contains("It would be refused: not enough space"));
 }
 
 #[test]

@@ -86,6 +86,50 @@ fn a_killed_experiment_goes_on_and_clears_away_what_the_kill_left() {
 }
 
 #[test]
+fn blocks_are_added_to_an_experiment_that_could_not_tell() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let words = ["--plain", "--out", text(&target)];
+    let output = furrow().args(SMALL).args(words).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let before = results(&target);
+    if let Some(next) = &before.answer.next_step {
+        assert!(
+            next.contains(&format!("--resume {}", text(&target))),
+            "{next}"
+        );
+        assert!(next.contains(" --blocks "), "{next}");
+    }
+    let more = |blocks: &str| {
+        run(&[
+            "lab",
+            "run",
+            "--plain",
+            "--resume",
+            text(&target),
+            "--blocks",
+            blocks,
+        ])
+    };
+    let output = more("1");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        err(&output).contains("the plan has 2 blocks"),
+        "{}",
+        err(&output)
+    );
+    let output = more("3");
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert_eq!(names(&target), LEFT);
+    let after = results(&target);
+    assert_eq!((after.plan.blocks, after.plan.blocks_done), (3, 3));
+    assert_eq!(after.plan.hash, before.plan.hash);
+    assert_eq!(after.runs[..6], before.runs);
+    assert_eq!(after.runs.len(), 9);
+    assert!(after.deviations.iter().any(|d| d.kind == "extended"));
+}
+
+#[test]
 fn ctrl_c_removes_the_run_under_way_tells_how_to_go_on_and_ends_with_130() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("out");

@@ -21,7 +21,7 @@ fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_to_do() {
         2,
         "--files takes numbers from 1 to 128",
     );
-    refused(&lab(&["--files", "4"]), 2, "at least two");
+    refused(&lab(&["--files", "4"]), 2, "--files 4,16");
     refused(&lab(&["--files", "4,4"]), 2, "twice");
     refused(&lab(&["--blocks", "1"]), 2, "blocks");
     refused(&lab(&["--delta", "2"]), 2, "write it as 2%");
@@ -32,6 +32,8 @@ fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_to_do() {
         2,
         "make the directory first",
     );
+    let twice = ["--volume", "/tmp", "--volume", "/tmp/"];
+    refused(&lab(&twice), 2, "given twice");
     refused(
         &["lab", "run", "--resume", "/no/such/directory"],
         2,

@@ -1,25 +1,33 @@
 //! What the volumes can do without an engine: the bounds that the runs are held against.
 //!
-//! Measured once, before the first run, and written into the journal as notes, so that the same journal gives
-//! the same report.
+//! Measured as the engine writes: durable log writes two at a time, of the sizes that group commit makes;
+//! data in batches of eight runs of 32 pages, by one writer and by several. Measured anew before the first
+//! run of each block, since what a volume can do changes while an experiment lasts, and written into the
+//! journal, so that the same journal gives the same report. A bound is the most that was seen.
+//!
+//! The log's bound depends on how much a write carries: ten times the bytes take nowhere near ten times as
+//! long. So each run is held against the rate at its own mean size, read off the curve of measured sizes.
 
-use crate::journal::History;
+use crate::journal::{CeilingProbe, History};
 use crate::results::{Ceiling, FileRole, Run};
+use crate::stats::mean;
 use furrow_io::time::{Duration, Moment};
 use furrow_io::{Access, AlignedBuf, Fill, IoError, Open, Volume, WriteRun, thread};
 use std::io::IoSlice;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A log block as large as they come, and how many writes of the log are under way at once.
-const BLOCK_BYTES: usize = 60 * 1024;
-const IN_FLIGHT: u64 = 2;
-/// A run of neighbouring pages as write-back makes them.
-const RUN_BYTES: usize = 256 * 1024;
-const FILE_BYTES: u64 = 32 << 20;
-
-/// The word that notes of measured bounds begin with.
-const NOTE: &str = "measured ceiling";
+const KIB: usize = 1024;
+const MIB: f64 = 1024.0 * 1024.0;
+/// From a lone commit to as many blocks as one write of the log takes.
+const LOG_WRITE_BYTES: [usize; 5] = [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1020 * KIB];
+/// Writes of the log that are under way at once.
+const LOG_WRITERS: u32 = 2;
+/// A batch of write-back: so many runs of neighbouring pages, handed over together.
+const RUN_BYTES: usize = 256 * KIB;
+const BATCH_RUNS: usize = 8;
+/// Writers on each volume.
+const DATA_WRITERS: [u32; 2] = [1, 4];
 
 /// Which bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,15 +46,6 @@ impl Bound {
         }
     }
 
-    fn how(self) -> &'static str {
-        match self {
-            Bound::Log => "blocks of 60 KiB, each durable, two under way at once, no engine",
-            Bound::Data => {
-                "runs of 256 KiB in order, synced at the end, one writer a volume, no engine"
-            }
-        }
-    }
-
     /// The category of waits that runs into it.
     pub(super) fn of_category(category: &str) -> Option<Bound> {
         match category {
@@ -55,102 +54,155 @@ impl Bound {
             _ => None,
         }
     }
+
+    /// Files that measuring takes in each directory in use; the log lies in the first one only.
+    pub(super) fn files(self, directories: &[PathBuf]) -> Vec<PathBuf> {
+        let (directories, each) = match self {
+            Bound::Log => (&directories[..directories.len().min(1)], 1),
+            Bound::Data => (directories, DATA_WRITERS[DATA_WRITERS.len() - 1]),
+        };
+        let file = |n: u32| move |dir: &PathBuf| dir.join(format!("ceiling{n}.tmp"));
+        (1..=each)
+            .flat_map(|n| directories.iter().map(file(n)))
+            .collect()
+    }
 }
 
-/// The sentence for the journal.
-pub(super) fn note(bound: Bound, mb_per_s: f64) -> String {
-    format!("{NOTE}, {}: {mb_per_s:.1} MB/s", bound.name())
+/// How long and how large.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    /// Time for each measurement.
+    pub(super) span: Duration,
+    /// Bytes of each file, a multiple of the largest batch.
+    pub(super) file_bytes: u64,
 }
 
-/// The bound that a journal's notes tell, the last one of its kind.
-pub(super) fn told(history: &History, bound: Bound) -> Option<f64> {
-    let head = format!("{NOTE}, {}: ", bound.name());
-    let texts = history
-        .deviations
-        .iter()
-        .rev()
-        .map(|deviation| deviation.text.as_str());
-    texts
-        .filter_map(|text| {
-            text.strip_prefix(&head)?
-                .strip_suffix(" MB/s")?
-                .parse()
-                .ok()
-        })
-        .next()
+impl Effort {
+    /// What suits runs that insert so much: a small part of the time and the space that they take.
+    pub(super) fn for_runs_of(total_bytes: u64) -> Effort {
+        const BATCH: u64 = (RUN_BYTES * BATCH_RUNS) as u64;
+        let span_ms = (total_bytes >> 20).clamp(40, 600) / 2;
+        let file_bytes = (total_bytes / 16).clamp(2 * BATCH, 16 * BATCH) / BATCH * BATCH;
+        Effort {
+            span: Duration::from_millis(span_ms),
+            file_bytes,
+        }
+    }
 }
 
-/// Bytes a second that this file takes in durable blocks.
-pub(super) fn log_rate(volume: &dyn Volume, path: &Path, span: Duration) -> Result<f64, IoError> {
-    let file = volume.open(path, Open::Create, Access::Log)?;
-    file.resize(FILE_BYTES, Fill::Zero)?;
-    let blocks = FILE_BYTES / BLOCK_BYTES as u64;
+/// Measures a bound in files that do not exist yet: those of [`Bound::files`], which stay.
+pub(super) fn measure(
+    bound: Bound,
+    volume: &dyn Volume,
+    paths: &[PathBuf],
+    effort: Effort,
+) -> Result<Vec<CeilingProbe>, IoError> {
+    let probe = |write_bytes: usize, writers: u32, bytes_per_s: f64| CeilingProbe {
+        name: bound.name().to_string(),
+        write_bytes: write_bytes as u64,
+        writers,
+        bytes_per_s,
+    };
+    let (access, fill) = match bound {
+        Bound::Log => (Access::Log, Fill::Zero),
+        Bound::Data => (Access::Data, Fill::Allocate),
+    };
+    let mut files = Vec::new();
+    for path in paths {
+        let file = volume.open(path, Open::Create, access)?;
+        file.resize(effort.file_bytes, fill)?;
+        files.push(file);
+    }
+    let mut probes = Vec::new();
+    match (bound, files.first()) {
+        (_, None) => {}
+        (Bound::Log, Some(file)) => {
+            for bytes in LOG_WRITE_BYTES {
+                let rate = log_rate(file.as_ref(), bytes, effort)?;
+                probes.push(probe(bytes, LOG_WRITERS, rate));
+            }
+        }
+        (Bound::Data, Some(_)) => {
+            let most = DATA_WRITERS[DATA_WRITERS.len() - 1];
+            let volumes = files.len() / most as usize;
+            for writers in DATA_WRITERS {
+                // The first file of each volume, then the second of each.
+                let used = &files[..volumes * writers as usize];
+                let rate = data_rate(used, effort)?;
+                probes.push(probe(RUN_BYTES, used.len() as u32, rate));
+            }
+        }
+    }
+    Ok(probes)
+}
+
+/// Bytes a second that this file takes in durable writes of so many bytes.
+fn log_rate(file: &dyn furrow_io::File, bytes: usize, effort: Effort) -> Result<f64, IoError> {
+    let places = (effort.file_bytes / bytes as u64).max(1);
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
-    let mut block = AlignedBuf::new(BLOCK_BYTES);
+    let mut block = AlignedBuf::new(bytes);
     block.fill(0x5A);
     let start = Moment::now();
-    let end = start.after(span);
-    let writer = || -> Result<(), IoError> {
+    let end = start.after(effort.span);
+    let writer = |_: usize| -> Result<(), IoError> {
         while Moment::now() < end {
-            let place = next.fetch_add(1, Ordering::Relaxed) % blocks;
-            file.write_durable_at(place * BLOCK_BYTES as u64, &block)?;
-            done.fetch_add(BLOCK_BYTES as u64, Ordering::Relaxed);
+            let place = next.fetch_add(1, Ordering::Relaxed) % places;
+            file.write_durable_at(place * bytes as u64, &block)?;
+            done.fetch_add(bytes as u64, Ordering::Relaxed);
         }
         Ok(())
     };
-    side_by_side(IN_FLIGHT, &writer)?;
-    Ok(done.load(Ordering::Relaxed) as f64 / (start.elapsed_us().max(1) as f64 / 1e6))
+    side_by_side(LOG_WRITERS as usize, &writer)?;
+    Ok(rate(&done, start))
 }
 
-/// Bytes a second that these files, one a volume, take together.
-pub(super) fn data_rate(
-    volume: &dyn Volume,
-    paths: &[std::path::PathBuf],
-    span: Duration,
+/// Bytes a second that these files take together, each from a writer of its own.
+fn data_rate(
+    files: &[std::sync::Arc<dyn furrow_io::File>],
+    effort: Effort,
 ) -> Result<f64, IoError> {
-    let mut files = Vec::new();
-    for path in paths {
-        let file = volume.open(path, Open::Create, Access::Data)?;
-        file.resize(FILE_BYTES, Fill::Allocate)?;
-        files.push(file);
-    }
     let mut run = AlignedBuf::new(RUN_BYTES);
     run.fill(0xA5);
-    let turn = AtomicU64::new(0);
     let done = AtomicU64::new(0);
     let start = Moment::now();
-    let end = start.after(span);
-    let writer = || -> Result<(), IoError> {
-        let place = turn.fetch_add(1, Ordering::Relaxed) as usize;
+    let end = start.after(effort.span);
+    let writer = |place: usize| -> Result<(), IoError> {
         let Some(file) = files.get(place) else {
             return Ok(());
         };
         let mut offset = 0;
         while Moment::now() < end {
             let bufs = [IoSlice::new(&run)];
-            file.write(&[WriteRun {
-                offset,
+            let at = |n: usize| WriteRun {
+                offset: offset + (n * RUN_BYTES) as u64,
                 bufs: &bufs,
-            }])?;
-            done.fetch_add(RUN_BYTES as u64, Ordering::Relaxed);
-            offset = (offset + RUN_BYTES as u64) % FILE_BYTES;
+            };
+            let batch: [WriteRun<'_, '_>; BATCH_RUNS] = std::array::from_fn(at);
+            file.write(&batch)?;
+            let bytes = (BATCH_RUNS * RUN_BYTES) as u64;
+            done.fetch_add(bytes, Ordering::Relaxed);
+            offset = (offset + bytes) % effort.file_bytes.max(bytes);
         }
         file.sync()
     };
-    side_by_side(files.len() as u64, &writer)?;
-    Ok(done.load(Ordering::Relaxed) as f64 / (start.elapsed_us().max(1) as f64 / 1e6))
+    side_by_side(files.len(), &writer)?;
+    Ok(rate(&done, start))
 }
 
-/// Runs `body` in so many threads; the first error counts.
+fn rate(done: &AtomicU64, start: Moment) -> f64 {
+    done.load(Ordering::Relaxed) as f64 / (start.elapsed_us().max(1) as f64 / 1e6)
+}
+
+/// Runs `body` in so many threads, each with its place; the first error counts.
 fn side_by_side(
-    threads: u64,
-    body: &(dyn Fn() -> Result<(), IoError> + Sync),
+    threads: usize,
+    body: &(dyn Fn(usize) -> Result<(), IoError> + Sync),
 ) -> Result<(), IoError> {
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .filter_map(|n| thread::spawn_scoped(scope, format!("ceiling {n}"), body).ok())
-            .collect();
-        let mut result = body();
+        let spawn =
+            |n: usize| thread::spawn_scoped(scope, format!("ceiling {n}"), move || body(n)).ok();
+        let others: Vec<_> = (1..threads).filter_map(spawn).collect();
+        let mut result = body(0);
         for other in others {
             if let Ok(found) = other.join() {
                 result = result.and(found);
@@ -160,67 +212,245 @@ fn side_by_side(
     })
 }
 
-fn used(run: &Run, bound: Bound) -> Option<f64> {
-    let role = if bound == Bound::Log {
-        FileRole::Log
-    } else {
-        FileRole::Data
-    };
-    let bytes: u64 = run
-        .files
-        .iter()
-        .filter(|f| f.role == role)
-        .map(|f| f.bytes_written)
-        .sum();
-    Some(bytes as f64 / 1e6 / run.seconds.filter(|&s| s > 0.0)?)
+/// The best rate of each probed size (of each number of writers for data), by size.
+fn best_by_size(bound: Bound, history: &History) -> Vec<(f64, f64)> {
+    let mut best: Vec<(u64, f64)> = Vec::new();
+    let probes = history.ceilings.iter().map(|(_, probe)| probe);
+    for probe in probes.filter(|probe| probe.name == bound.name()) {
+        match best.iter_mut().find(|entry| entry.0 == probe.write_bytes) {
+            Some(entry) => entry.1 = entry.1.max(probe.bytes_per_s),
+            None => best.push((probe.write_bytes, probe.bytes_per_s)),
+        }
+    }
+    best.retain(|entry| entry.1 > 0.0);
+    best.sort_by_key(|entry| entry.0);
+    best.into_iter()
+        .map(|(bytes, rate)| (bytes as f64, rate))
+        .collect()
 }
 
-/// A bound and the most that any level made of it: the mean of the level's runs.
-pub(super) fn ceiling(bound: Bound, limit: Option<f64>, history: &History) -> Ceiling {
+/// The rate at a size between measured ones, on a straight line of logarithms; the nearest one outside.
+fn at_size(curve: &[(f64, f64)], bytes: f64) -> Option<f64> {
+    let after = curve.iter().position(|point| point.0 >= bytes);
+    match after {
+        None => curve.last().map(|point| point.1),
+        Some(0) => curve.first().map(|point| point.1),
+        Some(n) => {
+            let ((x0, y0), (x1, y1)) = (curve[n - 1], curve[n]);
+            let part = (bytes / x0).ln() / (x1 / x0).ln();
+            Some((y0.ln() + part * (y1 / y0).ln()).exp())
+        }
+    }
+}
+
+/// What a run made of a bound: bytes a second, and the mean size of its writes.
+fn used(run: &Run, bound: Bound) -> Option<(f64, f64)> {
+    let of = |role: FileRole| match bound {
+        Bound::Log => role == FileRole::Log,
+        // The double-write files lie on the same volumes.
+        Bound::Data => role != FileRole::Log,
+    };
+    let files = run.files.iter().filter(|file| of(file.role));
+    let (bytes, writes) = files.fold((0, 0), |sum: (u64, u64), file| {
+        (sum.0 + file.bytes_written, sum.1 + file.writes)
+    });
+    let rate = bytes as f64 / run.seconds.filter(|&s| s > 0.0)?;
+    (writes > 0).then(|| (rate, bytes as f64 / writes as f64))
+}
+
+/// What a level made of a bound, means over its runs.
+struct Use {
+    level: String,
+    rate: f64,
+    write_bytes: f64,
+    limit: Option<f64>,
+}
+
+fn uses(bound: Bound, curve: &[(f64, f64)], history: &History) -> Vec<Use> {
     let factors = &history.plan.factors;
     let cells = history.plan.cells();
-    let mean_of = |key: &str| {
+    let use_of = |level: String| {
         let runs = history.runs.values().filter_map(|run| run.record.as_ref());
-        let rates: Vec<f64> = runs
-            .filter(|r| r.level == key)
-            .filter_map(|r| used(r, bound))
-            .collect();
-        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
-    };
-    let best = cells
-        .iter()
-        .filter_map(|cell| {
-            let key = cell.key(factors);
-            mean_of(&key).map(|rate| (key, rate))
+        let runs = runs.filter(|run| run.level == level);
+        let figures: Vec<(f64, f64)> = runs.filter_map(|run| used(run, bound)).collect();
+        if figures.is_empty() {
+            return None;
+        }
+        let rate = mean(&figures.iter().map(|f| f.0).collect::<Vec<_>>());
+        let write_bytes = mean(&figures.iter().map(|f| f.1).collect::<Vec<_>>());
+        Some(Use {
+            level,
+            rate,
+            write_bytes,
+            limit: at_size(curve, write_bytes),
         })
-        .max_by(|a, b| a.1.total_cmp(&b.1));
+    };
+    cells
+        .iter()
+        .filter_map(|cell| use_of(cell.key(factors)))
+        .collect()
+}
+
+/// A bound and the level that came closest to it.
+pub(super) fn ceiling(bound: Bound, history: &History) -> Ceiling {
+    let curve = best_by_size(bound, history);
+    let share = |used: &Use| used.limit.map_or(used.rate, |limit| used.rate / limit);
+    let closest = uses(bound, &curve, history)
+        .into_iter()
+        .max_by(|a, b| share(a).total_cmp(&share(b)));
+    let limit = match &closest {
+        Some(used) => used.limit,
+        None => curve.last().map(|point| point.1),
+    };
     Ceiling {
         name: bound.name().to_string(),
         unit: "MB/s".to_string(),
-        limit,
-        used: best.as_ref().map(|(_, rate)| *rate),
-        level: best.map(|(key, _)| key).unwrap_or_default(),
-        note: bound.how().to_string(),
+        limit: limit.map(|rate| rate / MIB),
+        used: closest.as_ref().map(|used| used.rate / MIB),
+        note: how(bound, closest.as_ref(), history),
+        level: closest.map(|used| used.level).unwrap_or_default(),
     }
+}
+
+/// How a bound was measured.
+fn how(bound: Bound, closest: Option<&Use>, history: &History) -> String {
+    let mut rounds: Vec<u32> = history.ceilings.iter().map(|(run, _)| *run).collect();
+    rounds.dedup();
+    let often = match rounds.len() {
+        0 => return "not measured".to_string(),
+        1 => "measured once".to_string(),
+        n => format!("the best of {n} measurements between the runs"),
+    };
+    let what = match (bound, closest) {
+        (Bound::Log, Some(used)) => format!(
+            "durable writes of {:.0} KB, the mean size of these runs, {LOG_WRITERS} under way at once",
+            used.write_bytes / KIB as f64
+        ),
+        (Bound::Log, None) => format!("durable writes, {LOG_WRITERS} under way at once"),
+        (Bound::Data, _) => format!(
+            "batches of {BATCH_RUNS} runs of {} KB, {} or {} writers a volume, synced at the end",
+            RUN_BYTES / KIB,
+            DATA_WRITERS[0],
+            DATA_WRITERS[1]
+        ),
+    };
+    format!("{what}, without an engine; {often}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::Factor;
+    use crate::journal::{Event, Line};
+    use crate::plan::Plan;
+    use crate::results::FileIo;
     use furrow_io::MemoryVolume;
-    use std::path::PathBuf;
+    use std::path::Path;
 
     #[test]
     fn rates_are_measured_on_any_volume_and_failures_are_told() {
         let volume = MemoryVolume::new();
-        volume.create_dir(Path::new("/v")).unwrap();
-        let span = Duration::from_millis(20);
-        assert!(log_rate(&volume, Path::new("/v/log"), span).unwrap() > 0.0);
-        let paths = [PathBuf::from("/v/a"), PathBuf::from("/v/b")];
-        assert!(data_rate(&volume, &paths, span).unwrap() > 0.0);
-        assert!(
-            log_rate(&volume, Path::new("/v/log"), span).is_err(),
-            "the file is there"
-        );
+        let directories = [PathBuf::from("/v"), PathBuf::from("/w")];
+        for directory in &directories {
+            volume.create_dir(directory).unwrap();
+        }
+        let effort = Effort::for_runs_of(1 << 20);
+        let log = Bound::Log.files(&directories);
+        assert_eq!(log, [PathBuf::from("/v/ceiling1.tmp")]);
+        let probes = measure(Bound::Log, &volume, &log, effort).unwrap();
+        assert_eq!(probes.len(), 5);
+        assert!(probes.iter().all(|probe| probe.bytes_per_s > 0.0));
+        let again = measure(Bound::Log, &volume, &log, effort);
+        assert!(again.is_err(), "the file is there");
+        volume.remove(Path::new("/v/ceiling1.tmp")).unwrap();
+        let data = Bound::Data.files(&directories);
+        assert_eq!(data.len(), 8);
+        let probes = measure(Bound::Data, &volume, &data, effort).unwrap();
+        let writers: Vec<u32> = probes.iter().map(|probe| probe.writers).collect();
+        assert_eq!(writers, [2, 8], "one and four on each of two volumes");
+    }
+
+    #[test]
+    fn measuring_takes_a_small_part_of_the_space_of_a_run() {
+        for total in [1 << 20, 64 << 20, 1 << 30, 1 << 40_u64] {
+            let effort = Effort::for_runs_of(total);
+            assert_eq!(effort.file_bytes % (2 << 20), 0);
+            assert!(
+                4 * effort.file_bytes <= (total / 4).max(16 << 20),
+                "{total}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_size_between_measured_ones_lies_between_their_rates() {
+        let curve = [(4096.0, 1e6), (16384.0, 4e6), (65536.0, 8e6)];
+        assert_eq!(at_size(&curve, 1000.0), Some(1e6));
+        assert_eq!(at_size(&curve, 1e9), Some(8e6));
+        assert!((at_size(&curve, 8192.0).unwrap() - 2e6).abs() < 1.0);
+        assert_eq!(at_size(&[], 8192.0), None);
+    }
+
+    fn history() -> History {
+        let plan = Plan::new("t", "t?", vec![Factor::counts("files", &[1, 2])], 1);
+        let event = Event::Plan {
+            hash: plan.hash(),
+            plan: Box::new(plan),
+            program: String::new(),
+            checks: Vec::new(),
+        };
+        let line = Line {
+            seq: 1,
+            at_us: 0,
+            event,
+        };
+        History::of(Path::new("/j"), &[line]).unwrap()
+    }
+
+    /// A run of two seconds whose log took so many writes of so many KiB.
+    fn metric(run: u32, level: &str, writes: u64, kib: u64) -> Event {
+        let log = FileIo {
+            role: FileRole::Log,
+            writes,
+            bytes_written: writes * kib * 1024,
+            ..FileIo::default()
+        };
+        let record = Run {
+            id: run,
+            level: level.to_string(),
+            seconds: Some(2.0),
+            files: vec![log],
+            ..Run::default()
+        };
+        Event::Metric {
+            run,
+            attempt: 1,
+            record: Box::new(record),
+        }
+    }
+
+    #[test]
+    fn a_run_is_held_against_the_best_rate_at_the_size_of_its_own_writes() {
+        let mut history = history();
+        let probe = |kib: u64, mb_per_s: f64| CeilingProbe {
+            name: Bound::Log.name().to_string(),
+            write_bytes: kib * 1024,
+            writers: 2,
+            bytes_per_s: mb_per_s * MIB,
+        };
+        for (run, kib, rate) in [(1, 16, 30.0), (1, 64, 80.0), (7, 16, 40.0), (7, 64, 60.0)] {
+            let probe = probe(kib, rate);
+            history.take(1, &Event::Ceiling { run, probe });
+        }
+        // 16 MB/s in writes of 16 KB, of the 40 that such writes can make; 28 of 80 at 64 KB.
+        history.take(2, &metric(1, "1", 2000, 16));
+        history.take(3, &metric(2, "2", 900, 64));
+        let found = ceiling(Bound::Log, &history);
+        assert_eq!(found.level, "1");
+        assert!((found.limit.unwrap() - 40.0).abs() < 1e-9);
+        assert!((found.used.unwrap() - 15.625).abs() < 1e-9);
+        assert!(found.note.contains("16 KB") && found.note.contains("the best of 2"));
+        let data = ceiling(Bound::Data, &history);
+        assert_eq!((data.limit, data.used), (None, None));
     }
 }

@@ -147,7 +147,7 @@ fn series(looks: &[Look], page_bytes: f64) -> Vec<Series> {
             values: values.collect(),
         }
     };
-    let mb = |pages: u64| pages as f64 * page_bytes / 1e6;
+    let mb = |pages: u64| pages as f64 * page_bytes / f64::from(1 << 20);
     vec![
         build("rows", "rows/s", &|look| look.rows as f64),
         build("checkpoint", "MB/s", &|look| {

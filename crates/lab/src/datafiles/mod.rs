@@ -16,8 +16,8 @@
 //!
 //! # How a run goes
 //! 1. *Set-up*: a directory on each volume, files dealt to them in turn, the log on the first; the database
-//!    and its table through a [`Target`]. Before the very first run the bounds of the volumes
-//!    are measured without an engine and noted in the journal.
+//!    and its table through a [`Target`]. Before the first run of each block the bounds of the volumes
+//!    are measured without an engine and written into the journal.
 //! 2. *Measure*: sessions in threads of their own; ten looks a second at what is done.
 //! 3. *Verify*: rows counted. *Tear-down*: closed; what was made is removed.
 //!
@@ -46,8 +46,7 @@ use crate::journal::{History, Kind};
 use crate::plan::{Forecast, Plan};
 use crate::results::{self, Better, Ceiling, Published, Run};
 use crate::terminal::Live;
-use ceilings::Bound;
-use furrow_io::time::Duration;
+use ceilings::{Bound, Effort};
 use furrow_io::{host, process};
 use load::{LoadError, Look, Worked};
 use options::Load;
@@ -60,8 +59,6 @@ const QUESTION: &str = "Do multiple data files make a difference for this insert
 const ASSUMED_MB_S: f64 = 160.0;
 /// Seconds of set-up and tear-down that are thought to go with each run.
 const ASSUMED_OVERHEAD_S: f64 = 0.4;
-/// Runs are thought to vary by this much until they are seen.
-pub const ASSUMED_CV: f64 = 0.03;
 
 /// What is called while a run goes on, ten times a second.
 pub type Watch = Box<dyn FnMut(&Live)>;
@@ -127,12 +124,7 @@ impl DataFiles {
 
     /// Reads from a journal what the report needs beside the runs: call it before the results are made.
     pub fn take_in(&mut self, history: &History) {
-        let ceiling = |bound| {
-            (
-                bound,
-                ceilings::ceiling(bound, ceilings::told(history, bound), history),
-            )
-        };
+        let ceiling = |bound| (bound, ceilings::ceiling(bound, history));
         self.ceilings = Bound::ALL.map(ceiling).into();
     }
 
@@ -157,35 +149,32 @@ impl DataFiles {
         (directories, shape)
     }
 
-    /// Measures the bounds of the volumes unless the journal tells them already.
+    /// Measures the bounds of the volumes before the first run of each block.
     fn measure_ceilings(
         &self,
         directories: &[PathBuf],
         context: &mut RunContext<'_>,
     ) -> Result<(), StepError> {
-        let short = self.options.total_bytes < 256 << 20;
-        let span = Duration::from_millis(if short { 400 } else { 2000 });
+        let run = context.run();
+        let known = &context.log.history().ceilings;
+        let measured = known.iter().any(|(before, _)| *before == run.id);
+        if measured || (run.position > 1 && !known.is_empty()) {
+            return Ok(());
+        }
+        let effort = Effort::for_runs_of(self.options.total_bytes);
         let volume = context.volume().clone();
         for bound in Bound::ALL {
-            if ceilings::told(context.log.history(), bound).is_some() {
-                continue;
-            }
-            let file = |dir: &PathBuf| dir.join("ceiling.tmp");
-            let paths: Vec<PathBuf> = match bound {
-                Bound::Log => directories.iter().take(1).map(file).collect(),
-                Bound::Data => directories.iter().map(file).collect(),
-            };
+            let paths = bound.files(directories);
             for path in &paths {
                 context.claim_file(path)?;
             }
-            let rate = match (bound, paths.first()) {
-                (Bound::Log, Some(path)) => ceilings::log_rate(volume.as_ref(), path, span)?,
-                _ => ceilings::data_rate(volume.as_ref(), &paths, span)?,
-            };
+            let probes = ceilings::measure(bound, volume.as_ref(), &paths, effort)?;
             for path in &paths {
                 context.remove(Kind::File, path)?;
             }
-            context.note(&ceilings::note(bound, rate / 1e6))?;
+            for probe in probes {
+                context.ceiling(probe)?;
+            }
         }
         Ok(())
     }
@@ -232,11 +221,7 @@ impl Experiment for DataFiles {
             target: self.target.name(),
             database: "a fresh one for each run".to_string(),
             workload: words::workload(&self.options),
-            factor: results::Factor {
-                singular: "file".to_string(),
-                plural: "files".to_string(),
-                option: "--files".to_string(),
-            },
+            factor: words::factor(&self.options),
             response: results::Response {
                 name: "elapsed time".to_string(),
                 unit: "s".to_string(),

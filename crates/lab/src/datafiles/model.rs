@@ -5,7 +5,7 @@ use super::target::{Connection, Counters, DatabaseShape, Pulse, Target};
 use super::*;
 use crate::environment::Environment;
 use crate::journal::SystemClock;
-use crate::plan::{TimeModel, explain};
+use crate::plan::{ASSUMED_CV, TimeModel, explain};
 use crate::results::FileRole;
 use crate::runner::{Runner, RunnerSetup, Stop};
 use furrow_io::{Access, MemoryVolume, Open, Volume};

@@ -134,6 +134,17 @@ impl Options {
         if self.files.is_empty() || self.files.iter().any(|&n| !(1..=128).contains(&n)) {
             return refuse("--files takes numbers from 1 to 128, such as --files 1,2,4,8".into());
         }
+        let twice = |n: &u64| self.files.iter().filter(|other| *other == n).count() > 1;
+        if let Some(files) = self.files.iter().find(|n| twice(n)) {
+            return refuse(format!("--files names {files} twice"));
+        }
+        if self.files.len() * self.rows_per_commit.len() * self.layouts.len() == 1 {
+            return refuse(format!(
+                "one level has nothing to be compared with; give several, such as --files {},{}",
+                self.files[0],
+                4 * self.files[0]
+            ));
+        }
         if !(1..=1024).contains(&self.connections) {
             return refuse("--connections must be from 1 to 1024".into());
         }
@@ -455,6 +466,8 @@ mod tests {
             options.check().unwrap_err().to_string()
         };
         assert!(refused(|o| o.files = vec![0]).contains("--files"));
+        assert!(refused(|o| o.files = vec![1, 4, 1]).contains("1 twice"));
+        assert!(refused(|o| o.files = vec![2]).contains("--files 2,8"));
         assert!(refused(|o| o.connections = 0).contains("--connections"));
         assert!(refused(|o| o.rows_per_commit = vec![0]).contains("--rows-per-commit"));
         let small = refused(|o| o.total_bytes = 64 << 10);

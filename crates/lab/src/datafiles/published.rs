@@ -2,6 +2,8 @@
 
 use super::Options;
 use crate::results::{Published, PublishedPoint, Results, WaitTotal};
+use crate::stats::special::t_quantile;
+use crate::stats::{mean, std_dev};
 
 /// The figures: stated ones, and directions where only those are told.
 pub(super) fn published(options: &Options) -> Option<Published> {
@@ -89,11 +91,26 @@ fn eight_is_faster(results: &Results) -> Statement {
 fn sixteen_is_not_best(results: &Results) -> Statement {
     let (eight, sixteen) = (ratio(results, "8")?, ratio(results, "16")?);
     let said = format!("8 files {}, 16 files {}", percent(eight), percent(sixteen));
-    Some((
-        "16 files are slower than 8.".to_string(),
-        said,
-        Some(sixteen > eight),
-    ))
+    let text = "16 files are slower than 8.".to_string();
+    Some((text, said, is_slower(results, "16", "8")))
+}
+
+/// Whether one level takes longer than another, by the differences within blocks; `None` when their 95%
+/// interval holds both.
+fn is_slower(results: &Results, level: &str, other: &str) -> Option<bool> {
+    let log_in = |key: &str, block: u32| {
+        let mut runs = results.good_runs(key).filter(|run| run.block == block);
+        runs.next()?.response.map(f64::ln)
+    };
+    let difference = |block| Some(log_in(level, block)? - log_in(other, block)?);
+    let differences: Vec<f64> = (1..=results.plan.blocks).filter_map(difference).collect();
+    if differences.len() < 2 {
+        return None;
+    }
+    let n = differences.len() as f64;
+    let reach = t_quantile(0.975, n - 1.0) * std_dev(&differences) / n.sqrt();
+    let middle = mean(&differences);
+    (middle.abs() > reach).then_some(middle > 0.0)
 }
 
 fn two_is_no_gain(results: &Results) -> Statement {
@@ -185,4 +202,50 @@ fn written_evenly(results: &Results) -> Statement {
     let text = "Files of equal size are filled evenly (proportional fill).";
     let said = format!("the most written file got {spread:.2} times the least written one");
     Some((text.to_string(), said, Some(spread < 1.05)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{PlanInfo, Run};
+
+    fn results(runs: &[(&str, u32, f64)]) -> Results {
+        let run = |&(level, block, seconds): &(&str, u32, f64)| Run {
+            level: level.to_string(),
+            block,
+            response: Some(seconds),
+            ..Run::default()
+        };
+        Results {
+            plan: PlanInfo {
+                blocks: 3,
+                ..PlanInfo::default()
+            },
+            runs: runs.iter().map(run).collect(),
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn a_level_is_called_slower_only_where_the_blocks_agree() {
+        let clear = results(&[
+            ("8", 1, 10.0),
+            ("16", 1, 11.0),
+            ("8", 2, 20.0),
+            ("16", 2, 22.1),
+            ("8", 3, 15.0),
+            ("16", 3, 16.4),
+        ]);
+        assert_eq!(is_slower(&clear, "16", "8"), Some(true));
+        assert_eq!(is_slower(&clear, "8", "16"), Some(false));
+        let mixed = results(&[
+            ("8", 1, 10.0),
+            ("16", 1, 11.0),
+            ("8", 2, 20.0),
+            ("16", 2, 18.0),
+            ("8", 3, 15.0),
+        ]);
+        assert_eq!(is_slower(&mixed, "16", "8"), None);
+        assert_eq!(is_slower(&results(&[]), "16", "8"), None);
+    }
 }

@@ -2,6 +2,10 @@
 
 use super::options::{Layout, Options, size_text};
 use crate::plan::Plan;
+use crate::report::words::shell_word;
+use crate::results::Factor;
+use furrow_io::host;
+use std::path::PathBuf;
 
 /// The load in one sentence.
 pub(super) fn workload(options: &Options) -> String {
@@ -23,6 +27,23 @@ pub(super) fn workload(options: &Options) -> String {
         size_text(sizes.log_bytes),
         size_text(sizes.pool_bytes),
     )
+}
+
+/// What is varied, in words: `files`, or `files / rows-per-commit` where more than that is.
+pub(super) fn factor(options: &Options) -> Factor {
+    let names: Vec<String> = options.factors().into_iter().map(|f| f.name).collect();
+    match names.as_slice() {
+        [_] => Factor {
+            singular: "file".to_string(),
+            plural: "files".to_string(),
+            option: "--files".to_string(),
+        },
+        several => Factor {
+            singular: String::new(),
+            plural: several.join(" / "),
+            option: String::new(),
+        },
+    }
 }
 
 /// Statements that add the files of a level, and those that take them away again.
@@ -59,9 +80,6 @@ pub(super) fn limits(options: &Options) -> Vec<String> {
             .to_string(),
         "Nothing read the table while it was filled: the effect of files on reads is not measured."
             .to_string(),
-        "Sessions wait for each commit before they start the next row (a closed loop): time that requests \
-         would spend queueing in front of the server is not in the latencies."
-            .to_string(),
         "The engine is Furrow, not SQL Server: shapes carry over where the cause is the device or the \
          allocation algorithm, absolute times do not."
             .to_string(),
@@ -74,6 +92,11 @@ pub(super) fn limits(options: &Options) -> Vec<String> {
                 .to_string(),
         );
     }
+    if let Some(device) = shared_device(&options.volumes) {
+        limits.push(format!(
+            "All volumes lie on one device ({device}): what several devices would bring is not measured."
+        ));
+    }
     if options.layouts == [Layout::Sequential] {
         limits.push(
             "One row a page on an ascending key: rows that are small or come in random order are another \
@@ -82,6 +105,19 @@ pub(super) fn limits(options: &Options) -> Vec<String> {
         );
     }
     limits
+}
+
+/// The device that several volumes share, where it is known.
+fn shared_device(volumes: &[PathBuf]) -> Option<String> {
+    let device = |dir: &PathBuf| {
+        let disk = host::device_of(dir).map(|device| device.name);
+        disk.or_else(|| host::mount_of(dir).map(|mount| mount.source))
+    };
+    let (first, rest) = volumes.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let shared = device(first)?;
+    rest.iter()
+        .all(|dir| device(dir).as_ref() == Some(&shared))
+        .then_some(shared)
 }
 
 /// The command that runs the plan again.
@@ -140,14 +176,4 @@ fn told(options: &Options) -> Vec<(&'static str, String)> {
         told.push(("--volume", shell_word(&volume.display().to_string())));
     }
     told
-}
-
-/// A word as a shell reads it.
-fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_string()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }

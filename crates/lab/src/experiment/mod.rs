@@ -22,7 +22,7 @@ pub use latency::{histogram_of, latency_of, new_histogram};
 
 use crate::design::{Cell, Factor};
 use crate::guard::{self, GuardError, Removal};
-use crate::journal::{Event, Kind, Log, Thing};
+use crate::journal::{CeilingProbe, Event, Kind, Log, Thing};
 use crate::plan::{Forecast, Plan, PlannedRun};
 use crate::results::{Ceiling, Published, Run};
 use furrow_io::{IoError, Volume};
@@ -235,6 +235,12 @@ impl RunContext<'_> {
             run: Some(self.run.id),
             text: text.to_string(),
         })
+    }
+
+    /// A bound of the volumes as it was just measured.
+    pub fn ceiling(&mut self, probe: CeilingProbe) -> Result<(), StepError> {
+        let run = self.run.id;
+        self.write(Event::Ceiling { run, probe })
     }
 
     /// Says that a change to the system was put back.

@@ -1,11 +1,12 @@
 //! Is there room for the largest run.
 
 use super::GuardError;
-use furrow_io::Volume;
+use crate::report::words::bytes;
 use furrow_io::host::mount_of;
+use furrow_io::{IoError, IoErrorKind, Space, Volume};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One device against what is needed of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,23 +28,21 @@ impl SpaceCheck {
 
 impl fmt::Display for SpaceCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MIB: f64 = 1024.0 * 1024.0;
         let volumes: Vec<String> = self
             .volumes
             .iter()
             .map(|v| v.display().to_string())
             .collect();
-        let mib = |bytes: u64| (bytes as f64 / MIB).ceil();
         write!(
             f,
-            "{} needs {} MiB and has {} MiB free",
+            "{} needs {} and has {} free",
             volumes.join(", "),
-            mib(self.needed_bytes),
-            (self.free_bytes as f64 / MIB).floor()
+            bytes(self.needed_bytes),
+            bytes(self.free_bytes)
         )?;
         match self.missing_bytes() {
             0 => Ok(()),
-            missing => write!(f, ": {} MiB are missing", mib(missing)),
+            missing => write!(f, ": {} are missing", bytes(missing)),
         }
     }
 }
@@ -56,7 +55,7 @@ pub fn check_space(
 ) -> Result<Vec<SpaceCheck>, GuardError> {
     let mut devices: BTreeMap<String, SpaceCheck> = BTreeMap::new();
     for (path, &peak) in peaks {
-        let free_bytes = volume.space(path)?.free_bytes;
+        let free_bytes = space_at(volume, path)?.free_bytes;
         let device = mount_of(path).map_or_else(
             || path.display().to_string(),
             |mount| format!("{} {}", mount.source, mount.mount_point),
@@ -84,6 +83,19 @@ pub fn check_space(
     }
 }
 
+/// The space where a directory is, or would be made: that of the nearest one above it which exists.
+fn space_at(volume: &dyn Volume, path: &Path) -> Result<Space, IoError> {
+    let above = path.ancestors().skip(1).filter(|dir| dir.is_absolute());
+    let found = volume.space(path);
+    match &found {
+        Err(e) if e.kind == IoErrorKind::NotFound => above
+            .map(|dir| volume.space(dir))
+            .find(Result::is_ok)
+            .unwrap_or(found),
+        _ => found,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,8 +114,18 @@ mod tests {
             .to_string();
         assert_eq!(
             refused,
-            "not enough space: /lab-volume-a needs 108 MiB and has 100 MiB free: 8 MiB are missing"
+            "not enough space: /lab-volume-a needs 108 MB and has 100 MB free: 8.00 MB are missing"
         );
+    }
+
+    #[test]
+    fn a_directory_that_is_still_to_be_made_has_the_space_of_its_parent() {
+        let volume = MemoryVolume::with_capacity(100 << 20);
+        volume.create_dir(Path::new("/lab")).unwrap();
+        let peaks = BTreeMap::from([(PathBuf::from("/lab/new/deeper"), 50 << 20)]);
+        let checks = check_space(&volume, &peaks, 1.0).unwrap();
+        assert_eq!(checks[0].free_bytes, 100 << 20);
+        assert!(!volume.exists(Path::new("/lab/new")).unwrap());
     }
 
     #[test]

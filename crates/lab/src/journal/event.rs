@@ -37,6 +37,11 @@ pub enum Event {
         /// Seconds between the last event and this one, during which nothing ran.
         gap_s: f64,
     },
+    /// Blocks are added to the plan.
+    Extended {
+        /// Blocks in all from here on.
+        blocks: u32,
+    },
     /// A run begins.
     RunStart {
         /// Its id in the plan.
@@ -110,6 +115,13 @@ pub enum Event {
         /// The sentence.
         text: String,
     },
+    /// A bound of the volumes was measured, without an engine.
+    Ceiling {
+        /// The run before which it was measured.
+        run: u32,
+        /// What was measured.
+        probe: CeilingProbe,
+    },
     /// The operator did something: Ctrl-C, another deadline.
     Operator {
         /// What.
@@ -120,6 +132,19 @@ pub enum Event {
         /// Why.
         why: String,
     },
+}
+
+/// One measurement of what the volumes can do without an engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CeilingProbe {
+    /// Which bound: `durable log writes`.
+    pub name: String,
+    /// Bytes of each write.
+    pub write_bytes: u64,
+    /// Writes under way at once.
+    pub writers: u32,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
 }
 
 /// The state of a run.

@@ -1,6 +1,6 @@
 //! What a journal says has happened: the state of every run, what is still ours, what to tell.
 
-use super::{Event, JournalError, Line, Outcome, State, Thing};
+use super::{CeilingProbe, Event, JournalError, Line, Outcome, State, Thing};
 use crate::plan::Plan;
 use crate::results::{Deviation, Run, RunStatus};
 use std::collections::BTreeMap;
@@ -82,6 +82,8 @@ pub struct History {
     pub owned: Vec<(Option<u32>, Thing)>,
     /// What was done otherwise than planned.
     pub deviations: Vec<Deviation>,
+    /// Bounds of the volumes that were measured, with the run before which that was.
+    pub ceilings: Vec<(u32, CeilingProbe)>,
     /// Why it stopped, if it did.
     pub stopped: Option<String>,
     /// Why it had stopped before it was resumed.
@@ -113,6 +115,7 @@ impl History {
             runs: BTreeMap::new(),
             owned: Vec::new(),
             deviations: Vec::new(),
+            ceilings: Vec::new(),
             stopped: None,
             stopped_before: None,
         };
@@ -128,6 +131,7 @@ impl History {
         match event {
             Event::Plan { .. } => {}
             Event::Resumed { gap_s } => self.resumed(*gap_s),
+            Event::Extended { blocks } => self.extended(*blocks),
             Event::RunStart { run, attempt } => {
                 let run = self.run(*run);
                 run.attempts = *attempt;
@@ -158,6 +162,7 @@ impl History {
                 self.deviate("reverted", None, &text);
             }
             Event::Note { run, text } => self.deviate("note", *run, text),
+            Event::Ceiling { run, probe } => self.ceilings.push((*run, probe.clone())),
             Event::Operator { text } => self.deviate("operator", None, text),
             Event::Stopped { why } => self.stopped = Some(why.clone()),
         }
@@ -177,6 +182,16 @@ impl History {
         self.stopped_before = self.stopped.take();
         let text = format!("the experiment was resumed after a gap of {gap_s:.0} s");
         self.deviate("resumed", None, &text);
+    }
+
+    fn extended(&mut self, blocks: u32) {
+        let text = format!(
+            "blocks were added after results had been seen: {} became {blocks}; a difference that is called \
+             shown is then wrong a little more often than one time in twenty",
+            self.plan.blocks
+        );
+        self.plan.extend(blocks);
+        self.deviate("extended", None, &text);
     }
 
     fn run_end(&mut self, id: u32, attempt: u32, outcome: Outcome, reason: &str) {

@@ -30,7 +30,7 @@ mod log;
 
 pub use append::{AppendFile, read_file, write_file};
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use event::{Event, Kind, Line, Outcome, State, Thing};
+pub use event::{CeilingProbe, Event, Kind, Line, Outcome, State, Thing};
 pub use history::{History, RETRIES, RunHistory};
 pub use log::Log;
 

@@ -1,6 +1,7 @@
 //! What a plan would do, how long it would take, and what it could see; nothing is run.
 
 use super::{Plan, PlannedRun};
+use crate::report::words::bytes;
 use crate::results::Control;
 use crate::stats::power::Design;
 use std::collections::BTreeMap;
@@ -65,21 +66,6 @@ pub fn minutes(seconds: f64) -> String {
             let minutes = (whole + 30) / 60;
             format!("{} h {} min", minutes / 60, minutes % 60)
         }
-    }
-}
-
-fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{count} B")
-    } else {
-        format!("{value:.1} {}", UNITS[unit])
     }
 }
 
@@ -266,7 +252,7 @@ mod tests {
     fn every_run_is_shown_with_bytes_and_minutes() {
         let text = explain(&datafiles(), TimeModel::Assumed, 0.02, forecast);
         assert!(text.contains("36 runs, about 15 min"), "{text}");
-        assert!(text.contains("/a: 1.0 GiB at the peak"), "{text}");
+        assert!(text.contains("/a: 1.00 GB at the peak"), "{text}");
         assert!(
             text.contains("(A')") && text.contains("CREATE DATABASE lab_x"),
             "{text}"
@@ -274,7 +260,7 @@ mod tests {
         assert!(text.contains("can see a difference of 3.5%"), "{text}");
         assert!(text.ends_with("Nothing has been run.\n"));
         assert_eq!(
-            text.lines().filter(|line| line.contains("3.0 GiB")).count(),
+            text.lines().filter(|line| line.contains("3.00 GB")).count(),
             36
         );
         assert!(!text.contains("screening"));
@@ -305,10 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn times_and_bytes_read_well() {
+    fn times_read_well() {
         let shown: Vec<String> = [0.4, 99.0, 100.0, 720.0, 12_000.0].map(minutes).to_vec();
         assert_eq!(shown, ["0 s", "99 s", "2 min", "12 min", "3 h 20 min"]);
-        assert_eq!(bytes(512), "512 B");
-        assert_eq!(bytes(1536 << 10), "1.5 MiB");
     }
 }

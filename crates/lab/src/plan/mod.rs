@@ -27,6 +27,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
+/// Runs are thought to vary by this much until they are seen.
+pub const ASSUMED_CV: f64 = 0.03;
+
 /// The measure the verdict is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
@@ -118,6 +121,10 @@ pub struct Plan {
     /// Settings that are the same in every run.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
+    /// Blocks at each time before more were added ([`Plan::extend`]), rising. No part of what was planned,
+    /// so neither written with it nor hashed.
+    #[serde(skip)]
+    pub extended_at: Vec<u32>,
 }
 
 /// One run of the plan.
@@ -217,7 +224,28 @@ impl Plan {
             warm_up_runs: 0,
             guard: GuardLimits::default(),
             settings: BTreeMap::new(),
+            extended_at: Vec::new(),
         }
+    }
+
+    /// Adds blocks to an experiment that is under way, up to so many in all. The runs so far keep their ids
+    /// and their order.
+    pub fn extend(&mut self, blocks: u32) {
+        if blocks > self.blocks {
+            self.extended_at.push(self.blocks);
+            self.blocks = blocks;
+        }
+    }
+
+    /// The order of the arms in each block; added blocks are drawn by themselves.
+    fn orders(&self) -> Vec<Vec<usize>> {
+        let mut orders: Vec<Vec<usize>> = Vec::new();
+        for until in self.extended_at.iter().chain([&self.blocks]) {
+            let more = (*until as usize).saturating_sub(orders.len());
+            let seed = self.seed.wrapping_add(orders.len() as u64);
+            orders.extend(block_orders(self.arms(), more, seed));
+        }
+        orders
     }
 
     /// Whether the plan can be run and judged.
@@ -324,8 +352,7 @@ impl Plan {
         for warm_up in 0..self.warm_up_runs {
             push(0, warm_up + 1, baseline);
         }
-        let orders = block_orders(self.arms(), self.blocks as usize, self.seed);
-        for (block, order) in orders.iter().enumerate() {
+        for (block, order) in self.orders().iter().enumerate() {
             for (position, &arm) in order.iter().enumerate() {
                 push(block as u32 + 1, position as u32 + 1, arm);
             }
@@ -387,6 +414,29 @@ mod tests {
                     .filter(|run| run.control != Control::None)
                     .all(|run| run.cell.count("files") == Some(1))
             );
+        }
+    }
+
+    #[test]
+    fn added_blocks_leave_the_runs_before_them_as_they_were() {
+        let plan = datafiles();
+        let mut more = plan.clone();
+        more.extend(4);
+        assert_eq!(more, plan, "there are six already");
+        more.extend(9);
+        more.extend(10);
+        let (before, after) = (plan.runs(), more.runs());
+        assert_eq!(after.len(), 60);
+        assert_eq!(after[..36], before);
+        assert_eq!(more.hash(), Plan { blocks: 10, ..plan }.hash());
+        for block in 7..=10 {
+            let mut arms: Vec<usize> = after
+                .iter()
+                .filter(|run| run.block == block)
+                .map(|run| run.arm)
+                .collect();
+            arms.sort_unstable();
+            assert_eq!(arms, [0, 1, 2, 3, 4, 5]);
         }
     }
 

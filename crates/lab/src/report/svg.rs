@@ -347,7 +347,7 @@ impl Render for Figure<'_> {
                 (self.legend)
                 details class="behind" {
                     summary { "Figures behind this chart" }
-                    div class="scroll" { (self.table) }
+                    div class="scroll" tabindex="0" { (self.table) }
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Numbers as people write them. One place, so that page and terminal never disagree.
 
-use crate::results::{Better, Experiment, Response};
+use crate::results::{Better, Drift, Experiment, Response};
 
 /// Three significant digits at least, thousands separated, no exponent: `12.3`, `1,234`, `0.0123`.
 pub(crate) fn figure(value: f64) -> String {
@@ -121,7 +121,7 @@ pub(crate) fn latency(microseconds: f64) -> String {
     }
 }
 
-/// "1 data file", "4 data files".
+/// "1 data file", "4 data files"; a word, or a level of several factors, stands for itself.
 pub(crate) fn level_name(experiment: &Experiment, level: &str) -> String {
     let factor = &experiment.factor;
     let noun = if level == "1" {
@@ -129,7 +129,7 @@ pub(crate) fn level_name(experiment: &Experiment, level: &str) -> String {
     } else {
         &factor.plural
     };
-    if noun.is_empty() {
+    if noun.is_empty() || level.parse::<f64>().is_err() {
         level.to_owned()
     } else {
         format!("{level} {noun}")
@@ -163,12 +163,35 @@ pub(crate) fn moment(text: &str) -> String {
     }
 }
 
+/// A drift as the change over an hour, or over the whole experiment where that was shorter.
+pub(crate) fn drift(drift: &Drift, experiment_s: f64) -> String {
+    let hours = experiment_s / 3600.0;
+    let (span, words) = if hours < 1.0 {
+        (hours, format!("in {}", duration(experiment_s)))
+    } else {
+        (1.0, "an hour".to_owned())
+    };
+    let ratio = |per_hour: f64| (per_hour * span).exp();
+    let range = change_range(ratio(drift.interval.low), ratio(drift.interval.high));
+    format!("{} {words} ({range})", change(ratio(drift.per_hour)))
+}
+
 /// A probability without decimals; what isn't certain is never called so.
 pub(crate) fn chance(probability: f64) -> String {
     match probability * 100.0 {
         p if p > 0.0 && p < 1.0 => "<1%".to_owned(),
         p if p > 99.0 && p < 100.0 => ">99%".to_owned(),
         p => format!("{p:.0}%"),
+    }
+}
+
+/// A word as a shell reads it.
+pub(crate) fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_string()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
@@ -201,6 +224,7 @@ pub(crate) fn to_f64(value: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Interval;
 
     #[test]
     fn numbers_read_well_at_every_size() {
@@ -230,6 +254,23 @@ mod tests {
         assert_eq!(duration(0.42), "0.4 s");
         assert_eq!(duration(552.0), "9 min 12 s");
         assert_eq!(duration(11_100.0), "3 h 05 min");
+        let slope = |low, per_hour, high| Drift {
+            per_hour,
+            interval: Interval {
+                low,
+                high,
+                confidence: 0.95,
+            },
+        };
+        assert_eq!(
+            drift(&slope(-0.02, 0.01, 0.04), 7200.0),
+            "+1.0% an hour (\u{2212}2.0 to +4.1%)"
+        );
+        // A minute knows nothing of an hour.
+        assert_eq!(
+            drift(&slope(-300.0, -30.0, 240.0), 60.0),
+            "\u{2212}39.3% in 1 min 00 s (\u{2212}99.3 to +5360%)"
+        );
         assert_eq!(latency(340.0), "340 us");
         assert_eq!(latency(1200.0), "1.20 ms");
         assert_eq!(latency(3_400_000.0), "3.40 s");

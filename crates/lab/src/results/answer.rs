@@ -1,9 +1,10 @@
 //! The answer, its reasons, and what it is held against.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the whole experiment is to be taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Badge {
     /// The question is answered.
@@ -34,7 +35,7 @@ impl Badge {
 }
 
 /// The answer in words.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// How to take it.
     pub badge: Badge,
@@ -58,7 +59,7 @@ pub struct Answer {
 }
 
 /// How sure a cause is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// Most of the change lies in one category, and its ceiling is nearly used up.
@@ -83,7 +84,7 @@ impl Confidence {
 }
 
 /// What limits, and why it is thought so.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attribution {
     /// Resource in words: `log device`, `page latch on the last page`; empty when unknown.
     #[serde(default)]
@@ -91,7 +92,8 @@ pub struct Attribution {
     /// How sure.
     #[serde(default)]
     pub confidence: Confidence,
-    /// Share of the time change that lies in the resource's category, a fraction.
+    /// Share of the time change that lies in the resource's category, a fraction; `None` where no change
+    /// was shown: then the resource is what fills the time at every level.
     #[serde(default)]
     pub share: Option<f64>,
     /// What speaks for it, one sentence each.
@@ -103,7 +105,7 @@ pub struct Attribution {
 }
 
 /// A measured upper bound and the use made of it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
     /// Which: `raw sequential write`.
     pub name: String,
@@ -124,7 +126,7 @@ pub struct Ceiling {
 }
 
 /// The published result of the same question.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
     /// Author and title, without an address.
     pub source: String,
@@ -142,7 +144,7 @@ pub struct Published {
 }
 
 /// One published figure.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedPoint {
     /// Key of the level.
     pub level: String,

@@ -1,9 +1,10 @@
 //! What the statistics say about each level.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An interval and its confidence.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -22,7 +23,7 @@ impl Interval {
 }
 
 /// The word for a level against the baseline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The whole interval is on the good side, and the point is beyond the margin.
@@ -52,7 +53,7 @@ impl Verdict {
 }
 
 /// The comparison with the baseline that a single bad run can't carry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RobustEffect {
     /// Median of the ratios within blocks.
     pub median_ratio: f64,
@@ -66,7 +67,7 @@ pub struct RobustEffect {
 }
 
 /// What a level costs beside its response.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// What: `CPU`.
     pub name: String,
@@ -77,7 +78,7 @@ pub struct Cost {
 }
 
 /// One level: its runs summed up and compared.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelResult {
     /// Key, as in [`super::Run::level`].
     pub level: String,
@@ -131,7 +132,7 @@ pub struct LevelResult {
 }
 
 /// Where more stops to help: the smallest level that is as good as the best.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
     /// Key of the level; `None` when no level can be named.
     pub level: Option<String>,
@@ -149,7 +150,7 @@ pub struct Knee {
 }
 
 /// How often a level came out as the knee.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KneeShare {
     /// Key of the level.
     pub level: String,

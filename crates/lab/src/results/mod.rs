@@ -39,13 +39,14 @@ pub use run::{
 };
 
 use crate::environment::Environment;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the schema this crate writes.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// All that one experiment has to say; the content of `results.json`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
@@ -88,6 +89,19 @@ pub struct Results {
     pub published: Option<Published>,
     /// The command that runs it again.
     pub reproduce: String,
+}
+
+/// The JSON Schema (2020-12) of what this program writes as `results.json`, as text with a trailing newline.
+/// Every field is in it with its meaning.
+#[must_use]
+pub fn json_schema() -> String {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<Results>();
+    let title = format!("Furrow lab results.json, version {SCHEMA_VERSION}");
+    schema.insert("title".to_string(), title.into());
+    // A schema is a JSON value already: writing it out cannot fail.
+    let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text + "\n"
 }
 
 /// Why a `results.json` can't be read.

@@ -1,10 +1,11 @@
 //! How far the figures can be trusted.
 
 use super::Interval;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The noise panel: everything a sceptic asks for.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Noise {
     /// The baseline against itself.
     #[serde(default)]
@@ -36,7 +37,7 @@ pub struct Noise {
 }
 
 /// The A/A control: the baseline under two labels.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AaCheck {
     /// Response of A' over response of A.
     pub ratio: f64,
@@ -47,7 +48,7 @@ pub struct AaCheck {
 }
 
 /// A value with its interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The value.
     pub value: f64,
@@ -56,7 +57,7 @@ pub struct Estimate {
 }
 
 /// A minimum detectable effect.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mde {
     /// Smallest effect seen with the given power, a fraction.
     pub effect: f64,
@@ -69,16 +70,16 @@ pub struct Mde {
 }
 
 /// Block effects against clock time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
-    /// Change of the response per hour, a fraction.
+    /// Change of the logarithm of the response per hour; for small values a fraction.
     pub per_hour: f64,
     /// Its interval.
     pub interval: Interval,
 }
 
 /// A run far from the model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlier {
     /// Id of the run.
     pub run: u32,
@@ -93,7 +94,7 @@ pub struct Outlier {
 }
 
 /// Residual of one run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Residual {
     /// Id of the run.
     pub run: u32,

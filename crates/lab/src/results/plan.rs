@@ -1,9 +1,10 @@
 //! What was asked and what was planned.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The question and its subject.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
     /// Name on the command line: `datafiles`.
     pub name: String,
@@ -24,7 +25,7 @@ pub struct Experiment {
 }
 
 /// What is varied.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Factor {
     /// Singular, in words: `data file`.
     pub singular: String,
@@ -36,7 +37,7 @@ pub struct Factor {
 }
 
 /// What is measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Response {
     /// In words: `elapsed time`.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct Response {
 }
 
 /// Which direction of the response is good.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Less is better: times, latencies.
@@ -58,7 +59,7 @@ pub enum Better {
 }
 
 /// The plan as it was hashed before the first run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanInfo {
     /// Hash of the canonical plan, hexadecimal.
     pub hash: String,
@@ -97,7 +98,7 @@ pub struct PlanInfo {
 }
 
 /// One run of the plan.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedRun {
     /// Place in the whole order, from 1.
     pub id: u32,
@@ -113,7 +114,7 @@ pub struct PlannedRun {
 }
 
 /// Something done otherwise than planned.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Deviation {
     /// Kind, one word or two: `retried`, `failed`, `resumed`, `operator`, `reverted`.
     pub kind: String,

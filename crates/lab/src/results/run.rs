@@ -1,10 +1,11 @@
 //! One run as it was measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Which label of the A/A control a run carries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
     /// Not a baseline run, or there is no A/A control.
@@ -17,7 +18,7 @@ pub enum Control {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "state", content = "reason")]
 pub enum RunStatus {
     /// Measured.
@@ -62,7 +63,7 @@ impl RunStatus {
 }
 
 /// One run: a level once, from a fresh set-up to its tear-down.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Place in the order of start, from 1; unique.
     pub id: u32,
@@ -141,7 +142,7 @@ pub struct Run {
 }
 
 /// Latencies of one kind of operation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Kind: `commit`.
     pub operation: String,
@@ -173,7 +174,7 @@ pub struct Latency {
 }
 
 /// One wait type.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitTotal {
     /// Name as in `sys.dm_os_wait_stats`.
     #[serde(rename = "type")]
@@ -195,7 +196,7 @@ pub struct WaitTotal {
 }
 
 /// One latch class, or one page type of buffer latches.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatchTotal {
     /// Class as in `sys.dm_os_latch_stats`.
     pub class: String,
@@ -208,7 +209,7 @@ pub struct LatchTotal {
 }
 
 /// One spinlock class.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpinTotal {
     /// Class as in `sys.dm_os_spinlock_stats`.
     pub class: String,
@@ -224,7 +225,7 @@ pub struct SpinTotal {
 }
 
 /// What a file is for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileRole {
     /// Pages.
@@ -237,7 +238,7 @@ pub enum FileRole {
 }
 
 /// Traffic of one file during the measured part of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileIo {
     /// Where it lies.
     pub path: String,
@@ -270,7 +271,7 @@ pub struct FileIo {
 }
 
 /// One series at a fixed interval.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// What: `commits`.
     pub name: String,
@@ -283,7 +284,7 @@ pub struct Series {
 }
 
 /// Something that happened during a run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Seconds since the run's measured part began.
     pub at_s: f64,

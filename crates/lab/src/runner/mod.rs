@@ -32,7 +32,7 @@ pub use analysis::{Analysis, analyse};
 pub use progress::{Phase, Progress, TimeLeft};
 
 use crate::experiment::Experiment;
-use crate::guard::{GuardError, check_space};
+use crate::guard::{GuardError, SpaceCheck, check_space};
 use crate::journal::{Clock, Event, JournalError, Log, Outcome};
 use crate::plan::{Plan, PlanError, PlannedRun, parse_until};
 use crate::results::Results;
@@ -134,13 +134,7 @@ impl Runner {
     ) -> Result<Runner, RunnerError> {
         plan.check()?;
         let runs = plan.runs();
-        let forecasts: Vec<_> = runs
-            .iter()
-            .map(|run| experiment.forecast(&run.cell))
-            .collect();
-        let peaks = crate::plan::peak_by_volume(&forecasts);
-        let factor = plan.guard.space_factor;
-        let checks = check_space(setup.volume.as_ref(), &peaks, factor)?
+        let checks = check_plan(setup.volume.as_ref(), &plan, experiment)?
             .iter()
             .map(ToString::to_string)
             .collect();
@@ -205,6 +199,20 @@ impl Runner {
             runner.set_deadline(minutes);
         }
         runner
+    }
+
+    /// Adds blocks, up to so many in all. No more than there are: nothing happens.
+    pub fn extend(&mut self, blocks: u32, experiment: &dyn Experiment) -> Result<(), RunnerError> {
+        if blocks <= self.log.history().plan.blocks {
+            return Ok(());
+        }
+        let mut plan = self.log.history().plan.clone();
+        plan.extend(blocks);
+        plan.check()?;
+        self.log.append(Event::Extended { blocks })?;
+        self.runs = plan.runs();
+        self.time = TimeLeft::new(&self.runs, |run| experiment.forecast(&run.cell).seconds);
+        Ok(())
     }
 
     /// Begins no run after the next time the clock shows this many minutes past midnight, UTC.
@@ -322,8 +330,21 @@ impl Runner {
             history: self.log.history(),
             experiment,
             environment,
+            out_dir: &self.setup.out_dir,
         })
     }
+}
+
+/// Whether every device has the space that the largest run of a plan needs; what was found, or the refusal.
+pub fn check_plan(
+    volume: &dyn Volume,
+    plan: &Plan,
+    experiment: &dyn Experiment,
+) -> Result<Vec<SpaceCheck>, GuardError> {
+    let cells = plan.cells();
+    let forecasts: Vec<_> = cells.iter().map(|cell| experiment.forecast(cell)).collect();
+    let peaks = crate::plan::peak_by_volume(&forecasts);
+    check_space(volume, &peaks, plan.guard.space_factor)
 }
 
 /// A journal that is locked means that another process works in the directory.

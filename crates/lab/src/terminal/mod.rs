@@ -309,6 +309,9 @@ fn cause(results: &Results) -> String {
     let why = &results.attribution;
     match why.confidence {
         Confidence::Unknown => "why: not known".to_owned(),
+        sure if why.share.is_none() => {
+            format!("the time goes into: {} ({})", why.resource, sure.word())
+        }
         sure => format!("why: {} ({})", why.resource, sure.word()),
     }
 }

@@ -243,3 +243,22 @@ fn colour_needs_an_interval_that_excludes_no_difference() {
     }
     assert_eq!(chips(&render(&results)), (0, 0));
 }
+
+#[test]
+fn a_ceiling_that_was_passed_says_why_that_can_be() {
+    let mut results = samples::conclusive();
+    let ceiling = results.ceilings.first_mut().unwrap();
+    ceiling.used = ceiling.limit.map(|limit| 1.2 * limit);
+    let page = render(&results);
+    assert!(page.contains("120% of what it did when it was measured"));
+    assert!(page.contains("while the engine ran it did more"));
+}
+
+#[test]
+fn a_level_that_makes_no_difference_is_not_said_to_explain_one() {
+    let mut results = samples::conclusive();
+    results.attribution.share = None;
+    let page = render(&results);
+    assert!(!page.contains("of the change in time lies there"));
+    assert!(page.contains("this is what fills the time at each"));
+}

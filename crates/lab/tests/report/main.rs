@@ -8,6 +8,7 @@ mod parts;
 mod samples;
 mod schema;
 mod text;
+mod validate;
 
 #[path = "../synthetic/mod.rs"]
 #[expect(dead_code, reason = "the runner's tests use the rest")]

@@ -185,6 +185,7 @@ pub(crate) fn environment() -> Environment {
         device: Some(device.into()),
         rotational: Some(false),
         scheduler: Some("none".into()),
+        write_cache: Some("write back".into()),
         total_bytes: Some(512 << 30),
         free_bytes: Some(41 << 30),
         io_mode: Some("direct".into()),
@@ -194,6 +195,7 @@ pub(crate) fn environment() -> Environment {
         cpu_model: Some("AMD EPYC 7763 64-Core Processor".into()),
         cpu_count: Some(8),
         memory_bytes: Some(32 << 30),
+        memory_free_bytes: Some(30 << 30),
         os: Some("Linux 6.1.0".into()),
         hypervisor: None,
         governor: Some("performance".into()),
@@ -205,6 +207,7 @@ pub(crate) fn environment() -> Environment {
         ],
         engine_version: Some("furrow 0.1.0".into()),
         engine_commit: Some("6994cbd".into()),
+        compiler: Some("rustc 1.90.0".into()),
         build_profile: Some("release".into()),
         settings: Vec::new(),
     }

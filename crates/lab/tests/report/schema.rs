@@ -1,7 +1,8 @@
 //! `results.json` stays readable: by us, by last year's program's files, and never silently wrong.
 
 use crate::samples;
-use furrow_lab::results::{Results, ResultsError, SCHEMA_VERSION};
+use crate::validate::offences;
+use furrow_lab::results::{Results, ResultsError, SCHEMA_VERSION, json_schema};
 use serde_json::Value;
 
 /// A file of version 1 as it was first written. It never changes; a new version gets a file of its own.
@@ -48,7 +49,12 @@ fn a_file_of_version_1_is_read_without_loss() {
 fn the_sample_of_version_1_covers_the_schema() {
     // What today's writer makes of a full result must be in the stored file too: an optional field that was
     // added since is fine in a list of its own here, one that was renamed is not.
-    let added_since: [&str; 0] = [];
+    let added_since = [
+        ".environment.memory_free_bytes",
+        ".environment.compiler",
+        ".environment.volumes[0].write_cache",
+        ".environment.volumes[1].write_cache",
+    ];
     let old: Value = serde_json::from_str(VERSION_1).unwrap();
     let new = serde_json::to_value(samples::two_runs()).unwrap();
     let mut list = Vec::new();
@@ -100,4 +106,33 @@ fn offences_against_the_invariants_are_named() {
     assert!(told(&|r| r.runs[0].started_s = f64::INFINITY).contains("not finite"));
     assert!(told(&|r| r.levels[0].is_baseline = false).contains("0 levels are the baseline"));
     assert!(told(&|r| r.levels[1].is_baseline = true).contains("2 levels are the baseline"));
+}
+
+#[test]
+fn what_is_written_fits_the_published_schema() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    for (name, results) in crate::every() {
+        let value = serde_json::to_value(&results).unwrap();
+        let found = offences(&schema, &value);
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_schema_is_found() {
+    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let told = |change: &dyn Fn(&mut Value)| {
+        let mut value = serde_json::to_value(samples::two_runs()).unwrap();
+        change(&mut value);
+        offences(&schema, &value).join("; ")
+    };
+    assert_eq!(told(&|_| {}), "");
+    assert!(told(&|v| v["runs"][0]["id"] = "one".into()).contains("$.runs[0].id"));
+    assert!(told(&|v| v["runs"][0]["id"] = (-1).into()).contains("below"));
+    assert!(told(&|v| v["answer"]["badge"] = "splendid".into()).contains("$.answer.badge"));
+    assert!(told(&|v| v["extra"] = 1.into()).contains("extra is not in the schema"));
+    let gone = told(&|v| {
+        v["noise"].as_object_mut().unwrap().remove("outliers");
+    });
+    assert!(gone.contains("\"outliers\" is missing"), "{gone}");
 }

@@ -129,7 +129,7 @@ fn a_disk_that_others_fill_meanwhile_stops_the_experiment() {
         results
             .deviations
             .iter()
-            .any(|d| d.text.contains("MiB are missing"))
+            .any(|d| d.text.contains("MB are missing"))
     );
 }
 

@@ -83,7 +83,7 @@ fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
     assert!(results.answer.recommended.is_none());
     let next = results.answer.next_step.as_ref().unwrap();
     assert!(
-        next.starts_with("furrow lab run synthetic --blocks "),
+        next.starts_with("furrow lab run --resume /out --blocks "),
         "{next}"
     );
 }
@@ -147,12 +147,8 @@ fn three_blocks_are_a_screening() {
     plan.blocks = 3;
     let (_, results) = run_all(&mut experiment, plan).unwrap();
     assert_eq!(results.answer.badge, Badge::Screening);
-    assert!(
-        results
-            .answer
-            .sentence
-            .starts_with("screening (3 blocks), no verdict: ")
-    );
+    let sentence = &results.answer.sentence;
+    assert!(sentence.starts_with("3 blocks suggest: "), "{sentence}");
     assert!(
         results
             .levels

@@ -70,7 +70,11 @@ impl Start {
     }
 
     /// The experiment whose journal lies in `dir`.
-    pub(super) fn again(volume: &dyn Volume, dir: &Path) -> Result<Start, Failure> {
+    pub(super) fn again(
+        volume: &dyn Volume,
+        dir: &Path,
+        blocks: Option<u32>,
+    ) -> Result<Start, Failure> {
         let out_dir = absolute(dir)?;
         if !volume
             .exists(&out_dir.join(journal::FILE_NAME))
@@ -94,6 +98,13 @@ impl Start {
             );
             Failure::new(FAILED, text)
         })?;
+        if let Some(blocks) = blocks.filter(|&blocks| blocks < plan.blocks) {
+            let text = format!(
+                "the plan has {} blocks; --blocks {blocks} would take some away, which is not possible",
+                plan.blocks
+            );
+            return Err(Failure::new(USAGE, text));
+        }
         let options = Options::of_plan(plan).map_err(|e| Failure::new(FAILED, e.to_string()))?;
         let experiment =
             DataFiles::new(options, &out_dir, Box::new(Embedded::new())).map_err(|e| usage(&e))?;
@@ -124,6 +135,10 @@ fn options(volume: &dyn Volume, typed: &RunArguments) -> Result<Options, Failure
                 "--volume {} is not there; make the directory first",
                 dir.display()
             );
+            return Err(Failure::new(USAGE, text));
+        }
+        if volumes.contains(&dir) {
+            let text = format!("--volume {} is given twice", dir.display());
             return Err(Failure::new(USAGE, text));
         }
         volumes.push(dir);

@@ -45,6 +45,10 @@ fn chart(results: &Results, measured: &[(&Ceiling, f64)]) -> Markup {
     let finding = tightest.map_or(String::new(), |(ceiling, share)| {
         let used = percent(*share);
         match *share {
+            s if s > 1.0 => format!(
+                "Used up: {}, {used} of what it did when it was measured; while the engine ran it did more",
+                ceiling.name
+            ),
             s if s > 0.85 => format!("Nearly used up: {}, {used} of what it can do", ceiling.name),
             _ => format!(
                 "Nothing measured is used up; closest is {} with {used}",
@@ -57,7 +61,8 @@ fn chart(results: &Results, measured: &[(&Ceiling, f64)]) -> Markup {
         id: "ceilings",
         finding: &finding,
         description: "One bar a resource: the share of its measured ceiling that the runs used. The line at \
-            85% is where a resource counts as used up.",
+            85% is where a resource counts as used up; a share above 100% means that the volume was slower \
+            when it was measured.",
         draw: &draw,
         legend: html! {},
         table: html! { table {

@@ -53,7 +53,7 @@ pub(in crate::report) fn section(results: &Results) -> Markup {
             (legend(results))
             details class="behind" {
                 summary { "Figures behind this chart" }
-                div class="scroll" { (runs_table(results)) }
+                div class="scroll" tabindex="0" { (runs_table(results)) }
             }
         }
     }
@@ -303,11 +303,12 @@ fn draw_fit(svg: &mut Svg, results: &Results, view: View, y: &Scale, xs: &[f64],
         _ => value,
     };
     if knee.unimodal_fit.len() == xs.len() && xs.len() > 2 {
-        let points: Vec<(f64, f64)> = xs
+        let mut points: Vec<(f64, f64)> = xs
             .iter()
             .zip(&knee.unimodal_fit)
             .map(|(x, value)| (x + shift, y.px(place(*value))))
             .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
         svg.polyline("fit", &points);
     }
 }

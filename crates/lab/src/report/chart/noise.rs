@@ -4,7 +4,9 @@ use super::{Plot, percent_tick};
 use crate::report::MOST_ROWS;
 use crate::report::derive::normal_quantile;
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
-use crate::report::words::{change, change_range, figure, level_name, measure, percent, to_f64};
+use crate::report::words::{
+    self, change, change_range, figure, level_name, measure, percent, to_f64,
+};
 use crate::results::{Control, Residual, Results, Run};
 use maud::{Markup, Render, html};
 use std::collections::BTreeMap;
@@ -142,15 +144,15 @@ pub(in crate::report) fn run_order(results: &Results) -> Markup {
     }
     let finding = match results.noise.drift {
         None => "Runs in the order in which they ran".to_owned(),
-        Some(drift) if drift.interval.contains(0.0) => format!(
-            "No drift shown: {} an hour ({})",
-            signed(drift.per_hour),
-            change_range(1.0 + drift.interval.low, 1.0 + drift.interval.high)
-        ),
+        Some(drift) if drift.interval.contains(0.0) => {
+            format!(
+                "No drift shown: {}",
+                words::drift(&drift, results.duration_s)
+            )
+        }
         Some(drift) => format!(
-            "The machine drifted by {} an hour ({}); blocks take that out of the comparison",
-            signed(drift.per_hour),
-            change_range(1.0 + drift.interval.low, 1.0 + drift.interval.high)
+            "The machine drifted by {}; blocks take that out of the comparison",
+            words::drift(&drift, results.duration_s)
         ),
     };
     let draw = |size: Size| draw_order(results, &points, size);
@@ -296,7 +298,7 @@ pub(in crate::report) fn quantiles(results: &Results) -> Markup {
     } else {
         format!(
             "Residuals look normal; a run scatters by {}",
-            percent(spread)
+            percent(results.noise.cv.map_or(spread, |cv| cv.value))
         )
     };
     let draw = |size: Size| draw_quantiles(&points, spread, size);

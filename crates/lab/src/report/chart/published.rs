@@ -207,7 +207,7 @@ fn direction(same: Option<bool>) -> &'static str {
 
 fn statements(published: &Published) -> Markup {
     html! {
-        div class="scroll" { table class="wordy" {
+        div class="scroll" tabindex="0" { table class="wordy" {
             caption { "Statements of the source" }
             thead { tr {
                 th scope="col" { "published" } th scope="col" { "here" }

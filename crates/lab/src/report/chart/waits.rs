@@ -375,7 +375,7 @@ fn types_table(results: &Results, time: &TimeSpent) -> Markup {
         .collect();
     html! {
         h3 { "Top waits" }
-        div class="scroll" { table {
+        div class="scroll" tabindex="0" { table {
             caption {
                 span {
                     "Share of all waiting by " (results.experiment.factor.plural)

@@ -97,8 +97,8 @@ fn knee_shares(results: &Results) -> Markup {
         .filter(|share| share.probability >= 0.005)
         .collect();
     shares.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-    // A single one is in the answer's own words.
-    if shares.len() < 2 {
+    // A single one, and those of a level that is named, are in the answer's own words.
+    if shares.len() < 2 || results.answer.detail.starts_with("Chance ") {
         return html! {};
     }
     html! {
@@ -120,13 +120,24 @@ pub(in crate::report) fn why(results: &Results) -> Markup {
     let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty();
     html! {
         p class="sentence" {
-            @if unknown { "What makes the difference is not known." } @else {
+            @if unknown && why.share.is_none() {
+                "No difference was shown, and no single resource fills the time."
+            } @else if unknown {
+                "What makes the difference is not known."
+            } @else {
                 (why.resource) " "
                 span class="badge plain" { (why.confidence.word()) }
             }
         }
-        @if let Some(share) = why.share.filter(|_| !unknown) {
-            p { (percent(share)) " of the change in time lies there." }
+        @if !unknown {
+            p {
+                @match why.share {
+                    Some(share) => { (percent(share)) " of the change in time lies there." }
+                    None => {
+                        "No difference between the levels was shown; this is what fills the time at each."
+                    }
+                }
+            }
         }
         div class="evidence" {
             div {

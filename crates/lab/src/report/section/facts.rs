@@ -16,11 +16,12 @@ pub(in crate::report) fn environment(results: &Results) -> Markup {
     let found = &results.environment;
     html! {
         p { (super::answer::machine(results)) }
+        @if let Some(host) = &found.host { p { "Host " (host) } }
         (fact_list(&[
-            ("Host", known(found.host.as_ref())),
             ("Processor", known(found.cpu_model.as_ref())),
             ("Processors", found.cpu_count.map(|count| count.to_string()).unwrap_or_default()),
             ("Memory", found.memory_bytes.map(bytes).unwrap_or_default()),
+            ("Free at the start", found.memory_free_bytes.map(bytes).unwrap_or_default()),
             ("System", known(found.os.as_ref())),
             ("Hypervisor", known(found.hypervisor.as_ref())),
             ("Frequency governor", known(found.governor.as_ref())),
@@ -28,6 +29,7 @@ pub(in crate::report) fn environment(results: &Results) -> Markup {
             ("I/O", known(found.io_engine.as_ref())),
             ("Engine", known(found.engine_version.as_ref())),
             ("Commit", known(found.engine_commit.as_ref())),
+            ("Compiler", known(found.compiler.as_ref())),
             ("Build profile", known(found.build_profile.as_ref())),
         ]))
         @for volume in &found.volumes { (volume_facts(volume)) }
@@ -48,12 +50,13 @@ fn volume_facts(volume: &VolumeFacts) -> Markup {
             ("File system", known(volume.file_system.as_ref())),
             ("Mount options", known(volume.mount_options.as_ref())),
             ("Device", known(volume.device.as_ref())),
-            ("Turning disk", turns.unwrap_or_default()),
+            ("Says it turns", turns.unwrap_or_default()),
             ("I/O scheduler", known(volume.scheduler.as_ref())),
+            ("Write cache", known(volume.write_cache.as_ref())),
             ("Size", volume.total_bytes.map(bytes).unwrap_or_default()),
             ("Free at the start", volume.free_bytes.map(bytes).unwrap_or_default()),
-            ("I/O mode", known(volume.io_mode.as_ref())),
         ]))
+        @if let Some(mode) = &volume.io_mode { p { "I/O mode: " (mode) } }
     }
 }
 

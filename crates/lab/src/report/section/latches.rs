@@ -60,7 +60,7 @@ fn table(results: &Results, heading: &str, caption: &str, rows: &[Row]) -> Marku
     html! {
         @if !rows.is_empty() {
             h3 { (heading) }
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 caption { span { (caption) ", by " (results.experiment.factor.plural) } }
                 thead { tr {
                     th scope="col" { "class" }

@@ -68,7 +68,7 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
     );
     let confidence = percent(results.plan.confidence).replace(".0", "");
     html! {
-        div class="scroll" { table class="levels" {
+        div class="scroll" tabindex="0" { table class="levels" {
             caption {
                 span {
                     (measure(&experiment.response)) "; intervals hold together with " (confidence)

@@ -2,7 +2,7 @@
 
 use super::fact_list;
 use crate::report::chart::noise::{control, quantiles, run_order};
-use crate::report::words::{change, change_range, figure, level_name, percent};
+use crate::report::words::{self, figure, level_name, percent};
 use crate::results::{Mde, Results};
 use maud::{Markup, html};
 
@@ -29,8 +29,7 @@ pub(in crate::report) fn panel(results: &Results) -> Markup {
         format!("{} ({low} to {high})", percent(cv.value))
     });
     let drift = noise.drift.map_or("not reckoned".to_owned(), |drift| {
-        let range = change_range(1.0 + drift.interval.low, 1.0 + drift.interval.high);
-        format!("{} an hour ({range})", change(1.0 + drift.per_hour))
+        words::drift(&drift, results.duration_s)
     });
     let aa = noise.aa.as_ref().map_or("not run".to_owned(), |aa| {
         format!(
@@ -76,7 +75,7 @@ fn outliers(results: &Results) -> Markup {
             p { "No run lies further than 3.5 scaled deviations from the model." }
         } @else {
             p class="small" { "Labelled, never left out: all figures on this page include them." }
-            div class="scroll" { table class="wordy" {
+            div class="scroll" tabindex="0" { table class="wordy" {
                 thead { tr {
                     th scope="col" { "run" } th scope="col" { "level" } th scope="col" { "block" }
                     th scope="col" { "scaled deviations" } th scope="col" { "ratio with" }

@@ -72,7 +72,7 @@ fn undeviating(results: &Results) -> String {
 /// Names and values in two columns.
 pub(in crate::report) fn settings(list: &[(String, String)]) -> Markup {
     html! {
-        div class="scroll" { table class="wordy" {
+        div class="scroll" tabindex="0" { table class="wordy" {
             thead { tr { th scope="col" { "setting" } th scope="col" { "value" } } }
             tbody { @for (name, value) in list {
                 tr { th scope="row" class="code" { (name) } td class="words code" { (value) } }
@@ -99,7 +99,7 @@ fn order(results: &Results) -> Markup {
     };
     html! {
         @if blocks.is_empty() { p { "Not recorded." } } @else {
-            div class="scroll" { table class="order" {
+            div class="scroll" tabindex="0" { table class="order" {
                 caption { "Levels in the order they were run; \u{2032} is the baseline's second run" }
                 tbody { @for (block, runs) in &blocks { tr {
                     th scope="row" { "block " (block) }

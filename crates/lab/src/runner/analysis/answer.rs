@@ -1,13 +1,15 @@
 //! The knee, the sentence and the badge.
 
+use super::Analysis;
 use super::facts::Facts;
 use super::levels::Judged;
 use super::noise::{blocks_used, design};
-use crate::experiment::Experiment;
-use crate::plan::{Plan, minutes};
+use crate::plan::minutes;
+use crate::report::words::shell_word;
 use crate::results::{Answer, Badge, Knee, KneeShare, Verdict};
 use crate::stats::knee::{self, Knee as Found};
 use crate::stats::noise::aa_check;
+use std::path::Path;
 
 /// The knee along the one ordered factor, with the cells it was looked for among.
 pub(super) struct Ladder {
@@ -27,13 +29,11 @@ pub(super) fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
         return None;
     };
     let values: Option<Vec<f64>> = factor.levels.iter().map(|level| level.value).collect();
-    if !values?.is_sorted() {
-        return None;
-    }
+    let values = values?;
     let losses = facts.losses();
     let model = crate::stats::TwoWay::fit(&losses).ok()?;
     // A level that failed throughout cannot be the knee; the others are still compared.
-    let cells: Vec<usize> = (0..facts.keys.len())
+    let mut cells: Vec<usize> = (0..facts.keys.len())
         .filter(|&cell| {
             facts
                 .arms_of(cell)
@@ -41,6 +41,8 @@ pub(super) fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
                 .any(|&arm| model.arm_effect(arm).is_some())
         })
         .collect();
+    // The fewest come first, in whatever order they were typed.
+    cells.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let ladder: Vec<Vec<usize>> = cells.iter().map(|&cell| facts.arms_of(cell)).collect();
     let margin = facts.plan.delta.ln_1p();
     let found = knee::find(&losses, &model, &ladder, margin, 10_000, facts.plan.seed).ok()?;
@@ -52,8 +54,9 @@ pub(super) fn answer(
     facts: &Facts<'_>,
     judged: &[Judged],
     ladder: Option<Ladder>,
-    experiment: &dyn Experiment,
+    analysis: &Analysis<'_>,
 ) -> (Answer, Option<Knee>) {
+    let experiment = analysis.experiment;
     let subject = experiment.subject();
     let teller = Teller {
         facts,
@@ -65,7 +68,7 @@ pub(super) fn answer(
         (answer.apply, answer.undo) = experiment.apply(&facts.plan.cells()[cell]);
     }
     if answer.badge != Badge::Conclusive {
-        answer.next_step = next_step(facts, experiment);
+        answer.next_step = next_step(facts, analysis.out_dir);
     }
     (answer, ladder.map(|ladder| shown(facts, &ladder)))
 }
@@ -73,12 +76,10 @@ pub(super) fn answer(
 fn shown(facts: &Facts<'_>, ladder: &Ladder) -> Knee {
     let key = |place: usize| facts.keys[ladder.cells[place]].clone();
     let percent = number(100.0 * facts.plan.delta);
-    let unimodal: Vec<f64> = ladder
-        .found
-        .unimodal
-        .iter()
-        .map(|&loss| facts.loss(loss).exp())
-        .collect();
+    let mut unimodal = vec![0.0; facts.keys.len()];
+    for (&cell, &loss) in ladder.cells.iter().zip(&ladder.found.unimodal) {
+        unimodal[cell] = facts.loss(loss).exp();
+    }
     Knee {
         level: ladder.found.level.map(key),
         rule: format!(
@@ -124,12 +125,14 @@ impl Teller<'_> {
             (None, None) => (None, format!("cannot tell: {}", self.what_would_tell())),
         };
         let badge = self.badge(recommended.is_some());
+        // The badge says what kind of answer it is; the sentence need not say so again.
         let sentence = match badge {
-            Badge::Screening => {
-                let blocks = self.facts.plan.blocks;
-                format!("screening ({blocks} blocks), no verdict: {sentence}")
+            Badge::Screening if recommended.is_some() => {
+                format!("{} blocks suggest: {sentence}", self.facts.plan.blocks)
             }
-            Badge::Noisy => format!("noisy: {sentence}"),
+            Badge::Noisy => {
+                format!("the baseline differs from itself, so this is no verdict: {sentence}")
+            }
             _ => sentence,
         };
         Answer {
@@ -379,25 +382,30 @@ fn more_blocks(facts: &Facts<'_>) -> Option<More> {
     let steps = [1.0, 1.5, 2.0, 3.0, 5.0, 10.0];
     for effect in steps.map(|step| step * facts.plan.delta) {
         if let Some(needed) = design(facts).blocks_needed(model.cv(), effect, 0.8, most) {
-            // Two are added where the number would do on average and chance was against it.
-            let more = (needed as u32).saturating_sub(done).max(2);
+            // Two are added where the number would do on average and chance was against it; a screening
+            // becomes an experiment.
+            let least = 6_u32.saturating_sub(done).max(2);
+            let more = (needed as u32).saturating_sub(done).max(least);
             return Some(More::Blocks { more, effect });
         }
     }
     Some(More::Hopeless { cv: model.cv() })
 }
 
-/// One command: the same plan with as many blocks as would tell.
-fn next_step(facts: &Facts<'_>, experiment: &dyn Experiment) -> Option<String> {
-    let blocks = match more_blocks(facts) {
-        Some(More::Blocks { more, .. }) => (blocks_used(facts) + more).max(6),
-        Some(More::Hopeless { .. }) => return None,
-        None => facts.plan.blocks.max(6),
-    };
-    Some(experiment.command(&Plan {
-        blocks,
-        ..facts.plan.clone()
-    }))
+/// One command: the rest of the plan, or as many blocks on top of it as would tell.
+fn next_step(facts: &Facts<'_>, out_dir: &Path) -> Option<String> {
+    let resume = format!(
+        "furrow lab run --resume {}",
+        shell_word(&out_dir.display().to_string())
+    );
+    let done = blocks_used(facts);
+    if done < facts.plan.blocks {
+        return Some(resume);
+    }
+    match more_blocks(facts)? {
+        More::Blocks { more, .. } => Some(format!("{resume} --blocks {}", done + more)),
+        More::Hopeless { .. } => None,
+    }
 }
 
 /// At most one decimal, none where it is zero.

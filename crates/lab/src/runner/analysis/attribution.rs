@@ -10,7 +10,7 @@ use super::facts::Facts;
 use super::levels::Judged;
 use crate::experiment::Experiment;
 use crate::results::{Attribution, Ceiling, Confidence, Run, Verdict};
-use crate::stats::{mean, median};
+use crate::stats::mean;
 use std::collections::BTreeMap;
 
 /// The name of the time that was not waited.
@@ -227,7 +227,8 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         } else {
             Confidence::Unknown
         },
-        share: Some(median(&[before, after])),
+        // No change was shown that anything could have a share of.
+        share: None,
         evidence_for: if fills {
             vec![told.clone()]
         } else {

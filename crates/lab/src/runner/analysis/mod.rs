@@ -20,6 +20,7 @@ use crate::journal::History;
 use crate::results::{PlanInfo, Results, SCHEMA_VERSION};
 use facts::Facts;
 use furrow_io::time::WallTime;
+use std::path::Path;
 
 /// What is to be judged.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub struct Analysis<'a> {
     pub experiment: &'a dyn Experiment,
     /// Where it ran.
     pub environment: Environment,
+    /// Where its journal lies: more blocks are run from there.
+    pub out_dir: &'a Path,
 }
 
 impl std::fmt::Debug for Analysis<'_> {
@@ -46,7 +49,7 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     let facts = Facts::of(history);
     let judged = levels::judge_all(&facts);
     let found = answer::find_knee(&facts);
-    let (answer, knee) = answer::answer(&facts, &judged, found, analysis.experiment);
+    let (answer, knee) = answer::answer(&facts, &judged, found, analysis);
     let attribution = attribution::attribute(
         &facts,
         &judged,
@@ -137,10 +140,10 @@ fn limits(facts: &Facts<'_>, experiment: &dyn Experiment) -> Vec<String> {
         .into_iter()
         .any(|latency| latency.coordinated_omission_possible)
     {
-        let text = "Sessions waited for each answer before the next request: latencies under an open load \
-                    may be higher.";
+        let text = "Sessions waited for each answer before the next request (a closed loop): time that \
+                    requests would spend queueing in front of the server is not in the latencies.";
         limits.push(text.to_string());
     }
-    limits.push("One machine, one session: another disk may answer otherwise.".to_string());
+    limits.push("One machine, on one day: another disk may answer otherwise.".to_string());
     limits
 }

@@ -1,13 +1,11 @@
 //! The noise panel.
 
 use super::facts::{Facts, ratios};
+use crate::plan::ASSUMED_CV;
 use crate::results::{AaCheck, Drift, Estimate, Interval, Mde, Noise, Outlier, Residual, Run};
 use crate::stats::noise::{aa_check, drift, outliers, serial_correlation};
 use crate::stats::power::Design;
 use crate::stats::{TwoWay, cv_interval, mean};
-
-/// The CV a plan is weighed with before anything is known.
-const ASSUMED_CV: f64 = 0.02;
 
 pub(super) fn panel(facts: &Facts<'_>) -> Noise {
     let before = mde(facts, ASSUMED_CV, facts.plan.blocks);
