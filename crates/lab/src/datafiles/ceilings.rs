@@ -81,7 +81,7 @@ impl Effort {
     /// What suits runs that insert so much: a small part of the time and the space that they take.
     pub(super) fn for_runs_of(total_bytes: u64) -> Effort {
         const BATCH: u64 = (RUN_BYTES * BATCH_RUNS) as u64;
-        let span_ms = (total_bytes >> 20).clamp(40, 600) / 2;
+        let span_ms = (total_bytes >> 20).clamp(40, 400);
         let file_bytes = (total_bytes / 16).clamp(2 * BATCH, 16 * BATCH) / BATCH * BATCH;
         Effort {
             span: Duration::from_millis(span_ms),
@@ -224,8 +224,24 @@ fn best_by_size(bound: Bound, history: &History) -> Vec<(f64, f64)> {
     }
     best.retain(|entry| entry.1 > 0.0);
     best.sort_by_key(|entry| entry.0);
-    best.into_iter()
+    let best: Vec<(f64, f64)> = best
+        .into_iter()
         .map(|(bytes, rate)| (bytes as f64, rate))
+        .collect();
+    envelope(&best)
+}
+
+/// What each size can do at least, by what the others did: a smaller write takes no longer than a larger one,
+/// and a larger one carries no fewer bytes a second than a smaller one. A size whose turn fell into a moment
+/// when somebody else had the device is mended by its neighbours.
+fn envelope(measured: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let at_least = |bytes: f64| {
+        let by = |&(other, rate): &(f64, f64)| rate * (bytes / other).min(1.0);
+        measured.iter().map(by).fold(0.0, f64::max)
+    };
+    measured
+        .iter()
+        .map(|&(bytes, _)| (bytes, at_least(bytes)))
         .collect()
 }
 
@@ -389,6 +405,17 @@ mod tests {
         assert_eq!(at_size(&curve, 1e9), Some(8e6));
         assert!((at_size(&curve, 8192.0).unwrap() - 2e6).abs() < 1.0);
         assert_eq!(at_size(&[], 8192.0), None);
+    }
+
+    #[test]
+    fn a_size_that_had_bad_luck_is_mended_by_its_neighbours() {
+        let measured = [(4.0, 40.0), (16.0, 10.0), (64.0, 200.0), (256.0, 150.0)];
+        let mended = envelope(&measured);
+        assert_eq!(
+            mended,
+            [(4.0, 40.0), (16.0, 50.0), (64.0, 200.0), (256.0, 200.0)]
+        );
+        assert_eq!(envelope(&mended), mended);
     }
 
     fn history() -> History {
