@@ -246,7 +246,7 @@ fn every_kind_of_time_goes_in_and_comes_out_as_itself() {
     ];
     let spec = TableSpec::new("times").column(ColumnSpec::new("id", sql::INT).not_null());
     let spec = columns.iter().fold(spec, |spec, (name, data_type)| {
-        spec.column(ColumnSpec::new(*name, *data_type))
+        spec.column(ColumnSpec::new(name, *data_type))
     });
     let table = session.create_table(&spec.primary_key(["id"])).unwrap();
     let date = Date::from_days(739_000).unwrap();
