@@ -24,6 +24,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("furrow-space", 3),
     ("furrow-access", 3),
     ("furrow-recovery", 4),
+    ("furrow-check", 5),
     ("furrow-engine", 6),
     ("furrow-lab", 8),
     ("furrow", 9),

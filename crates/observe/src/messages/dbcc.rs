@@ -30,6 +30,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls), is allocated by another \
         object.";
     2536 10 1 "DBCC results for '%.*ls'.";
+    2537 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls), page %S_PGID, row %d. Record check (%hs) failed. Values are %ld and %ld.";
     2538 10 1 "File %d. The number of extents = %I64d, used pages = %I64d, and reserved pages = %I64d.";
     2539 10 1 "The total number of extents = %I64d, used pages = %I64d, and reserved pages = %I64d in \
         this database.";
@@ -42,6 +44,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         column to a legal value.";
     2571 14 3 "User '%.*ls' does not have permission to run DBCC %.*ls.";
     2573 16 12 "Could not find table or object ID %d. Check system catalog.";
+    2574 16 1 "Table error: Page %S_PGID is empty in object ID %d, index ID %d, partition ID %I64d, \
+        alloc unit ID %I64d (type %.*ls). This is not permitted at level %d of the B-tree.";
     2575 16 1 "The Index Allocation Map (IAM) page %S_PGID is pointed to by the next pointer of IAM page \
         %S_PGID in object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls), but \
         it was not detected in the scan.";
@@ -111,15 +115,27 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         on page %S_PGID.";
     8928 16 1 "Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls): Page \
         %S_PGID could not be processed. See other errors for details.";
+    8929 16 1 "Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls): Errors \
+        found in off-row data with ID %I64d owned by data record identified by %.*ls";
     8930 16 1 "Database error: Database %d has inconsistent metadata. This error cannot be repaired and \
         prevents further DBCC processing. Please restore from a backup.";
     8931 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
         %.*ls) B-tree level mismatch, page %S_PGID. Level %d does not match level %d from parent %S_PGID.";
+    8933 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The low key value on page %S_PGID (level %d) is not >= the key value in the parent \
+        %S_PGID slot %d.";
+    8934 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The high key value on page %S_PGID (level %d) is not less than the low key value in \
+        the parent %S_PGID, slot %d of the next page %S_PGID.";
     8935 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
         %.*ls). The previous link %S_PGID on page %S_PGID does not match the previous page %S_PGID that \
         the parent %S_PGID, slot %d expects for this page.";
     8936 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
         %.*ls). B-tree chain linkage mismatch. %S_PGID->next = %S_PGID, but %S_PGID->Prev = %S_PGID.";
+    8937 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). B-tree page %S_PGID has two parent nodes %S_PGID, slot %d and %S_PGID, slot %d.";
+    8938 16 1 "Table error: Page %S_PGID, Object ID %d, index ID %d, partition ID %I64d, alloc unit ID \
+        %I64d (type %.*ls). Unexpected page type %d.";
     8939 16 98 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
         %.*ls), page %S_PGID. Test (%hs) failed. Values are %ld and %ld.";
     8941 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
@@ -151,12 +167,35 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     8957 10 1 "%lsDBCC %ls (%ls%ls%ls)%ls executed by %ls found %d errors and repaired %d errors. Elapsed \
         time: %d hours %d minutes %d seconds. %.*ls";
     8958 10 1 "%ls is the minimum repair level for the errors found by DBCC %ls (%ls%ls%ls).";
+    8961 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The off-row data node at page %S_PGID, slot %d, text ID %I64d does not match its \
+        reference from page %S_PGID, slot %d.";
+    8962 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The off-row data node at page %S_PGID, slot %d, text ID %I64d has incorrect node type \
+        %d.";
+    8963 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The off-row data node at page %S_PGID, slot %d, text ID %I64d has type %d. It cannot \
+        be placed on a page of type %d.";
+    8964 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The off-row data node at page %S_PGID, slot %d, text ID %I64d is not referenced.";
+    8965 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The off-row data node at page %S_PGID, slot %d, text ID %I64d is referenced by page \
+        %S_PGID, slot %d, but was not seen in the scan.";
     8966 22 1 "Unable to read and latch page %S_PGID with latch type %ls. %ls failed.";
     8968 16 1 "Table error: %ls page %S_PGID (object ID %d, index ID %d, partition ID %I64d, alloc unit \
         ID %I64d (type %.*ls)) is out of the range of this database.";
     8969 16 1 "Table error: IAM chain linkage error: Object ID %d, index ID %d, partition ID %I64d, alloc \
         unit ID %I64d (type %.*ls). The next page for IAM page %S_PGID is %S_PGID, but the previous link \
         for page %S_PGID is %S_PGID.";
+    8970 16 1 "Row error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls), page ID %S_PGID, row ID %d. Column '%.*ls' was created NOT NULL, but is NULL in the \
+        row.";
+    8971 16 1 "Forwarded row mismatch: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID \
+        %I64d (type %.*ls). Forwarding row page %S_PGID, slot %d points to page %S_PGID, slot %d; the \
+        forwarded row points back to page %S_PGID, slot %d.";
+    8974 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
+        %.*ls). The off-row data node at page %S_PGID, slot %d, text ID %I64d is pointed to by page \
+        %S_PGID, slot %d and by page %S_PGID, slot %d.";
     8976 16 1 "Table error: Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type \
         %.*ls). Page %S_PGID was not seen in the scan although its parent %S_PGID and previous %S_PGID \
         refer to it. Check any previous errors.";
@@ -182,6 +221,10 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     8989 10 1 "%.*ls found %d allocation errors and %d consistency errors in database '%ls'.";
     8990 10 1 "%.*ls found %d allocation errors and %d consistency errors in table '%ls' (object ID %d).";
     8992 16 1 "Check Catalog Msg %d, State %d: %.*ls";
+    8993 16 1 "Object ID %d, forwarding row page %S_PGID, slot %d points to page %S_PGID, slot %d. Did \
+        not encounter forwarded row. Possible allocation error.";
+    8994 16 1 "Object ID %d, forwarded row page %S_PGID, slot %d should be pointed to by forwarding \
+        row page %S_PGID, slot %d. Did not encounter forwarding row. Possible allocation error.";
     8996 16 1 "IAM page %S_PGID for object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d \
         (type %.*ls) controls pages in filegroup %d, that should be in filegroup %d.";
     8998 16 1 "Page errors on the GAM, SGAM, or PFS pages prevent allocation integrity checks in database \

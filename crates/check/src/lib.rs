@@ -1,0 +1,238 @@
+//! Is a database sound? The consistency check, over any source of pages.
+//!
+//! Purpose: say of every page of a database that it is whole, that it is what its place demands, and that all
+//! pages agree with each other and with the catalog; for users, and as the oracle of this project's own
+//! tests. Read-only. It reads files of ours and of the product, versions 611 to 957.
+//!
+//! # Invariants
+//! - **An alarm is true.** What real files are known to do (stale first pages, hints left set, garbage in
+//!   pages nobody uses) is no finding; order of text counts where it is certain (see `order`). Files that
+//!   this engine wrote are held to stricter rules than those of the product.
+//! - **What is said has a place**: SQL Server's message number, file, page, table, what was expected, and
+//!   one sentence in plain words.
+//! - **Order does not matter**: pages are judged alone, in whatever order they come; what a page says of
+//!   another becomes a fact, and facts are matched when all pages were seen.
+//! - Bytes from files never make it panic.
+//!
+//! # The algorithm
+//! 1. The allocation maps of all files are read (1 page in 8,000), then the catalog: what must be there.
+//! 2. The scan: workers take runs of pages, file by file, front to back. Of each page in use: checksum or
+//!    torn bits, own id, header arithmetic, records, values, order of keys; facts of links, children, stubs,
+//!    large values, extents owned.
+//! 3. A row of a table adds the hash of the index row it must have to a sum, an index row takes its own away
+//!    (`buckets`): memory for this is bounded whatever the tables' size.
+//! 4. Matching: extents have one owner and all maps say so; chains of IAM pages; trees from root to leaves,
+//!    with levels, links and ranges of keys; stubs and moved rows; pieces of large values; sums that did not
+//!    cancel, by a second look at the rows behind them; counts; the catalog against itself.
+//!
+//! # What can fail
+//! Damage is no failure, it is what is looked for. [`CheckError`] says that the check could not be done: no
+//! primary file, files missing, a database that has to be recovered first.
+
+mod buckets;
+mod facts;
+mod finding;
+mod hash;
+mod library;
+mod maps;
+mod matching;
+mod order;
+mod plan;
+mod scan;
+mod source;
+
+pub use finding::{Finding, Subject};
+pub use scan::{Listener, Progress};
+pub use source::{DataFiles, MemoryFiles, PageSource, SourceError, SourceFile};
+
+use finding::Findings;
+use furrow_format::boot::field;
+use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageType};
+use furrow_observe::messages::Message;
+use library::Library;
+use maps::Maps;
+use matching::Matcher;
+use plan::Plan;
+use scan::Shared;
+use std::collections::{BTreeMap, HashMap};
+
+/// Findings of one table that are told.
+const TOLD_OF_A_TABLE: usize = 200;
+
+/// How to check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Threads; 0 = one for each processor.
+    pub workers: usize,
+    /// Whether counts in the catalog must be exact: of a database that is open they may lag behind.
+    pub counts: bool,
+    /// Whether the source is at rest, although the database is open or was not shut down cleanly.
+    pub at_rest: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            workers: 0,
+            counts: true,
+            at_rest: false,
+        }
+    }
+}
+
+/// Why a check could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// No file is the primary one.
+    #[error("the primary data file (file 1) is not among the files given")]
+    NoPrimary,
+    /// The primary file is not one of a database.
+    #[error("{name} is not a primary data file: {reason}")]
+    NotADatabase {
+        /// The file.
+        name: String,
+        /// What gives it away.
+        reason: String,
+    },
+    /// The catalog lists data files that were not given.
+    #[error("data files are missing: {0}")]
+    FilesMissing(String),
+    /// Committed work may be in the log only.
+    #[error("the database was not shut down cleanly: open it once, so that it is recovered")]
+    NotRecovered,
+    /// Pages cannot be had.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+/// What a check found.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// What is wrong, by table; empty = sound.
+    pub findings: Vec<Finding>,
+    /// Pages in use that were judged.
+    pub pages_checked: u64,
+    /// Tables of users.
+    pub tables: usize,
+    /// Rows counted, those of indexes among them.
+    pub rows: u64,
+    /// Extents that nobody has, by file.
+    pub free_extents: BTreeMap<u16, u64>,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Checks a database. `listener` hears of progress, from several threads.
+pub fn check(
+    source: &dyn PageSource,
+    options: &Options,
+    listener: Option<Listener<'_>>,
+) -> Result<Report, CheckError> {
+    let files = source.files();
+    let library = Library::new(source);
+    admit(&library, &files, options)?;
+    let mut findings = Findings::default();
+    let maps = Maps::read(&library, &files);
+    let plan = Plan::read(&library, &mut findings);
+    all_files(&plan, &files)?;
+    let shared = Shared::new(source, &files, &plan, &maps);
+    let workers = match options.workers {
+        0 => furrow_io::thread::available_cpus(),
+        given => given,
+    };
+    let (facts, mut seen) = scan::scan(&shared, workers, listener);
+    findings.list.append(&mut seen.list);
+    let matcher = Matcher::new(&shared, &library, &facts, options.counts);
+    findings.list.append(&mut matcher.run().list);
+    let free = files.iter().map(|file| (file.id.0, free_extents(&maps, file)));
+    Ok(Report {
+        findings: settle(findings.list),
+        pages_checked: facts.pages_checked,
+        tables: plan.user_tables(),
+        rows: shared.rows.iter().map(|n| n.load(std::sync::atomic::Ordering::Relaxed)).sum(),
+        free_extents: free.collect(),
+    })
+}
+
+/// Whether this is a database that can be checked now.
+fn admit(
+    library: &Library<'_>,
+    files: &[SourceFile],
+    options: &Options,
+) -> Result<(), CheckError> {
+    let primary = files.iter().find(|file| file.id == FileId(1));
+    let primary = primary.ok_or(CheckError::NoPrimary)?;
+    let refuse = |reason: &str| CheckError::NotADatabase {
+        name: primary.name.clone(),
+        reason: reason.to_owned(),
+    };
+    let (boot, whole) = library.get(BOOT_PAGE).ok_or_else(|| refuse("it has no boot page"))?;
+    // A boot page that is damaged is a finding; one that never was one is another file.
+    if whole.is_err() || Page::new(boot).page_type() != PageType::Boot {
+        return Ok(());
+    }
+    let version = field::VERSION.get_u16(boot);
+    if !(515..=1100).contains(&version) {
+        return Err(refuse(&format!("database version {version} is not known")));
+    }
+    let own = field::MAGIC.get(boot).starts_with(b"FURROW");
+    let clean = Boot::decode(boot).is_ok_and(|boot| boot.own.clean_shutdown);
+    if own && !clean && !options.at_rest {
+        return Err(CheckError::NotRecovered);
+    }
+    Ok(())
+}
+
+/// Without all files, what is in the others looks lost.
+fn all_files(plan: &Plan, files: &[SourceFile]) -> Result<(), CheckError> {
+    let missing: Vec<&str> = plan
+        .catalog
+        .files
+        .iter()
+        .filter(|listed| listed.filetype == 0 && listed.filestate == 0)
+        .filter(|listed| files.iter().all(|file| i32::from(file.id.0) != listed.fileid))
+        .map(|listed| listed.pname.as_str())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(CheckError::FilesMissing(missing.join(", ")))
+}
+
+fn free_extents(maps: &Maps, file: &SourceFile) -> u64 {
+    let extents = (0..file.pages / furrow_format::EXTENT_PAGES).filter(|extent| {
+        let first = library::page_at(file.id, extent * furrow_format::EXTENT_PAGES);
+        maps.gam(first) == Some(true)
+    });
+    extents.count() as u64
+}
+
+/// In order of tables and pages, each finding once, so many of a table.
+fn settle(mut list: Vec<Finding>) -> Vec<Finding> {
+    let object = |finding: &Finding| finding.subject.as_ref().map(|s| (s.object_id, s.index_id));
+    list.sort_by_key(|finding| (object(finding), finding.page, finding.number()));
+    list.dedup();
+    let mut told: HashMap<Option<i32>, usize> = HashMap::new();
+    let mut kept = Vec::with_capacity(list.len().min(10_000));
+    for finding in list {
+        let object = finding.subject.as_ref().map(|s| s.object_id);
+        let count = told.entry(object).or_default();
+        *count += 1;
+        if *count == TOLD_OF_A_TABLE + 1 {
+            let args = [TOLD_OF_A_TABLE.into(), object.unwrap_or(0).into()];
+            kept.push(Finding {
+                message: Message::new(8986, &args),
+                means: format!("More than {TOLD_OF_A_TABLE} findings: the rest is left out."),
+                ..finding
+            });
+        } else if *count <= TOLD_OF_A_TABLE {
+            kept.push(finding);
+        }
+    }
+    kept
+}

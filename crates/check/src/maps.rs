@@ -1,0 +1,101 @@
+//! The allocation maps of all files, in memory: 1/8,000 of the database.
+
+use crate::library::{Library, page_at};
+use furrow_format::{
+    Bitmap, EXTENT_PAGES, FileId, GAM_INTERVAL, PFS_INTERVAL, PageBuf, PageId, PageNo, Pfs,
+    PfsByte, dcm_page_of, gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of,
+};
+
+/// Maps of one file; `None` where a page of them cannot be believed.
+struct FileMaps {
+    id: FileId,
+    pages: u32,
+    pfs: Vec<Option<Box<PageBuf>>>,
+    gam: Vec<Option<Box<PageBuf>>>,
+    sgam: Vec<Option<Box<PageBuf>>>,
+    dcm: Vec<Option<Box<PageBuf>>>,
+}
+
+/// Maps of all files.
+pub(crate) struct Maps {
+    files: Vec<FileMaps>,
+}
+
+impl Maps {
+    /// Reads them. Pages that fail verification are left out; the scan reports them.
+    pub(crate) fn read(library: &Library<'_>, files: &[crate::SourceFile]) -> Maps {
+        let of_file = |file: &crate::SourceFile| {
+            let sound = |page: PageNo| {
+                let (bytes, whole) = library.get(page_at(file.id, page.0))?;
+                whole.ok()?;
+                Some(Box::new(*bytes))
+            };
+            let starts = |interval: u32| (0..file.pages).step_by(interval as usize).map(PageNo);
+            let bitmap = |page: PageNo| sound(page).filter(|bytes| Bitmap::new(bytes).is_some());
+            let pfs = |page: PageNo| sound(page).filter(|bytes| Pfs::new(bytes).is_some());
+            let bitmaps = |of: fn(PageNo) -> PageNo| {
+                starts(GAM_INTERVAL).map(|start| bitmap(of(start))).collect()
+            };
+            FileMaps {
+                id: file.id,
+                pages: file.pages,
+                pfs: starts(PFS_INTERVAL)
+                    .map(|start| pfs(pfs_page_of(start)))
+                    .collect(),
+                gam: bitmaps(gam_page_of),
+                sgam: bitmaps(sgam_page_of),
+                dcm: bitmaps(dcm_page_of),
+            }
+        };
+        Maps {
+            files: files.iter().map(of_file).collect(),
+        }
+    }
+
+    fn file(&self, id: FileId) -> Option<&FileMaps> {
+        self.files.iter().find(|file| file.id == id)
+    }
+
+    /// The place of a file among the files.
+    pub(crate) fn file_index(&self, id: FileId) -> Option<usize> {
+        self.files.iter().position(|file| file.id == id)
+    }
+
+    /// Pages of a file; 0 for one that is not there.
+    pub(crate) fn pages(&self, id: FileId) -> u32 {
+        self.file(id).map_or(0, |file| file.pages)
+    }
+
+    /// What PFS says of a page; `None` where its PFS page cannot be believed.
+    pub(crate) fn pfs(&self, id: PageId) -> Option<PfsByte> {
+        let map = self.file(id.file)?.pfs.get((id.page.0 / PFS_INTERVAL) as usize)?;
+        Some(Pfs::new(map.as_deref()?)?.get(pfs_index_of(id.page)))
+    }
+
+    /// The bit of an extent in the GAM.
+    pub(crate) fn gam(&self, first: PageId) -> Option<bool> {
+        bit(&self.file(first.file)?.gam, first.page)
+    }
+
+    /// The bit of an extent in the SGAM.
+    pub(crate) fn sgam(&self, first: PageId) -> Option<bool> {
+        bit(&self.file(first.file)?.sgam, first.page)
+    }
+
+    /// The bit of an extent in the differential map.
+    pub(crate) fn dcm(&self, first: PageId) -> Option<bool> {
+        bit(&self.file(first.file)?.dcm, first.page)
+    }
+
+    /// The GAM and SGAM of a GAM interval, by its number.
+    pub(crate) fn bitmaps(&self, id: FileId, interval: usize) -> Option<(Bitmap<'_>, Bitmap<'_>)> {
+        let file = self.file(id)?;
+        let gam = Bitmap::new(file.gam.get(interval)?.as_deref()?)?;
+        Some((gam, Bitmap::new(file.sgam.get(interval)?.as_deref()?)?))
+    }
+}
+
+fn bit(maps: &[Option<Box<PageBuf>>], page: PageNo) -> Option<bool> {
+    let map = maps.get((page.0 / GAM_INTERVAL) as usize)?.as_deref()?;
+    Some(Bitmap::new(map)?.get(page.0 % GAM_INTERVAL / EXTENT_PAGES))
+}

@@ -1,0 +1,97 @@
+//! The catalog against itself: every row that another needs is there.
+
+use super::Matcher;
+use furrow_format::catalog::{index_status, unit_kind};
+use std::collections::HashSet;
+
+/// Rows without the row that they need: message 3853 within 8992.
+const NO_PARTNER: i64 = 3853;
+
+impl Matcher<'_> {
+    pub(super) fn match_catalog(&mut self) {
+        let plan = self.shared.plan;
+        let catalog = &plan.catalog;
+        let objects: HashSet<i32> = catalog.objects.iter().map(|o| o.id).collect();
+        let rowsets: HashSet<i64> = catalog.rowsets.iter().map(|r| r.rowsetid).collect();
+        let laid_out: HashSet<i64> = catalog.laid_out.iter().copied().collect();
+        let with_unit: HashSet<i64> = plan
+            .units
+            .iter()
+            .filter(|unit| unit.kind == unit_kind::IN_ROW)
+            .map(|unit| unit.rowset_id)
+            .collect();
+        let mut wrong = Vec::new();
+        for rowset in &catalog.rowsets {
+            let (id, object) = (rowset.rowsetid, rowset.idmajor);
+            if !objects.contains(&object) {
+                wrong.push(format!(
+                    "Row (rowsetid={id}) in sys.sysrowsets does not have a matching row (id={object}) in \
+                     sys.sysschobjs."
+                ));
+            }
+            if !laid_out.contains(&id) {
+                wrong.push(format!(
+                    "Row (rowsetid={id}) in sys.sysrowsets does not have a matching row (rsid={id}) in \
+                     sys.sysrscols."
+                ));
+            }
+            if !with_unit.contains(&id) {
+                wrong.push(format!(
+                    "Row (rowsetid={id}) in sys.sysrowsets does not have a matching row (ownerid={id}) in \
+                     sys.sysallocunits."
+                ));
+            }
+        }
+        let kept = plan.units.iter().filter(|u| u.kind != 0);
+        for unit in kept.filter(|u| !rowsets.contains(&u.rowset_id)) {
+            wrong.push(format!(
+                "Row (auid={}) in sys.sysallocunits does not have a matching row (rowsetid={}) in \
+                 sys.sysrowsets.",
+                unit.id, unit.rowset_id
+            ));
+        }
+        let index = |status: i32| status & index_status::INDEX != 0;
+        for stat in catalog.indexes.iter().filter(|s| index(s.status)) {
+            let (id, number, rowset) = (stat.id, stat.indid, stat.rowset);
+            if rowset != 0 && !rowsets.contains(&rowset) {
+                wrong.push(format!(
+                    "Row (id={id},indid={number}) in sys.sysidxstats does not have a matching row \
+                     (rowsetid={rowset}) in sys.sysrowsets."
+                ));
+            }
+        }
+        self.orphans(&objects, &mut wrong);
+        for text in wrong {
+            plan.catalog_finding(&mut self.findings, (NO_PARTNER, text));
+        }
+    }
+
+    fn orphans(&self, objects: &HashSet<i32>, wrong: &mut Vec<String>) {
+        let catalog = &self.shared.plan.catalog;
+        let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
+        for column in catalog.columns.iter().filter(|c| !objects.contains(&c.id)) {
+            wrong.push(format!(
+                "Row (object_id={},column_id={}) in sys.syscolpars does not have a matching row \
+                 (object_id={}) in sys.sysschobjs.",
+                column.id, column.colid, column.id
+            ));
+        }
+        for stat in catalog.indexes.iter().filter(|s| !objects.contains(&s.id)) {
+            wrong.push(format!(
+                "Row (id={},indid={}) in sys.sysidxstats does not have a matching row (id={}) in \
+                 sys.sysschobjs.",
+                stat.id, stat.indid, stat.id
+            ));
+        }
+        let lone = |c: &&furrow_format::catalog::IndexColumn| {
+            !stats.contains(&(c.idmajor, c.idminor))
+        };
+        for column in catalog.index_columns.iter().filter(lone) {
+            wrong.push(format!(
+                "Row (idmajor={},idminor={},subid={}) in sys.sysiscols does not have a matching row \
+                 (id={},indid={}) in sys.sysidxstats.",
+                column.idmajor, column.idminor, column.subid, column.idmajor, column.idminor
+            ));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Moved rows of heaps: each stub leads to a row that leads back, each moved row has its stub.
+
+use super::Matcher;
+use crate::facts::ForwardFact;
+use crate::finding::page;
+use furrow_format::{PageId, PageType, RowId};
+use furrow_observe::messages::Arg;
+
+fn row_args(at: RowId) -> [Arg; 2] {
+    [page(at.page), at.slot.into()]
+}
+
+impl Matcher<'_> {
+    pub(super) fn match_forwarding(&mut self) {
+        let facts = self.facts;
+        let moved = |at: RowId| {
+            let found = facts.moved.binary_search_by_key(&at, |row| row.row).ok()?;
+            facts.moved.get(found)
+        };
+        let stub = |at: RowId| {
+            let found = facts.stubs.binary_search_by_key(&at, |stub| stub.stub).ok()?;
+            facts.stubs.get(found)
+        };
+        for from in &facts.stubs {
+            match moved(from.row) {
+                Some(row) if row.stub == from.stub && row.unit == from.unit => {}
+                Some(row) => self.mismatch(from, row),
+                None => self.lost(8993, from, (from.stub, from.row)),
+            }
+        }
+        for row in &facts.moved {
+            if stub(row.stub).is_none_or(|stub| stub.row != row.row) {
+                self.lost(8994, row, (row.row, row.stub));
+            }
+        }
+        self.heap_links();
+    }
+
+    fn mismatch(&mut self, stub: &ForwardFact, row: &ForwardFact) {
+        let of = self.shared.plan.of(stub.unit);
+        let means = format!("The moved row {} {of}does not belong to the stub {}.", row.row, stub.stub);
+        let mut args = row_args(stub.stub).to_vec();
+        args.extend(row_args(stub.row));
+        args.extend(row_args(row.stub));
+        self.of_unit((8971, stub.unit), stub.stub.page, &args, means);
+    }
+
+    fn lost(&mut self, number: u32, fact: &ForwardFact, (here, there): (RowId, RowId)) {
+        let plan = self.shared.plan;
+        let of = plan.of(fact.unit);
+        let means = match number {
+            8993 => format!("The row that moved from {here} {of}is not at {there}: it is lost."),
+            _ => format!("No stub at {there} {of}leads to the moved row {here}: it cannot be found."),
+        };
+        let mut args = vec![plan.unit(fact.unit).map_or(0, |unit| unit.object_id).into()];
+        args.extend(row_args(here));
+        args.extend(row_args(there));
+        self.findings.of_page(plan, (number, fact.unit), here.page, &args, means);
+    }
+
+    /// Pages of heaps need no links; where there are some, they lead to and fro.
+    fn heap_links(&mut self) {
+        let (facts, plan) = (self.facts, self.shared.plan);
+        for fact in &facts.pages {
+            let is_heap = plan.unit(fact.unit).is_some_and(|unit| unit.index_id == 0);
+            if !is_heap || PageType::from_byte(fact.kind) != PageType::Data {
+                continue;
+            }
+            let known = |id: PageId| id.is_none() || facts.is_bad(id);
+            let next = facts.page(fact.next);
+            let back = next.is_some_and(|n| n.prev == fact.id && n.unit == fact.unit);
+            if !known(fact.next) && !back {
+                let of = plan.of(fact.unit);
+                let means = format!("Page {} {of}leads on to {}, wrongly.", fact.id, fact.next);
+                let prev = next.map_or(PageId::NONE, |next| next.prev);
+                let args = [page(fact.id), page(fact.next), page(fact.next), page(prev)];
+                self.of_unit((8936, fact.unit), fact.id, &args, means);
+            }
+            let previous = facts.page(fact.prev);
+            if !known(fact.prev) && previous.is_none_or(|p| p.next != fact.id) {
+                let of = plan.of(fact.unit);
+                let means = format!("Page {} {of}names {} before it, wrongly.", fact.id, fact.prev);
+                let args = [page(fact.id), page(fact.prev)];
+                self.of_unit((8978, fact.unit), fact.id, &args, means);
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Rows and their index rows: where the sums do not cancel, the rows of open buckets are looked at.
+//!
+//! The second pass reads the leaf pages of the table and of the index again, and keeps rows of open buckets
+//! only until their partner is found.
+
+use super::Matcher;
+use super::keys::{bytes_of, pair_words, row_words};
+use crate::plan::{IndexMatch, RowsetPlan};
+use crate::scan::{home_of, index_hash, row_hash, values_of};
+use furrow_format::mdf::Stored;
+use furrow_format::{PAGE_SIZE, Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, admit};
+use furrow_observe::messages::Arg;
+use std::collections::HashMap;
+
+/// Rows that are told one by one; of more, the number is told.
+const TOLD: usize = 10;
+
+/// A row of an open bucket.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    /// Rows of the table, less rows of the index.
+    balance: i64,
+    at: RowId,
+}
+
+impl Matcher<'_> {
+    pub(super) fn match_indexes(&mut self) {
+        for place in 0..self.shared.plan.matches.len() {
+            let open = self.shared.buckets.get(place).is_some_and(|b| b.any_open());
+            if open {
+                self.dive(place);
+            }
+        }
+    }
+
+    fn leaves(&self, unit: u32, kind: PageType) -> Vec<PageId> {
+        let is_leaf = |fact: &&crate::facts::PageFact| {
+            let right = PageType::from_byte(fact.kind) == kind;
+            fact.unit == unit && right && (kind == PageType::Data || fact.level == 0)
+        };
+        self.facts.pages.iter().filter(is_leaf).map(|fact| fact.id).collect()
+    }
+
+    fn dive(&mut self, place: usize) {
+        let shared = self.shared;
+        let Some(index) = shared.plan.matches.get(place) else {
+            return;
+        };
+        let mut rows: HashMap<u64, Open> = HashMap::new();
+        for (unit, by) in [(index.base_unit, 1), (index.index_unit, -1)] {
+            let Some(plan) = shared.plan.rows_of(unit) else {
+                return;
+            };
+            for id in self.leaves(unit, plan.leaf_type) {
+                self.each_row(id, plan, &mut |at, values| {
+                    let hash = if by > 0 {
+                        row_hash(index, values, at)
+                    } else {
+                        index_hash(index, values)
+                    };
+                    let open = shared.buckets.get(place).is_some_and(|b| b.is_open(hash));
+                    if open {
+                        let row = rows.entry(hash).or_insert(Open { balance: 0, at });
+                        row.balance += by;
+                        row.at = at;
+                        if row.balance == 0 {
+                            rows.remove(&hash);
+                        }
+                    }
+                });
+            }
+        }
+        let mut missing: Vec<RowId> = Vec::new();
+        let mut extra: Vec<RowId> = Vec::new();
+        for row in rows.values() {
+            if row.balance > 0 {
+                missing.push(row.at);
+            } else {
+                extra.push(row.at);
+            }
+        }
+        missing.sort_unstable();
+        extra.sort_unstable();
+        self.tell(index, true, &missing);
+        self.tell(index, false, &extra);
+    }
+
+    fn fetch(&self, id: PageId) -> Option<Box<PageBuf>> {
+        let mut bytes = vec![[0; PAGE_SIZE]];
+        self.shared.source.read(id.file, id.page, &mut bytes).ok()?;
+        let mut page = Box::new(bytes.pop()?);
+        admit(&mut page, id).ok()?;
+        Some(page)
+    }
+
+    /// Calls `each` with every live row of a leaf page, by the address that indexes know it by.
+    fn each_row(
+        &self,
+        id: PageId,
+        plan: &RowsetPlan,
+        each: &mut dyn FnMut(RowId, &[Stored<'_>]),
+    ) {
+        let Some(bytes) = self.fetch(id) else {
+            return;
+        };
+        let view = Page::new(&bytes);
+        for (slot, record) in view.records() {
+            let at = RowId { page: id, slot };
+            let record = Record::of_page(plan.leaf_type, view.pminlen(), record);
+            let live = record.filter(|record| {
+                !record.is_ghost() && record.status().kind() != RecordKind::ForwardingStub
+            });
+            if let Some((record, Ok(values))) = live.map(|r| (r, values_of(&plan.leaf, &r))) {
+                each(home_of(&record).unwrap_or(at), &values);
+            }
+        }
+    }
+
+    fn tell(&mut self, index: &IndexMatch, missing: bool, rows: &[RowId]) {
+        let plan = self.shared.plan;
+        let table = plan.table(index.base_unit).to_owned();
+        let object = plan.unit(index.base_unit).map_or(0, |unit| unit.object_id);
+        for (number, &at) in rows.iter().take(TOLD).enumerate() {
+            let (key, values) = self.row_in_words(index, missing, at);
+            let count = match rows.len() {
+                1 => "One row".to_owned(),
+                many => format!("{many} rows"),
+            };
+            let means = match (missing, number) {
+                (true, 0) => format!(
+                    "{count} of {table} cannot be found by index {}, among them the one with {key}.",
+                    index.name
+                ),
+                (false, 0) => format!(
+                    "{count} of index {} of {table} lead to rows that are not there or differ: {values}.",
+                    index.name
+                ),
+                _ => format!("The row {at}: {}.", if missing { &key } else { &values }),
+            };
+            let named: [Arg; 4] = [
+                table.as_str().into(),
+                object.into(),
+                index.name.as_str().into(),
+                index.index_id.into(),
+            ];
+            let unit = if missing { index.base_unit } else { index.index_unit };
+            let head = if missing { 8951 } else { 8952 };
+            self.findings
+                .of_page(plan, (head, unit), at.page, &named, means.clone());
+            let place: [Arg; 3] = [
+                at.page.file.0.into(),
+                at.page.page.0.into(),
+                at.slot.into(),
+            ];
+            let mut args = place.to_vec();
+            if missing {
+                args.extend([key.into(), values.into()]);
+            } else {
+                args.extend([values.into(), key.into()]);
+            }
+            self.findings.of_page(plan, (head + 4, unit), at.page, &args, means);
+        }
+        if rows.len() > TOLD {
+            let args = [rows.len().into(), object.into()];
+            let more = rows.len() - TOLD;
+            let means = format!("{more} more rows of {table} are not told one by one.");
+            let unit = index.base_unit;
+            let at = rows.get(TOLD).map_or(PageId::NONE, |row| row.page);
+            self.findings.of_page(plan, (8986, unit), at, &args, means);
+        }
+    }
+
+    /// The key that a row is known by, and its values in the index.
+    fn row_in_words(&self, index: &IndexMatch, missing: bool, at: RowId) -> (String, String) {
+        let plan = self.shared.plan;
+        let unit = if missing { index.base_unit } else { index.index_unit };
+        let (Some(base), Some(rows)) = (plan.rows_of(index.base_unit), plan.rows_of(unit)) else {
+            return Default::default();
+        };
+        let mut found = None;
+        // A moved row lies elsewhere than its address says: then the address has to do.
+        self.each_row(at.page, rows, &mut |here, values| {
+            if here != at {
+                return;
+            }
+            let named = index.from.iter().enumerate().filter_map(|(place, origin)| {
+                let crate::plan::Origin::Column(of_table) = origin else {
+                    return None;
+                };
+                let column = base.leaf.columns.get(*of_table)?;
+                let value = if missing { *of_table } else { place };
+                let bytes = bytes_of(values.get(value));
+                Some(pair_words(column, &column.name, bytes.as_deref()))
+            });
+            let named = named.collect::<Vec<_>>().join(" and ");
+            let key = if missing {
+                row_words(&rows.leaf, values)
+            } else {
+                String::new()
+            };
+            found = Some((key, named));
+        });
+        let (key, values) = found.unwrap_or_default();
+        let key = if key.is_empty() {
+            format!("RID = {at}")
+        } else {
+            key
+        };
+        (key, values)
+    }
+}

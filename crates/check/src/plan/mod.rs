@@ -1,0 +1,288 @@
+//! What the catalog says must be there: units, rowsets, layouts, names, and which index row each row has.
+
+mod matches;
+mod rows;
+
+pub(crate) use matches::{IndexMatch, Origin};
+pub(crate) use rows::{ColumnPlan, KeyPlan, LevelPlan, RowsetPlan};
+
+use crate::finding::{Findings, Subject, page};
+use crate::library::Library;
+use furrow_format::boot::field;
+use furrow_format::catalog::{
+    BaseRow, BaseTable, ClassObject, Column, IndexColumn, IndexStat, SYSCLSOBJS, SYSCOLPARS,
+    SYSIDXSTATS, SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
+};
+use furrow_format::mdf::{Database, MdfError};
+use furrow_format::{BOOT_PAGE, PageId};
+use furrow_observe::messages::Arg;
+use std::collections::HashMap;
+
+/// Of a page whose unit nobody knows.
+pub(crate) const NO_UNIT: u32 = u32::MAX;
+
+/// An allocation unit.
+#[derive(Debug)]
+pub(crate) struct UnitPlan {
+    pub(crate) id: u64,
+    pub(crate) kind: u8,
+    pub(crate) rowset_id: i64,
+    pub(crate) object_id: i32,
+    pub(crate) index_id: i32,
+    pub(crate) table: String,
+    pub(crate) index: Option<String>,
+    pub(crate) first: PageId,
+    pub(crate) root: PageId,
+    pub(crate) first_iam: PageId,
+    /// Pages used, leaf pages, pages set aside: as counted by the catalog.
+    pub(crate) counts: [i64; 3],
+    /// The plan of its rows, for units of rows whose layout is known.
+    pub(crate) rows: Option<usize>,
+}
+
+/// The catalog's rows as far as several rooms look at them.
+#[derive(Debug, Default)]
+pub(crate) struct CatalogRows {
+    pub(crate) objects: Vec<SchemaObject>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) indexes: Vec<IndexStat>,
+    pub(crate) index_columns: Vec<IndexColumn>,
+    pub(crate) rowsets: Vec<furrow_format::catalog::Rowset>,
+    pub(crate) files: Vec<furrow_format::catalog::DatabaseFile>,
+    /// Rowsets whose columns the catalog lists.
+    pub(crate) laid_out: Vec<i64>,
+}
+
+/// The plan.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// Made by this engine: rules are strict, orders of text exact.
+    pub(crate) own: bool,
+    /// Not upgraded from SQL Server 2000: counts of the catalog can be believed.
+    pub(crate) native: bool,
+    pub(crate) database_id: u16,
+    pub(crate) units: Vec<UnitPlan>,
+    by_id: HashMap<u64, u32>,
+    pub(crate) rowsets: Vec<RowsetPlan>,
+    pub(crate) matches: Vec<IndexMatch>,
+    pub(crate) catalog: CatalogRows,
+    /// Whether the catalog could be read.
+    pub(crate) readable: bool,
+}
+
+impl Plan {
+    /// Reads the catalog. What of it cannot be read is a finding, and the plan goes without it.
+    pub(crate) fn read(library: &Library<'_>, findings: &mut Findings) -> Plan {
+        let mut plan = Plan::default();
+        if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
+            plan.own = field::MAGIC.get(boot).starts_with(b"FURROW");
+            plan.native = field::CREATE_VERSION.get_u16(boot) >= 611;
+            plan.database_id = field::DATABASE_ID.get_u16(boot);
+        }
+        match Database::open(library) {
+            Ok(database) => {
+                plan.take(&database, findings);
+                plan.readable = true;
+            }
+            Err(error) => plan.unreadable("the catalog", &error, findings),
+        }
+        plan
+    }
+
+    fn unreadable(&self, what: &str, error: &MdfError, findings: &mut Findings) {
+        let at = match error {
+            MdfError::MissingPage { page, .. }
+            | MdfError::DamagedPage { page, .. }
+            | MdfError::WrongPage { page, .. }
+            | MdfError::Circle { page, .. } => Some(*page),
+            MdfError::DamagedRecord { at, .. }
+            | MdfError::DamagedLob { at, .. }
+            | MdfError::BadValue { at, .. } => Some(at.page),
+            _ => None,
+        };
+        let means = format!(
+            "It cannot be told what {what} says ({error}): tables are checked as far as that goes."
+        );
+        findings.plain(8930, at, &[self.database_id.into()], means);
+    }
+
+    fn rows<R: BaseRow>(
+        &self,
+        database: &Database<'_>,
+        table: &'static BaseTable,
+        findings: &mut Findings,
+    ) -> Vec<R> {
+        database.read_table(table, table.id).unwrap_or_else(|error| {
+            self.unreadable(table.name, &error, findings);
+            Vec::new()
+        })
+    }
+
+    fn take(&mut self, database: &Database<'_>, findings: &mut Findings) {
+        let layouts = database.rowsets().iter().map(|rowset| rowset.rowsetid);
+        self.catalog = CatalogRows {
+            objects: database.objects().to_vec(),
+            columns: self.rows(database, &SYSCOLPARS, findings),
+            indexes: self.rows(database, &SYSIDXSTATS, findings),
+            index_columns: self.rows(database, &SYSISCOLS, findings),
+            rowsets: database.rowsets().to_vec(),
+            files: database.files().to_vec(),
+            laid_out: layouts.filter(|id| database.layout(*id).is_some()).collect(),
+        };
+        let schemas: Vec<ClassObject> = self.rows(database, &SYSCLSOBJS, findings);
+        let schemas: HashMap<i32, &str> = schemas
+            .iter()
+            .filter(|object| object.class == class::SCHEMA)
+            .map(|schema| (schema.id, schema.name.as_str()))
+            .collect();
+        let objects: HashMap<i32, String> = self
+            .catalog
+            .objects
+            .iter()
+            .map(|object| {
+                let schema = schemas.get(&object.nsid).copied().unwrap_or("sys");
+                (object.id, format!("{schema}.{}", object.name))
+            })
+            .collect();
+        let indexes: HashMap<(i32, i32), &IndexStat> = self
+            .catalog
+            .indexes
+            .iter()
+            .filter(|stat| stat.status & index_status::INDEX != 0)
+            .map(|stat| ((stat.id, stat.indid), stat))
+            .collect();
+        for unit in database.alloc_units() {
+            let rowset = self
+                .catalog
+                .rowsets
+                .iter()
+                .find(|rowset| rowset.rowsetid == unit.ownerid);
+            let object_id = rowset.map_or(0, |rowset| rowset.idmajor);
+            let index_id = rowset.map_or(0, |rowset| rowset.idminor);
+            let name = objects.get(&object_id);
+            let stat = indexes.get(&(object_id, index_id));
+            self.by_id.insert(unit.auid as u64, self.units.len() as u32);
+            self.units.push(UnitPlan {
+                id: unit.auid as u64,
+                kind: unit.kind,
+                rowset_id: unit.ownerid,
+                object_id,
+                index_id,
+                table: name
+                    .cloned()
+                    .unwrap_or_else(|| format!("object {object_id}")),
+                index: stat.and_then(|stat| stat.name.clone()).filter(|n| !n.is_empty()),
+                first: unit.pgfirst,
+                root: unit.pgroot,
+                first_iam: unit.pgfirstiam,
+                counts: [unit.pcused, unit.pcdata, unit.pcreserved],
+                rows: None,
+            });
+        }
+        self.plan_rows(database);
+        self.plan_matches(database);
+    }
+
+    /// The place of a unit among the units.
+    pub(crate) fn unit_of(&self, id: u64) -> u32 {
+        self.by_id.get(&id).copied().unwrap_or(NO_UNIT)
+    }
+
+    /// A unit by its place.
+    pub(crate) fn unit(&self, unit: u32) -> Option<&UnitPlan> {
+        self.units.get(unit as usize)
+    }
+
+    /// The rows of a unit.
+    pub(crate) fn rows_of(&self, unit: u32) -> Option<&RowsetPlan> {
+        self.rowsets.get(self.unit(unit)?.rows?)
+    }
+
+    /// The unit of a rowset's rows.
+    pub(crate) fn row_unit(&self, rowset_id: i64) -> Option<u32> {
+        let is_it =
+            |unit: &UnitPlan| unit.rowset_id == rowset_id && unit.kind == unit_kind::IN_ROW;
+        self.units.iter().position(is_it).map(|at| at as u32)
+    }
+
+    /// Object, index, partition, unit and its kind: how most messages begin.
+    pub(crate) fn unit_args(&self, unit: u32) -> [Arg; 5] {
+        match self.unit(unit) {
+            Some(unit) => [
+                unit.object_id.into(),
+                unit.index_id.into(),
+                unit.rowset_id.into(),
+                unit.id.into(),
+                kind_word(unit.kind).into(),
+            ],
+            None => [0.into(), (-1).into(), 0_i64.into(), 0_i64.into(), "Unknown".into()],
+        }
+    }
+
+    /// As [`Plan::unit_args`], of an id that may be in no plan.
+    pub(crate) fn id_args(&self, id: u64) -> [Arg; 5] {
+        let mut args = self.unit_args(self.unit_of(id));
+        args[3] = id.into();
+        args
+    }
+
+    /// Table and index of a unit.
+    pub(crate) fn subject(&self, unit: u32) -> Option<Subject> {
+        let unit = self.unit(unit).filter(|unit| unit.object_id != 0)?;
+        Some(Subject {
+            object_id: unit.object_id,
+            table: unit.table.clone(),
+            index_id: unit.index_id,
+            index: unit.index.clone(),
+        })
+    }
+
+    /// `of table T (index I) `, or nothing.
+    pub(crate) fn of(&self, unit: u32) -> String {
+        match self.subject(unit) {
+            Some(Subject {
+                table,
+                index: Some(index),
+                ..
+            }) => format!("of table {table} (index {index}) "),
+            Some(subject) => format!("of table {} ", subject.table),
+            None => String::new(),
+        }
+    }
+
+    /// The table's name, for sentences.
+    pub(crate) fn table(&self, unit: u32) -> &str {
+        self.unit(unit).map_or("an unknown table", |unit| &unit.table)
+    }
+
+    /// How many tables users have.
+    pub(crate) fn user_tables(&self) -> usize {
+        let is_table = |o: &&SchemaObject| {
+            let stored = |r: &furrow_format::catalog::Rowset| r.idmajor == o.id && r.idminor <= 1;
+            o.kind == object_type::USER_TABLE && self.catalog.rowsets.iter().any(stored)
+        };
+        self.catalog.objects.iter().filter(is_table).count()
+    }
+
+    /// A finding about the catalog itself.
+    pub(crate) fn catalog_finding(&self, findings: &mut Findings, (number, text): (i64, String)) {
+        let means = format!("The catalog contradicts itself: {text}");
+        let args = [number.into(), 1.into(), text.into()];
+        findings.plain(8992, None, &args, means);
+    }
+
+    /// The first page in a sentence about several.
+    pub(crate) fn page_arg(id: PageId) -> Arg {
+        page(id)
+    }
+}
+
+/// The kind of a unit as messages name it.
+fn kind_word(kind: u8) -> &'static str {
+    match kind {
+        unit_kind::IN_ROW => "In-row data",
+        unit_kind::LOB => "LOB data",
+        unit_kind::ROW_OVERFLOW => "Row-overflow data",
+        _ => "Unknown",
+    }
+}

@@ -1,0 +1,199 @@
+//! How the rows of a rowset must look: columns, key, lengths.
+
+use super::Plan;
+use furrow_format::PageType;
+use furrow_format::catalog::{
+    Column, Rowset, column_status, layout_status, rowset_status, unit_kind,
+};
+use furrow_format::mdf::{ColumnPlace, Database, StoredColumn};
+use furrow_format::types::{DataType, Family, TypeId};
+use std::collections::HashMap;
+
+/// A column of a level.
+#[derive(Debug, Clone)]
+pub(crate) struct ColumnPlan {
+    pub(crate) stored: StoredColumn,
+    pub(crate) place: ColumnPlace,
+    pub(crate) name: String,
+    pub(crate) not_null: bool,
+    pub(crate) uniquifier: bool,
+    /// Most bytes of a value in the row.
+    pub(crate) most: usize,
+}
+
+/// A column of the key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyPlan {
+    /// Its place among the level's columns.
+    pub(crate) column: usize,
+    pub(crate) data_type: DataType,
+    pub(crate) descending: bool,
+}
+
+/// Rows of one level.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LevelPlan {
+    pub(crate) columns: Vec<ColumnPlan>,
+    pub(crate) key: Vec<KeyPlan>,
+    /// Least bytes of the fixed part, and `pminlen` of the pages.
+    pub(crate) fixed_end: u16,
+    /// Columns that the null bitmap may count; 0 = no bitmap.
+    pub(crate) null_bits: u16,
+    /// Variable columns that a row may have.
+    pub(crate) vars: u16,
+}
+
+/// Rows of a rowset.
+#[derive(Debug, Clone)]
+pub(crate) struct RowsetPlan {
+    pub(crate) leaf: LevelPlan,
+    pub(crate) node: LevelPlan,
+    pub(crate) leaf_type: PageType,
+    pub(crate) is_heap: bool,
+    /// Indexes whose rows the rows of this one have: places among the plan's matches.
+    pub(crate) expects: Vec<usize>,
+    /// The index that this is, in the plan's matches.
+    pub(crate) is_index: Option<usize>,
+    /// Rows, as the catalog counts them.
+    pub(crate) rows: i64,
+    pub(crate) object_id: i32,
+}
+
+/// Names of a table's columns by id, and whether each is declared NOT NULL.
+type Names = HashMap<i32, (String, bool)>;
+
+fn level(columns: &[StoredColumn], names: &Names, inner: bool) -> LevelPlan {
+    let place_of = |column: &StoredColumn| if inner { column.inner } else { column.leaf };
+    let mut plan = LevelPlan::default();
+    let mut keyed = Vec::new();
+    for stored in columns {
+        let place = place_of(stored);
+        if inner && place.offset == 0 {
+            continue;
+        }
+        // Dropped columns keep their place in old rows.
+        plan.null_bits = plan.null_bits.max(place.null_bit);
+        if place.offset < 0 {
+            plan.vars = plan.vars.max(place.offset.unsigned_abs());
+        } else {
+            let len = stored.data_type.fixed_len().unwrap_or(4);
+            plan.fixed_end = plan.fixed_end.max(place.offset.unsigned_abs() + len);
+        }
+        if stored.is_dropped() {
+            continue;
+        }
+        let declared = names.get(&stored.column_id);
+        if stored.key_ordinal > 0 {
+            keyed.push((stored.key_ordinal, plan.columns.len(), stored));
+        }
+        plan.columns.push(ColumnPlan {
+            stored: *stored,
+            place,
+            name: declared.map(|d| d.0.clone()).unwrap_or_default(),
+            // Two columns of sysrowsets are NOT NULL by their layout, declared NULL, and NULL in every row.
+            not_null: stored.status & layout_status::NOT_NULL != 0
+                && declared.is_none_or(|declared| declared.1)
+                && !stored.is_uniquifier(),
+            uniquifier: stored.is_uniquifier(),
+            most: most_bytes(&stored.data_type),
+        });
+    }
+    keyed.sort_by_key(|key| key.0);
+    plan.key = keyed
+        .into_iter()
+        .map(|(_, column, stored)| KeyPlan {
+            column,
+            data_type: stored.data_type,
+            descending: stored.status & layout_status::DESCENDING != 0,
+        })
+        .collect();
+    plan
+}
+
+/// Most bytes of a value in its row.
+fn most_bytes(data_type: &DataType) -> usize {
+    if data_type.is_max() || matches!(data_type.id.family(), Family::Lob | Family::Variant) {
+        return 8040;
+    }
+    usize::from(data_type.max_in_row_len())
+}
+
+fn is_data(rowset: &Rowset) -> bool {
+    rowset.status & rowset_status::DATA != 0 || (0..=1).contains(&rowset.idminor)
+}
+
+impl Plan {
+    /// Plans the rows of every rowset whose layout is known.
+    pub(super) fn plan_rows(&mut self, database: &Database<'_>) {
+        let mut names: HashMap<i32, Names> = HashMap::new();
+        let named = |c: &&Column| c.number == 0;
+        for column in self.catalog.columns.iter().filter(named) {
+            let name = column.name.clone().unwrap_or_default();
+            let not_null = column.status & column_status::NOT_NULL != 0;
+            names
+                .entry(column.id)
+                .or_default()
+                .insert(column.colid, (name, not_null));
+        }
+        let none = HashMap::new();
+        for rowset in self.catalog.rowsets.clone() {
+            let Some(columns) = database.layout(rowset.rowsetid) else {
+                continue;
+            };
+            let unit = self.row_unit(rowset.rowsetid);
+            let sparse = |c: &StoredColumn| c.status & layout_status::SPARSE != 0;
+            if rowset.cmprlevel != 0 || columns.iter().any(sparse) || rowset.idminor > 1_000_000 {
+                // Their rows have another form: pages and links are checked, rows are not.
+                continue;
+            }
+            let data = is_data(&rowset);
+            let of_table = names.get(&rowset.idmajor).filter(|_| data).unwrap_or(&none);
+            let mut leaf = level(columns, of_table, false);
+            let mut node = level(columns, &none, true);
+            let header = if data { 4 } else { 1 };
+            leaf.fixed_end = leaf.fixed_end.max(header);
+            node.fixed_end = node.fixed_end.max(1) + 6;
+            let known = |planned: u16, stated: i32| match u16::try_from(stated) {
+                Ok(stated) if stated > 0 => stated,
+                _ => planned,
+            };
+            if self.own {
+                leaf.fixed_end = known(leaf.fixed_end, rowset.minleaf.into());
+                node.fixed_end = known(node.fixed_end, rowset.minint.into());
+            }
+            let place = self.rowsets.len();
+            self.rowsets.push(RowsetPlan {
+                leaf,
+                node,
+                leaf_type: if data { PageType::Data } else { PageType::Index },
+                is_heap: rowset.idminor == 0,
+                expects: Vec::new(),
+                is_index: None,
+                rows: rowset.rcrows,
+                object_id: rowset.idmajor,
+            });
+            if let Some(unit) = unit.and_then(|unit| self.units.get_mut(unit as usize)) {
+                unit.rows = Some(place);
+            }
+        }
+    }
+
+    /// Whether rows of this rowset may have columns off the row.
+    pub(super) fn overflows(&self, rowset_id: i64) -> bool {
+        self.units.iter().any(|unit| {
+            unit.rowset_id == rowset_id
+                && unit.kind == unit_kind::ROW_OVERFLOW
+                && !unit.first_iam.is_none()
+        })
+    }
+}
+
+impl ColumnPlan {
+    /// Whether a value may lie outside the row, so that its bytes there say nothing of it.
+    pub(crate) fn may_leave(&self) -> bool {
+        let data_type = &self.stored.data_type;
+        data_type.is_max()
+            || data_type.id.family() == Family::Lob
+            || matches!(data_type.id, TypeId::Xml | TypeId::Udt)
+    }
+}

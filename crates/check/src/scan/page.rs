@@ -1,0 +1,219 @@
+//! A page: is it in use, is it whole, is it the one that its place demands?
+
+use super::Worker;
+use crate::facts::{BadPage, PageFact, Why};
+use crate::finding::page;
+use crate::plan::NO_UNIT;
+use furrow_format::{
+    AllocUnitId, BOOT_PAGE, Bitmap, Boot, FileHeader, Fullness, Page, PageBuf, PageFault, PageId,
+    PageType, Pfs, PfsByte, Protection, SYSTEM_MAPS_UNIT, fixed_page_type, untear, verify,
+};
+
+impl Worker<'_> {
+    /// Judges a page as it was read.
+    pub(super) fn page(&mut self, id: PageId, bytes: &mut PageBuf) {
+        let pfs = self.shared.maps.pfs(id);
+        let fixed = if id == BOOT_PAGE {
+            Some(PageType::Boot)
+        } else {
+            fixed_page_type(id.page)
+        };
+        let in_use = fixed.is_some() || pfs.is_none_or(|byte| byte.is_allocated());
+        if !in_use {
+            return;
+        }
+        // Where the map that speaks of the page cannot be believed, a page that is not whole may be free.
+        let in_doubt = fixed.is_none() && pfs.is_none();
+        match verify(bytes, id) {
+            Err(_) if in_doubt => return,
+            Err(fault) => {
+                self.facts.pages_checked += 1;
+                let why = match fault {
+                    PageFault::PageId { actual, .. } => Why::OtherPage(actual),
+                    other => Why::NotWhole(other.to_string()),
+                };
+                self.facts.bad.push(BadPage { id, why });
+                return;
+            }
+            Ok(Protection::TornBits) => untear(bytes),
+            Ok(Protection::Checksum) => {}
+            Ok(Protection::None) => self.unprotected(id, bytes),
+        }
+        let view = Page::new(bytes);
+        match fixed {
+            Some(kind) => {
+                self.facts.pages_checked += 1;
+                self.fixed_page(id, kind, bytes);
+            }
+            None => {
+                let unit = self.unit_of(view);
+                if in_doubt && unit == NO_UNIT && view.page_type() != PageType::Iam {
+                    return;
+                }
+                self.facts.pages_checked += 1;
+                self.ordinary_page(id, unit, pfs, bytes);
+            }
+        }
+    }
+
+    /// A page that is protected by nothing has nothing where its checksum would be.
+    fn unprotected(&mut self, id: PageId, bytes: &PageBuf) {
+        let view = Page::new(bytes);
+        if view.torn_bits() != 0 {
+            let unit = self.unit_of(view);
+            let values = (view.flags().0.into(), view.torn_bits().into());
+            let test = "m_flagBits says how the page is protected";
+            self.findings.page_test(self.shared.plan, unit, id, (test, values));
+        }
+    }
+
+    /// The unit that the page says it is of.
+    pub(super) fn unit_of(&self, view: Page<'_>) -> u32 {
+        let plan = self.shared.plan;
+        let stated = plan.unit_of(view.unit().0);
+        // Clustered leaves of databases that were made by SQL Server 2000 carry index 0.
+        if stated == NO_UNIT && view.page_type() == PageType::Data && view.index_part() == 0 {
+            return plan.unit_of(AllocUnitId::from_parts(1, view.object_part()).0);
+        }
+        stated
+    }
+
+    /// File header, maps, boot page.
+    fn fixed_page(&mut self, id: PageId, kind: PageType, bytes: &PageBuf) {
+        let view = Page::new(bytes);
+        let right = view.page_type() == kind && view.unit() == SYSTEM_MAPS_UNIT;
+        let right = right || kind == PageType::Boot && view.page_type() == kind;
+        let sound = match kind {
+            PageType::Pfs => Pfs::new(bytes).is_some(),
+            PageType::FileHeader => FileHeader::decode(bytes).is_ok(),
+            PageType::Boot => Boot::decode(bytes).is_ok(),
+            _ => Bitmap::new(bytes).is_some(),
+        };
+        if kind == PageType::Boot && !(right && sound) {
+            let means = format!("The boot page {id} does not say what database this is.");
+            let name = "";
+            let args = ["Boot".into(), page(id), name.into(), self.shared.plan.database_id.into()];
+            self.findings.plain(5250, Some(id), &args, means);
+            return;
+        }
+        if !right || !sound {
+            let means = format!("Page {id} must be a {kind}, and is not: what it maps cannot be told.");
+            let word = kind.to_string();
+            let args = [page(id), word.as_str().into(), view.page_type().to_byte().into()];
+            self.findings.plain(8946, Some(id), &args, means);
+            return;
+        }
+        // The record of a file header is rewritten behind itself: its page keeps no account.
+        if kind != PageType::FileHeader {
+            self.frame(id, NO_UNIT, view);
+        }
+        if let Some(pfs) = self.shared.maps.pfs(id) {
+            let expected = if kind == PageType::Boot {
+                PfsByte::BOOT
+            } else {
+                PfsByte::FIXED
+            };
+            if !pfs.is_allocated() || pfs.has(PfsByte::IAM) {
+                self.wrong_pfs(id, pfs, expected);
+            }
+        }
+    }
+
+    /// PFS says something else of a page than what it is.
+    pub(super) fn wrong_pfs(&mut self, id: PageId, found: PfsByte, expected: PfsByte) {
+        let map = PageId {
+            page: furrow_format::pfs_page_of(id.page),
+            ..id
+        };
+        let means = format!("PFS page {map} says of page {id}: {found}; it is: {expected}.");
+        let args = [page(id), page(map), found.0.into(), expected.0.into()];
+        self.findings.plain(8948, Some(id), &args, means);
+    }
+
+    fn ordinary_page(&mut self, id: PageId, unit: u32, pfs: Option<PfsByte>, bytes: &PageBuf) {
+        let view = Page::new(bytes);
+        let kind = view.page_type();
+        let is_iam = kind == PageType::Iam;
+        if let Some(pfs) = pfs.filter(|pfs| pfs.has(PfsByte::IAM) != is_iam) {
+            let expected = if is_iam {
+                pfs.with(PfsByte::IAM)
+            } else {
+                pfs.without(PfsByte::IAM)
+            };
+            self.wrong_pfs(id, pfs, expected);
+        }
+        match kind {
+            PageType::Data | PageType::Index => {
+                let (low, high) = self.row_page(id, unit, bytes);
+                self.seen(id, unit, view, (low, high));
+                self.fullness(id, unit, pfs, view);
+            }
+            PageType::TextMix | PageType::TextTree => {
+                self.text_page(id, unit, bytes);
+                self.seen(id, unit, view, Default::default());
+                self.fullness(id, unit, pfs, view);
+            }
+            PageType::Iam => self.iam_page(id, unit, bytes),
+            PageType::Configuration => {}
+            other => {
+                let plan = self.shared.plan;
+                let means = format!("Page {id} {}is a {other}.", plan.of(unit));
+                let mut args = vec![page(id)];
+                args.extend(plan.unit_args(unit));
+                args.push(other.to_byte().into());
+                self.findings.of_page(plan, (8938, unit), id, &args, means);
+                self.seen(id, unit, view, Default::default());
+            }
+        }
+    }
+
+    fn seen(
+        &mut self,
+        id: PageId,
+        unit: u32,
+        view: Page<'_>,
+        (low, high): (crate::facts::KeyRef, crate::facts::KeyRef),
+    ) {
+        self.facts.pages.push(PageFact {
+            id,
+            unit,
+            kind: view.page_type().to_byte(),
+            level: view.level(),
+            rows: view.slot_count(),
+            prev: view.prev(),
+            next: view.next(),
+            low,
+            high,
+        });
+    }
+
+    /// PFS keeps how full pages of heaps and of large values are; pages of indexes stay at 0.
+    fn fullness(&mut self, id: PageId, unit: u32, pfs: Option<PfsByte>, view: Page<'_>) {
+        let plan = self.shared.plan;
+        let (Some(pfs), Some(about)) = (pfs, plan.unit(unit)) else {
+            return;
+        };
+        let kept = match view.page_type() {
+            PageType::Data => about.index_id == 0,
+            PageType::Index => false,
+            _ => true,
+        };
+        let expected = if kept {
+            Fullness::of_free_bytes(view.free_count())
+        } else {
+            Fullness::Empty
+        };
+        if pfs.fullness() == expected {
+            return;
+        }
+        let right = pfs.with_fullness(expected);
+        let means = format!(
+            "PFS misjudges how full page {id} {}is: an insert may look in the wrong place.",
+            plan.of(unit)
+        );
+        let mut args = vec![page(id)];
+        args.extend(plan.unit_args(unit));
+        args.extend([right.to_string().into(), pfs.to_string().into()]);
+        self.findings.of_page(plan, (8914, unit), id, &args, means);
+    }
+}

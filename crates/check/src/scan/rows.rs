@@ -1,0 +1,476 @@
+//! Pages of rows: records against their layout, values, order of keys, ghosts, children, index rows.
+
+use super::Worker;
+use super::frame::SlotPlace;
+use super::value::is_lawful;
+use crate::facts::{ChildFact, ForwardFact, KeyRef};
+use crate::finding::page;
+use crate::hash::RowHash;
+use crate::order::order;
+use crate::plan::{ColumnPlan, IndexMatch, LevelPlan, Origin, RowsetPlan};
+use furrow_format::mdf::{Stored, find_column};
+use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, Status};
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::sync::atomic::Ordering as Memory;
+
+/// The values of a row.
+pub(crate) type Values<'p> = SmallVec<[Stored<'p>; 16]>;
+/// The key of a row.
+type KeyValues<'p> = SmallVec<[Option<&'p [u8]>; 8]>;
+
+/// Longest record: the largest row and a version tag.
+const LONGEST: u16 = 8060 + 14;
+const BITS: [&[u8]; 2] = [&[0], &[1]];
+
+/// The bytes of a value; `None` for NULL.
+#[inline]
+fn bytes_of(stored: Stored<'_>) -> Option<&[u8]> {
+    match stored {
+        Stored::Null | Stored::NotStored => None,
+        Stored::Bytes(bytes) | Stored::Pointer(bytes) => Some(bytes),
+        Stored::Bit(bit) => BITS.get(usize::from(bit)).copied(),
+    }
+}
+
+/// The values of a record; the place of the column that it has no room for.
+#[inline]
+pub(crate) fn values_of<'p>(
+    level: &LevelPlan,
+    record: &Record<'p>,
+) -> Result<Values<'p>, usize> {
+    let mut values = Values::new();
+    for (at, column) in level.columns.iter().enumerate() {
+        values.push(find_column(record, &column.stored, column.place).ok_or(at)?);
+    }
+    Ok(values)
+}
+
+/// The hash of the index row that a row of the table must have.
+#[inline]
+pub(crate) fn row_hash(index: &IndexMatch, values: &[Stored<'_>], at: RowId) -> u64 {
+    let mut hash = RowHash::new();
+    for origin in &index.from {
+        match origin {
+            Origin::Column(column) => match values.get(*column) {
+                Some(Stored::NotStored) => {
+                    hash.add(index.defaults.get(column).map(Vec::as_slice));
+                }
+                value => hash.add(value.copied().and_then(bytes_of)),
+            },
+            Origin::Address => hash.add(Some(&at.to_bytes())),
+            Origin::Nothing => {}
+        }
+    }
+    hash.done()
+}
+
+/// The hash of a row of an index.
+#[inline]
+pub(crate) fn index_hash(index: &IndexMatch, values: &[Stored<'_>]) -> u64 {
+    let mut hash = RowHash::new();
+    for (origin, value) in index.from.iter().zip(values) {
+        if *origin != Origin::Nothing {
+            hash.add(bytes_of(*value));
+        }
+    }
+    hash.done()
+}
+
+/// Where the stub of a moved row is, live or ghost.
+pub(crate) fn home_of(record: &Record<'_>) -> Option<RowId> {
+    if record.status().kind() == RecordKind::GhostData && record.bytes().get(1) == Some(&1) {
+        let mut live = record.bytes().to_vec();
+        *live.first_mut()? = record.status().with_kind(RecordKind::Forwarded).0;
+        return Record::data(&live)?.forwarded_from();
+    }
+    record.forwarded_from()
+}
+
+/// A page of rows, and what its rows must look like.
+#[derive(Clone, Copy)]
+struct Site<'a, 'p> {
+    id: PageId,
+    unit: u32,
+    view: Page<'p>,
+    rows: Option<&'a RowsetPlan>,
+    level: Option<&'a LevelPlan>,
+    is_leaf: bool,
+    is_data: bool,
+}
+
+impl<'a, 'p> Site<'a, 'p> {
+    fn new(id: PageId, unit: u32, view: Page<'p>, rows: Option<&'a RowsetPlan>) -> Site<'a, 'p> {
+        let is_data = view.page_type() == PageType::Data;
+        let over_data = rows.is_some_and(|rows| rows.leaf_type == PageType::Data);
+        let is_leaf = is_data || !over_data && view.level() == 0;
+        let level = rows.map(|rows| if is_leaf { &rows.leaf } else { &rows.node });
+        Site {
+            id,
+            unit,
+            view,
+            rows,
+            level,
+            is_leaf,
+            is_data,
+        }
+    }
+}
+
+/// What is kept from row to row of a page.
+#[derive(Default)]
+struct Along<'p> {
+    before: Option<(u16, bool, KeyValues<'p>)>,
+    first: Option<KeyValues<'p>>,
+    ghosts: u16,
+    live: u64,
+}
+
+impl Worker<'_> {
+    /// Judges the rows of a page; gives its first and last key, of a leaf of a tree.
+    pub(super) fn row_page(&mut self, id: PageId, unit: u32, bytes: &PageBuf) -> (KeyRef, KeyRef) {
+        let view = Page::new(bytes);
+        let plan = self.shared.plan;
+        let site = Site::new(id, unit, view, plan.rows_of(unit));
+        self.row_header(&site);
+        self.frame(id, unit, view);
+        let slots = std::mem::take(&mut self.slots);
+        let mut along = Along::default();
+        for place in &slots {
+            self.row(&site, *place, &mut along);
+        }
+        self.slots = slots;
+        if along.ghosts != view.ghost_count() {
+            let means = format!("Page {id} {}miscounts its deleted rows.", plan.of(unit));
+            let args = [view.ghost_count().into(), along.ghosts.into(), page(id)];
+            self.findings.of_unit(plan, (8927, unit), id, &args, means);
+        }
+        if let Some(rows) = self.shared.rows.get(unit as usize).filter(|_| site.is_leaf) {
+            rows.fetch_add(along.live, Memory::Relaxed);
+        }
+        let is_heap = site.rows.is_none_or(|rows| rows.is_heap);
+        match (along.first, along.before) {
+            (Some(first), Some((_, _, last))) if site.is_leaf && !is_heap => {
+                let low = self.facts.keys.keep(first.into_iter());
+                (low, self.facts.keys.keep(last.into_iter()))
+            }
+            _ => Default::default(),
+        }
+    }
+
+    fn row_header(&mut self, site: &Site<'_, '_>) {
+        let plan = self.shared.plan;
+        let (id, unit, view) = (site.id, site.unit, site.view);
+        if view.slot_count() == 0 && !site.is_leaf {
+            let means = format!("Page {id} {}leads nowhere: it has no entries.", plan.of(unit));
+            let mut args = vec![page(id)];
+            args.extend(plan.unit_args(unit));
+            args.push(view.level().into());
+            self.findings.of_page(plan, (2574, unit), id, &args, means);
+        }
+        if site.is_data && view.level() != 0 {
+            let values = (view.level().into(), 0);
+            self.findings.page_test(plan, unit, id, ("m_level == 0", values));
+        }
+        let (Some(rows), Some(level)) = (site.rows, site.level) else {
+            return;
+        };
+        if site.is_data && rows.leaf_type != PageType::Data {
+            let means = format!("Page {id} {}is of a table's rows, not of an index's.", plan.of(unit));
+            let mut args = vec![page(id)];
+            args.extend(plan.unit_args(unit));
+            args.push(view.page_type().to_byte().into());
+            self.findings.of_page(plan, (8938, unit), id, &args, means);
+        }
+        // Rows of a table that was altered may be older than its layout; pages of indexes may not.
+        if (plan.own || !site.is_data) && view.pminlen() != level.fixed_end {
+            let values = (view.pminlen().into(), level.fixed_end.into());
+            self.findings.page_test(plan, unit, id, ("pminlen", values));
+        }
+        let is_tree = !rows.is_heap;
+        let empty = (0..view.slot_count()).find(|&slot| view.slot_offset(slot) == Some(0));
+        if let Some(slot) = empty.filter(|_| is_tree) {
+            let means = format!("Slot {slot} of page {id} {}is empty.", plan.of(unit));
+            let args = [page(id), "offset != 0".into(), slot.into(), 0.into()];
+            self.findings.of_unit(plan, (8941, unit), id, &args, means);
+        }
+    }
+
+    fn row<'p>(&mut self, site: &Site<'_, 'p>, place: SlotPlace, along: &mut Along<'p>) {
+        let start = usize::from(place.offset);
+        let bytes: &'p [u8] = site
+            .view
+            .bytes()
+            .get(start..start + usize::from(place.len))
+            .unwrap_or_default();
+        let status = Status(bytes.first().copied().unwrap_or(0));
+        let ghost = status.is_ghost();
+        along.ghosts += u16::from(ghost);
+        let at = RowId {
+            page: site.id,
+            slot: place.slot,
+        };
+        if status.kind() == RecordKind::ForwardingStub && site.is_data {
+            self.stub(site, at, bytes);
+            return;
+        }
+        let record = match site.is_data {
+            true => Record::data(bytes),
+            false => Record::index(bytes, site.view.pminlen()),
+        };
+        let Some(record) = record.filter(|_| self.kind_is_right(site, at, status)) else {
+            return;
+        };
+        if !site.is_leaf {
+            self.child(site, at, &record);
+        }
+        let Some(level) = site.level else {
+            along.live += u64::from(!ghost);
+            return;
+        };
+        if !self.shape_is_right(site, level, at, &record) {
+            return;
+        }
+        let values = match values_of(level, &record) {
+            Ok(values) => values,
+            Err(column) => {
+                let values = (column as i64, place.len.into());
+                let test = "ColumnOffsets <= (nextRec - pRec)";
+                self.findings
+                    .row_test(self.shared.plan, site.unit, (site.id, place.slot), (test, values));
+                return;
+            }
+        };
+        self.values(site, level, (at, ghost), &values);
+        self.key(site, level, (at, ghost), &values, along);
+        let home = home_of(&record).unwrap_or(at);
+        if home != at {
+            self.facts.moved.push(ForwardFact {
+                stub: home,
+                row: at,
+                unit: site.unit,
+            });
+        }
+        if site.is_leaf && !ghost {
+            along.live += 1;
+            self.match_index(site, &values, home);
+        }
+    }
+
+    fn stub(&mut self, site: &Site<'_, '_>, at: RowId, bytes: &[u8]) {
+        let is_heap = site.rows.is_none_or(|rows| rows.is_heap);
+        match Record::forwarded_to(bytes).filter(|_| is_heap) {
+            Some(row) => self.facts.stubs.push(ForwardFact {
+                stub: at,
+                row,
+                unit: site.unit,
+            }),
+            None => self.bad_row(site, at, ("forwarding stub", (i64::from(at.slot), 0))),
+        }
+    }
+
+    fn bad_row(&mut self, site: &Site<'_, '_>, at: RowId, test: (&str, (i64, i64))) {
+        let place = (at.page, at.slot);
+        self.findings.row_test(self.shared.plan, site.unit, place, test);
+    }
+
+    fn kind_is_right(&mut self, site: &Site<'_, '_>, at: RowId, status: Status) -> bool {
+        let is_heap = site.rows.is_none_or(|rows| rows.is_heap);
+        let right = match status.kind() {
+            RecordKind::Primary | RecordKind::GhostData | RecordKind::GhostVersion => site.is_data,
+            RecordKind::Forwarded => site.is_data && is_heap,
+            RecordKind::Index => !site.is_data,
+            RecordKind::GhostIndex => !site.is_data && site.is_leaf,
+            RecordKind::ForwardingStub | RecordKind::BlobFragment => false,
+        };
+        let right = right && status.0 & 0x81 == 0;
+        if !right {
+            self.bad_row(site, at, ("recType", (status.0.into(), 0)));
+        }
+        right
+    }
+
+    /// The record's parts against the layout.
+    fn shape_is_right(
+        &mut self,
+        site: &Site<'_, '_>,
+        level: &LevelPlan,
+        at: RowId,
+        record: &Record<'_>,
+    ) -> bool {
+        let status = record.status();
+        let forwarded = status.kind() == RecordKind::Forwarded;
+        let has_bitmap = status.has(Status::NULL_BITMAP);
+        let bits = i64::from(record.column_count());
+        let fixed = record.fixed().len() as i64 + if site.is_data { 4 } else { 1 };
+        let (own, known) = (self.shared.plan.own, i64::from(level.null_bits));
+        let wanted = site.is_data || level.null_bits > 0;
+        // Non-leaf rows of the product may go without, where no key is NULL; and the first entry, whose key
+        // stands for nothing, may have a bitmap that says so.
+        let first = !own && !site.is_leaf && at.slot == 0;
+        let free = !own && !site.is_leaf && wanted || first;
+        let moved_ghost = record.is_ghost() && record.bytes().get(1) == Some(&1);
+        let vars = i64::from(level.vars) + i64::from(moved_ghost);
+        let broken = if record.bytes().len() > usize::from(LONGEST) {
+            Some(("record length <= 8060", record.bytes().len() as i64, 8060))
+        } else if site.is_data && record.bytes().get(1).is_some_and(|&b| b > 1) {
+            Some(("tagB", i64::from(record.bytes().get(1).copied().unwrap_or(0)), 1))
+        } else if has_bitmap != wanted && !free {
+            Some(("null bitmap", has_bitmap.into(), wanted.into()))
+        } else if !first && (bits > known || (own || !site.is_data) && bits != known && has_bitmap) {
+            Some(("columns == columns of the layout", bits, known))
+        } else if fixed > level.fixed_end.into() || own && fixed != level.fixed_end.into() {
+            Some(("fixed length", fixed, level.fixed_end.into()))
+        } else if status.has(Status::VARIABLE) && vars == 0 && !forwarded {
+            Some(("variable columns", 1, 0))
+        } else if i64::from(record.var_count()) > vars {
+            Some(("variable columns", record.var_count().into(), vars))
+        } else if forwarded && record.forwarded_from().is_none() {
+            Some(("forwarded row leads back", 0, 1))
+        } else {
+            let falls = (0..record.var_count()).find(|&n| record.var(n).is_none());
+            falls.map(|n| ("ends of variable columns ascend", n.into(), 0))
+        };
+        if let Some((test, a, b)) = broken {
+            self.bad_row(site, at, (test, (a, b)));
+        }
+        broken.is_none()
+    }
+
+    fn values(
+        &mut self,
+        site: &Site<'_, '_>,
+        level: &LevelPlan,
+        (at, ghost): (RowId, bool),
+        values: &[Stored<'_>],
+    ) {
+        for (column, value) in level.columns.iter().zip(values) {
+            match value {
+                Stored::Bytes(bytes) if !is_lawful(column, bytes) => self.unlawful(site, at, column),
+                Stored::Null if column.not_null && site.is_leaf => self.null(site, at, column),
+                Stored::Pointer(bytes) if site.is_leaf => {
+                    self.text_pointer((site.unit, ghost), at, bytes);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn unlawful(&mut self, site: &Site<'_, '_>, at: RowId, column: &ColumnPlan) {
+        // The key of a level's first entry stands for nothing.
+        if !site.is_leaf && at.slot == 0 {
+            return;
+        }
+        let plan = self.shared.plan;
+        let type_name = column.stored.data_type.id.name();
+        let means = format!(
+            "Column {:?} of row {at} {}holds bytes that are no {type_name}.",
+            column.name,
+            plan.of(site.unit)
+        );
+        let mut args = vec![page(site.id), at.slot.into()];
+        args.extend(plan.unit_args(site.unit));
+        args.extend([column.name.as_str().into(), type_name.into()]);
+        self.findings.of_page(plan, (2570, site.unit), site.id, &args, means);
+    }
+
+    fn null(&mut self, site: &Site<'_, '_>, at: RowId, column: &ColumnPlan) {
+        let plan = self.shared.plan;
+        let means = format!(
+            "Column {:?} of row {at} {}is NULL, which it must not be.",
+            column.name,
+            plan.of(site.unit)
+        );
+        let mut args = plan.unit_args(site.unit).to_vec();
+        args.extend([page(site.id), at.slot.into(), column.name.as_str().into()]);
+        self.findings.of_page(plan, (8970, site.unit), site.id, &args, means);
+    }
+
+    fn child(&mut self, site: &Site<'_, '_>, at: RowId, record: &Record<'_>) {
+        let key = match site.level {
+            Some(level) if at.slot > 0 => {
+                values_of(level, record).map_or(KeyRef::default(), |values| {
+                    let columns = level.key.iter().map(|key| values.get(key.column));
+                    let columns = columns.map(|value| value.copied().and_then(bytes_of));
+                    self.facts.keys.keep(columns)
+                })
+            }
+            _ => KeyRef::default(),
+        };
+        self.facts.children.push(ChildFact {
+            parent: site.id,
+            slot: at.slot,
+            unit: site.unit,
+            child: record.child().unwrap_or(PageId::NONE),
+            key,
+        });
+    }
+
+    /// Keys ascend, and differ.
+    fn key<'p>(
+        &mut self,
+        site: &Site<'_, 'p>,
+        level: &LevelPlan,
+        (at, ghost): (RowId, bool),
+        values: &[Stored<'p>],
+        along: &mut Along<'p>,
+    ) {
+        // The first entry of a page that is no leaf stands for all that comes before the second.
+        if level.key.is_empty() || !site.is_leaf && at.slot == 0 {
+            return;
+        }
+        let columns = level.key.iter().map(|key| values.get(key.column));
+        let now: KeyValues<'p> = columns
+            .map(|value| value.copied().and_then(bytes_of))
+            .collect();
+        if let Some((slot, before_ghost, before)) = &along.before {
+            let (plan, unit, id) = (self.shared.plan, site.unit, site.id);
+            let pair = (before.iter().copied(), now.iter().copied());
+            match order(plan.own, &level.key, pair.0, pair.1) {
+                Some(Ordering::Greater) => {
+                    let means = format!(
+                        "Rows {slot} and {} of page {id} {}are not in the order of their keys: \
+                         searches miss rows.",
+                        at.slot,
+                        plan.of(unit)
+                    );
+                    let args = [page(id), (*slot).into(), at.slot.into()];
+                    self.findings.of_unit(plan, (2511, unit), id, &args, means);
+                }
+                Some(Ordering::Equal) if !ghost && !before_ghost => {
+                    let means = format!(
+                        "Rows {slot} and {} of page {id} {}have the same key.",
+                        at.slot,
+                        plan.of(unit)
+                    );
+                    let args = [page(id), (*slot).into(), page(id), at.slot.into()];
+                    self.findings.of_unit(plan, (2512, unit), id, &args, means);
+                }
+                _ => {}
+            }
+        }
+        along.first.get_or_insert_with(|| now.clone());
+        along.before = Some((at.slot, ghost, now));
+    }
+
+    /// Adds to the sums of the table's indexes, or takes away from those of this one.
+    fn match_index(&mut self, site: &Site<'_, '_>, values: &[Stored<'_>], at: RowId) {
+        let (Some(rows), shared) = (site.rows, self.shared) else {
+            return;
+        };
+        for &place in &rows.expects {
+            if let (Some(index), Some(sums)) =
+                (shared.plan.matches.get(place), shared.buckets.get(place))
+            {
+                sums.expect(row_hash(index, values, at));
+            }
+        }
+        if let Some(place) = rows.is_index {
+            if let (Some(index), Some(sums)) =
+                (shared.plan.matches.get(place), shared.buckets.get(place))
+            {
+                sums.found(index_hash(index, values));
+            }
+        }
+    }
+}
