@@ -58,9 +58,7 @@ impl Buckets {
 
     /// Whether any row lacks its partner.
     pub(crate) fn any_open(&self) -> bool {
-        self.sums
-            .iter()
-            .any(|sum| sum.load(Ordering::Relaxed) != 0)
+        self.sums.iter().any(|sum| sum.load(Ordering::Relaxed) != 0)
     }
 }
 

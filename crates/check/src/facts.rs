@@ -91,7 +91,6 @@ pub(crate) struct PageFact {
     pub(crate) unit: u32,
     pub(crate) kind: u8,
     pub(crate) level: u8,
-    pub(crate) rows: u16,
     pub(crate) prev: PageId,
     pub(crate) next: PageId,
     /// First and last key of a leaf page.
@@ -104,7 +103,6 @@ pub(crate) struct PageFact {
 pub(crate) struct ChildFact {
     pub(crate) parent: PageId,
     pub(crate) slot: u16,
-    pub(crate) unit: u32,
     pub(crate) child: PageId,
     pub(crate) key: KeyRef,
 }

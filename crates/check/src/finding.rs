@@ -121,7 +121,10 @@ impl Findings {
         at: PageId,
         (test, values): (&str, (i64, i64)),
     ) {
-        let means = format!("The header of page {at} {}contradicts itself.", plan.of(unit));
+        let means = format!(
+            "The header of page {at} {}contradicts itself.",
+            plan.of(unit)
+        );
         let args = [page(at), test.into(), values.0.into(), values.1.into()];
         self.of_unit(plan, (8939, unit), at, &args, means);
     }

@@ -149,29 +149,33 @@ pub fn check(
     findings.list.append(&mut seen.list);
     let matcher = Matcher::new(&shared, &library, &facts, options.counts);
     findings.list.append(&mut matcher.run().list);
-    let free = files.iter().map(|file| (file.id.0, free_extents(&maps, file)));
+    let free = files
+        .iter()
+        .map(|file| (file.id.0, free_extents(&maps, file)));
     Ok(Report {
         findings: settle(findings.list),
         pages_checked: facts.pages_checked,
         tables: plan.user_tables(),
-        rows: shared.rows.iter().map(|n| n.load(std::sync::atomic::Ordering::Relaxed)).sum(),
+        rows: shared
+            .rows
+            .iter()
+            .map(|n| n.load(std::sync::atomic::Ordering::Relaxed))
+            .sum(),
         free_extents: free.collect(),
     })
 }
 
 /// Whether this is a database that can be checked now.
-fn admit(
-    library: &Library<'_>,
-    files: &[SourceFile],
-    options: &Options,
-) -> Result<(), CheckError> {
+fn admit(library: &Library<'_>, files: &[SourceFile], options: &Options) -> Result<(), CheckError> {
     let primary = files.iter().find(|file| file.id == FileId(1));
     let primary = primary.ok_or(CheckError::NoPrimary)?;
     let refuse = |reason: &str| CheckError::NotADatabase {
         name: primary.name.clone(),
         reason: reason.to_owned(),
     };
-    let (boot, whole) = library.get(BOOT_PAGE).ok_or_else(|| refuse("it has no boot page"))?;
+    let (boot, whole) = library
+        .get(BOOT_PAGE)
+        .ok_or_else(|| refuse("it has no boot page"))?;
     // A boot page that is damaged is a finding; one that never was one is another file.
     if whole.is_err() || Page::new(boot).page_type() != PageType::Boot {
         return Ok(());
@@ -195,7 +199,11 @@ fn all_files(plan: &Plan, files: &[SourceFile]) -> Result<(), CheckError> {
         .files
         .iter()
         .filter(|listed| listed.filetype == 0 && listed.filestate == 0)
-        .filter(|listed| files.iter().all(|file| i32::from(file.id.0) != listed.fileid))
+        .filter(|listed| {
+            files
+                .iter()
+                .all(|file| i32::from(file.id.0) != listed.fileid)
+        })
         .map(|listed| listed.pname.as_str())
         .collect();
     if missing.is_empty() {

@@ -26,7 +26,10 @@ impl<'s> Library<'s> {
     pub(crate) fn new(source: &'s dyn PageSource) -> Library<'s> {
         let shelves = |file: SourceFile| {
             let count = (file.pages as usize).div_ceil(SHELF);
-            (file, std::iter::repeat_with(OnceLock::new).take(count).collect())
+            (
+                file,
+                std::iter::repeat_with(OnceLock::new).take(count).collect(),
+            )
         };
         Library {
             source,
@@ -43,7 +46,10 @@ impl<'s> Library<'s> {
         let shelf = shelves.get(at / SHELF)?;
         let shelf =
             shelf.get_or_init(|| std::iter::repeat_with(OnceLock::new).take(SHELF).collect());
-        shelf.get(at % SHELF)?.get_or_init(|| self.fetch(id)).as_deref()
+        shelf
+            .get(at % SHELF)?
+            .get_or_init(|| self.fetch(id))
+            .as_deref()
     }
 
     fn fetch(&self, id: PageId) -> Kept {

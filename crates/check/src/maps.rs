@@ -3,7 +3,7 @@
 use crate::library::{Library, page_at};
 use furrow_format::{
     Bitmap, EXTENT_PAGES, FileId, GAM_INTERVAL, PFS_INTERVAL, PageBuf, PageId, PageNo, Pfs,
-    PfsByte, dcm_page_of, gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of,
+    PfsByte, gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of,
 };
 
 /// Maps of one file; `None` where a page of them cannot be believed.
@@ -13,7 +13,6 @@ struct FileMaps {
     pfs: Vec<Option<Box<PageBuf>>>,
     gam: Vec<Option<Box<PageBuf>>>,
     sgam: Vec<Option<Box<PageBuf>>>,
-    dcm: Vec<Option<Box<PageBuf>>>,
 }
 
 /// Maps of all files.
@@ -34,7 +33,9 @@ impl Maps {
             let bitmap = |page: PageNo| sound(page).filter(|bytes| Bitmap::new(bytes).is_some());
             let pfs = |page: PageNo| sound(page).filter(|bytes| Pfs::new(bytes).is_some());
             let bitmaps = |of: fn(PageNo) -> PageNo| {
-                starts(GAM_INTERVAL).map(|start| bitmap(of(start))).collect()
+                starts(GAM_INTERVAL)
+                    .map(|start| bitmap(of(start)))
+                    .collect()
             };
             FileMaps {
                 id: file.id,
@@ -44,7 +45,6 @@ impl Maps {
                     .collect(),
                 gam: bitmaps(gam_page_of),
                 sgam: bitmaps(sgam_page_of),
-                dcm: bitmaps(dcm_page_of),
             }
         };
         Maps {
@@ -68,7 +68,10 @@ impl Maps {
 
     /// What PFS says of a page; `None` where its PFS page cannot be believed.
     pub(crate) fn pfs(&self, id: PageId) -> Option<PfsByte> {
-        let map = self.file(id.file)?.pfs.get((id.page.0 / PFS_INTERVAL) as usize)?;
+        let map = self
+            .file(id.file)?
+            .pfs
+            .get((id.page.0 / PFS_INTERVAL) as usize)?;
         Some(Pfs::new(map.as_deref()?)?.get(pfs_index_of(id.page)))
     }
 
@@ -80,11 +83,6 @@ impl Maps {
     /// The bit of an extent in the SGAM.
     pub(crate) fn sgam(&self, first: PageId) -> Option<bool> {
         bit(&self.file(first.file)?.sgam, first.page)
-    }
-
-    /// The bit of an extent in the differential map.
-    pub(crate) fn dcm(&self, first: PageId) -> Option<bool> {
-        bit(&self.file(first.file)?.dcm, first.page)
     }
 
     /// The GAM and SGAM of a GAM interval, by its number.

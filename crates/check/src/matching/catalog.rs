@@ -83,9 +83,8 @@ impl Matcher<'_> {
                 stat.id, stat.indid, stat.id
             ));
         }
-        let lone = |c: &&furrow_format::catalog::IndexColumn| {
-            !stats.contains(&(c.idmajor, c.idminor))
-        };
+        let lone =
+            |c: &&furrow_format::catalog::IndexColumn| !stats.contains(&(c.idmajor, c.idminor));
         for column in catalog.index_columns.iter().filter(lone) {
             wrong.push(format!(
                 "Row (idmajor={},idminor={},subid={}) in sys.sysiscols does not have a matching row \

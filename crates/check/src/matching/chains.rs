@@ -22,7 +22,11 @@ impl Matcher<'_> {
     }
 
     fn iam(&self, id: PageId) -> Option<&'_ IamFact> {
-        let at = self.facts.iams.binary_search_by_key(&id, |iam| iam.id).ok()?;
+        let at = self
+            .facts
+            .iams
+            .binary_search_by_key(&id, |iam| iam.id)
+            .ok()?;
         self.facts.iams.get(at)
     }
 
@@ -47,7 +51,8 @@ impl Matcher<'_> {
                 let means = format!("The IAM chain {}is not linked back.", plan.of(unit));
                 let mut args = plan.unit_args(unit).to_vec();
                 args.extend([page(previous), page(iam.id), page(iam.id), page(iam.prev)]);
-                self.findings.of_page(plan, (8969, unit), iam.id, &args, means);
+                self.findings
+                    .of_page(plan, (8969, unit), iam.id, &args, means);
             }
             if iam.sequence != sequence {
                 self.out_of_sequence(unit, before, &iam);
@@ -64,7 +69,11 @@ impl Matcher<'_> {
 
     fn out_of_sequence(&mut self, unit: u32, before: Option<(PageId, u32)>, iam: &IamFact) {
         let plan = self.shared.plan;
-        let means = format!("IAM page {} {}has the wrong place in its chain.", iam.id, plan.of(unit));
+        let means = format!(
+            "IAM page {} {}has the wrong place in its chain.",
+            iam.id,
+            plan.of(unit)
+        );
         let (previous, sequence) = before.unwrap_or((PageId::NONE, 0));
         let args = [
             page(previous),
@@ -86,7 +95,8 @@ impl Matcher<'_> {
         let number = if from.is_some() { 2575 } else { 2576 };
         let mut args = vec![page(lost), page(from.unwrap_or(PageId::NONE))];
         args.extend(plan.unit_args(unit));
-        self.findings.of_page(plan, (number, unit), lost, &args, means);
+        self.findings
+            .of_page(plan, (number, unit), lost, &args, means);
     }
 
     /// An IAM page that no chain leads to.
@@ -98,9 +108,13 @@ impl Matcher<'_> {
         } else {
             plan.of(unit).trim_end().to_owned()
         };
-        let means = format!("No chain leads to IAM page {} {of}: its extents are lost.", iam.id);
+        let means = format!(
+            "No chain leads to IAM page {} {of}: its extents are lost.",
+            iam.id
+        );
         let mut args = vec![page(iam.id), page(iam.prev)];
         args.extend(plan.id_args(iam.unit_id));
-        self.findings.of_page(plan, (2576, unit), iam.id, &args, means);
+        self.findings
+            .of_page(plan, (2576, unit), iam.id, &args, means);
     }
 }

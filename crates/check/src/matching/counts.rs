@@ -37,7 +37,9 @@ impl Matcher<'_> {
         );
         let mut args = vec![what.into(), table.into()];
         args.extend(plan.unit_args(unit).into_iter().skip(1));
-        let at = plan.unit(unit).map_or_else(Default::default, |unit| unit.first_iam);
+        let at = plan
+            .unit(unit)
+            .map_or_else(Default::default, |unit| unit.first_iam);
         self.findings.of_page(plan, (2508, unit), at, &args, means);
     }
 
@@ -51,7 +53,10 @@ impl Matcher<'_> {
             if about.kind != unit_kind::IN_ROW || self.maimed.contains(&unit) {
                 continue;
             }
-            let found = shared.rows.get(unit as usize).map_or(0, |rows| rows.load(Ordering::Relaxed));
+            let found = shared
+                .rows
+                .get(unit as usize)
+                .map_or(0, |rows| rows.load(Ordering::Relaxed));
             if rows.rows != found as i64 {
                 self.wrong(unit, "ROWCOUNT", (rows.rows, found as i64));
             }
@@ -75,8 +80,8 @@ impl Matcher<'_> {
                 .plan
                 .rows_of(fact.unit)
                 .is_some_and(|rows| rows.leaf_type == PageType::Data);
-            let leaf = kind == PageType::Data
-                || kind == PageType::Index && fact.level == 0 && !over_data;
+            let leaf =
+                kind == PageType::Data || kind == PageType::Index && fact.level == 0 && !over_data;
             of.leaves += i64::from(leaf);
         }
         for (at, unit) in shared.plan.units.iter().enumerate() {

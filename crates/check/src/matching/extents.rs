@@ -48,7 +48,8 @@ impl Matcher<'_> {
                 plan.table(other)
             );
             let args = [page(first), self.database()];
-            self.findings.of_page(plan, (8904, one), first, &args, means);
+            self.findings
+                .of_page(plan, (8904, one), first, &args, means);
             self.two_owners(first, one, other);
         }
     }
@@ -132,7 +133,8 @@ impl Matcher<'_> {
             plan.table(unit)
         );
         let args = [page(first), self.database()];
-        self.findings.of_page(plan, (8904, unit), first, &args, means);
+        self.findings
+            .of_page(plan, (8904, unit), first, &args, means);
     }
 
     fn owned_but_mixed(&mut self, first: PageId, unit: u32) {
@@ -142,7 +144,8 @@ impl Matcher<'_> {
             plan.table(unit)
         );
         let args = [page(first), self.database()];
-        self.findings.of_page(plan, (8904, unit), first, &args, means);
+        self.findings
+            .of_page(plan, (8904, unit), first, &args, means);
     }
 
     fn free_extent(&mut self, first: PageId) {
@@ -199,7 +202,10 @@ impl Matcher<'_> {
         }
         // The product leaves the bit of a full extent set at times; this engine does not.
         if spare && full && self.shared.plan.own {
-            self.own_maps(first, format!("The SGAM offers pages of extent {first}, which is full."));
+            self.own_maps(
+                first,
+                format!("The SGAM offers pages of extent {first}, which is full."),
+            );
         }
     }
 
@@ -210,7 +216,8 @@ impl Matcher<'_> {
         }
         let owned = boot || self.iam_pages.contains(&id) || self.singles.contains_key(&id);
         // A damaged IAM page is still one; that it is damaged is said elsewhere.
-        if !owned && !(pfs.has(PfsByte::IAM) && self.facts.is_bad(id)) {
+        let damaged_iam = pfs.has(PfsByte::IAM) && self.facts.is_bad(id);
+        if !owned && !damaged_iam {
             self.unowned(id, pfs);
         }
     }
@@ -223,14 +230,23 @@ impl Matcher<'_> {
         };
         let means = format!("Page {id} is in use, but no table has it: its space is lost.");
         let word = pfs.to_string();
-        let args = [page(id), self.database(), page(sgam), page(map), word.into()];
+        let args = [
+            page(id),
+            self.database(),
+            page(sgam),
+            page(map),
+            word.into(),
+        ];
         self.findings.plain(8906, Some(id), &args, means);
     }
 
     /// Bytes of pages that nobody has may hold anything in files of the product; in ours they are 0.
     fn clean_byte(&mut self, id: PageId, pfs: PfsByte) {
         if self.shared.plan.own && pfs.0 != 0 {
-            self.own_maps(id, format!("PFS says of page {id}, which nobody has: {pfs}."));
+            self.own_maps(
+                id,
+                format!("PFS says of page {id}, which nobody has: {pfs}."),
+            );
         }
     }
 
@@ -257,7 +273,8 @@ impl Matcher<'_> {
         let mixed = sgam.first_set(extents, all);
         if let Some(bit) = taken {
             let first = page_of(bit);
-            let means = format!("Extent {first} is in use by the GAM, but the file ends before it.");
+            let means =
+                format!("Extent {first} is in use by the GAM, but the file ends before it.");
             let args = [page(first), self.database()];
             self.findings.plain(8905, Some(first), &args, means);
         }
@@ -273,7 +290,13 @@ impl Matcher<'_> {
             let id = page_at(file, start);
             if self.shared.maps.pfs(id).is_none() {
                 let end = start.saturating_add(furrow_format::PFS_INTERVAL).min(pages) - 1;
-                self.unproven(PageId { page: pfs_page_of(id.page), ..id }, (start, end));
+                self.unproven(
+                    PageId {
+                        page: pfs_page_of(id.page),
+                        ..id
+                    },
+                    (start, end),
+                );
             }
         }
         for start in (0..pages).step_by(GAM_INTERVAL as usize) {

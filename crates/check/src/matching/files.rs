@@ -27,7 +27,8 @@ impl Matcher<'_> {
                 self.findings.plain(5173, Some(first), &[], means);
             }
             if file.pages < header.size_pages {
-                let (expected, actual) = (i64::from(header.size_pages) * 8, i64::from(file.pages) * 8);
+                let (expected, actual) =
+                    (i64::from(header.size_pages) * 8, i64::from(file.pages) * 8);
                 let lost = header.size_pages - file.pages;
                 let means = format!(
                     "{} is cut off: it ends {lost} pages early, at {}.",
@@ -35,7 +36,8 @@ impl Matcher<'_> {
                     page_at(file.id, file.pages)
                 );
                 let args = [file.name.as_str().into(), expected.into(), actual.into()];
-                self.findings.plain(5125, Some(page_at(file.id, file.pages)), &args, means);
+                self.findings
+                    .plain(5125, Some(page_at(file.id, file.pages)), &args, means);
             }
         }
     }

@@ -18,7 +18,10 @@ impl Matcher<'_> {
             facts.moved.get(found)
         };
         let stub = |at: RowId| {
-            let found = facts.stubs.binary_search_by_key(&at, |stub| stub.stub).ok()?;
+            let found = facts
+                .stubs
+                .binary_search_by_key(&at, |stub| stub.stub)
+                .ok()?;
             facts.stubs.get(found)
         };
         for from in &facts.stubs {
@@ -38,7 +41,10 @@ impl Matcher<'_> {
 
     fn mismatch(&mut self, stub: &ForwardFact, row: &ForwardFact) {
         let of = self.shared.plan.of(stub.unit);
-        let means = format!("The moved row {} {of}does not belong to the stub {}.", row.row, stub.stub);
+        let means = format!(
+            "The moved row {} {of}does not belong to the stub {}.",
+            row.row, stub.stub
+        );
         let mut args = row_args(stub.stub).to_vec();
         args.extend(row_args(stub.row));
         args.extend(row_args(row.stub));
@@ -50,12 +56,15 @@ impl Matcher<'_> {
         let of = plan.of(fact.unit);
         let means = match number {
             8993 => format!("The row that moved from {here} {of}is not at {there}: it is lost."),
-            _ => format!("No stub at {there} {of}leads to the moved row {here}: it cannot be found."),
+            _ => {
+                format!("No stub at {there} {of}leads to the moved row {here}: it cannot be found.")
+            }
         };
         let mut args = vec![plan.unit(fact.unit).map_or(0, |unit| unit.object_id).into()];
         args.extend(row_args(here));
         args.extend(row_args(there));
-        self.findings.of_page(plan, (number, fact.unit), here.page, &args, means);
+        self.findings
+            .of_page(plan, (number, fact.unit), here.page, &args, means);
     }
 
     /// Pages of heaps need no links; where there are some, they lead to and fro.
@@ -79,7 +88,10 @@ impl Matcher<'_> {
             let previous = facts.page(fact.prev);
             if !known(fact.prev) && previous.is_none_or(|p| p.next != fact.id) {
                 let of = plan.of(fact.unit);
-                let means = format!("Page {} {of}names {} before it, wrongly.", fact.id, fact.prev);
+                let means = format!(
+                    "Page {} {of}names {} before it, wrongly.",
+                    fact.id, fact.prev
+                );
                 let args = [page(fact.id), page(fact.prev)];
                 self.of_unit((8978, fact.unit), fact.id, &args, means);
             }

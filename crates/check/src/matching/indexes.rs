@@ -5,6 +5,7 @@
 
 use super::Matcher;
 use super::keys::{bytes_of, pair_words, row_words};
+use crate::buckets::Buckets;
 use crate::plan::{IndexMatch, RowsetPlan};
 use crate::scan::{home_of, index_hash, row_hash, values_of};
 use furrow_format::mdf::Stored;
@@ -26,7 +27,11 @@ struct Open {
 impl Matcher<'_> {
     pub(super) fn match_indexes(&mut self) {
         for place in 0..self.shared.plan.matches.len() {
-            let open = self.shared.buckets.get(place).is_some_and(|b| b.any_open());
+            let open = self
+                .shared
+                .buckets
+                .get(place)
+                .is_some_and(Buckets::any_open);
             if open {
                 self.dive(place);
             }
@@ -38,7 +43,12 @@ impl Matcher<'_> {
             let right = PageType::from_byte(fact.kind) == kind;
             fact.unit == unit && right && (kind == PageType::Data || fact.level == 0)
         };
-        self.facts.pages.iter().filter(is_leaf).map(|fact| fact.id).collect()
+        self.facts
+            .pages
+            .iter()
+            .filter(is_leaf)
+            .map(|fact| fact.id)
+            .collect()
     }
 
     fn dive(&mut self, place: usize) {
@@ -94,12 +104,7 @@ impl Matcher<'_> {
     }
 
     /// Calls `each` with every live row of a leaf page, by the address that indexes know it by.
-    fn each_row(
-        &self,
-        id: PageId,
-        plan: &RowsetPlan,
-        each: &mut dyn FnMut(RowId, &[Stored<'_>]),
-    ) {
+    fn each_row(&self, id: PageId, plan: &RowsetPlan, each: &mut dyn FnMut(RowId, &[Stored<'_>])) {
         let Some(bytes) = self.fetch(id) else {
             return;
         };
@@ -143,22 +148,23 @@ impl Matcher<'_> {
                 index.name.as_str().into(),
                 index.index_id.into(),
             ];
-            let unit = if missing { index.base_unit } else { index.index_unit };
+            let unit = if missing {
+                index.base_unit
+            } else {
+                index.index_unit
+            };
             let head = if missing { 8951 } else { 8952 };
             self.findings
                 .of_page(plan, (head, unit), at.page, &named, means.clone());
-            let place: [Arg; 3] = [
-                at.page.file.0.into(),
-                at.page.page.0.into(),
-                at.slot.into(),
-            ];
+            let place: [Arg; 3] = [at.page.file.0.into(), at.page.page.0.into(), at.slot.into()];
             let mut args = place.to_vec();
             if missing {
                 args.extend([key.into(), values.into()]);
             } else {
                 args.extend([values.into(), key.into()]);
             }
-            self.findings.of_page(plan, (head + 4, unit), at.page, &args, means);
+            self.findings
+                .of_page(plan, (head + 4, unit), at.page, &args, means);
         }
         if rows.len() > TOLD {
             let args = [rows.len().into(), object.into()];
@@ -173,7 +179,11 @@ impl Matcher<'_> {
     /// The key that a row is known by, and its values in the index.
     fn row_in_words(&self, index: &IndexMatch, missing: bool, at: RowId) -> (String, String) {
         let plan = self.shared.plan;
-        let unit = if missing { index.base_unit } else { index.index_unit };
+        let unit = if missing {
+            index.base_unit
+        } else {
+            index.index_unit
+        };
         let (Some(base), Some(rows)) = (plan.rows_of(index.base_unit), plan.rows_of(unit)) else {
             return Default::default();
         };

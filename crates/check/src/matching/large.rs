@@ -32,7 +32,10 @@ impl Matcher<'_> {
         let of = plan.of(node.unit);
         let named = node_args(node.at, node.blob);
         let Some(first) = refs.first() else {
-            let means = format!("No row leads to the piece {} of a large value {of}.", node.at);
+            let means = format!(
+                "No row leads to the piece {} of a large value {of}.",
+                node.at
+            );
             self.of_unit((8964, node.unit), node.at.page, &named, means);
             return;
         };

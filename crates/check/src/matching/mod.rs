@@ -86,7 +86,8 @@ impl<'a> Matcher<'a> {
 
     /// A finding whose message begins with the unit.
     fn of_unit(&mut self, head: (u32, u32), at: PageId, args: &[Arg], means: String) {
-        self.findings.of_unit(self.shared.plan, head, at, args, means);
+        self.findings
+            .of_unit(self.shared.plan, head, at, args, means);
     }
 
     /// A finding whose message begins with a page, then the unit.

@@ -43,7 +43,9 @@ impl Matcher<'_> {
         let id = bad.id;
         match &bad.why {
             Why::NotWhole(fault) => {
-                let means = format!("Page {id} was changed after it was written, or half written: {fault}.");
+                let means = format!(
+                    "Page {id} was changed after it was written, or half written: {fault}."
+                );
                 let test = "IS_OFF (BUF_IOERR, pBUF->bstat)";
                 let args = [page(id), test.into(), 0.into(), (-4).into()];
                 self.of_unit((8939, unit), id, &args, means);
@@ -60,7 +62,8 @@ impl Matcher<'_> {
             Why::Unread(error) => {
                 let means = format!("The device does not give page {id}: {error}.");
                 let args = [page(id), "SH".into(), error.as_str().into()];
-                self.findings.of_page(self.shared.plan, (8966, unit), id, &args, means);
+                self.findings
+                    .of_page(self.shared.plan, (8966, unit), id, &args, means);
             }
         }
     }

@@ -94,11 +94,10 @@ impl Matcher<'_> {
             self.interrupt(walk, visit.depth);
             return;
         };
-        if let Some(first) = visit.parent.map(|p| (p.0, p.1)) {
-            if let Some(other) = walk.parents.insert(visit.id, first) {
-                self.two_parents(walk.unit, visit.id, other, first);
-                return;
-            }
+        let parent = visit.parent.map_or((PageId::NONE, 0), |p| (p.0, p.1));
+        if let Some(other) = walk.parents.insert(visit.id, parent) {
+            self.two_parents(walk.unit, visit.id, other, parent);
+            return;
         }
         if let Some(reached) = at.ok().and_then(|at| self.reached.get_mut(at)) {
             *reached = true;
@@ -204,14 +203,26 @@ impl Matcher<'_> {
         }
         let plan = self.shared.plan;
         let of = plan.of(walk.unit);
-        if to.is_none() || self.facts.page(next).is_none_or(|fact| fact.unit != walk.unit) {
-            let means = format!("Page {from} {of}leads on to page {next}, which does not follow it.");
+        if to.is_none()
+            || self
+                .facts
+                .page(next)
+                .is_none_or(|fact| fact.unit != walk.unit)
+        {
+            let means =
+                format!("Page {from} {of}leads on to page {next}, which does not follow it.");
             let args = [page(from), page(next), page(next)];
             self.of_unit((8981, walk.unit), from, &args, means);
             return;
         }
-        let means = format!("Page {from} {of}leads on to page {next}, not to {to}: scans go astray.");
-        let args = [page(from), page(next), page(to), page(back.unwrap_or_default())];
+        let means =
+            format!("Page {from} {of}leads on to page {next}, not to {to}: scans go astray.");
+        let args = [
+            page(from),
+            page(next),
+            page(to),
+            page(back.unwrap_or_default()),
+        ];
         self.of_unit((8936, walk.unit), from, &args, means);
         let means = format!("Page {to} {of}is left out by the page before it.");
         self.of_unit((8978, walk.unit), to, &[page(to), page(from)], means);
@@ -236,12 +247,18 @@ impl Matcher<'_> {
         );
         let of = self.shared.plan.of(walk.unit);
         if too_low {
-            let means = format!("Page {} {of}has keys that belong to a page before it.", visit.id);
+            let means = format!(
+                "Page {} {of}has keys that belong to a page before it.",
+                visit.id
+            );
             let args = [page(visit.id), fact.level.into(), page(parent), slot.into()];
             self.of_unit((8933, walk.unit), visit.id, &args, means);
         }
         if too_high {
-            let means = format!("Page {} {of}has keys that belong to a page behind it.", visit.id);
+            let means = format!(
+                "Page {} {of}has keys that belong to a page behind it.",
+                visit.id
+            );
             let args = [
                 page(visit.id),
                 fact.level.into(),
@@ -254,7 +271,10 @@ impl Matcher<'_> {
     }
 
     fn two_parents(&mut self, unit: u32, id: PageId, one: (PageId, u16), other: (PageId, u16)) {
-        let means = format!("Two entries {}lead to page {id}.", self.shared.plan.of(unit));
+        let means = format!(
+            "Two entries {}lead to page {id}.",
+            self.shared.plan.of(unit)
+        );
         let args = [
             page(id),
             page(one.0),
@@ -274,13 +294,19 @@ impl Matcher<'_> {
             _ => PageId::NONE,
         };
         let Some((parent, slot, _)) = visit.parent else {
-            let means = format!("The root {} {of}is not there: no row can be found.", visit.id);
+            let means = format!(
+                "The root {} {of}is not there: no row can be found.",
+                visit.id
+            );
             let args = [page(visit.id), page(PageId::NONE)];
             self.of_unit((8979, walk.unit), visit.id, &args, means);
             return;
         };
         if self.facts.is_bad(visit.id) {
-            let means = format!("The index {of}leads to page {}, which is damaged.", visit.id);
+            let means = format!(
+                "The index {of}leads to page {}, which is damaged.",
+                visit.id
+            );
             let args = [page(visit.id), page(parent), page(previous)];
             self.of_unit((8976, walk.unit), visit.id, &args, means);
             return;
@@ -289,12 +315,7 @@ impl Matcher<'_> {
             "Slot {slot} of page {parent} {of}leads to page {}, which is not one of its pages.",
             visit.id
         );
-        let args = [
-            page(parent),
-            slot.into(),
-            page(visit.id),
-            page(previous),
-        ];
+        let args = [page(parent), slot.into(), page(visit.id), page(previous)];
         self.of_unit((8980, walk.unit), parent, &args, means);
     }
 
@@ -310,7 +331,10 @@ impl Matcher<'_> {
                 continue;
             }
             let of = plan.of(fact.unit);
-            let means = format!("Nothing leads to page {} {of}: its rows cannot be found.", fact.id);
+            let means = format!(
+                "Nothing leads to page {} {of}: its rows cannot be found.",
+                fact.id
+            );
             if fact.prev.is_none() {
                 self.of_unit((8977, fact.unit), fact.id, &[page(fact.id)], means);
             } else {

@@ -2,7 +2,7 @@
 
 use super::{ColumnPlan, Plan, RowsetPlan};
 use furrow_format::catalog::{
-    IndexColumn, IndexStat, SYSSEOBJVALUES, RowsetValue, index_kind, index_status, unit_kind,
+    IndexColumn, IndexStat, RowsetValue, SYSSEOBJVALUES, index_kind, index_status,
 };
 use furrow_format::mdf::Database;
 use furrow_format::types::{Value, encode_into};
@@ -61,12 +61,16 @@ impl Plan {
                 .iter()
                 .filter(|r| r.idmajor == stat.id && index(r.idminor));
             // Partitions of table and index need not agree: such pairs are left to counts.
-            found.next().filter(|_| found.next().is_none()).map(|r| r.rowsetid)
+            found
+                .next()
+                .filter(|_| found.next().is_none())
+                .map(|r| r.rowsetid)
         };
         let (Some(base), Some(index)) = (of(&|id| id <= 1), of(&|id| id == stat.indid)) else {
             return;
         };
-        let (Some(base_unit), Some(index_unit)) = (self.row_unit(base), self.row_unit(index)) else {
+        let (Some(base_unit), Some(index_unit)) = (self.row_unit(base), self.row_unit(index))
+        else {
             return;
         };
         let place_of = |unit: u32| self.unit(unit).and_then(|unit| unit.rows);
@@ -115,11 +119,6 @@ impl Plan {
             rows.is_index = Some(place);
         }
     }
-
-    /// Whether a unit's pages hold rows, large values, or are about to be freed.
-    pub(crate) fn is_kept(&self, unit: u32) -> bool {
-        self.unit(unit).is_some_and(|unit| unit.kind >= unit_kind::IN_ROW)
-    }
 }
 
 /// The source of each leaf column: those that the catalog names, then what of the table's key (or the row's
@@ -163,5 +162,7 @@ fn sources(
         }
     }
     // An index that has nothing of its own left to compare proves nothing.
-    from.iter().any(|source| *source != Origin::Nothing).then_some(from)
+    from.iter()
+        .any(|source| *source != Origin::Nothing)
+        .then_some(from)
 }

@@ -6,7 +6,7 @@ mod rows;
 pub(crate) use matches::{IndexMatch, Origin};
 pub(crate) use rows::{ColumnPlan, KeyPlan, LevelPlan, RowsetPlan};
 
-use crate::finding::{Findings, Subject, page};
+use crate::finding::{Findings, Subject};
 use crate::library::Library;
 use furrow_format::boot::field;
 use furrow_format::catalog::{
@@ -31,7 +31,6 @@ pub(crate) struct UnitPlan {
     pub(crate) index_id: i32,
     pub(crate) table: String,
     pub(crate) index: Option<String>,
-    pub(crate) first: PageId,
     pub(crate) root: PageId,
     pub(crate) first_iam: PageId,
     /// Pages used, leaf pages, pages set aside: as counted by the catalog.
@@ -112,10 +111,12 @@ impl Plan {
         table: &'static BaseTable,
         findings: &mut Findings,
     ) -> Vec<R> {
-        database.read_table(table, table.id).unwrap_or_else(|error| {
-            self.unreadable(table.name, &error, findings);
-            Vec::new()
-        })
+        database
+            .read_table(table, table.id)
+            .unwrap_or_else(|error| {
+                self.unreadable(table.name, &error, findings);
+                Vec::new()
+            })
     }
 
     fn take(&mut self, database: &Database<'_>, findings: &mut Findings) {
@@ -127,7 +128,9 @@ impl Plan {
             index_columns: self.rows(database, &SYSISCOLS, findings),
             rowsets: database.rowsets().to_vec(),
             files: database.files().to_vec(),
-            laid_out: layouts.filter(|id| database.layout(*id).is_some()).collect(),
+            laid_out: layouts
+                .filter(|id| database.layout(*id).is_some())
+                .collect(),
         };
         let schemas: Vec<ClassObject> = self.rows(database, &SYSCLSOBJS, findings);
         let schemas: HashMap<i32, &str> = schemas
@@ -171,8 +174,9 @@ impl Plan {
                 table: name
                     .cloned()
                     .unwrap_or_else(|| format!("object {object_id}")),
-                index: stat.and_then(|stat| stat.name.clone()).filter(|n| !n.is_empty()),
-                first: unit.pgfirst,
+                index: stat
+                    .and_then(|stat| stat.name.clone())
+                    .filter(|n| !n.is_empty()),
                 root: unit.pgroot,
                 first_iam: unit.pgfirstiam,
                 counts: [unit.pcused, unit.pcdata, unit.pcreserved],
@@ -200,8 +204,7 @@ impl Plan {
 
     /// The unit of a rowset's rows.
     pub(crate) fn row_unit(&self, rowset_id: i64) -> Option<u32> {
-        let is_it =
-            |unit: &UnitPlan| unit.rowset_id == rowset_id && unit.kind == unit_kind::IN_ROW;
+        let is_it = |unit: &UnitPlan| unit.rowset_id == rowset_id && unit.kind == unit_kind::IN_ROW;
         self.units.iter().position(is_it).map(|at| at as u32)
     }
 
@@ -215,7 +218,13 @@ impl Plan {
                 unit.id.into(),
                 kind_word(unit.kind).into(),
             ],
-            None => [0.into(), (-1).into(), 0_i64.into(), 0_i64.into(), "Unknown".into()],
+            None => [
+                0.into(),
+                (-1).into(),
+                0_i64.into(),
+                0_i64.into(),
+                "Unknown".into(),
+            ],
         }
     }
 
@@ -252,7 +261,8 @@ impl Plan {
 
     /// The table's name, for sentences.
     pub(crate) fn table(&self, unit: u32) -> &str {
-        self.unit(unit).map_or("an unknown table", |unit| &unit.table)
+        self.unit(unit)
+            .map_or("an unknown table", |unit| &unit.table)
     }
 
     /// How many tables users have.
@@ -269,11 +279,6 @@ impl Plan {
         let means = format!("The catalog contradicts itself: {text}");
         let args = [number.into(), 1.into(), text.into()];
         findings.plain(8992, None, &args, means);
-    }
-
-    /// The first page in a sentence about several.
-    pub(crate) fn page_arg(id: PageId) -> Arg {
-        page(id)
     }
 }
 

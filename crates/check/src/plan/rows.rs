@@ -56,7 +56,6 @@ pub(crate) struct RowsetPlan {
     pub(crate) is_index: Option<usize>,
     /// Rows, as the catalog counts them.
     pub(crate) rows: i64,
-    pub(crate) object_id: i32,
 }
 
 /// Names of a table's columns by id, and whether each is declared NOT NULL.
@@ -165,12 +164,15 @@ impl Plan {
             self.rowsets.push(RowsetPlan {
                 leaf,
                 node,
-                leaf_type: if data { PageType::Data } else { PageType::Index },
+                leaf_type: if data {
+                    PageType::Data
+                } else {
+                    PageType::Index
+                },
                 is_heap: rowset.idminor == 0,
                 expects: Vec::new(),
                 is_index: None,
                 rows: rowset.rcrows,
-                object_id: rowset.idmajor,
             });
             if let Some(unit) = unit.and_then(|unit| self.units.get_mut(unit as usize)) {
                 unit.rows = Some(place);

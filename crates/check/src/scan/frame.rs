@@ -21,7 +21,10 @@ impl Worker<'_> {
         self.slots.clear();
         let plan = self.shared.plan;
         let Some(array_start) = view.slot_array_start() else {
-            let values = (i64::from(view.slot_count()), i64::from(furrow_format::MAX_SLOTS));
+            let values = (
+                i64::from(view.slot_count()),
+                i64::from(furrow_format::MAX_SLOTS),
+            );
             let test = "m_slotCnt <= MAX_SLOTS";
             self.findings.page_test(plan, unit, id, (test, values));
             return false;
@@ -64,7 +67,8 @@ impl Worker<'_> {
         let Some(len) = view.record(slot).map(<[u8]>::len) else {
             let values = (i64::from(slot), i64::from(offset));
             let test = "sorted[i].offset + recordLength <= PAGESIZE";
-            self.findings.row_test(plan, unit, (id, slot), (test, values));
+            self.findings
+                .row_test(plan, unit, (id, slot), (test, values));
             return false;
         };
         if usize::from(offset) + len > usize::from(view.free_data()) {
@@ -109,7 +113,12 @@ impl Worker<'_> {
             place.slot
         );
         let test = "sorted[i].offset >= max";
-        let args = [page(id), test.into(), place.slot.into(), place.offset.into()];
+        let args = [
+            page(id),
+            test.into(),
+            place.slot.into(),
+            place.offset.into(),
+        ];
         self.findings.of_unit(plan, (8942, unit), id, &args, means);
         false
     }
@@ -144,7 +153,10 @@ impl Worker<'_> {
             broken("m_reserved == 0", 1);
         }
         if view.xact_reserved() > view.reserved_count() {
-            broken("m_xactReserved <= m_reservedCnt", view.xact_reserved().into());
+            broken(
+                "m_xactReserved <= m_reservedCnt",
+                view.xact_reserved().into(),
+            );
         }
         if view.reserved_count() > view.free_count() {
             broken("m_reservedCnt <= m_freeCnt", view.reserved_count().into());

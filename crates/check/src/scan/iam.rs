@@ -12,7 +12,8 @@ impl Worker<'_> {
     pub(super) fn iam_page(&mut self, id: PageId, unit: u32, bytes: &PageBuf) {
         let view = Page::new(bytes);
         let Some(iam) = Iam::new(bytes) else {
-            let means = format!("IAM page {id} cannot be understood: what it owned is nobody's now.");
+            let means =
+                format!("IAM page {id} cannot be understood: what it owned is nobody's now.");
             let args = [page(id), "IAM".into(), view.page_type().to_byte().into()];
             self.findings.plain(8946, Some(id), &args, means);
             return;
@@ -54,7 +55,11 @@ impl Worker<'_> {
                 ..start
             };
             let extent = (first.page.0 / EXTENT_PAGES) as usize;
-            let Some(owner) = shared.owners.get(file).and_then(|owners| owners.get(extent)) else {
+            let Some(owner) = shared
+                .owners
+                .get(file)
+                .and_then(|owners| owners.get(extent))
+            else {
                 self.beyond(id, unit, first);
                 continue;
             };

@@ -145,7 +145,11 @@ impl<'a> Worker<'a> {
                     return;
                 }
                 let (pages, _) = buffer.as_chunks_mut::<PAGE_SIZE>();
-                self.run(file, first, pages.get_mut(..count as usize).unwrap_or_default());
+                self.run(
+                    file,
+                    first,
+                    pages.get_mut(..count as usize).unwrap_or_default(),
+                );
                 let done = self.shared.done.fetch_add(count.into(), Ordering::Relaxed);
                 if let Some(listener) = listener {
                     listener(Progress {
@@ -158,7 +162,10 @@ impl<'a> Worker<'a> {
     }
 
     fn run(&mut self, file: FileId, first: u32, pages: &mut [PageBuf]) {
-        let whole = self.shared.source.read(file, page_at(file, first).page, pages);
+        let whole = self
+            .shared
+            .source
+            .read(file, page_at(file, first).page, pages);
         let together = whole.is_ok();
         for (number, page) in (first..).zip(pages) {
             let id = page_at(file, number);
@@ -175,7 +182,11 @@ impl<'a> Worker<'a> {
     }
 
     fn unread(&mut self, id: furrow_format::PageId, error: String) {
-        let in_use = self.shared.maps.pfs(id).is_none_or(|byte| byte.is_allocated());
+        let in_use = self
+            .shared
+            .maps
+            .pfs(id)
+            .is_none_or(|byte| byte.is_allocated());
         if in_use || furrow_format::fixed_page_type(id.page).is_some() {
             let why = Why::Unread(error);
             self.facts.bad.push(BadPage { id, why });

@@ -63,7 +63,8 @@ impl Worker<'_> {
             let unit = self.unit_of(view);
             let values = (view.flags().0.into(), view.torn_bits().into());
             let test = "m_flagBits says how the page is protected";
-            self.findings.page_test(self.shared.plan, unit, id, (test, values));
+            self.findings
+                .page_test(self.shared.plan, unit, id, (test, values));
         }
     }
 
@@ -92,14 +93,24 @@ impl Worker<'_> {
         if kind == PageType::Boot && !(right && sound) {
             let means = format!("The boot page {id} does not say what database this is.");
             let name = "";
-            let args = ["Boot".into(), page(id), name.into(), self.shared.plan.database_id.into()];
+            let args = [
+                "Boot".into(),
+                page(id),
+                name.into(),
+                self.shared.plan.database_id.into(),
+            ];
             self.findings.plain(5250, Some(id), &args, means);
             return;
         }
         if !right || !sound {
-            let means = format!("Page {id} must be a {kind}, and is not: what it maps cannot be told.");
+            let means =
+                format!("Page {id} must be a {kind}, and is not: what it maps cannot be told.");
             let word = kind.to_string();
-            let args = [page(id), word.as_str().into(), view.page_type().to_byte().into()];
+            let args = [
+                page(id),
+                word.as_str().into(),
+                view.page_type().to_byte().into(),
+            ];
             self.findings.plain(8946, Some(id), &args, means);
             return;
         }
@@ -179,7 +190,6 @@ impl Worker<'_> {
             unit,
             kind: view.page_type().to_byte(),
             level: view.level(),
-            rows: view.slot_count(),
             prev: view.prev(),
             next: view.next(),
             low,
@@ -195,8 +205,10 @@ impl Worker<'_> {
         };
         let kept = match view.page_type() {
             PageType::Data => about.index_id == 0,
-            PageType::Index => false,
-            _ => true,
+            PageType::TextMix => true,
+            // Pages of the trees above pieces count as full, whatever is on them.
+            PageType::TextTree => return,
+            _ => false,
         };
         let expected = if kept {
             Fullness::of_free_bytes(view.free_count())

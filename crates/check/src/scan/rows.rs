@@ -35,10 +35,7 @@ fn bytes_of(stored: Stored<'_>) -> Option<&[u8]> {
 
 /// The values of a record; the place of the column that it has no room for.
 #[inline]
-pub(crate) fn values_of<'p>(
-    level: &LevelPlan,
-    record: &Record<'p>,
-) -> Result<Values<'p>, usize> {
+pub(crate) fn values_of<'p>(level: &LevelPlan, record: &Record<'p>) -> Result<Values<'p>, usize> {
     let mut values = Values::new();
     for (at, column) in level.columns.iter().enumerate() {
         values.push(find_column(record, &column.stored, column.place).ok_or(at)?);
@@ -162,7 +159,10 @@ impl Worker<'_> {
         let plan = self.shared.plan;
         let (id, unit, view) = (site.id, site.unit, site.view);
         if view.slot_count() == 0 && !site.is_leaf {
-            let means = format!("Page {id} {}leads nowhere: it has no entries.", plan.of(unit));
+            let means = format!(
+                "Page {id} {}leads nowhere: it has no entries.",
+                plan.of(unit)
+            );
             let mut args = vec![page(id)];
             args.extend(plan.unit_args(unit));
             args.push(view.level().into());
@@ -170,13 +170,17 @@ impl Worker<'_> {
         }
         if site.is_data && view.level() != 0 {
             let values = (view.level().into(), 0);
-            self.findings.page_test(plan, unit, id, ("m_level == 0", values));
+            self.findings
+                .page_test(plan, unit, id, ("m_level == 0", values));
         }
         let (Some(rows), Some(level)) = (site.rows, site.level) else {
             return;
         };
         if site.is_data && rows.leaf_type != PageType::Data {
-            let means = format!("Page {id} {}is of a table's rows, not of an index's.", plan.of(unit));
+            let means = format!(
+                "Page {id} {}is of a table's rows, not of an index's.",
+                plan.of(unit)
+            );
             let mut args = vec![page(id)];
             args.extend(plan.unit_args(unit));
             args.push(view.page_type().to_byte().into());
@@ -236,8 +240,12 @@ impl Worker<'_> {
             Err(column) => {
                 let values = (column as i64, place.len.into());
                 let test = "ColumnOffsets <= (nextRec - pRec)";
-                self.findings
-                    .row_test(self.shared.plan, site.unit, (site.id, place.slot), (test, values));
+                self.findings.row_test(
+                    self.shared.plan,
+                    site.unit,
+                    (site.id, place.slot),
+                    (test, values),
+                );
                 return;
             }
         };
@@ -271,7 +279,8 @@ impl Worker<'_> {
 
     fn bad_row(&mut self, site: &Site<'_, '_>, at: RowId, test: (&str, (i64, i64))) {
         let place = (at.page, at.slot);
-        self.findings.row_test(self.shared.plan, site.unit, place, test);
+        self.findings
+            .row_test(self.shared.plan, site.unit, place, test);
     }
 
     fn kind_is_right(&mut self, site: &Site<'_, '_>, at: RowId, status: Status) -> bool {
@@ -314,10 +323,15 @@ impl Worker<'_> {
         let broken = if record.bytes().len() > usize::from(LONGEST) {
             Some(("record length <= 8060", record.bytes().len() as i64, 8060))
         } else if site.is_data && record.bytes().get(1).is_some_and(|&b| b > 1) {
-            Some(("tagB", i64::from(record.bytes().get(1).copied().unwrap_or(0)), 1))
+            Some((
+                "tagB",
+                i64::from(record.bytes().get(1).copied().unwrap_or(0)),
+                1,
+            ))
         } else if has_bitmap != wanted && !free {
             Some(("null bitmap", has_bitmap.into(), wanted.into()))
-        } else if !first && (bits > known || (own || !site.is_data) && bits != known && has_bitmap) {
+        } else if !first && (bits > known || (own || !site.is_data) && bits != known && has_bitmap)
+        {
             Some(("columns == columns of the layout", bits, known))
         } else if fixed > level.fixed_end.into() || own && fixed != level.fixed_end.into() {
             Some(("fixed length", fixed, level.fixed_end.into()))
@@ -346,7 +360,9 @@ impl Worker<'_> {
     ) {
         for (column, value) in level.columns.iter().zip(values) {
             match value {
-                Stored::Bytes(bytes) if !is_lawful(column, bytes) => self.unlawful(site, at, column),
+                Stored::Bytes(bytes) if !is_lawful(column, bytes) => {
+                    self.unlawful(site, at, column)
+                }
                 Stored::Null if column.not_null && site.is_leaf => self.null(site, at, column),
                 Stored::Pointer(bytes) if site.is_leaf => {
                     self.text_pointer((site.unit, ghost), at, bytes);
@@ -371,7 +387,8 @@ impl Worker<'_> {
         let mut args = vec![page(site.id), at.slot.into()];
         args.extend(plan.unit_args(site.unit));
         args.extend([column.name.as_str().into(), type_name.into()]);
-        self.findings.of_page(plan, (2570, site.unit), site.id, &args, means);
+        self.findings
+            .of_page(plan, (2570, site.unit), site.id, &args, means);
     }
 
     fn null(&mut self, site: &Site<'_, '_>, at: RowId, column: &ColumnPlan) {
@@ -383,7 +400,8 @@ impl Worker<'_> {
         );
         let mut args = plan.unit_args(site.unit).to_vec();
         args.extend([page(site.id), at.slot.into(), column.name.as_str().into()]);
-        self.findings.of_page(plan, (8970, site.unit), site.id, &args, means);
+        self.findings
+            .of_page(plan, (8970, site.unit), site.id, &args, means);
     }
 
     fn child(&mut self, site: &Site<'_, '_>, at: RowId, record: &Record<'_>) {
@@ -400,7 +418,6 @@ impl Worker<'_> {
         self.facts.children.push(ChildFact {
             parent: site.id,
             slot: at.slot,
-            unit: site.unit,
             child: record.child().unwrap_or(PageId::NONE),
             key,
         });

@@ -86,15 +86,23 @@ impl Worker<'_> {
         let plan = self.shared.plan;
         let named = [page(at.page), at.slot.into(), blob.into(), kind.into()];
         if kind > LAST_KIND {
-            let means = format!("The piece {at} of a large value {}is of no known kind.", plan.of(unit));
-            self.findings.of_unit(plan, (8962, unit), at.page, &named, means);
+            let means = format!(
+                "The piece {at} of a large value {}is of no known kind.",
+                plan.of(unit)
+            );
+            self.findings
+                .of_unit(plan, (8962, unit), at.page, &named, means);
         }
         let tree_page = on == PageType::TextTree;
         if tree_page != (kind == INTERNAL) && kind <= LARGE_ROOT {
-            let means = format!("The piece {at} of a large value {}is misplaced.", plan.of(unit));
+            let means = format!(
+                "The piece {at} of a large value {}is misplaced.",
+                plan.of(unit)
+            );
             let mut args = named.to_vec();
             args.push(on.to_byte().into());
-            self.findings.of_unit(plan, (8963, unit), at.page, &args, means);
+            self.findings
+                .of_unit(plan, (8963, unit), at.page, &args, means);
         }
         self.text_links((unit, false), at, blob, &links);
         self.facts.text_nodes.push(TextNode {

@@ -24,8 +24,12 @@ pub(super) fn is_lawful(column: &ColumnPlan, bytes: &[u8]) -> bool {
 
 fn is_finite(bytes: &[u8]) -> bool {
     match bytes.len() {
-        4 => bytes.first_chunk().is_some_and(|b| f32::from_le_bytes(*b).is_finite()),
-        8 => bytes.first_chunk().is_some_and(|b| f64::from_le_bytes(*b).is_finite()),
+        4 => bytes
+            .first_chunk()
+            .is_some_and(|b| f32::from_le_bytes(*b).is_finite()),
+        8 => bytes
+            .first_chunk()
+            .is_some_and(|b| f64::from_le_bytes(*b).is_finite()),
         _ => false,
     }
 }
@@ -38,7 +42,10 @@ fn is_decimal(data_type: &DataType, bytes: &[u8]) -> bool {
     if sign > 1 || digits.len() > 16 {
         return false;
     }
-    let magnitude = digits.iter().rev().fold(0, |n: u128, &byte| n << 8 | u128::from(byte));
+    let magnitude = digits
+        .iter()
+        .rev()
+        .fold(0, |n: u128, &byte| n << 8 | u128::from(byte));
     magnitude < 10_u128.pow(u32::from(data_type.precision.min(38)))
 }
 

@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Lab(Box<LabArguments>),
     /// Looks into a SQL Server or Furrow data file, without a server
     Inspect(InspectArguments),
+    /// Checks the consistency of SQL Server or Furrow data files: 0 sound, 1 findings, 2 cannot be checked
+    Check(CheckArguments),
 }
 
 /// Options of `lab`.
@@ -124,6 +126,23 @@ pub(crate) struct InspectArguments {
     /// Verify every page: checksums, torn bits, page ids
     #[arg(long)]
     pub(crate) verify: bool,
+}
+
+/// Options of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The data files of one database: the primary one (.mdf) and all secondary ones (.ndf)
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Threads [default: one for each processor]
+    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    pub(crate) threads: usize,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 fn size(text: &str) -> Result<u64, String> {

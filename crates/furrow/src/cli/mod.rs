@@ -13,10 +13,13 @@
 //! | 3 | refused by the guard: too little space, a directory in use, a name that is taken |
 //! | 130 | interrupted; what was made is removed, `--resume` goes on |
 //!
+//! `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked.
+//!
 //! # What can fail
 //! [`Failure`], with its code.
 
 mod args;
+mod check;
 mod inspect;
 mod interrupt;
 mod lab;
@@ -52,6 +55,7 @@ pub(crate) fn run() -> ExitCode {
     let done = match &arguments.command {
         args::Command::Lab(command) => lab::run(&command.command),
         args::Command::Inspect(options) => inspect::run(options),
+        args::Command::Check(options) => check::run(options),
     };
     match done {
         Ok(code) => ExitCode::from(code),
