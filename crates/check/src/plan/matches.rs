@@ -151,7 +151,7 @@ fn sources(
         };
         let keeps = |source: &usize| {
             let table = base.leaf.columns.get(*source);
-            table.is_some_and(|c| !c.may_leave() && !(overflows && c.place.offset < 0))
+            table.is_some_and(|c| !(c.may_leave() || overflows && c.place.offset < 0))
         };
         let comparable = match source {
             Origin::Column(source) => keeps(&source) && !column.may_leave(),

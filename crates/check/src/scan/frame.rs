@@ -54,7 +54,7 @@ impl Worker<'_> {
         if offset == 0 {
             return true;
         }
-        let aligned = !view.flags().has(PageFlags::ALIGNED) || offset % 4 == 0;
+        let aligned = !view.flags().has(PageFlags::ALIGNED) || offset.is_multiple_of(4);
         let inside = usize::from(offset) >= HEADER_SIZE
             && usize::from(offset) < view.slot_array_start().unwrap_or(0);
         if !inside || !aligned {

@@ -186,7 +186,7 @@ impl<'a> Worker<'a> {
             .shared
             .maps
             .pfs(id)
-            .is_none_or(|byte| byte.is_allocated());
+            .is_none_or(furrow_format::PfsByte::is_allocated);
         if in_use || furrow_format::fixed_page_type(id.page).is_some() {
             let why = Why::Unread(error);
             self.facts.bad.push(BadPage { id, why });

@@ -18,7 +18,7 @@ impl Worker<'_> {
         } else {
             fixed_page_type(id.page)
         };
-        let in_use = fixed.is_some() || pfs.is_none_or(|byte| byte.is_allocated());
+        let in_use = fixed.is_some() || pfs.is_none_or(PfsByte::is_allocated);
         if !in_use {
             return;
         }

@@ -361,7 +361,7 @@ impl Worker<'_> {
         for (column, value) in level.columns.iter().zip(values) {
             match value {
                 Stored::Bytes(bytes) if !is_lawful(column, bytes) => {
-                    self.unlawful(site, at, column)
+                    self.unlawful(site, at, column);
                 }
                 Stored::Null if column.not_null && site.is_leaf => self.null(site, at, column),
                 Stored::Pointer(bytes) if site.is_leaf => {
@@ -482,12 +482,10 @@ impl Worker<'_> {
                 sums.expect(row_hash(index, values, at));
             }
         }
-        if let Some(place) = rows.is_index {
-            if let (Some(index), Some(sums)) =
-                (shared.plan.matches.get(place), shared.buckets.get(place))
-            {
-                sums.found(index_hash(index, values));
-            }
+        let place = rows.is_index.unwrap_or(usize::MAX);
+        let pair = (shared.plan.matches.get(place), shared.buckets.get(place));
+        if let (Some(index), Some(sums)) = pair {
+            sums.found(index_hash(index, values));
         }
     }
 }
