@@ -23,9 +23,12 @@
 //! [`threads`] does the same with real threads that wait for each other's locks; [`faults`] lets the N-th
 //! read, write or sync fail until there is no N-th any more; [`kill`] kills real processes on real files.
 //!
+//! [`check`] keeps the score of the consistency check: damage done on purpose, and sound databases.
+//!
 //! # What can fail
 //! Everything ends in a [`Finding`]: the seed, where it happened, what was wrong, and the last steps before.
 
+pub mod check;
 pub mod crash;
 pub mod engine;
 pub mod faults;

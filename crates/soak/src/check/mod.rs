@@ -1,0 +1,158 @@
+//! The score of the consistency check: what it finds of damage done on purpose, and what it says of sound
+//! databases, which must be nothing.
+//!
+//! A seed makes a database with the engine ([`databases`]), or takes a real file; damages a copy of it in
+//! one way ([`injuries`]); checks it; and asks whether a finding names the page. Ways of damage are counted
+//! one by one, so that a weak spot shows.
+
+pub mod databases;
+pub mod injuries;
+
+use databases::Made;
+use furrow_check::{MemoryFiles, Options, Report, check};
+use furrow_io::random::{Rng, seeded};
+use injuries::{INJURIES, Injury};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What became of one way of damage.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Tried.
+    pub tried: u64,
+    /// Something was found.
+    pub found: u64,
+    /// And the page was named.
+    pub named: u64,
+}
+
+/// The score of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Score {
+    /// By way of damage.
+    pub ways: BTreeMap<&'static str, Tally>,
+    /// Sound databases checked.
+    pub sound: u64,
+    /// Of what was missed: seed, and what was done.
+    pub missed: Vec<String>,
+}
+
+impl Score {
+    /// Adds another run's.
+    pub fn add(&mut self, other: &Score) {
+        for (way, tally) in &other.ways {
+            let mine = self.ways.entry(way).or_default();
+            mine.tried += tally.tried;
+            mine.found += tally.found;
+            mine.named += tally.named;
+        }
+        self.sound += other.sound;
+        self.missed.extend(other.missed.iter().cloned());
+    }
+
+    /// Tried and named, of ways that a checksum shows, or of the others.
+    pub fn total(&self, by_checksum: bool) -> (u64, u64) {
+        let of = |injury: &&Injury| injury.by_checksum == by_checksum;
+        let tallies = INJURIES
+            .iter()
+            .filter(of)
+            .filter_map(|i| self.ways.get(i.name));
+        tallies.fold((0, 0), |sum, t| (sum.0 + t.tried, sum.1 + t.named))
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{:<44} {:>6} {:>6} {:>6}",
+            "damage", "tried", "found", "named"
+        )?;
+        for injury in INJURIES {
+            let tally = self.ways.get(injury.name).copied().unwrap_or_default();
+            writeln!(
+                f,
+                "{:<44} {:>6} {:>6} {:>6}",
+                injury.name, tally.tried, tally.found, tally.named
+            )?;
+        }
+        let ((a, b), (c, d)) = (self.total(true), self.total(false));
+        writeln!(f, "shown by a checksum: {b} of {a}; others: {d} of {c}")?;
+        write!(f, "sound databases: {}, false alarms: 0", self.sound)
+    }
+}
+
+/// The check of files in memory.
+pub fn report_on(files: &MemoryFiles) -> Result<Report, String> {
+    let options = Options {
+        workers: 1,
+        ..Options::default()
+    };
+    check(files, &options, None).map_err(|error| error.to_string())
+}
+
+/// The findings about sound files, as one text; empty when there are none.
+pub fn alarms(files: &MemoryFiles) -> Result<(), String> {
+    let report = report_on(files)?;
+    let lines: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} false alarms:\n{}",
+        lines.len(),
+        lines.join("\n")
+    ))
+}
+
+/// Damages copies of a sound database, one way each, and scores. A sound database that is not found sound
+/// is an error.
+pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
+    alarms(&made.files).map_err(|text| format!("seed {seed}: {text}"))?;
+    let mut score = Score {
+        sound: 1,
+        ..Score::default()
+    };
+    let mut rng = seeded(seed ^ 0x1A_57);
+    for round in 0..rounds {
+        let injury = INJURIES
+            .get(rng.random_range(0..INJURIES.len()))
+            .unwrap_or(&INJURIES[0]);
+        let mut files = made.files.clone();
+        let Some(done) = (injury.injure)(&mut files, made, &mut rng) else {
+            continue;
+        };
+        let tally = score.ways.entry(injury.name).or_default();
+        tally.tried += 1;
+        let findings = match report_on(&files) {
+            Ok(report) => report.findings,
+            // A primary file that is none any more is refused: noticed, not located.
+            Err(_) => {
+                tally.found += 1;
+                tally.named += u64::from(done.may_refuse);
+                continue;
+            }
+        };
+        tally.found += u64::from(!findings.is_empty());
+        let named = findings
+            .iter()
+            .any(|f| done.pages.iter().any(|page| f.names(*page)));
+        tally.named += u64::from(named);
+        if !named {
+            let what = findings
+                .first()
+                .map_or("nothing".to_owned(), ToString::to_string);
+            score.missed.push(format!(
+                "seed {seed}, round {round}, {}: {}; found: {what}",
+                injury.name, done.what
+            ));
+        }
+    }
+    Ok(score)
+}
+
+/// One database of the seed, so many injuries.
+pub fn run(seed: u64, rounds: u32) -> Result<Score, String> {
+    let made = databases::make(seed).map_err(|error| format!("seed {seed}: {error}"))?;
+    score(seed, &made, rounds)
+}
