@@ -89,6 +89,8 @@ impl<'a> Iterator for Columns<'a> {
 pub(crate) struct PageFact {
     pub(crate) id: PageId,
     pub(crate) unit: u32,
+    /// The unit's id as the page states it.
+    pub(crate) unit_id: u64,
     pub(crate) kind: u8,
     pub(crate) level: u8,
     pub(crate) prev: PageId,

@@ -40,7 +40,7 @@ pub struct SourceFile {
     pub pages: u32,
 }
 
-/// Gives the pages of a database's data files as they lie on the medium: nothing verified, torn bits in place.
+/// Gives the pages of a database's data files as they lie on the medium: unverified, torn bits in place.
 ///
 /// Several threads read at once.
 pub trait PageSource: Sync {

@@ -13,6 +13,8 @@ furrow-soak faults [--runs N] [--seed S] [--stride D] [--jobs J]
     N workloads (20) in which every D-th (1) read, write, sync or resize fails
 furrow-soak kills [--rounds N] [--seed S] [--threads T] [DIR]
     N processes (200) of T writers (16) on real files in DIR (a temporary directory), killed
+furrow-soak check [--runs N] [--seed S] [--jobs J]
+    N databases (300), each checked sound and then damaged in 40 ways: the score of the consistency check
 furrow-soak replay --seed S
     one run of crashes again";
 
@@ -41,6 +43,11 @@ pub(crate) enum Command {
         seed: Option<u64>,
         threads: usize,
         dir: Option<PathBuf>,
+    },
+    Check {
+        runs: u64,
+        seed: Option<u64>,
+        jobs: usize,
     },
     Replay {
         seed: u64,
@@ -152,6 +159,11 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Command, Stri
             seed,
             threads: o.threads(),
             dir: o.path.take(),
+        },
+        "check" => Command::Check {
+            runs: o.take("runs").unwrap_or(300),
+            seed,
+            jobs: o.jobs(),
         },
         "replay" => Command::Replay { seed: needed_seed? },
         "child" => Command::Child {

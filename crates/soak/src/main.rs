@@ -7,7 +7,7 @@ use command::{Command, USAGE, parse};
 use furrow_io::random::random_seed;
 use furrow_soak::crash::{Figures, Length};
 use furrow_soak::engine::Engine;
-use furrow_soak::{Finding, crash, faults, kill, pace, threads};
+use furrow_soak::{Finding, check, crash, faults, kill, pace, threads};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -79,6 +79,7 @@ fn carry_out(command: Command) -> ExitCode {
             threads,
             dir,
         } => kills(rounds, seed, threads, dir),
+        Command::Check { runs, seed, jobs } => score(runs, seed, jobs),
         Command::Replay { seed } => {
             let done = crash::run(&Engine::default(), seed, Length::default());
             told(done, "replay --seed")
@@ -89,6 +90,25 @@ fn carry_out(command: Command) -> ExitCode {
             threads,
             dir,
         } => child(&dir, seed, round, threads),
+    }
+}
+
+/// The score of the consistency check over so many databases.
+fn score(runs: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
+    let first = seed.unwrap_or_else(random_seed);
+    println!("{runs} databases from seed {first} on, {jobs} at a time");
+    match check::run_many(first, runs, jobs, &|line| println!("{line}")) {
+        Ok(score) => {
+            for missed in &score.missed {
+                println!("missed: {missed}");
+            }
+            println!("{score}");
+            ExitCode::SUCCESS
+        }
+        Err(alarm) => {
+            println!("{alarm}");
+            ExitCode::FAILURE
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// All that a checksum shows is named, and of the rest 95 in 100.
 fn judge(total: &Score) {
     println!("{total}");
-    for missed in total.missed.iter().take(20) {
+    for missed in total.missed.iter().take(40) {
         println!("missed: {missed}");
     }
     let ((tried, named), (others, found)) = (total.total(true), total.total(false));

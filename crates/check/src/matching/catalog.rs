@@ -1,8 +1,8 @@
 //! The catalog against itself: every row that another needs is there.
 
 use super::Matcher;
-use furrow_format::catalog::{index_status, unit_kind};
-use std::collections::HashSet;
+use furrow_format::catalog::{Rowset, SchemaObject, index_status, unit_kind};
+use std::collections::{BTreeMap, HashSet};
 
 /// Rows without the row that they need: message 3853 within 8992.
 const NO_PARTNER: i64 = 3853;
@@ -61,8 +61,50 @@ impl Matcher<'_> {
             }
         }
         self.orphans(&objects, &mut wrong);
+        self.gaps(&mut wrong);
         for text in wrong {
             plan.catalog_finding(&mut self.findings, (NO_PARTNER, text));
+        }
+    }
+
+    /// Numbers that count up without gaps: columns of indexes, physical columns of rowsets of ours.
+    fn gaps(&self, wrong: &mut Vec<String>) {
+        let plan = self.shared.plan;
+        let catalog = &plan.catalog;
+        let mut members: BTreeMap<(i32, i32), (i32, i32)> = BTreeMap::new();
+        for member in &catalog.index_columns {
+            let of = members.entry((member.idmajor, member.idminor)).or_default();
+            *of = (of.0 + 1, of.1.max(member.subid));
+        }
+        for ((id, index), (count, last)) in members.into_iter().filter(|m| m.1.0 != m.1.1) {
+            wrong.push(format!(
+                "Index (object_id={id},index_id={index}) has {count} rows in sys.sysiscols, the last of \
+                 which is number {last}."
+            ));
+        }
+        let stored: HashSet<i32> = catalog.rowsets.iter().map(|r| r.idmajor).collect();
+        let mut columns: BTreeMap<i32, i32> = BTreeMap::new();
+        for column in catalog.columns.iter().filter(|c| c.number == 0) {
+            *columns.entry(column.id).or_default() += 1;
+        }
+        let ours = |o: &&SchemaObject| plan.own && stored.contains(&o.id);
+        for object in catalog.objects.iter().filter(ours) {
+            let count = columns.get(&object.id).copied().unwrap_or(0);
+            if count != object.intprop {
+                wrong.push(format!(
+                    "Row (object_id={}) in sys.sysschobjs has {} columns, sys.syscolpars has {count}.",
+                    object.id, object.intprop
+                ));
+            }
+        }
+        let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
+        let lone = |r: &&Rowset| !stats.contains(&(r.idmajor, r.idminor));
+        for rowset in catalog.rowsets.iter().filter(lone).filter(|_| plan.own) {
+            wrong.push(format!(
+                "Row (rowsetid={}) in sys.sysrowsets does not have a matching row (id={},indid={}) in \
+                 sys.sysidxstats.",
+                rowset.rowsetid, rowset.idmajor, rowset.idminor
+            ));
         }
     }
 

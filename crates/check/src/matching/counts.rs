@@ -50,7 +50,9 @@ impl Matcher<'_> {
             else {
                 continue;
             };
-            if about.kind != unit_kind::IN_ROW || self.maimed.contains(&unit) {
+            // This engine does not keep the row counts of its base tables.
+            let unkept = shared.plan.own && about.object_id < 100;
+            if about.kind != unit_kind::IN_ROW || unkept || self.maimed.contains(&unit) {
                 continue;
             }
             let found = shared
@@ -97,7 +99,9 @@ impl Matcher<'_> {
             ];
             let names = ["USED page", "DATA page", "RSVD page"];
             for ((name, stated), found) in names.into_iter().zip(unit.counts).zip(found) {
-                if stated != found {
+                // This engine counts the pages above the leaves among them.
+                let ours = shared.plan.own && name == "DATA page";
+                if stated != found && !ours {
                     self.wrong(at, name, (stated, found));
                 }
             }

@@ -67,6 +67,30 @@ impl Matcher<'_> {
             .of_page(plan, (number, fact.unit), here.page, &args, means);
     }
 
+    /// Without a catalog there are no roots to begin with: links are held against each other alone.
+    pub(super) fn match_links(&mut self) {
+        let facts = self.facts;
+        for fact in &facts.pages {
+            let of_rows = [PageType::Data, PageType::Index];
+            if !of_rows.contains(&PageType::from_byte(fact.kind)) {
+                continue;
+            }
+            let known = |id: PageId| id.is_none() || facts.is_bad(id);
+            let near = |id: PageId| facts.page(id).filter(|p| p.unit_id == fact.unit_id);
+            if !known(fact.next) && near(fact.next).is_none_or(|n| n.prev != fact.id) {
+                let means = format!("Page {} leads on to {}, wrongly.", fact.id, fact.next);
+                let back = near(fact.next).map_or(PageId::NONE, |next| next.prev);
+                let args = [page(fact.id), page(fact.next), page(fact.next), page(back)];
+                self.of_unit((8936, fact.unit), fact.id, &args, means);
+            }
+            if !known(fact.prev) && near(fact.prev).is_none_or(|p| p.next != fact.id) {
+                let means = format!("Page {} names {} before it, wrongly.", fact.id, fact.prev);
+                let args = [page(fact.id), page(fact.prev)];
+                self.of_unit((8978, fact.unit), fact.id, &args, means);
+            }
+        }
+    }
+
     /// Pages of heaps need no links; where there are some, they lead to and fro.
     fn heap_links(&mut self) {
         let (facts, plan) = (self.facts, self.shared.plan);

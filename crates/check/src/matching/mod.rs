@@ -73,6 +73,8 @@ impl<'a> Matcher<'a> {
             self.match_indexes();
             self.match_counts();
             self.match_catalog();
+        } else {
+            self.match_links();
         }
         self.findings
     }

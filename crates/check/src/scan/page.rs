@@ -164,7 +164,10 @@ impl Worker<'_> {
                 self.seen(id, unit, view, Default::default());
                 self.fullness(id, unit, pfs, view);
             }
-            PageType::Iam => self.iam_page(id, unit, bytes),
+            PageType::Iam => {
+                self.iam_page(id, unit, bytes);
+                self.iam_fullness(id, pfs);
+            }
             PageType::Configuration => {}
             other => {
                 let plan = self.shared.plan;
@@ -178,6 +181,14 @@ impl Worker<'_> {
         }
     }
 
+    /// The product says of an IAM page at times that it is full; this engine never does.
+    fn iam_fullness(&mut self, id: PageId, pfs: Option<PfsByte>) {
+        let odd = pfs.filter(|pfs| pfs.fullness() != Fullness::Empty);
+        if let Some(pfs) = odd.filter(|_| self.shared.plan.own) {
+            self.wrong_pfs(id, pfs, pfs.with_fullness(Fullness::Empty));
+        }
+    }
+
     fn seen(
         &mut self,
         id: PageId,
@@ -188,6 +199,7 @@ impl Worker<'_> {
         self.facts.pages.push(PageFact {
             id,
             unit,
+            unit_id: view.unit().0,
             kind: view.page_type().to_byte(),
             level: view.level(),
             prev: view.prev(),

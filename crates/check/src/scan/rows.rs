@@ -318,11 +318,12 @@ impl Worker<'_> {
         // stands for nothing, may have a bitmap that says so.
         let first = !own && !site.is_leaf && at.slot == 0;
         let free = !own && !site.is_leaf && wanted || first;
+        let tag_most = u8::from(record.is_ghost());
         let moved_ghost = record.is_ghost() && record.bytes().get(1) == Some(&1);
         let vars = i64::from(level.vars) + i64::from(moved_ghost);
         let broken = if record.bytes().len() > usize::from(LONGEST) {
             Some(("record length <= 8060", record.bytes().len() as i64, 8060))
-        } else if site.is_data && record.bytes().get(1).is_some_and(|&b| b > 1) {
+        } else if site.is_data && record.bytes().get(1).is_some_and(|&b| b > tag_most) {
             Some((
                 "tagB",
                 i64::from(record.bytes().get(1).copied().unwrap_or(0)),

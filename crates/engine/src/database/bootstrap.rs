@@ -20,8 +20,8 @@ use furrow_format::catalog::{
 };
 use furrow_format::types::{DateTime, Guid, Value};
 use furrow_format::{
-    BOOT_PAGE, Boot, Change, EXTENT_PAGES, FileId, PageId, PageInit, PageNo, PageType, PfsByte,
-    RowForm,
+    BOOT_PAGE, Boot, Change, EXTENT_PAGES, FileId, Fullness, Page, PageId, PageInit, PageNo,
+    PageType, PfsByte, RowForm,
 };
 use furrow_pool::LatchRank;
 use furrow_space::{Space, Unit};
@@ -130,7 +130,7 @@ pub(crate) fn write_base_tables(
             continue;
         };
         if table.is_heap() {
-            fill_heap(store, at, &rows)?;
+            fill_heap(store, space, at, &rows)?;
         } else {
             fill_tree(store, space, at, &rows)?;
         }
@@ -224,7 +224,12 @@ fn fill_tree(
 
 /// `sysfiles1`: as many rows as its first page takes, which is ten: the primary file and the log always are
 /// among them.
-fn fill_heap(store: &Store, at: &Placed, rows: &[Vec<Value>]) -> Result<(), EngineError> {
+fn fill_heap(
+    store: &Store,
+    space: &Space,
+    at: &Placed,
+    rows: &[Vec<Value>],
+) -> Result<(), EngineError> {
     let layout = at.table.row_layout().map_err(|e| bad_row(&e))?;
     for (slot, row) in (0_u16..).zip(rows) {
         let mut bytes = Vec::new();
@@ -234,9 +239,11 @@ fn fill_heap(store: &Store, at: &Placed, rows: &[Vec<Value>]) -> Result<(), Engi
         store.promise(LOG_BYTES)?;
         store.log().give_back(LOG_BYTES);
         let page = store.write(at.root, LatchRank::Data)?;
-        if !furrow_format::Page::new(&page).fits(bytes.len()) {
+        let view = Page::new(&page);
+        if !view.fits(bytes.len()) {
             break;
         }
+        let left = view.free_count().saturating_sub(bytes.len() as u16 + 2);
         let mut mini = Mini::new(store);
         let page = mini.adopt(page);
         mini.push(
@@ -246,6 +253,7 @@ fn fill_heap(store: &Store, at: &Placed, rows: &[Vec<Value>]) -> Result<(), Engi
                 bytes: &bytes,
             },
         );
+        space.set_fullness(&at.unit, &mut mini, at.root, Fullness::of_free_bytes(left))?;
         mini.commit(&Author::System)?;
     }
     Ok(())

@@ -18,6 +18,8 @@ pub struct Done {
     pub what: String,
     /// Whether refusing the database is as good as naming the page.
     pub may_refuse: bool,
+    /// Whether any finding will do: what is gone has no page.
+    pub anywhere: bool,
 }
 
 /// Damages files; `None` where they have nothing to damage in this way.
@@ -63,6 +65,11 @@ pub const INJURIES: &[Injury] = &[
     way("index row lost", false, lose_index_row),
     way("index row changed", false, change_index_row),
     way("table row lost", false, lose_row),
+    way(
+        "catalog row lost (found, no page to name)",
+        false,
+        lose_catalog_row,
+    ),
     way("PFS byte changed", false, pfs_byte),
     way("GAM bit flipped", false, gam_bit),
     way("SGAM bit flipped", false, sgam_bit),
@@ -133,7 +140,8 @@ fn done(pages: &[PageId], what: String) -> Option<Done> {
     Some(Done {
         pages: pages.to_vec(),
         what,
-        may_refuse: pages.iter().any(|page| *page == PageId::new(1, 9)),
+        may_refuse: pages.contains(&PageId::new(1, 9)),
+        anywhere: false,
     })
 }
 
@@ -277,13 +285,14 @@ fn record_bit(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<
 }
 
 fn is_tree(_: PageId, page: Page<'_>) -> bool {
-    let enough = if page.page_type() == PageType::Index {
-        3
-    } else {
-        2
-    };
+    let enough = 2 + lowest_slot(page);
     // sysfiles1 is a heap: its rows have no order.
     has_rows(PageId::NONE, page) && page.slot_count() >= enough && page.object_part() != 8
+}
+
+/// The first slot whose key counts.
+fn lowest_slot(page: Page<'_>) -> u16 {
+    u16::from(page.page_type() == PageType::Index)
 }
 
 fn key_swap(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
@@ -291,11 +300,8 @@ fn key_swap(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Do
     let id = pick(files, rng, |id, page| {
         is_tree(id, page) && !heaps.contains(&page.unit().0)
     })?;
-    let slots = Page::new(page_of(files, id)?).slot_count();
-    let first = rng
-        .random_range(1..slots - 1)
-        .max(1)
-        .min(slots.saturating_sub(2));
+    let view = Page::new(page_of(files, id)?);
+    let first = rng.random_range(lowest_slot(view)..view.slot_count() - 1);
     edit(files, id, |page| {
         let end = 8192 - 2 * usize::from(first);
         let four = page.get_mut(end - 4..end)?;
@@ -393,9 +399,20 @@ fn lose_index_row(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Opt
     lose(files, rng, index_leaf)
 }
 
+/// A row of a table of users: rows of the catalog are missed, but nothing tells on which page they were.
 fn lose_row(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
     lose(files, rng, |_, page| {
-        page.page_type() == PageType::Data && page.slot_count() > 1
+        page.page_type() == PageType::Data && page.slot_count() > 1 && page.index_part() == 256
+    })
+}
+
+fn lose_catalog_row(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
+    let done = lose(files, rng, |_, page| {
+        page.page_type() == PageType::Data && page.slot_count() > 1 && page.index_part() < 256
+    })?;
+    Some(Done {
+        anywhere: true,
+        ..done
     })
 }
 

@@ -11,7 +11,9 @@ pub mod injuries;
 use databases::Made;
 use furrow_check::{MemoryFiles, Options, Report, check};
 use furrow_io::random::{Rng, seeded};
+use furrow_io::thread::{scope, spawn_scoped};
 use injuries::{INJURIES, Injury};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -129,7 +131,7 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
             // A primary file that is none any more is refused: noticed, not located.
             Err(_) => {
                 tally.found += 1;
-                tally.named += u64::from(done.may_refuse);
+                tally.named += u64::from(done.may_refuse || done.anywhere);
                 continue;
             }
         };
@@ -137,6 +139,7 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
         let named = findings
             .iter()
             .any(|f| done.pages.iter().any(|page| f.names(*page)));
+        let named = named || done.anywhere && !findings.is_empty();
         tally.named += u64::from(named);
         if !named {
             let what = findings
@@ -155,4 +158,50 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
 pub fn run(seed: u64, rounds: u32) -> Result<Score, String> {
     let made = databases::make(seed).map_err(|error| format!("seed {seed}: {error}"))?;
     score(seed, &made, rounds)
+}
+
+/// Injuries of a database in a long run.
+const ROUNDS: u32 = 40;
+
+/// Databases of so many seeds, several at a time; ends at the first false alarm.
+pub fn run_many(
+    first: u64,
+    runs: u64,
+    jobs: usize,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Score, String> {
+    let state = Mutex::new((0_u64, Score::default(), None::<String>));
+    let work = || {
+        loop {
+            let at = {
+                let mut state = state.lock();
+                if state.0 >= runs || state.2.is_some() {
+                    return;
+                }
+                state.0 += 1;
+                state.0 - 1
+            };
+            let done = run(first.wrapping_add(at), ROUNDS);
+            let mut state = state.lock();
+            match done {
+                Ok(score) => state.1.add(&score),
+                Err(alarm) => state.2 = Some(alarm),
+            }
+            if state.1.sound.is_multiple_of(25) {
+                let ((a, b), (c, d)) = (state.1.total(true), state.1.total(false));
+                tell(&format!(
+                    "{} databases: {b} of {a}, {d} of {c} named",
+                    state.1.sound
+                ));
+            }
+        }
+    };
+    scope(|scope| {
+        for _ in 1..jobs.max(1) {
+            let _started = spawn_scoped(scope, "score", work);
+        }
+        work();
+    });
+    let (_, score, alarm) = state.into_inner();
+    alarm.map_or(Ok(score), Err)
 }

@@ -1,19 +1,18 @@
 //! The engine as a subject: a database of several files in two volumes, tiny on purpose.
 
-mod maps;
 mod read;
 mod session;
 
-pub use maps::{DataFile, Owned, audit_files};
 pub use session::EngineSession;
 
 use crate::model::State;
 use crate::subject::{Failure, Layout, Store, Subject};
+use furrow_check::{DataFiles, Options, check};
 use furrow_engine::{
     AttachOptions, Database, DatabaseSpec, EngineError, FileGrowth, FileSpec, Instance,
     InstanceConfig, Timeout,
 };
-use furrow_io::Volume;
+use furrow_io::{Access, Open, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,6 +68,10 @@ pub(crate) fn failure(error: EngineError) -> Failure {
         _ if DEVICE_WORDS.iter().any(|words| text.contains(words)) => Failure::Gone(text),
         number => Failure::Wrong(format!("{number}: {text} ({error:?})")),
     }
+}
+
+fn wrong(error: &dyn std::fmt::Display) -> Failure {
+    Failure::Wrong(error.to_string())
 }
 
 fn pages(kb: u64) -> FileGrowth {
@@ -184,24 +187,37 @@ impl Store for EngineStore {
         self.checkpoint()?;
         let mut views = self.db.file_list().map_err(failure)?;
         views.retain(|file| file.filegroup != 0);
-        let files: Vec<DataFile> = views
-            .iter()
-            .map(|f| DataFile {
-                id: f.id.0,
-                path: f.path.clone(),
-                pages: f.size_pages as usize,
-            })
-            .collect();
-        let owned = audit_files(&*self.volume, &files).map_err(Failure::Wrong)?;
+        let mut files = DataFiles::new();
+        for view in &views {
+            let file = self.volume.open(&view.path, Open::ReadOnly, Access::Data);
+            let file = file.map_err(|e| failure(e.into()))?;
+            let id = files.add(file).map_err(|e| wrong(&e))?;
+            files.limit(id, view.size_pages as u32);
+        }
+        let options = Options {
+            workers: 1,
+            // Behind a crash they are those of the last checkpoint.
+            counts: false,
+            at_rest: true,
+        };
+        let report = check(&files, &options, None).map_err(|e| wrong(&e))?;
+        if !report.is_clean() {
+            let lines: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+            return Err(Failure::Wrong(lines.join("\n")));
+        }
+        let waiting = self.db.catalog().units_to_drop().map_err(failure)?;
+        if !waiting.is_empty() {
+            return Err(Failure::Wrong(format!("not freed: {waiting:?}")));
+        }
         for file in views {
-            let free = owned.free.get(&file.id.0).copied().unwrap_or(0);
+            let free = report.free_extents.get(&file.id.0).copied().unwrap_or(0);
             if free != file.free_extents {
                 let (name, counted) = (file.name, file.free_extents);
                 let text = format!("file {name} has {free} free extents, {counted} are counted");
                 return Err(Failure::Wrong(text));
             }
         }
-        self.audit_trees(&owned)
+        Ok(())
     }
 
     fn abandon(self) {

@@ -1,19 +1,14 @@
-//! Everything a database holds, read through every index and proven tree by tree.
+//! Everything a database holds, read through every index.
 
-use super::maps::Owned;
 use super::session::{MADE, table_name};
 use super::{EngineStore, failure};
 use crate::model::{Cell, State};
 use crate::rows::{Kind, Row as Expected, TABLES};
 use crate::subject::Failure;
 use furrow_engine::{Row, ScanSpec, Session, Table};
-use furrow_format::PageId;
 use furrow_format::types::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Ids of users' allocation units begin here.
-const FIRST_USER_UNIT: u64 = 1 << 56;
 
 /// The version of a row, all of whose bytes are as they must be.
 pub(super) fn version_of(row: &Row<'_>) -> Result<u64, Failure> {
@@ -74,46 +69,6 @@ impl EngineStore {
             }
         }
         Ok(state)
-    }
-
-    /// Proves each user's tree, and that its pages are exactly those that the maps give to its unit.
-    pub(super) fn audit_trees(&self, owned: &Owned) -> Result<(), Failure> {
-        let session = Session::new(&self.db).map_err(failure)?;
-        let mut known = BTreeSet::new();
-        for (slot, table) in self.tables(&session) {
-            for index in table.indexes() {
-                let name = format!("index {} of table {slot}", index.name());
-                let rowset = index.rowset();
-                let audit = rowset.audit();
-                let audit = audit.map_err(|e| Failure::Wrong(format!("{name}: {e}")))?;
-                let pages: BTreeSet<PageId> = audit.pages.into_iter().collect();
-                let unit = rowset.unit_id();
-                known.insert(unit.0);
-                let none = BTreeSet::new();
-                let used = owned.used.get(&unit.0).unwrap_or(&none);
-                if *used != pages {
-                    let leaked: Vec<_> = used.difference(&pages).collect();
-                    let foreign: Vec<_> = pages.difference(used).collect();
-                    let text =
-                        format!("{name}: not in the tree {leaked:?}, not allocated {foreign:?}");
-                    return Err(Failure::Wrong(text));
-                }
-            }
-        }
-        let orphans: Vec<u64> = owned
-            .units()
-            .filter(|unit| *unit >= FIRST_USER_UNIT)
-            .collect();
-        let orphans: Vec<_> = orphans
-            .iter()
-            .filter(|unit| !known.contains(unit))
-            .collect();
-        if orphans.is_empty() {
-            return Ok(());
-        }
-        Err(Failure::Wrong(format!(
-            "units of no table own pages: {orphans:x?}"
-        )))
     }
 }
 
