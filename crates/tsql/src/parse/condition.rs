@@ -102,7 +102,8 @@ impl Parser<'_> {
             }
             Kind::Open => {
                 let open = self.bump().span;
-                let inner = self.inside(open)?;
+                // Nested once more than the condition within: this path takes the most stack of all.
+                let inner = self.nested(|p| p.inside(open))?;
                 self.expect(Kind::Close)?;
                 match inner {
                     Either::Condition(_) => Ok(inner),
