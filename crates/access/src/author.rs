@@ -1,7 +1,7 @@
 //! On whose behalf a row operation runs.
 
 use crate::AccessError;
-use furrow_format::{Lsn, PageId};
+use furrow_format::{Lsn, PageId, RowsetId};
 use furrow_txn::{ActiveTxn, Author, Mini, Store, Transaction};
 
 /// Who changes rows: a transaction, the undoing of one, or the engine itself.
@@ -84,6 +84,15 @@ impl By<'_> {
                 let back = after.saturating_sub(before);
                 store.room().returned(page, txn.id, back);
             }
+            By::System => {}
+        }
+    }
+
+    /// Notes that it has put so many rows in a rowset, or taken them out.
+    pub fn count(&mut self, rowset: RowsetId, rows: i64) {
+        match self {
+            By::Txn(txn) => txn.count(rowset, rows),
+            By::Undo { txn, .. } => txn.count(rowset, rows),
             By::System => {}
         }
     }

@@ -274,7 +274,6 @@ fn indexes_are_made_on_a_heap_with_moved_rows_and_definitions_survive_crashes() 
     let mut session = house.session();
     let table = session.table("h").unwrap();
     assert_eq!(table.indexes().len(), 4);
-    session.update_usage(&table).unwrap();
     prove(&mut session, &table, &expected);
     session.insert(&table, &row(900, 5)).unwrap();
     drop(table);

@@ -2,9 +2,10 @@
 
 use crate::RecoveryError;
 use crate::body::EndBody;
-use furrow_format::{Lsn, TxnId};
+use furrow_format::{Lsn, RowsetId, TxnId};
 use furrow_io::File;
 use furrow_log::{Log, LogConfig, LogError, LogScan, OwnedRecord, RecordKind};
+use furrow_txn::decode_deltas;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -40,6 +41,9 @@ pub struct Analysis {
     pub committed: u64,
     /// Whether the log ends with the checkpoint: nothing to redo or undo.
     pub clean: bool,
+    /// Committed rows of each rowset at the end of the log; a rowset that is not listed was made empty since
+    /// the checkpoint. `None`: the log does not know.
+    pub counts: Option<HashMap<RowsetId, i64>>,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +55,9 @@ struct Seen {
     next_txn: u64,
     committed: u64,
     after_end: u64,
+    /// Counts of the checkpoint, and what commits behind its begin add.
+    counts: Option<HashMap<RowsetId, i64>>,
+    deltas: HashMap<RowsetId, i64>,
 }
 
 impl Seen {
@@ -70,6 +77,11 @@ impl Seen {
                 }
             }
             RecordKind::Commit | RecordKind::Abort => {
+                let what = "the counts of a commit";
+                let deltas = decode_deltas(view.redo);
+                for (rowset, by) in deltas.ok_or(RecoveryError::BadRecord { lsn, what })? {
+                    *self.deltas.entry(rowset).or_default() += by;
+                }
                 self.active.remove(&view.txn);
                 self.ended.insert(view.txn);
                 self.committed += u64::from(view.kind == RecordKind::Commit);
@@ -91,6 +103,9 @@ impl Seen {
         self.redo_point = Some(body.redo_point);
         self.next_txn = self.next_txn.max(body.next_txn);
         self.complete = body.more == 0;
+        if let Some(counts) = body.counts {
+            self.counts.get_or_insert_default().extend(counts);
+        }
         for txn in body
             .active
             .into_iter()
@@ -142,6 +157,12 @@ pub fn analyse(
         .min()
         .unwrap_or(Lsn::MAX)
         .min(redo_point);
+    let counts = seen.counts.map(|mut counts| {
+        for (rowset, by) in seen.deltas {
+            *counts.entry(rowset).or_default() += by;
+        }
+        counts
+    });
     let clean = seen.after_end == 0 && losers.is_empty() && redo_point == checkpoint;
     let log = Log::resume(scan, oldest, config)?;
     Ok(Analysis {
@@ -154,5 +175,6 @@ pub fn analyse(
         records,
         committed: seen.committed,
         clean,
+        counts,
     })
 }

@@ -8,12 +8,16 @@
 //! | 24-27 | records of this checkpoint's end that follow this one |
 //! | 28-31 | active transactions in this record |
 //! | 32-.. | each: number, first LSN, last LSN |
+//! | then 4 | rowsets in this record; absent in logs of before there were counts |
+//! | then | each: number, committed rows at the checkpoint's begin |
 
-use furrow_format::{Lsn, TxnId};
+use furrow_format::{Lsn, RowsetId, TxnId};
 use furrow_txn::ListedTxn;
 
 /// Active transactions in one record; a list that is longer goes on in the next record.
 const PER_RECORD: usize = 2000;
+/// The same for counts.
+const COUNTS_PER_RECORD: usize = 3000;
 
 /// One record of a checkpoint's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,30 +27,41 @@ pub(crate) struct EndBody {
     pub(crate) next_txn: u64,
     pub(crate) more: u32,
     pub(crate) active: Vec<ListedTxn>,
+    /// Rows of rowsets; `None` when the log knows of none.
+    pub(crate) counts: Option<Vec<(RowsetId, i64)>>,
 }
 
 impl EndBody {
-    /// The bodies for a list of any length, at least one.
+    /// The bodies for lists of any length, at least one: first those with transactions, then those with
+    /// counts.
     pub(crate) fn split(
         begin: Lsn,
         redo_point: Lsn,
         next_txn: u64,
         active: &[ListedTxn],
+        counts: &[(RowsetId, i64)],
     ) -> Vec<EndBody> {
-        let chunks: Vec<&[ListedTxn]> = if active.is_empty() {
-            vec![&[]]
-        } else {
-            active.chunks(PER_RECORD).collect()
-        };
-        let last = chunks.len() - 1;
-        let body = |(i, chunk): (usize, &[ListedTxn])| EndBody {
+        let body = |active: &[ListedTxn], counts: &[(RowsetId, i64)]| EndBody {
             begin,
             redo_point,
             next_txn,
-            more: (last - i) as u32,
-            active: chunk.to_vec(),
+            more: 0,
+            active: active.to_vec(),
+            counts: Some(counts.to_vec()),
         };
-        chunks.into_iter().enumerate().map(body).collect()
+        let lists = active.chunks(PER_RECORD).map(|chunk| body(chunk, &[]));
+        let counted = counts
+            .chunks(COUNTS_PER_RECORD)
+            .map(|chunk| body(&[], chunk));
+        let mut bodies: Vec<EndBody> = lists.chain(counted).collect();
+        if bodies.is_empty() {
+            bodies.push(body(&[], &[]));
+        }
+        let last = bodies.len() - 1;
+        for (at, body) in bodies.iter_mut().enumerate() {
+            body.more = (last - at) as u32;
+        }
+        bodies
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -61,6 +76,13 @@ impl EndBody {
                 out.extend_from_slice(&word.to_le_bytes());
             }
         }
+        if let Some(counts) = &self.counts {
+            out.extend_from_slice(&(counts.len() as u32).to_le_bytes());
+            for (rowset, rows) in counts {
+                out.extend_from_slice(&rowset.0.to_le_bytes());
+                out.extend_from_slice(&rows.to_le_bytes());
+            }
+        }
         out
     }
 
@@ -68,9 +90,20 @@ impl EndBody {
         let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         let half = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         let count = half(28)? as usize;
-        if bytes.len() != 32 + 24 * count {
+        let behind = count.checked_mul(24)?.checked_add(32)?;
+        let counted = match bytes.get(behind..)? {
+            [] => None,
+            _ => Some(half(behind)? as usize),
+        };
+        let counted_bytes = counted.map_or(Some(0), |n| n.checked_mul(16)?.checked_add(4))?;
+        if bytes.len() != behind.checked_add(counted_bytes)? {
             return None;
         }
+        let rows = |i: usize| {
+            let at = behind + 4 + 16 * i;
+            Some((RowsetId(word(at)?), word(at + 8)? as i64))
+        };
+        let counts = counted.map(|n| (0..n).map(rows).collect::<Option<_>>());
         let listed = |i: usize| {
             let at = 32 + 24 * i;
             let (first, last) = (Lsn(word(at + 8)?), Lsn(word(at + 16)?));
@@ -86,6 +119,10 @@ impl EndBody {
             next_txn: word(16)?,
             more: half(24)?,
             active: (0..count).map(listed).collect::<Option<_>>()?,
+            counts: match counts {
+                Some(counts) => Some(counts?),
+                None => None,
+            },
         })
     }
 }
@@ -102,15 +139,29 @@ mod tests {
             last: Lsn(i * 3),
         };
         let all: Vec<ListedTxn> = (1..=4500).map(txn).collect();
-        let bodies = EndBody::split(Lsn(5), Lsn(4), 9, &all);
-        assert_eq!(bodies.iter().map(|b| b.more).collect::<Vec<_>>(), [2, 1, 0]);
-        let back: Vec<ListedTxn> = bodies
+        let counts: Vec<(RowsetId, i64)> = (0..4000_i64).map(|i| (RowsetId(7), -i)).collect();
+        let bodies = EndBody::split(Lsn(5), Lsn(4), 9, &all, &counts);
+        assert_eq!(
+            bodies.iter().map(|b| b.more).collect::<Vec<_>>(),
+            [4, 3, 2, 1, 0]
+        );
+        let back: Vec<EndBody> = bodies
             .iter()
-            .flat_map(|b| EndBody::decode(&b.encode()).unwrap().active)
+            .map(|b| EndBody::decode(&b.encode()).unwrap())
             .collect();
-        assert_eq!(back, all);
-        let bytes = EndBody::split(Lsn(5), Lsn(4), 9, &[])[0].encode();
+        assert_eq!(back, bodies);
+        assert!(back.iter().flat_map(|b| &b.active).eq(&all));
+        assert!(
+            back.iter()
+                .flat_map(|b| b.counts.iter().flatten())
+                .eq(&counts)
+        );
+        let bytes = EndBody::split(Lsn(5), Lsn(4), 9, &[], &counts[..1])[0].encode();
         assert!(EndBody::decode(&bytes).is_some());
-        assert!(EndBody::decode(&bytes[..31]).is_none());
+        for cut in (0..bytes.len()).filter(|cut| *cut != 32) {
+            assert!(EndBody::decode(&bytes[..cut]).is_none());
+        }
+        let old = EndBody::decode(&bytes[..32]).unwrap();
+        assert_eq!(old.counts, None, "a log of before there were counts");
     }
 }

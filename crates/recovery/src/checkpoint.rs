@@ -26,14 +26,17 @@ pub fn checkpoint(
     keep_from: Option<Lsn>,
 ) -> Result<Checkpoint, RecoveryError> {
     let log = store.log();
-    let begin = log.append(&Record::system(RecordKind::CheckpointBegin, &[]))?;
+    let record = Record::system(RecordKind::CheckpointBegin, &[]);
+    let (begin, counts) = store.counts.snapshot(|| log.append(&record));
+    let begin = begin?;
     let active = store.active.list(begin);
     let written = store.pool().checkpoint_pages(store.db(), options)?;
     // Pages that became dirty since then need nothing before `begin`, unless they were dirty all the time.
     let still_needed = store.pool().oldest_rec_lsn(store.db());
     let redo_point = still_needed.map_or(begin, |lsn| lsn.min(begin));
     let mut end = begin;
-    for body in EndBody::split(begin, redo_point, store.active.peek_next_id(), &active) {
+    let next_txn = store.active.peek_next_id();
+    for body in EndBody::split(begin, redo_point, next_txn, &active, &counts) {
         end = log.append(&Record::system(RecordKind::CheckpointEnd, &body.encode()))?;
     }
     log.flush_to(end)?;

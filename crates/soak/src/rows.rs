@@ -1,10 +1,10 @@
 //! Rows made from their version: whoever reads one knows what every byte of it must be.
 
 /// Slots for tables; those below [`LASTING_TABLES`] are made at the start and stay.
-pub const TABLES: u16 = 6;
+pub const TABLES: u16 = 8;
 
 /// Tables that are never dropped.
-pub const LASTING_TABLES: u16 = 3;
+pub const LASTING_TABLES: u16 = 4;
 
 /// How the table of a slot is organised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,21 +16,24 @@ pub enum Kind {
     Descending,
     /// Clustered by its key, with a nonclustered index that is not unique.
     Buckets,
+    /// A heap, with its key and the bucket in nonclustered indexes.
+    Heap,
 }
 
 impl Kind {
     /// Of a slot.
     pub fn of(table: u16) -> Kind {
-        match table % 3 {
+        match table % 4 {
             0 => Kind::Clustered,
             1 => Kind::Descending,
-            _ => Kind::Buckets,
+            2 => Kind::Buckets,
+            _ => Kind::Heap,
         }
     }
 
     /// Whether [`Row::twin`] is under a unique index.
     pub fn has_unique_twin(self) -> bool {
-        self != Kind::Buckets
+        matches!(self, Kind::Clustered | Kind::Descending)
     }
 }
 

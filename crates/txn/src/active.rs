@@ -7,8 +7,9 @@
 //!   checkpoint waits out a bracket it meets;
 //! - a commit before the tail, the transaction still listed: it is marked as ended inside the bracket.
 
+use crate::counts::{self, Deltas};
 use crate::room::KeptRoom;
-use furrow_format::{Lsn, PageId, TxnId};
+use furrow_format::{Lsn, PageId, RowsetId, TxnId};
 use furrow_io::thread::yield_now;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -27,12 +28,22 @@ pub struct ActiveTxn {
     ended: AtomicBool,
     /// Pages on which room is kept for its rollback.
     pub(crate) kept: Mutex<Vec<PageId>>,
+    counted: Mutex<Deltas>,
 }
 
 impl ActiveTxn {
     /// Its last record that undo has to look at.
     pub fn last(&self) -> Lsn {
         Lsn(self.last.load(Ordering::Acquire))
+    }
+
+    /// Notes that it has put so many rows in a rowset, or taken them out.
+    pub fn count(&self, rowset: RowsetId, by: i64) {
+        counts::add(&mut self.counted.lock(), rowset, by);
+    }
+
+    pub(crate) fn take_counted(&self) -> Deltas {
+        std::mem::take(&mut self.counted.lock())
     }
 
     /// Appends a record by `append` and notes its LSN; `end` says that the record ends the transaction.
@@ -111,6 +122,7 @@ impl ActiveTxns {
             appending: AtomicU32::new(0),
             ended: AtomicBool::new(false),
             kept: Mutex::default(),
+            counted: Mutex::default(),
         });
         self.list.lock().insert(id, Arc::clone(&txn));
         txn

@@ -19,6 +19,7 @@
 //! takes no more changes until it is recovered.
 
 mod active;
+mod counts;
 mod error;
 pub mod lock;
 mod mini;
@@ -27,6 +28,7 @@ mod store;
 mod transaction;
 
 pub use active::{ActiveTxn, ActiveTxns, ListedTxn};
+pub use counts::{Counts, Deltas, decode_deltas};
 pub use error::TxnError;
 pub use mini::{Author, Mini};
 pub use room::KeptRoom;

@@ -2,6 +2,7 @@
 
 use crate::TxnError;
 use crate::active::ActiveTxns;
+use crate::counts::Counts;
 use crate::room::KeptRoom;
 use furrow_format::{DatabaseId, Lsn, PageId};
 use furrow_log::{Log, LogError};
@@ -50,6 +51,8 @@ pub struct Store {
     ahead: Arc<Ahead>,
     /// Transactions that have written to the log and have not ended.
     pub active: ActiveTxns,
+    /// Committed rows of each rowset.
+    pub counts: Counts,
     relief: OnceLock<Arc<dyn LogRelief>>,
     poisoned: AtomicBool,
     poison: OnceLock<String>,
@@ -76,6 +79,7 @@ impl Store {
             log,
             ahead,
             active: ActiveTxns::new(next_txn),
+            counts: Counts::default(),
             relief: OnceLock::new(),
             poisoned: AtomicBool::new(false),
             poison: OnceLock::new(),

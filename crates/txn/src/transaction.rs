@@ -8,8 +8,8 @@
 use crate::active::ActiveTxn;
 use crate::lock::{LockManager, LockOwner};
 use crate::mini::{Author, Mini};
-use crate::{Store, TxnError};
-use furrow_format::{Lsn, TxnId};
+use crate::{Store, TxnError, counts};
+use furrow_format::{Lsn, RowsetId, TxnId};
 use furrow_log::{OwnedRecord, Record, RecordKind, RecordReader};
 use std::sync::Arc;
 
@@ -122,6 +122,11 @@ impl Transaction {
         Ok(lsn)
     }
 
+    /// Notes that it has put so many rows in a rowset, or taken them out: what commits with it.
+    pub fn count(&mut self, rowset: RowsetId, by: i64) {
+        self.active().count(rowset, by);
+    }
+
     /// A savepoint here.
     pub fn savepoint(&self, locks: &LockManager, owner: &LockOwner) -> Savepoint {
         let last = self.active.as_ref().map_or(Lsn::ZERO, |a| a.last());
@@ -134,7 +139,7 @@ impl Transaction {
     /// Commits: returns once the commit record is durable. Locks are the caller's to release, after this.
     /// On an error the outcome is unknown until recovery.
     pub fn commit(mut self) -> Result<Option<Lsn>, TxnError> {
-        let lsn = self.log_commit(&[])?;
+        let lsn = self.log_commit()?;
         if let Some(lsn) = lsn {
             self.store.log().flush_to(lsn)?;
         }
@@ -143,20 +148,26 @@ impl Transaction {
 
     /// Commits without waiting for the log (delayed durability): the commit may be lost in a crash, whole.
     pub fn commit_delayed(mut self) -> Result<Option<Lsn>, TxnError> {
-        self.log_commit(&[])
+        self.log_commit()
     }
 
-    fn log_commit(&mut self, body: &[u8]) -> Result<Option<Lsn>, TxnError> {
+    /// Its record takes what was promised for undoing, which is not needed any more: whoever changes the
+    /// rows of a rowset was promised more for that than the record says of it.
+    fn log_commit(&mut self) -> Result<Option<Lsn>, TxnError> {
         let Some(active) = self.active.clone().filter(|a| a.last() > Lsn::ZERO) else {
             return Ok(None);
         };
         self.store.check()?;
+        let counted = active.take_counted();
+        let body = counts::encode(&counted);
         let record = Record {
             txn: self.id,
             prev: active.last(),
-            ..Record::system(RecordKind::Commit, body)
+            ..Record::system(RecordKind::Commit, &body)
         };
-        let lsn = active.append(true, || self.store.log().append(&record))?;
+        let lsn = self.store.counts.commit(&counted, || {
+            active.append(true, || self.store.log().append(&record))
+        })?;
         self.end();
         Ok(Some(lsn))
     }

@@ -62,8 +62,11 @@ impl Catalog {
                 rowset.mark_changed();
                 return Ok(());
             };
-            if row.rcrows != rowset.row_count() {
-                row.rcrows = rowset.row_count();
+            // Committed ones: what is in the catalog without a log that knows better is as good as that.
+            let rows = self.store.counts.get(rowset.id());
+            let rows = rows.unwrap_or_else(|| rowset.row_count());
+            if row.rcrows != rows {
+                row.rcrows = rows;
                 unless_gone(self.bases.replace(&mut By::System, &row))?;
             }
         }

@@ -12,7 +12,7 @@ use furrow_format::catalog::{
 };
 use furrow_format::{BOOT_PAGE, ObjectId, RowsetId};
 use furrow_pool::LatchRank;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Rows by the object they belong to.
@@ -50,6 +50,7 @@ impl Catalog {
         }
         let kept: Vec<AllocUnit> = units.into_iter().filter(|u| u.kind != TO_DROP).collect();
         let rowsets: Vec<catalog::Rowset> = self.bases.all()?;
+        self.settle_counts(&rowsets);
         let next_object = {
             let boot = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
             i32::from_le_bytes(field::NEXT_OBJECT_ID.get(boot.page()))
@@ -66,6 +67,18 @@ impl Catalog {
         ));
         *self.schemas.write() = self.bases.all()?;
         self.load_tables(kept, rowsets)
+    }
+
+    /// What was undone had not been counted; numbers of rowsets that are gone may be given out again.
+    fn settle_counts(&self, rowsets: &[catalog::Rowset]) {
+        let counts = &self.store.counts;
+        let known: HashSet<u64> = rowsets.iter().map(|r| r.rowsetid as u64).collect();
+        counts.retain(|rowset| known.contains(&rowset.0));
+        for (id, rowset) in self.rowsets.read().iter() {
+            if let Some(rows) = counts.get(*id) {
+                rowset.set_rows(rows);
+            }
+        }
     }
 
     fn load_tables(

@@ -205,7 +205,16 @@ impl Catalog {
                 shape,
             })),
         };
-        let made = Arc::new(Rowset::new(body, rowset.rcrows, new));
+        let rows = if new {
+            self.store.counts.set(id, 0);
+            0
+        } else {
+            self.store.counts.open(id, rowset.rcrows)
+        };
+        let made = Arc::new(Rowset::new(body, rows, new));
+        if rows != rowset.rcrows {
+            made.mark_changed();
+        }
         Ok(Arc::clone(self.rowsets.write().entry(id).or_insert(made)))
     }
 
@@ -279,6 +288,7 @@ impl Catalog {
             let _alone = self.freeing.write();
             self.space.drop_unit(&opened)?;
         }
+        self.store.counts.retain(|rowset| rowset != id);
         let _turn = self.change.lock();
         match self.bases.delete(&mut By::System, unit) {
             Err(EngineError::Access(AccessError::NotFound)) => Ok(()),

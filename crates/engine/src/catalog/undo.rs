@@ -20,16 +20,19 @@ impl Catalog {
         }
         let rowset = self.find_rowset(rowset)?;
         rowset.undo(by, op)?;
-        match op {
-            UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => rowset.count(-1),
-            UndoOp::TreeLoad { rows, .. } => rowset.count(-i64::from(*rows)),
-            UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => rowset.count(1),
+        let rows = match op {
+            UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => -1,
+            UndoOp::TreeLoad { rows, .. } => -i64::from(*rows),
+            UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => 1,
             // A row that took the place of a ghost.
             UndoOp::TreeUpdate(key, old) if is_ghost(old) => {
-                rowset.count(-1);
                 rowset.ghosts().note(key);
+                -1
             }
-            UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate(..) => {}
+            UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate(..) => 0,
+        };
+        if rows != 0 {
+            rowset.count(by, rows);
         }
         Ok(())
     }

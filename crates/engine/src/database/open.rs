@@ -191,6 +191,9 @@ fn begin<'a>(
     let log = Arc::clone(&analysis.log);
     let (redo_point, next_txn) = (analysis.redo_point, analysis.next_txn);
     let store = Store::new(id, Arc::clone(&shared.pool), log, redo_point, next_txn)?;
+    for (&rowset, &rows) in analysis.counts.iter().flatten() {
+        store.counts.set(rowset, rows);
+    }
     registration.add_file(FileId(1), &primary.data)?;
     if primary.torn > 0 {
         let text = format!(

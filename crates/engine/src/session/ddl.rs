@@ -160,12 +160,14 @@ impl Session {
             Ok(())
         })?;
         count += write_run(table, index, &mut run)?;
-        index.rowset.set_rows(count);
+        if let Some(txn) = &mut self.txn {
+            index.rowset.count(&mut By::Txn(txn), count);
+        }
         Ok(())
     }
 
-    /// DBCC UPDATEUSAGE: counts the rows of a table, while nobody changes them. After a crash counts
-    /// are those of the last checkpoint until this is done.
+    /// DBCC UPDATEUSAGE: counts the rows of a table, while nobody changes them. That it finds other counts
+    /// than there are should not happen.
     pub fn update_usage(&mut self, table: &Arc<Table>) -> Result<i64, EngineError> {
         self.reading(|session| {
             session.lock_table(table, LockMode::S)?;
@@ -175,6 +177,7 @@ impl Session {
                     count += 1;
                     Ok(())
                 })?;
+                session.db.store.counts.set(index.rowset.id(), count);
                 index.rowset.set_rows(count);
             }
             Ok(table.row_count())

@@ -109,8 +109,9 @@ impl Session {
                 "a load without a transaction".to_owned(),
             ));
         };
-        let appended = base.tree()?.append_batch(&mut By::Txn(txn), batch)?;
-        base.rowset.count(appended as i64);
+        let mut by = By::Txn(txn);
+        let appended = base.tree()?.append_batch(&mut by, batch)?;
+        base.rowset.count(&mut by, appended as i64);
         self.owner.add_log_used(batch.size_bytes() as u64);
         let mut buffer = std::mem::take(&mut self.row);
         let mut insert = || {

@@ -143,8 +143,9 @@ impl Session {
                 "a change without a transaction".to_owned(),
             ));
         };
-        index.rowset.delete(&mut By::Txn(txn), key)?;
-        index.rowset.count(-1);
+        let mut by = By::Txn(txn);
+        index.rowset.delete(&mut by, key)?;
+        index.rowset.count(&mut by, -1);
         index.rowset.ghosts().note(key);
         self.owner.add_log_used(64);
         Ok(())

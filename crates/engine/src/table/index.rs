@@ -194,9 +194,11 @@ impl Rowset {
         self.rows.load(Ordering::Relaxed).max(0)
     }
 
+    /// Notes that so many rows came, or went, on behalf of `by`.
     #[inline]
-    pub(crate) fn count(&self, by: i64) {
-        self.rows.fetch_add(by, Ordering::Relaxed);
+    pub(crate) fn count(&self, by: &mut By<'_>, rows: i64) {
+        by.count(self.id(), rows);
+        self.rows.fetch_add(rows, Ordering::Relaxed);
         if !self.changed.load(Ordering::Relaxed) {
             self.changed.store(true, Ordering::Relaxed);
         }

@@ -321,8 +321,9 @@ impl Session {
                     .lock_within(owner, table.id, rid, LockMode::X, now)
                     .is_ok()
         };
-        let rid = heap.insert_as(who, &mut By::Txn(txn), encoded, &mut try_lock)?;
-        table.base().rowset.count(1);
+        let mut by = By::Txn(txn);
+        let rid = heap.insert_as(who, &mut by, encoded, &mut try_lock)?;
+        table.base().rowset.count(&mut by, 1);
         self.owner.add_log_used(encoded.len() as u64);
         self.count_row_lock(table)?;
         Ok(rid)
@@ -363,9 +364,10 @@ impl Session {
                 "a change without a transaction".to_owned(),
             ));
         };
-        match index.tree()?.insert(&mut By::Txn(txn), key, encoded) {
+        let mut by = By::Txn(txn);
+        match index.tree()?.insert(&mut by, key, encoded) {
             Ok(()) => {
-                index.rowset.count(1);
+                index.rowset.count(&mut by, 1);
                 self.owner.add_log_used(encoded.len() as u64);
                 Ok(())
             }

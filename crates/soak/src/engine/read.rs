@@ -50,6 +50,15 @@ impl EngineStore {
             )));
             state.insert(Cell::Table(slot), made?);
             let rows = read_index(&mut session, &table, 0)?;
+            for index in table.indexes() {
+                let counted = index.rowset().row_count();
+                if counted != rows.len() as i64 {
+                    let (name, there) = (index.name(), rows.len());
+                    let text =
+                        format!("table {slot}, index '{name}': {counted} counted, {there} there");
+                    return Err(Failure::Wrong(text));
+                }
+            }
             for index in 1..table.indexes().len() {
                 let through = read_index(&mut session, &table, index)?;
                 if through != rows {
@@ -94,11 +103,13 @@ fn read_index(
     Ok(rows)
 }
 
-/// Forward and backward scans of the clustered index see the same rows in the order that the key demands.
+/// Forward and backward scans of the clustered index, or of a heap's primary key, see the same rows in the
+/// order that the key demands.
 fn check_order(slot: u16, session: &mut Session, table: &Arc<Table>) -> Result<(), Failure> {
     let mut keys = [Vec::new(), Vec::new()];
     for (backward, keys) in [false, true].into_iter().zip(&mut keys) {
         let spec = ScanSpec {
+            index: table.lookup_index().unwrap_or_default(),
             backward,
             ..ScanSpec::default()
         };

@@ -3,7 +3,9 @@
 use super::failure;
 use crate::rows::{Kind, Row};
 use crate::subject::{Failure, Session};
-use furrow_engine::{ColumnSpec, IndexSpec, KeyColumnSpec, SessionSavepoint, Table, TableSpec};
+use furrow_engine::{
+    ColumnSpec, IndexSpec, KeyColumnSpec, RowKey, SessionSavepoint, Table, TableSpec,
+};
 use furrow_format::types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
@@ -61,6 +63,9 @@ fn table_spec(table: u16, version: u64) -> TableSpec {
         Kind::Buckets => spec
             .primary_key(["id"])
             .index(IndexSpec::new("buckets", ["bucket"])),
+        Kind::Heap => spec
+            .primary_key_nonclustered(["id"])
+            .index(IndexSpec::new("buckets", ["bucket"])),
     }
 }
 
@@ -70,6 +75,11 @@ impl EngineSession {
             inner,
             saves: Vec::new(),
         }
+    }
+
+    fn name(&mut self, table: &Arc<Table>, key: i64) -> Result<RowKey, Failure> {
+        let name = self.inner.find_row(table, &[Value::BigInt(key)]);
+        name.map_err(failure)?.ok_or(Failure::Missing)
     }
 
     fn table(&self, table: u16) -> Result<Arc<Table>, Failure> {
@@ -95,7 +105,7 @@ impl Session for EngineSession {
 
     fn update(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure> {
         let table = self.table(table)?;
-        let name = table.row_key(&[Value::BigInt(key)]).map_err(failure)?;
+        let name = self.name(&table, key)?;
         let row = values(Row::new(key, version)).into_iter().enumerate();
         let set: Vec<(usize, Value)> = row.skip(1).take(4).collect();
         self.inner
@@ -106,7 +116,7 @@ impl Session for EngineSession {
 
     fn delete(&mut self, table: u16, key: i64) -> Result<(), Failure> {
         let table = self.table(table)?;
-        let name = table.row_key(&[Value::BigInt(key)]).map_err(failure)?;
+        let name = self.name(&table, key)?;
         self.inner
             .delete(&table, &name)
             .map_err(failure)

@@ -377,7 +377,24 @@ impl<S: Store> Work<'_, S> {
         if self.others(who).next().is_some() && answers[0] != Err(Failure::Locked) {
             answers.push(Err(Failure::Locked));
         }
+        if self.is_surely_there(who, op) {
+            answers.push(Err(Failure::Duplicate));
+        }
         Expected { answers }
+    }
+
+    /// Whether a key is to go into a heap that is there whatever becomes of those who have changed its row: that
+    /// lock is the address's, and the entry of the key is nobody's.
+    fn is_surely_there(&self, who: usize, op: &Op) -> bool {
+        let (Op::Insert { .. }, Some(row)) = (op, op.row()) else {
+            return false;
+        };
+        Kind::of(op.table()) == Kind::Heap
+            && self.view(who, row).is_some()
+            && self
+                .others(who)
+                .filter_map(|txn| txn.seen(row))
+                .all(|content| content.is_some())
     }
 
     fn expect_definition(&self, who: usize, op: &Op, there: bool) -> Result<Content, Failure> {
