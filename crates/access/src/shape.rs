@@ -2,11 +2,9 @@
 
 use crate::AccessError;
 use crate::key::Key;
-use furrow_format::catalog::{RowsetColumn, layout_status};
+use furrow_format::catalog::{RowsetColumn, layout_status, row_layout};
 use furrow_format::types::{Collation, DataType, TypeId, compare};
-use furrow_format::{
-    ColumnLayout, Page, PageBuf, PageId, PageType, Place, Record, RowError, RowForm, RowLayout,
-};
+use furrow_format::{Page, PageBuf, PageId, PageType, Record, RowError, RowForm, RowLayout};
 use std::cmp::Ordering;
 
 /// Most bytes of a whole key: 900 of an index, 900 of the clustered key behind it, two uniquifiers.
@@ -40,27 +38,6 @@ pub struct Shape {
     pub unique: bool,
 }
 
-fn half(word: i32, high: bool) -> u16 {
-    (word as u32 >> if high { 16 } else { 0 }) as u16
-}
-
-fn column_layout(column: &RowsetColumn, data_type: &DataType, node: bool) -> ColumnLayout {
-    let offset = half(column.offset, node) as i16;
-    let null_bit = half(column.nullbit, node);
-    ColumnLayout {
-        column_id: column.rscolid as u32,
-        kind: data_type.id,
-        max_len: data_type.max_in_row_len(),
-        place: match offset {
-            o if o < 0 => Place::Var((-(i32::from(o)) - 1) as u16),
-            o => Place::Fixed(o as u16),
-        },
-        null_bit: (null_bit > 0).then(|| null_bit - 1),
-        bit_pos: (column.bitpos >> if node { 8 } else { 0 }) as u8,
-        nullable: column.status & layout_status::NOT_NULL == 0 && !variable_uniquifier(column),
-    }
-}
-
 fn variable_uniquifier(column: &RowsetColumn) -> bool {
     column.status & layout_status::UNIQUIFIER != 0
 }
@@ -75,21 +52,19 @@ impl Shape {
         minint: u16,
         unique: bool,
     ) -> Result<Shape, RowError> {
-        let mut leaf = Vec::new();
         let mut keyed: Vec<(i16, usize, &RowsetColumn, DataType)> = Vec::new();
         let live = columns
             .iter()
             .filter(|c| c.status & layout_status::DROPPED == 0);
-        for column in live {
+        for (leaf, column) in live.enumerate() {
             let data_type = DataType::from_ti(column.ti, Collation(column.cid as u32));
             let bad = RowError::Layout {
                 column_id: column.rscolid as u32,
             };
             let data_type = data_type.ok_or(bad)?;
             if column.ordkey > 0 {
-                keyed.push((column.ordkey, leaf.len(), column, data_type));
+                keyed.push((column.ordkey, leaf, column, data_type));
             }
-            leaf.push(column_layout(column, &data_type, false));
         }
         keyed.sort_by_key(|k| k.0);
         let key = keyed
@@ -104,17 +79,11 @@ impl Shape {
             });
         let node = match form {
             RowForm::Heap => None,
-            _ => {
-                let places = keyed
-                    .iter()
-                    .map(|k| column_layout(k.2, &k.3, true))
-                    .collect();
-                Some(RowLayout::from_columns(RowForm::IndexNode, places, minint)?)
-            }
+            _ => Some(row_layout(RowForm::IndexNode, columns, minint)?),
         };
         let key = key.collect();
         Ok(Shape {
-            leaf: RowLayout::from_columns(form, leaf, minleaf)?,
+            leaf: row_layout(form, columns, minleaf)?,
             node,
             key,
             unique,

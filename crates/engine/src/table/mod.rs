@@ -3,7 +3,12 @@
 //! - [`Table`]: columns and indexes of one object, made from catalog rows, shared by all sessions. A
 //!   change of the definition makes a new one; the old one is marked as superseded and refused (2801).
 //! - [`Index`]: a heap, a clustered or a nonclustered index: which columns lie where in its rows.
-//! - [`Rowset`]: the tree behind it, unique in memory, with its count of rows.
+//! - [`Rowset`]: the tree or heap behind it, unique in memory, with its count of rows.
+//!
+//! A row is named by a [`Key`](furrow_access::Key), whatever the table: its whole clustered key, or the eight
+//! bytes of its address in the heap. Entries of nonclustered indexes end in that name, so that all that is
+//! done through them is the same for both. An address stays a row's own until it is deleted; a row that
+//! outgrows its page moves behind a stub.
 //! - `insert`, `change`, `read`, `scan`: the operations, as methods of [`Session`](crate::Session).
 //!
 //! # Locks

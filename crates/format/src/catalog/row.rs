@@ -89,7 +89,8 @@ fn column_layout(row: &RowsetColumn, is_node: bool) -> Result<ColumnLayout, RowE
         },
         null_bit: null_bit.checked_sub(1),
         bit_pos: if is_node { node_bit } else { leaf_bit },
-        nullable: row.status & layout_status::NOT_NULL == 0,
+        // A row without the uniquifier has number 0.
+        nullable: row.status & (layout_status::NOT_NULL | layout_status::UNIQUIFIER) == 0,
     })
 }
 

@@ -60,7 +60,19 @@ fn a_database_of_ours_is_read_without_the_engine() {
     for (id, name) in [(3, Some("pear")), (1, Some("apple")), (2, None)] {
         session.insert(&table, (id, name)).unwrap();
     }
-    drop((session, table));
+    let heap = TableSpec::new("basket")
+        .column(ColumnSpec::new("id", sql::INT).not_null())
+        .column(ColumnSpec::new("note", sql::varchar(4000)))
+        .primary_key_nonclustered(["id"]);
+    let heap = session.create_table(&heap).unwrap();
+    for id in 1..=300 {
+        session.insert(&heap, (id, "short")).unwrap();
+    }
+    // It moves, and leaves a stub that leads to it.
+    let long = "long".repeat(900);
+    assert!(session.update(&heap, 7, &["note"], long.as_str()).unwrap());
+    assert!(session.delete(&heap, 8).unwrap());
+    drop((session, table, heap));
     db.close().unwrap();
 
     let output = run(&["inspect", text(&primary), text(&second), "--verify"]);
@@ -74,4 +86,20 @@ fn a_database_of_ours_is_read_without_the_engine() {
     assert_eq!(shown.matches(" 0 damaged").count(), 2, "{shown}");
     let rows = run(&["inspect", text(&primary), text(&second), "--table", "fruit"]);
     assert_eq!(out(&rows), "id\tname\n1\tapple\n2\tNULL\n3\tpear\n");
+    assert!(shown.contains("299 rows  heap"), "{shown}");
+    let rows = run(&[
+        "inspect",
+        text(&primary),
+        text(&second),
+        "--table",
+        "basket",
+    ]);
+    let mut shown: Vec<String> = out(&rows).lines().skip(1).map(str::to_owned).collect();
+    shown.sort();
+    let mut expected: Vec<String> = (1..=300)
+        .filter(|id| *id != 8)
+        .map(|id| format!("{id}\t{}", if id == 7 { &long } else { "short" }))
+        .collect();
+    expected.sort();
+    assert_eq!(shown, expected);
 }

@@ -383,8 +383,8 @@ impl<S: Store> Work<'_, S> {
         Expected { answers }
     }
 
-    /// Whether a key is to go into a heap that is there whatever becomes of those who have changed its row: that
-    /// lock is the address's, and the entry of the key is nobody's.
+    /// Whether a key is to go into a heap that is there whatever becomes of those who have changed its row:
+    /// that lock is the address's, and the entry of the key is nobody's.
     fn is_surely_there(&self, who: usize, op: &Op) -> bool {
         let (Op::Insert { .. }, Some(row)) = (op, op.row()) else {
             return false;
