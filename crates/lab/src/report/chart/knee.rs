@@ -221,16 +221,11 @@ fn ratio_axis(svg: &mut Svg, results: &Results, plot: Plot, y: &Scale) {
         return;
     };
     let visible = |px: f64| px >= plot.top - 1.0 && px <= plot.bottom + 1.0;
-    let shares: Vec<f64> = (-40..=40).map(|n| f64::from(n) * 0.05).collect();
-    let count = shares
-        .iter()
-        .filter(|s| visible(y.px(base * (1.0 + **s))))
-        .count();
-    let step = match count {
-        0..=2 => 0.01,
-        3..=8 => 0.05,
-        9..=16 => 0.1,
-        _ => 0.25,
+    // The finest step whose ticks do not crowd each other, however far the runs scatter.
+    let steps = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0];
+    let apart = |step: f64| (y.px(base) - y.px(base * (1.0 + step))).abs() >= 18.0;
+    let Some(step) = steps.into_iter().find(|&step| apart(step)) else {
+        return;
     };
     for n in -100..=100 {
         let share = f64::from(n) * step;
