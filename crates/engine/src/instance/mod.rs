@@ -179,7 +179,8 @@ impl Instance {
             instruments: Arc::clone(&instruments),
             ..PoolConfig::default()
         })?;
-        let locks = deadlocks::lock_manager(config.locks, &instruments, &error_log);
+        let home = deadlocks::Home::default();
+        let locks = deadlocks::lock_manager(config.locks, &instruments, &error_log, &home);
         let system = Task::new(&instruments, SYSTEM_SESSION, "engine");
         let shared = Arc::new(Shared {
             system,
@@ -197,6 +198,7 @@ impl Instance {
             databases: RwLock::default(),
             _log_writer: writer.transpose()?,
         });
+        let _first = home.set(Arc::downgrade(&instance));
         let entered = instance.shared.enter();
         instance.start_databases()?;
         drop(entered);

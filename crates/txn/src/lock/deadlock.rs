@@ -1,7 +1,17 @@
 //! Deadlocks: found by those who wait, resolved by a victim.
 //!
-//! There is no monitor thread. A waiter whose probe is due searches the whole waits-for graph, with all
-//! shards latched, so that what it sees is true at one moment and a cycle is never a false one:
+//! There is no monitor thread. A cycle is always closed by somebody who begins to wait: a new edge of the
+//! waits-for graph comes from a wait that begins, or ends at an owner that was granted something and runs.
+//!
+//! # At once
+//! Who begins to wait follows its waits, owner by owner, one shard latched at a time. When it comes back
+//! to itself there may be a cycle, and it searches in earnest. All other members of a cycle that it
+//! has closed wait already, and go on waiting: the walk cannot miss it. Only a walk past so many owners
+//! that it would cost more than it brings is given up, for the search of sleepers.
+//!
+//! # In earnest
+//! The search sees the whole graph, with all shards latched, so that what it sees is true at one moment and a
+//! cycle is never a false one:
 //!
 //! 1. Nodes are owners that wait. Edges go to all whom a wait needs to go away first
 //!    ([`Shard::blockers`]). All of them must go (an AND graph), hence a cycle is a deadlock and
@@ -10,11 +20,13 @@
 //! 3. The victim is the member with the lowest priority, then the least log to undo, then the youngest;
 //!    one that is rolling back already comes last. Its request leaves the queue while the latches are
 //!    held.
-//! 4. Steps 2 and 3 repeat until no cycle is left; then the latches go, and the report is published.
+//! 4. Steps 2 and 3 repeat until no cycle is left; then the latches go, the reports are published, and
+//!    the victims are woken.
 //!
-//! A cycle is always closed by somebody who begins to wait, so a search that began after that finds it.
-//! A waiter skips its search when another did it meanwhile, and searches together take at most one part
-//! in twenty of the time: many waiters don't turn into many searches.
+//! # By sleepers
+//! A waiter whose probe is due searches in earnest as well: a net below the walk. It skips its search
+//! when another did it meanwhile, and searches of this kind together take at most one part in twenty of the
+//! time: many waiters don't turn into many searches.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,17 +34,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use furrow_format::TxnId;
-use furrow_io::time::Moment;
+use furrow_io::time::{Moment, WallTime};
 use parking_lot::MutexGuard;
 
+use super::error::Timeout;
 use super::manager::{Table, wake};
 use super::mode::LockMode;
 use super::owner::{Isolation, Outcome, OwnerCore, Place};
 use super::resource::Resource;
 use super::shard::{SeenKind, Shard, Wakes};
 
-/// After a deadlock so many waiters look for the next one at once.
-const EAGER_WAITERS: u32 = 2;
+/// Owners that the walk of a new waiter visits at most.
+const WALK_OWNERS: usize = 64;
 /// Searching may take one part in so many of the time.
 const SEARCH_SHARE: u64 = 20;
 
@@ -41,6 +54,13 @@ const SEARCH_SHARE: u64 = 20;
 pub(super) struct Pace {
     began: Moment,
     took_ns: u64,
+}
+
+/// What a search has come to.
+#[derive(Default)]
+struct Found {
+    reports: Vec<Arc<DeadlockReport>>,
+    wakes: Wakes,
 }
 
 /// A deadlock that was resolved.
@@ -75,6 +95,10 @@ pub struct DeadlockProcess {
     pub mode: LockMode,
     /// For how long it has waited.
     pub wait_ms: u64,
+    /// For how long it would.
+    pub timeout: Timeout,
+    /// When its transaction began.
+    pub started: WallTime,
 }
 
 /// A resource of a deadlock.
@@ -224,6 +248,8 @@ impl Graph<'_> {
             resource: shard.resource(head),
             mode: waiter.target,
             wait_ms: waiter.since.elapsed_us() / 1000,
+            timeout: waiter.timeout,
+            started: core.started(),
         })
     }
 
@@ -244,20 +270,75 @@ impl Graph<'_> {
 }
 
 impl Table {
+    /// Whether the wait that `core` has just begun may have closed a cycle.
+    pub(super) fn may_close_cycle(&self, core: &OwnerCore) -> bool {
+        let mut visited = Vec::new();
+        let mut ahead = self.waits_for(core);
+        while let Some(next) = ahead.pop() {
+            if next == core.id {
+                return true;
+            }
+            if visited.contains(&next) {
+                continue;
+            }
+            if visited.len() == WALK_OWNERS {
+                return false;
+            }
+            visited.push(next);
+            if let Some(owner) = self.owner(next) {
+                ahead.extend(self.waits_for(&owner));
+            }
+        }
+        false
+    }
+
+    /// Whom an owner waits for at this moment.
+    fn waits_for(&self, core: &OwnerCore) -> Vec<u32> {
+        let Some(place) = core.place() else {
+            return Vec::new();
+        };
+        let shard = self.shard(place.shard as usize);
+        // Written under this latch only: it has not moved on, so that the head is still its own.
+        if core.place() != Some(place) {
+            return Vec::new();
+        }
+        let target = shard.waiter(place.head, core.id).map(|w| w.target);
+        let seen = target.map(|target| shard.blockers(place.head, core.id, target));
+        seen.into_iter().flatten().map(|seen| seen.owner).collect()
+    }
+
+    /// Resolves all deadlocks there are, for a waiter that may be in one.
+    pub(super) fn resolve_at_once(&self, core: &OwnerCore) {
+        let mut pace = self.pace.lock();
+        // Another search may have ended this wait.
+        if core.place().is_some() {
+            let found = self.search(&mut pace);
+            drop(pace);
+            self.publish(found);
+        }
+    }
+
     /// Looks for deadlocks on behalf of a waiter that has waited since `since`, and resolves all there are.
     pub(super) fn resolve_deadlocks(&self, since: Moment) {
         // Whoever holds the pace searches for all.
         let Some(mut pace) = self.pace.try_lock() else {
             return;
         };
-        let began = Moment::now();
-        let ago_ns = began.since_ns(pace.began);
+        let now = Moment::now();
+        let ago_ns = now.since_ns(pace.began);
         let done_for_us = pace.began > since && ago_ns < self.config.first_probe.as_nanos() as u64;
         if done_for_us || ago_ns < pace.took_ns.saturating_mul(SEARCH_SHARE) {
             return;
         }
-        let mut wakes = Wakes::new();
-        let mut reports = Vec::new();
+        let found = self.search(&mut pace);
+        drop(pace);
+        self.publish(found);
+    }
+
+    /// Finds all cycles, and ends the wait of one member of each.
+    fn search(&self, pace: &mut Pace) -> Found {
+        let began = Moment::now();
+        let mut found = Found::default();
         let mut graph = Graph {
             table: self,
             shards: self.all_shards(),
@@ -265,24 +346,26 @@ impl Table {
         let mut waiting = self.waiting_owners();
         while let Some(cycle) = graph.find_cycle(&waiting) {
             let report = Arc::new(graph.report(&cycle));
-            graph.end_wait(&cycle[report.victim], Arc::clone(&report), &mut wakes);
-            reports.push(report);
+            let victim = &cycle[report.victim];
+            graph.end_wait(victim, Arc::clone(&report), &mut found.wakes);
+            found.reports.push(report);
             waiting.retain(|core| core.place().is_some());
         }
         drop(graph);
-        wake(wakes);
         *pace = Pace {
             began,
             took_ns: began.elapsed_ns(),
         };
-        drop(pace);
-        if !reports.is_empty() {
-            self.eager.store(EAGER_WAITERS, Ordering::Relaxed);
-            self.deadlocks
-                .fetch_add(reports.len() as u64, Ordering::Relaxed);
-        }
-        for report in reports {
+        found
+    }
+
+    /// Tells of deadlocks, then wakes: who reads 1205 finds the report in the log. No latch may be held.
+    fn publish(&self, found: Found) {
+        let count = found.reports.len() as u64;
+        self.deadlocks.fetch_add(count, Ordering::Relaxed);
+        for report in found.reports {
             (self.on_deadlock)(&report);
         }
+        wake(found.wakes);
     }
 }

@@ -1,6 +1,7 @@
 //! Lock escalation: many row and page locks of one object become one lock of the object.
 //!
-//! 1. Row, key and page locks taken with [`LockManager::lock_within`] are counted by object.
+//! 1. Row, key and page locks taken with [`LockManager::lock_within`] are counted by object, from the
+//!    beginning of a statement ([`LockOwner::begin_statement`]) on.
 //! 2. At 5,000 of them, and again after each further 1,250 while it can't be done,
 //!    [`LockManager::escalation_due`] says so.
 //! 3. [`LockManager::escalate`] converts the intent lock on the object into S or X without waiting; if that

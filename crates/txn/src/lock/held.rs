@@ -157,6 +157,13 @@ impl HeldTable {
         &mut self.tallies[at]
     }
 
+    /// Counts fine locks from here.
+    pub(super) fn begin_statement(&mut self) {
+        for tally in &mut self.tallies {
+            tally.attempt_at = tally.count + super::escalation::THRESHOLD;
+        }
+    }
+
     fn uncount(&mut self, object: ObjectId) {
         if object.0 != 0 {
             let tally = self.tally(object);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use furrow_format::ObjectId;
@@ -25,6 +25,8 @@ pub struct LockConfig {
     /// Locks of all owners together; more are refused with error 1204. Kept within about one part in
     /// `shards`, because each shard has its share.
     pub max_locks: usize,
+    /// Whether a waiter looks for a deadlock as its wait begins, if that can have closed a cycle.
+    pub look_at_once: bool,
     /// A waiter looks for a deadlock after this time, then after twice as long, and so on.
     pub first_probe: Duration,
     /// The longest time between two looks.
@@ -36,6 +38,7 @@ impl Default for LockConfig {
         LockConfig {
             shards: 64,
             max_locks: 20_000_000,
+            look_at_once: true,
             first_probe: Duration::from_millis(20),
             longest_probe: Duration::from_secs(5),
         }
@@ -77,8 +80,6 @@ pub(super) struct Table {
     begins: AtomicU64,
     pub(super) config: LockConfig,
     pub(super) on_deadlock: DeadlockHook,
-    /// How many of the next waiters look for a deadlock at once, because there was one just now.
-    pub(super) eager: AtomicU32,
     pub(super) pace: Mutex<Pace>,
     pub(super) waits: AtomicU64,
     pub(super) timeouts: AtomicU64,
@@ -250,7 +251,6 @@ impl LockManager {
             begins: AtomicU64::new(0),
             config,
             on_deadlock: Box::new(on_deadlock),
-            eager: AtomicU32::new(0),
             pace: Mutex::default(),
             waits: AtomicU64::new(0),
             timeouts: AtomicU64::new(0),

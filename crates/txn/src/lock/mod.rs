@@ -20,8 +20,8 @@
 //!    mode's conflict mask with the masks of modes granted and waited for. No conflict: granted.
 //! 3. Otherwise queue, release the latch, begin a wait of type `LCK_M_mode`, and sleep. Whoever
 //!    releases or weakens a lock grants whom it can, tells them the moment, and wakes them.
-//! 4. A sleeper looks for deadlocks after 20 ms, then after twice as long and so on up to 5 s; at once
-//!    when there was a deadlock just now (see `deadlock`).
+//! 4. Who begins to wait looks at once whether it has closed a cycle, along its own waits; a sleeper
+//!    searches everything after 20 ms, then after twice as long and so on up to 5 s (see `deadlock`).
 //!
 //! # Order of latches
 //! An owner's table, then shards in ascending order, then the list of owners, then one owner's outcome.

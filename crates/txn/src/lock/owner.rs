@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use furrow_format::TxnId;
-use furrow_io::time::Moment;
+use furrow_io::time::{Moment, WallTime};
 use parking_lot::{Condvar, Mutex};
 
 use super::deadlock::DeadlockReport;
@@ -91,6 +91,8 @@ pub(super) struct OwnerCore {
     txn: AtomicU64,
     /// Grows with each transaction begun: the youngest has the highest.
     begun: AtomicU64,
+    /// When its transaction began, in microseconds of wall time; 0 while nobody has asked the clock.
+    started_us: AtomicI64,
     priority: AtomicI32,
     log_used: AtomicU64,
     isolation: AtomicU8,
@@ -109,6 +111,7 @@ impl OwnerCore {
             session_id,
             txn: AtomicU64::new(0),
             begun: AtomicU64::new(0),
+            started_us: AtomicI64::new(0),
             priority: AtomicI32::new(0),
             log_used: AtomicU64::new(0),
             isolation: AtomicU8::new(Isolation::ReadCommitted as u8),
@@ -138,6 +141,19 @@ impl OwnerCore {
 
     pub(super) fn begun(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)
+    }
+
+    /// When its transaction began, or when that waited first.
+    pub(super) fn started(&self) -> WallTime {
+        WallTime::from_unix_us(self.started_us.load(Ordering::Relaxed))
+    }
+
+    /// Asks the clock when the transaction began, unless that is known.
+    pub(super) fn note_started(&self) {
+        if self.started_us.load(Ordering::Relaxed) == 0 {
+            let now = WallTime::now().unix_us();
+            self.started_us.store(now, Ordering::Relaxed);
+        }
     }
 
     pub(super) fn rolling_back(&self) -> bool {
@@ -245,9 +261,16 @@ impl LockOwner {
         core.txn.store(txn.0, Ordering::Relaxed);
         core.begun.store(self.table.next_begin(), Ordering::Relaxed);
         core.log_used.store(0, Ordering::Relaxed);
+        core.started_us.store(0, Ordering::Relaxed);
         core.isolation.store(isolation as u8, Ordering::Relaxed);
         core.rolling_back.store(false, Ordering::Relaxed);
         self.rearm();
+    }
+
+    /// Notes that the transaction begins now, for reports. Without it they show when it waited first:
+    /// the clock is dear for a transaction of one row.
+    pub fn note_started(&self) {
+        self.core.note_started();
     }
 
     /// Changes the isolation level that reports show.
@@ -272,6 +295,11 @@ impl LockOwner {
     /// Bytes of log used so far.
     pub fn log_used(&self) -> u64 {
         self.core.log_used()
+    }
+
+    /// A statement begins: escalation counts the fine locks taken from now on.
+    pub fn begin_statement(&self) {
+        self.locks.lock().begin_statement();
     }
 
     /// A handle to stop this owner's waits from elsewhere.

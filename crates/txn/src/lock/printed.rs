@@ -3,10 +3,10 @@
 //! The lock manager knows owners, modes and resources. What only sessions know (statements, login, client,
 //! names of objects) is left empty: the engine's deadlock hook fills it in by session number.
 
-use furrow_io::time::WallTime;
 use furrow_observe::deadlock as printed;
 
 use super::deadlock::{DeadlockReport, DeadlockResource};
+use super::error::Timeout;
 use super::mode::LockMode;
 use super::resource::Resource;
 
@@ -47,17 +47,21 @@ impl DeadlockReport {
             lock_mode: process.mode.to_string(),
             transaction_id: process.txn.0,
             transaction_name: "user_transaction".to_owned(),
-            transaction_started: WallTime::default(),
+            transaction_started: process.started,
             transaction_count: 1,
-            batch_started: WallTime::default(),
-            batch_completed: WallTime::default(),
+            batch_started: process.started,
+            batch_completed: process.started,
             client_app: String::new(),
             host_name: String::new(),
             host_pid: 0,
             login_name: String::new(),
             isolation_level: process.isolation.text().to_owned(),
             current_db: process.resource.database().0,
-            lock_timeout_ms: None,
+            lock_timeout_ms: match process.timeout {
+                Timeout::Forever => None,
+                Timeout::NoWait => Some(0),
+                Timeout::Millis(millis) => Some(millis),
+            },
             statement_type: String::new(),
             stack: Vec::new(),
             input_buffer: String::new(),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use furrow_io::time::Moment;
 
+use super::error::Timeout;
 use super::mode::{LockMode, MODE_COUNT};
 use super::owner::{Outcome, OwnerCore, Place};
 use super::resource::Resource;
@@ -74,6 +75,7 @@ pub(super) struct Waiter {
     /// Wants to know when it could be granted, not to hold it.
     pub(super) instant: bool,
     pub(super) since: Moment,
+    pub(super) timeout: Timeout,
 }
 
 /// What came of asking for a lock.

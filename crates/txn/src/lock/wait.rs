@@ -92,7 +92,9 @@ impl Table {
             request: wanted.converts,
             instant: wanted.instant,
             since: Moment::now(),
+            timeout,
         };
+        core.note_started();
         let place = Place {
             shard: self.shard_of(wanted.hash) as u32,
             head,
@@ -144,8 +146,11 @@ impl Table {
             Timeout::Millis(millis) => Some(since.after(Duration::from_millis(u64::from(millis)))),
             Timeout::Forever | Timeout::NoWait => None,
         };
+        if self.config.look_at_once && self.may_close_cycle(core) {
+            self.resolve_at_once(core);
+        }
         let mut probe = self.config.first_probe;
-        let mut next_probe = since.after(self.first_slice());
+        let mut next_probe = since.after(probe);
         loop {
             let until = deadline.map_or(next_probe, |deadline| deadline.min(next_probe));
             let ending = match core.sleep(until.since(Moment::now())) {
@@ -162,17 +167,6 @@ impl Table {
             self.resolve_deadlocks(since);
             next_probe = Moment::now().after(probe);
             probe = (probe * 2).min(self.config.longest_probe);
-        }
-    }
-
-    /// The time until the first look for a deadlock: none at all while deadlocks are about.
-    fn first_slice(&self) -> Duration {
-        let eager = &self.eager;
-        let took = eager.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
-        if took.is_ok() {
-            Duration::ZERO
-        } else {
-            self.config.first_probe
         }
     }
 

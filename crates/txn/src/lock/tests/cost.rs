@@ -5,8 +5,8 @@ use furrow_format::ObjectId;
 use furrow_io::time::Moment;
 
 use super::super::LockMode::*;
-use super::super::{LockManager, Timeout};
-use super::{key, owner, table};
+use super::super::Timeout;
+use super::{key, parties, table};
 
 const ROUNDS: u64 = 2_000_000;
 
@@ -22,8 +22,7 @@ fn measure(what: &str, mut body: impl FnMut(u64)) {
 #[test]
 #[ignore = "a measurement"]
 fn cost_of_uncontended_locks() {
-    let manager = LockManager::default();
-    let a = owner(&manager, 51);
+    let (manager, [a]) = parties();
     let lock = |n, mode| assert!(manager.lock(&a, key(n), mode, Timeout::Forever).is_ok());
     manager.lock(&a, table(1), IX, Timeout::Forever).unwrap();
     measure("lock and unlock a row, 1000 rows in turn", |n| {

@@ -276,6 +276,7 @@ fn a_long_wait_without_a_cycle_has_no_victim() {
 #[test]
 fn a_time_out_may_end_a_deadlock_first() {
     let config = LockConfig {
+        look_at_once: false,
         first_probe: Duration::from_secs(60),
         ..LockConfig::default()
     };
@@ -317,4 +318,44 @@ fn the_report_is_published_with_no_latch_held() {
     let owners = [owner(&manager, 51), owner(&manager, 52)];
     assert_eq!(ring(&manager, &owners, X).len(), 1);
     *manager_cell.lock() = None;
+}
+
+#[test]
+fn a_ring_is_broken_the_moment_it_closes() {
+    for count in [2, 3, 8] {
+        let reports = Reports::default();
+        let sink = Arc::clone(&reports);
+        // Nobody's probe comes due: only who closes the ring can find it.
+        let config = LockConfig {
+            first_probe: Duration::from_secs(600),
+            ..LockConfig::default()
+        };
+        let manager = LockManager::new(config, move |r| sink.lock().push(r.clone()));
+        let owners: Vec<_> = (0..count).map(|n| owner(&manager, 51 + n)).collect();
+        let began = Moment::now();
+        let victims = ring(&manager, &owners, X);
+        assert_eq!(victims.len(), 1, "a ring of {count}");
+        assert_eq!(reports.lock().len(), 1);
+        assert!(began.elapsed() < Duration::from_secs(60));
+    }
+}
+
+#[test]
+fn a_ring_too_long_for_the_walk_is_found_by_those_who_sleep() {
+    let (manager, reports) = reporting();
+    let owners: Vec<_> = (0..80).map(|n| owner(&manager, 51 + n)).collect();
+    assert_eq!(ring(&manager, &owners, X).len(), 1);
+    assert_eq!(reports.lock()[0].processes.len(), 80);
+}
+
+#[test]
+fn without_the_look_at_once_the_probe_of_a_sleeper_breaks_the_ring() {
+    let config = LockConfig {
+        look_at_once: false,
+        ..LockConfig::default()
+    };
+    let manager = LockManager::new(config, |_| {});
+    let owners = [owner(&manager, 51), owner(&manager, 52)];
+    assert_eq!(ring(&manager, &owners, X).len(), 1);
+    assert_eq!(manager.stats().deadlocks, 1);
 }

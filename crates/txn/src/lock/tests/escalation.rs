@@ -4,7 +4,7 @@ use furrow_format::{DatabaseId, ObjectId};
 
 use super::super::LockMode::*;
 use super::super::{Escalation, LockConfig, LockManager, LockMode, LockOwner, Timeout};
-use super::{is_empty, key, owner, table};
+use super::{is_empty, key, owner, parties, table};
 
 const OBJECT: ObjectId = ObjectId(7);
 
@@ -18,8 +18,7 @@ fn lock_rows(manager: &LockManager, owner: &LockOwner, rows: std::ops::Range<u64
 
 #[test]
 fn escalation_comes_due_at_5000_and_every_1250_after() {
-    let manager = LockManager::default();
-    let a = owner(&manager, 51);
+    let (manager, [a]) = parties();
     let due = || manager.escalation_due(&a, OBJECT, Escalation::ByCount);
     lock_rows(&manager, &a, 0..4_999, S);
     assert!(!due());
@@ -39,8 +38,7 @@ fn escalation_comes_due_at_5000_and_every_1250_after() {
 
 #[test]
 fn locks_given_back_are_not_counted() {
-    let manager = LockManager::default();
-    let a = owner(&manager, 51);
+    let (manager, [a]) = parties();
     for n in 0..20_000 {
         lock_rows(&manager, &a, n..n + 1, S);
         assert!(manager.unlock(&a, &key(n)));
@@ -55,8 +53,7 @@ fn locks_given_back_are_not_counted() {
 #[test]
 fn reading_escalates_to_shared_and_changing_to_exclusive() {
     for (intent, row, whole) in [(IS, S, S), (IX, X, X), (IX, S, X), (IS, U, X)] {
-        let manager = LockManager::default();
-        let a = owner(&manager, 51);
+        let (manager, [a]) = parties();
         manager
             .lock(&a, table(7), intent, Timeout::Forever)
             .unwrap();
@@ -73,8 +70,7 @@ fn reading_escalates_to_shared_and_changing_to_exclusive() {
 
 #[test]
 fn somebody_in_the_way_is_not_waited_for() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&b, table(7), IX, Timeout::Forever).unwrap();
     manager.lock(&a, table(7), IX, Timeout::Forever).unwrap();
     lock_rows(&manager, &a, 0..5_000, X);

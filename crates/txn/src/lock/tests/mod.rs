@@ -54,6 +54,13 @@ fn owner(manager: &LockManager, session: i32) -> LockOwner {
     owner
 }
 
+/// A lock manager, and owners of the sessions 51, 52 and so on.
+fn parties<const COUNT: usize>() -> (LockManager, [LockOwner; COUNT]) {
+    let manager = LockManager::default();
+    let owners = std::array::from_fn(|n| owner(&manager, 51 + n as i32));
+    (manager, owners)
+}
+
 /// Waits for `done`; ten seconds are a failure.
 fn eventually(what: &str, done: impl Fn() -> bool) {
     let began = Moment::now();

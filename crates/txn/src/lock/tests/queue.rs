@@ -5,12 +5,11 @@ use parking_lot::Mutex;
 
 use super::super::LockMode::{self, *};
 use super::super::{Granted, LockManager, LockStatus, Timeout};
-use super::{check, is_empty, key, owner, queued, table};
+use super::{check, is_empty, key, owner, parties, queued, table};
 
 #[test]
 fn a_lock_is_new_then_held_then_converted() {
-    let manager = LockManager::default();
-    let a = owner(&manager, 51);
+    let (manager, [a]) = parties();
     let lock = |mode| manager.lock(&a, key(1), mode, Timeout::Forever).unwrap();
     assert_eq!(lock(S), Granted::New);
     assert_eq!(lock(S), Granted::Held);
@@ -27,8 +26,7 @@ fn a_lock_is_new_then_held_then_converted() {
 
 #[test]
 fn intent_then_shared_joins_into_one_mode() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, table(1), IX, Timeout::Forever).unwrap();
     manager.lock(&a, table(1), S, Timeout::Forever).unwrap();
     assert_eq!(a.held(&table(1)), Some(SIX));
@@ -79,8 +77,7 @@ fn a_reader_does_not_pass_a_waiting_writer() {
 
 #[test]
 fn a_request_passes_those_it_does_not_conflict_with() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     let (c, d) = (owner(&manager, 53), owner(&manager, 54));
     manager.lock(&a, table(1), IX, Timeout::Forever).unwrap();
     scope(|s| {
@@ -96,8 +93,7 @@ fn a_request_passes_those_it_does_not_conflict_with() {
 
 #[test]
 fn a_conversion_goes_before_everybody_who_holds_nothing() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, key(1), S, Timeout::Forever).unwrap();
     manager.lock(&b, key(1), S, Timeout::Forever).unwrap();
     let order = Mutex::new(Vec::new());
@@ -132,8 +128,7 @@ fn a_conversion_goes_before_everybody_who_holds_nothing() {
 
 #[test]
 fn a_conversion_is_not_held_up_by_one_that_waits_for_it() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, key(1), S, Timeout::Forever).unwrap();
     manager.lock(&b, key(1), S, Timeout::Forever).unwrap();
     scope(|s| {
@@ -150,8 +145,7 @@ fn a_conversion_is_not_held_up_by_one_that_waits_for_it() {
 
 #[test]
 fn weakening_a_lock_lets_readers_in() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
     assert!(!manager.downgrade(&a, &key(2), S));
     scope(|s| {
@@ -166,8 +160,7 @@ fn weakening_a_lock_lets_readers_in() {
 
 #[test]
 fn an_instant_probe_tells_the_truth_and_leaves_nothing() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     assert!(manager.try_instant(&a, key(1), X));
     assert!(is_empty(&manager));
     manager.lock(&a, key(1), S, Timeout::Forever).unwrap();
@@ -186,12 +179,7 @@ fn an_instant_probe_tells_the_truth_and_leaves_nothing() {
 
 #[test]
 fn a_probe_does_not_pass_a_waiting_writer() {
-    let manager = LockManager::default();
-    let (a, b, c) = (
-        owner(&manager, 51),
-        owner(&manager, 52),
-        owner(&manager, 53),
-    );
+    let (manager, [a, b, c]) = parties();
     manager.lock(&a, key(1), S, Timeout::Forever).unwrap();
     scope(|s| {
         s.spawn(|| manager.lock(&b, key(1), X, Timeout::Forever).unwrap());
@@ -203,12 +191,7 @@ fn a_probe_does_not_pass_a_waiting_writer() {
 
 #[test]
 fn an_instant_lock_waits_its_turn_and_is_not_held_after() {
-    let manager = LockManager::default();
-    let (a, b, c) = (
-        owner(&manager, 51),
-        owner(&manager, 52),
-        owner(&manager, 53),
-    );
+    let (manager, [a, b, c]) = parties();
     manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
     scope(|s| {
         let reader = s.spawn(|| manager.lock_instant(&b, key(1), S, Timeout::Forever));
@@ -225,8 +208,7 @@ fn an_instant_lock_waits_its_turn_and_is_not_held_after() {
 
 #[test]
 fn savepoints_and_session_locks_outlive_what_they_should() {
-    let manager = LockManager::default();
-    let a = owner(&manager, 51);
+    let (manager, [a]) = parties();
     let lock = |n, mode| manager.lock(&a, key(n), mode, Timeout::Forever).unwrap();
     lock(1, S);
     lock(2, S);
@@ -250,8 +232,7 @@ fn savepoints_and_session_locks_outlive_what_they_should() {
 
 #[test]
 fn an_owner_that_goes_away_leaves_nothing() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     for n in 0..10_000 {
         manager.lock(&a, key(n), X, Timeout::Forever).unwrap();
     }

@@ -5,7 +5,7 @@ use furrow_io::thread::scope;
 
 use super::super::LockMode::*;
 use super::super::{LockManager, Resource, Timeout};
-use super::{is_empty, key, owner, queued};
+use super::{is_empty, key, owner, parties, queued};
 
 #[test]
 fn a_serializable_scan_keeps_inserts_out_of_its_gaps() {
@@ -36,8 +36,7 @@ fn a_scan_to_the_end_locks_infinity() {
 
 #[test]
 fn two_inserts_into_one_gap_do_not_meet() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager
         .lock(&a, key(20), RangeIN, Timeout::Forever)
         .unwrap();
@@ -69,8 +68,7 @@ fn an_insert_waits_for_the_scan_and_takes_nothing_along() {
 
 #[test]
 fn an_insert_beside_ones_own_scan_only_needs_the_others_gone() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager
         .lock(&a, key(20), RangeSS, Timeout::Forever)
         .unwrap();
@@ -90,8 +88,7 @@ fn an_insert_beside_ones_own_scan_only_needs_the_others_gone() {
 
 #[test]
 fn an_insert_that_keeps_its_range_lock_joins_it_with_the_scan() {
-    let manager = LockManager::default();
-    let a = owner(&manager, 51);
+    let (manager, [a]) = parties();
     manager
         .lock(&a, key(20), RangeSS, Timeout::Forever)
         .unwrap();

@@ -9,7 +9,7 @@ use furrow_observe::{Instruments, task, waits::WaitType};
 
 use super::super::LockMode::*;
 use super::super::{Granted, LockConfig, LockError, LockManager, Timeout};
-use super::{check, is_empty, key, owner, queued, table};
+use super::{check, is_empty, key, owner, parties, queued, table};
 
 #[test]
 fn a_wait_is_listed_with_its_blocker_and_charged_when_it_ends() {
@@ -53,8 +53,7 @@ fn a_wait_is_listed_with_its_blocker_and_charged_when_it_ends() {
 
 #[test]
 fn a_request_that_must_not_wait_fails_at_once() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
     let error = manager.lock(&b, key(1), S, Timeout::NoWait).unwrap_err();
     assert_eq!(error.number(), Some(1222));
@@ -75,12 +74,7 @@ fn a_request_that_must_not_wait_fails_at_once() {
 
 #[test]
 fn a_time_out_ends_a_wait_in_time_and_frees_those_behind() {
-    let manager = LockManager::default();
-    let (a, b, c) = (
-        owner(&manager, 51),
-        owner(&manager, 52),
-        owner(&manager, 53),
-    );
+    let (manager, [a, b, c]) = parties();
     manager.lock(&a, key(1), S, Timeout::Forever).unwrap();
     scope(|s| {
         let writer = s.spawn(|| {
@@ -107,8 +101,7 @@ fn a_time_out_ends_a_wait_in_time_and_frees_those_behind() {
 
 #[test]
 fn a_conversion_that_times_out_keeps_the_weaker_lock() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, table(1), IX, Timeout::Forever).unwrap();
     manager.lock(&b, table(1), IX, Timeout::Forever).unwrap();
     assert!(manager.lock(&a, table(1), X, Timeout::Millis(5)).is_err());
@@ -120,8 +113,7 @@ fn a_conversion_that_times_out_keeps_the_weaker_lock() {
 
 #[test]
 fn a_kill_ends_the_present_wait_and_later_ones_until_rearmed() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
     manager.lock(&b, key(2), X, Timeout::Forever).unwrap();
     let kill = b.canceller();
@@ -154,8 +146,7 @@ fn a_kill_ends_the_present_wait_and_later_ones_until_rearmed() {
 
 #[test]
 fn a_rollback_cannot_be_killed() {
-    let manager = LockManager::default();
-    let (a, b) = (owner(&manager, 51), owner(&manager, 52));
+    let (manager, [a, b]) = parties();
     manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
     let kill = b.canceller();
     kill.cancel();
