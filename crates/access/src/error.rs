@@ -27,6 +27,9 @@ pub enum AccessError {
         /// The index.
         index_id: u32,
     },
+    /// The caller's [`Gate`](crate::Gate) does not let the row in. Nothing has changed.
+    #[error("somebody guards the gap that the row would go to")]
+    Barred,
     /// No row has this key or RID.
     #[error("no such row")]
     NotFound,

@@ -30,6 +30,6 @@ pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapStep, HeapVisitor};
 pub use key::Key;
 pub use shape::{KeyColumn, Shape};
 pub use tree::{
-    Bound, Cursor, Direction, Purge, RowBatch, RowCheck, Step, Tree, TreeParts, Visitor,
+    Bound, Cursor, Direction, Gate, Purge, RowBatch, RowCheck, Step, Tree, TreeParts, Visitor,
 };
 pub use undo::UndoOp;

@@ -4,7 +4,7 @@
 //! For the next leaf it descends again by the last key it saw, so that splits in between do no harm; forward,
 //! a leaf whose LSN is still the same leads to its right neighbour without that, some leaves in a row. While
 //! it copies, it asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the
-//! batch before it; the caller waits with no latch held and goes on.
+//! batch before it; the caller waits with no latch held, and the scan goes on behind the last row before it.
 //!
 //! Where all rows of a leaf may be taken and most are wanted, the page is copied as a whole, and its records
 //! are looked at afterwards.
@@ -383,14 +383,32 @@ impl<'t> Cursor<'t> {
                 }
                 RowCheck::Skip => {}
                 RowCheck::Wait => {
-                    let key = tree.key_at(leaf, slot)?;
-                    self.from = Bound::Included(key.clone());
-                    self.done = false;
-                    return Ok(Some(key));
+                    self.resume_behind(leaf, slot, i)?;
+                    return Ok(Some(tree.key_at(leaf, slot)?));
                 }
             }
         }
         self.copied(leaf, slots).map(|()| None)
+    }
+
+    /// The row at `slot` has to be waited for, and `before` rows of the leaf have been dealt with: the scan
+    /// goes on behind the last of these. Not at the row itself: while its lock is waited for, rows may come
+    /// in between that belong to the scan.
+    fn resume_behind(
+        &mut self,
+        leaf: &PageRead<'_>,
+        slot: u16,
+        before: u16,
+    ) -> Result<(), AccessError> {
+        self.done = false;
+        if before > 0 {
+            let last = match self.direction {
+                Direction::Forward => slot - 1,
+                Direction::Backward => slot + 1,
+            };
+            self.from = Bound::Excluded(self.tree.key_at(leaf, last)?);
+        }
+        Ok(())
     }
 
     /// Copies the whole page, and notes the rows in `slots`, ghosts left out.

@@ -1,6 +1,7 @@
 //! Inserting a row.
 
 use super::Tree;
+use super::gate::{Gate, Open};
 use super::node::Side;
 use super::remove::REMOVAL_LOG_BYTES;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
@@ -21,12 +22,13 @@ pub(super) enum Spot {
     Taken,
 }
 
-/// A row to insert, and how it is undone where it gets a slot of its own.
+/// A row to insert, how it is undone where it gets a slot of its own, and who may bar it.
 #[derive(Clone, Copy)]
 struct New<'a> {
     key: &'a Key,
     row: &'a [u8],
     undo: &'a [u8],
+    gate: &'a dyn Gate,
 }
 
 impl Tree {
@@ -35,6 +37,17 @@ impl Tree {
     ///
     /// The caller holds the locks: X on the key.
     pub fn insert(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
+        self.insert_gated(by, key, row, &Open)
+    }
+
+    /// Inserts a leaf row, unless the gate bars it: [`AccessError::Barred`], and nothing has changed.
+    pub fn insert_gated(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        row: &[u8],
+        gate: &dyn Gate,
+    ) -> Result<(), AccessError> {
         let size = key.size_bytes();
         if size > MAX_WHOLE_KEY_BYTES {
             return Err(AccessError::KeyTooLarge { len: size });
@@ -49,6 +62,7 @@ impl Tree {
             key,
             row,
             undo: &undo,
+            gate,
         };
         match self.insert_here(by, leaf, new)? {
             None => Ok(()),
@@ -93,6 +107,7 @@ impl Tree {
         if !self.fits_at(by, &leaf, spot, new.row.len())? {
             return Ok(Some(leaf));
         }
+        self.pass(&leaf, spot, new.gate)?;
         let mut mini = Mini::new(self.store());
         match spot {
             Spot::Free(slot) => {
@@ -182,7 +197,12 @@ impl Tree {
         new: New<'_>,
         near: PageId,
     ) -> Result<(), AccessError> {
-        let New { key, row, undo } = new;
+        let New {
+            key,
+            row,
+            undo,
+            gate,
+        } = new;
         loop {
             let mut pages = self.reserve_for_split(by, near)?;
             let mut path = self.path_for_split(key)?;
@@ -203,6 +223,9 @@ impl Tree {
                 _ => None,
             };
             path.push(step);
+            if let Some(step) = path.last() {
+                self.pass(&step.page, spot, gate)?;
+            }
             let Some(slot) = in_one else {
                 self.split_only(path, &mut pages)?;
                 continue;

@@ -25,6 +25,7 @@ mod bulk;
 mod cursor;
 mod delete;
 mod descend;
+mod gate;
 mod insert;
 mod ints;
 mod node;
@@ -36,6 +37,7 @@ mod update;
 pub use bulk::RowBatch;
 pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, Visitor};
 pub use delete::Purge;
+pub use gate::Gate;
 
 use crate::shape::Shape;
 use crate::undo::UndoOp;

@@ -1,0 +1,80 @@
+//! What an inserter asks its caller while the leaf is latched.
+//!
+//! Whoever reads a range guards its gaps by locks on the keys above them, and takes these locks under the
+//! latch of the leaf that it reads. An inserter asks under the EX latch of the leaf that the new key goes to:
+//! what a reader has guarded before is seen, and who reads later sees the new key. The key above the gap may
+//! be the first one of a leaf to the right: that leaf is latched EX while the gate is asked, because a reader
+//! that has left the left leaf locks that key with only the right one latched.
+
+use super::Tree;
+use super::insert::Spot;
+use crate::{AccessError, Key};
+use furrow_format::{Page, PageBuf};
+use furrow_pool::Ex;
+
+/// Whether a new key may come into being. Asked under latches: must not block.
+pub trait Gate {
+    /// Whether anybody may guard gaps of this tree; when not, nothing else is asked.
+    fn guards_gaps(&self) -> bool;
+    /// Whether a key may come in right below `next`, or behind the last key. Ghosts are keys as well.
+    fn may_enter(&self, next: Option<&Key>) -> bool;
+}
+
+/// A gate that stands open.
+pub(super) struct Open;
+
+impl Gate for Open {
+    fn guards_gaps(&self) -> bool {
+        false
+    }
+
+    fn may_enter(&self, _next: Option<&Key>) -> bool {
+        true
+    }
+}
+
+impl Tree {
+    /// Asks the gate about a row that goes to `spot` of this leaf, latched EX.
+    pub(super) fn pass(
+        &self,
+        leaf: &PageBuf,
+        spot: Spot,
+        gate: &dyn Gate,
+    ) -> Result<(), AccessError> {
+        // In the place of a ghost no gap changes.
+        let Spot::Free(slot) = spot else {
+            return Ok(());
+        };
+        if !gate.guards_gaps() {
+            return Ok(());
+        }
+        let free = if slot < Page::new(leaf).slot_count() {
+            gate.may_enter(Some(&self.key_at(leaf, slot)?))
+        } else {
+            self.pass_below_right(leaf, gate)?
+        };
+        if free {
+            Ok(())
+        } else {
+            Err(AccessError::Barred)
+        }
+    }
+
+    /// Asks the gate about a key behind the last row of this leaf.
+    fn pass_below_right(&self, leaf: &PageBuf, gate: &dyn Gate) -> Result<bool, AccessError> {
+        let mut next = Page::new(leaf).next();
+        let mut held = None;
+        while !next.is_none() {
+            let right = self.fetch(next, Ex)?;
+            self.expect_level(&right, 0)?;
+            if Page::new(&right).slot_count() > 0 {
+                return Ok(gate.may_enter(Some(&self.key_at(&right, 0)?)));
+            }
+            next = Page::new(&right).next();
+            // Empty leaves are passed hand over hand, as readers pass them.
+            held = Some(right);
+        }
+        drop(held);
+        Ok(gate.may_enter(None))
+    }
+}
