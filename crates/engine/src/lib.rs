@@ -47,7 +47,7 @@ pub use instance::{
     VlfView,
 };
 pub use schema::{ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec};
-pub use session::{Session, SessionSavepoint};
+pub use session::{Granularity, LockHints, Session, SessionSavepoint};
 pub use table::{
     BulkInserter, BulkOptions, Column, Index, IndexKey, IndexKind, Inserter, PushValues, ReadLock,
     Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table,

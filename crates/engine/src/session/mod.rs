@@ -11,7 +11,11 @@
 //! everybody's, then locks go, then the pages of what was dropped.
 
 mod ddl;
+mod hints;
 mod transaction;
+
+pub(crate) use hints::{Briefly, covers_rows};
+pub use hints::{Granularity, LockHints};
 
 use crate::EngineError;
 use crate::catalog::{DdlChanges, DdlMark};
@@ -44,6 +48,8 @@ pub struct Session {
     task: Arc<Task>,
     pub(crate) owner: LockOwner,
     isolation: Isolation,
+    /// Of the present call.
+    hints: LockHints,
     pub(crate) timeout: Timeout,
     pub(crate) txn: Option<Transaction>,
     explicit: bool,
@@ -51,6 +57,10 @@ pub struct Session {
     /// Tables that this transaction has announced range locks on.
     ranges: Vec<Arc<Table>>,
     locks_taken: u32,
+    /// Whether a table may be locked S or X as a whole.
+    whole_tables: bool,
+    /// Whether calls are parts of one statement.
+    in_statement: bool,
     pub(crate) row: RowBuffer,
     pub(crate) encoded: Vec<u8>,
     pub(crate) read: Vec<u8>,
@@ -71,12 +81,15 @@ impl Session {
             task: Task::new(&db.instruments, id, "session"),
             owner: db.locks.owner(id),
             isolation: Isolation::ReadCommitted,
+            hints: LockHints::default(),
             timeout: Timeout::Forever,
             txn: None,
             explicit: false,
             ddl: DdlChanges::default(),
             ranges: Vec::new(),
             locks_taken: 0,
+            whole_tables: false,
+            in_statement: false,
             row: RowBuffer::default(),
             encoded: Vec::new(),
             read: Vec::new(),
@@ -184,7 +197,7 @@ impl Session {
         Ok(())
     }
 
-    /// Locks a row of a table; escalates when there are many.
+    /// Locks a row of a table, unless the lock of the table does; escalates when there are many.
     #[inline]
     pub(crate) fn lock_row(
         &mut self,
@@ -192,6 +205,9 @@ impl Session {
         resource: Resource,
         mode: LockMode,
     ) -> Result<Granted, EngineError> {
+        if self.covers_rows(table, mode) {
+            return Ok(Granted::Held);
+        }
         let locks = &self.db.locks;
         let granted = locks.lock_within(&self.owner, table.id, resource, mode, self.timeout)?;
         self.count_row_lock(table)?;

@@ -29,6 +29,7 @@ impl Session {
             return Err(crate::schema::refuse(3988, 16, 1, text));
         }
         self.start();
+        self.owner.note_started();
         self.explicit = true;
         Ok(())
     }
@@ -159,6 +160,21 @@ impl Session {
         }
         self.db.locks.release_all(&self.owner);
         self.locks_taken = 0;
+        self.whole_tables = false;
+    }
+
+    /// Runs several calls as one statement: all undone when it fails, and their locks counted together for
+    /// escalation.
+    pub fn one_statement<T>(
+        &mut self,
+        body: impl FnOnce(&mut Session) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.statement(|session| {
+            let outer = std::mem::replace(&mut session.in_statement, true);
+            let result = body(session);
+            session.in_statement = outer;
+            result
+        })
     }
 
     /// Runs a statement that changes something.
@@ -168,6 +184,7 @@ impl Session {
     ) -> Result<T, EngineError> {
         self.db.check()?;
         let _task = self.enter();
+        self.begin_counting();
         let Some(txn) = &self.txn else {
             self.start();
             return match body(self) {
@@ -207,6 +224,8 @@ impl Session {
         self.db.check()?;
         if self.txn.is_none() {
             self.owner.begin(TxnId(0), self.isolation());
+        } else {
+            self.begin_counting();
         }
         Ok(())
     }
@@ -221,6 +240,14 @@ impl Session {
         result.map_err(|e| if is_fatal(&e) { self.fail(e, None) } else { e })
     }
 
+    /// A statement begins: locks are counted from here for escalation.
+    fn begin_counting(&mut self) {
+        if !self.in_statement && self.locks_taken > 0 {
+            self.locks_taken = 0;
+            self.owner.begin_statement();
+        }
+    }
+
     /// Trades many row locks for one of the table, when it is due and possible.
     pub(crate) fn maybe_escalate(&mut self, table: &Table) -> Result<(), EngineError> {
         let task = self.task();
@@ -228,9 +255,11 @@ impl Session {
             task.trace_flag_on(TraceFlag::NO_ESCALATION),
             task.trace_flag_on(TraceFlag::NO_ESCALATION_BY_COUNT),
         );
+        // Scans take their locks a leaf at a time, past the count.
+        self.locks_taken = self.locks_taken.max(1);
         let locks = &self.db.locks;
         if locks.escalation_due(&self.owner, table.id, policy) {
-            locks.escalate(&self.owner, self.db.id, table.id)?;
+            self.whole_tables |= locks.escalate(&self.owner, self.db.id, table.id)?;
         }
         Ok(())
     }

@@ -183,7 +183,7 @@ impl BulkInserter<'_> {
         let pushed = self.values.with_row(|session, table, row| match fast {
             true => push_row(batch, table, row, key_may_be_long),
             false => session.statement(|session| {
-                session.lock_table(table, LockMode::IX)?;
+                session.lock_for_change(table)?;
                 session.insert_row(table, row)
             }),
         });

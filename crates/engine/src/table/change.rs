@@ -58,7 +58,7 @@ impl Session {
     /// Deletes a row; `false` when there is none.
     pub fn delete(&mut self, table: &Arc<Table>, key: &RowKey) -> Result<bool, EngineError> {
         self.statement(|session| {
-            session.lock_table(table, LockMode::IX)?;
+            session.lock_for_change(table)?;
             let mut old = std::mem::take(&mut session.row);
             let result = session.delete_row(table, &key.0, &mut old);
             session.row = old;
@@ -74,7 +74,7 @@ impl Session {
         set: &[(usize, Value)],
     ) -> Result<bool, EngineError> {
         self.statement(|session| {
-            session.lock_table(table, LockMode::IX)?;
+            session.lock_for_change(table)?;
             let mut old = std::mem::take(&mut session.row);
             let result = session.update_row(table, &key.0, set, &mut old);
             session.row = old;
@@ -105,13 +105,23 @@ impl Session {
         self.read = bytes;
         let found = loaded?;
         if !found {
-            if self.isolation() == Isolation::Serializable && !table.is_heap() {
-                self.announce_range(table);
-                let from = furrow_access::Bound::Included(key.clone());
-                self.lock_next(table, base, &from, LockMode::RangeSU)?;
-            }
-            if granted == Granted::New {
-                self.db.locks.unlock(&self.owner, &resource);
+            let serializable = self.level() == Isolation::Serializable;
+            // That it is not there is to stay so: the gap is guarded before the key is let go.
+            let anchor = match serializable {
+                true if !table.is_heap() => {
+                    Some(self.guard_absence(table, base, key, LockMode::RangeSU)?)
+                }
+                _ => None,
+            };
+            let locks = &self.db.locks;
+            match granted {
+                Granted::New if anchor == Some(resource) => {
+                    locks.downgrade(&self.owner, &resource, LockMode::RangeSU);
+                }
+                Granted::New => {
+                    locks.unlock(&self.owner, &resource);
+                }
+                Granted::Converted | Granted::Held => {}
             }
         }
         Ok(found)
@@ -182,39 +192,10 @@ impl Session {
             self.move_row(table, old, &mut new)?;
             return Ok(true);
         }
-        let mut guarded = Vec::new();
-        let mark = self.inner_mark();
-        loop {
-            for index in &table.indexes {
-                self.update_entry(table, index, old, &new, &mut guarded)?;
-            }
-            match self.first_guarded(table, &new, &guarded)? {
-                None => return Ok(true),
-                Some(blocked) => {
-                    self.back_to_mark(mark)?;
-                    guarded.clear();
-                    let locks = &self.db.locks;
-                    locks.lock_instant(&self.owner, blocked, LockMode::RangeIN, self.timeout)?;
-                }
-            }
+        for index in &table.indexes {
+            self.update_entry(table, index, old, &new)?;
         }
-    }
-
-    fn first_guarded(
-        &self,
-        table: &Table,
-        row: &RowBuffer,
-        moved: &[usize],
-    ) -> Result<Option<furrow_txn::lock::Resource>, EngineError> {
-        if moved.is_empty() || !table.common.has_range_readers() {
-            return Ok(None);
-        }
-        for index in moved.iter().filter_map(|&at| table.indexes.get(at)) {
-            if let Some(blocked) = self.guarded(index, &row.key(index)?)? {
-                return Ok(Some(blocked));
-            }
-        }
-        Ok(None)
+        Ok(true)
     }
 
     /// A changed clustered key: the row goes from one place to another in every index.
@@ -237,14 +218,11 @@ impl Session {
         index: &Index,
         old: &RowBuffer,
         new: &RowBuffer,
-        moved: &mut Vec<usize>,
     ) -> Result<(), EngineError> {
         let (before, after) = (old.key(index)?, new.key(index)?);
         if before != after && index.shape().compare_keys(&before, &after).is_ne() {
             self.delete_entry(table, index, &before)?;
-            self.insert_entry(table, index, new)?;
-            moved.extend(table.indexes.iter().position(|i| i.id == index.id));
-            return Ok(());
+            return self.insert_entry(table, index, new);
         }
         let (mut was, mut is) = (Vec::new(), Vec::new());
         old.encode_row(index, &mut was)?;

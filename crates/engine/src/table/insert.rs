@@ -1,17 +1,15 @@
 //! Inserting rows.
 //!
 //! 1. IX on the object; values, defaults and the next identity value are encoded; NULLs are checked (515).
-//! 2. X on the clustered key (RangeX-X under SERIALIZABLE, so that what the transaction has read stays
-//!    guarded).
-//!    An address in a heap is locked when it is found, and no range.
+//! 2. X on the clustered key. An address in a heap is locked when it is found.
 //! 3. The row goes in; then its entries in the other indexes, unique ones under a lock of their visible key.
-//! 4. If somebody has range locks on the table: the next key of each index is asked. Refused, the row
-//!    comes out again, its transaction waits for that key, and goes back to step 2.
+//!    Each of them comes in only when nobody guards the gap that it goes to (see `locks`); else the
+//!    transaction waits for the key above the gap, with what is in already kept.
 
 use super::encode::{duplicate_error, null_error};
 use super::locks::neighbour;
 use super::meta::{IdentityCounter, Table};
-use super::{Index, RowBuffer, lock_hash, next_key};
+use super::{Index, RowBuffer, lock_hash};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
@@ -19,7 +17,7 @@ use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
 use furrow_format::RowId;
 use furrow_format::catalog::Identity;
 use furrow_format::types::{Decimal, TypeId, Value, encode_into};
-use furrow_txn::lock::{Isolation, LockMode, Resource, Timeout};
+use furrow_txn::lock::{LockMode, Resource, Timeout};
 use std::sync::Arc;
 
 /// Identity values that one log record promises to hand out.
@@ -36,14 +34,6 @@ impl Session {
     pub(super) fn entry_resource(&self, index: &Index, key: &Key) -> Resource {
         let hash = lock_hash(index.shape(), key, usize::MAX);
         Resource::key(self.db.id, index.rowset.id(), hash)
-    }
-
-    #[inline]
-    fn insert_mode(&self) -> LockMode {
-        match self.isolation() {
-            Isolation::Serializable => LockMode::RangeXX,
-            _ => LockMode::X,
-        }
     }
 
     /// Inserts a row; `values` are those of all columns but the identity column, in order. Gives the
@@ -67,7 +57,7 @@ impl Session {
         values: &[Value],
         row: &mut RowBuffer,
     ) -> Result<Option<i64>, EngineError> {
-        self.lock_table(table, LockMode::IX)?;
+        self.lock_for_change(table)?;
         row.clear(table.columns.len());
         let named =
             (0..table.columns.len()).filter(|&c| !table.columns.get(c).is_some_and(|c| c.identity));
@@ -112,7 +102,7 @@ impl Session {
         values: &[Value],
         row: &mut RowBuffer,
     ) -> Result<Option<i64>, EngineError> {
-        self.lock_table(table, LockMode::IX)?;
+        self.lock_for_change(table)?;
         row.clear(table.columns.len());
         for (&column, value) in columns.iter().zip(values) {
             refuse_identity(table, column)?;
@@ -202,28 +192,18 @@ impl Session {
                 return Err(null_error(table, column, "INSERT"));
             }
         }
-        if self.isolation() == Isolation::Serializable {
-            self.announce_range(table);
+        if !table.base().uniquifier {
+            return self.insert_entries(table, row);
         }
         loop {
             let mark = self.inner_mark();
-            if table.base().uniquifier {
-                self.number_row(table, row)?;
-            }
+            self.number_row(table, row)?;
             match self.insert_entries(table, row) {
-                Ok(None) => return Ok(()),
-                Ok(Some(blocked)) => {
-                    self.back_to_mark(mark)?;
-                    let locks = &self.db.locks;
-                    locks.lock_instant(&self.owner, blocked, LockMode::RangeIN, self.timeout)?;
-                }
                 // Somebody else took the number.
-                Err(EngineError::Access(AccessError::DuplicateKey { index_id: 1 }))
-                    if table.base().uniquifier =>
-                {
+                Err(EngineError::Access(AccessError::DuplicateKey { index_id: 1 })) => {
                     self.back_to_mark(mark)?;
                 }
-                Err(other) => return Err(other),
+                done => return done,
             }
         }
     }
@@ -258,12 +238,12 @@ impl Session {
         Ok(())
     }
 
-    /// Puts the row in all indexes. Gives the key that a reader guards, when one does.
+    /// Puts the row in all indexes.
     fn insert_entries(
         &mut self,
         table: &Arc<Table>,
         row: &mut RowBuffer,
-    ) -> Result<Option<Resource>, EngineError> {
+    ) -> Result<(), EngineError> {
         let base = table.base();
         let mut encoded = std::mem::take(&mut self.encoded);
         encoded.clear();
@@ -277,7 +257,7 @@ impl Session {
                 None => {
                     let key = row.key(base)?;
                     let resource = self.row_resource(table, &key);
-                    self.lock_row(table, resource, self.insert_mode())?;
+                    self.lock_row(table, resource, LockMode::X)?;
                     self.insert_in(table, base, &key, &encoded)
                 }
             });
@@ -286,17 +266,7 @@ impl Session {
         for index in table.indexes.iter().skip(1) {
             self.insert_entry(table, index, row)?;
         }
-        if !table.common.has_range_readers() {
-            return Ok(None);
-        }
-        // Who keeps a heap as it was has locked all of it.
-        for index in table.indexes.iter().filter(|i| i.id != 0) {
-            let key = row.key(index)?;
-            if let Some(blocked) = self.guarded(index, &key)? {
-                return Ok(Some(blocked));
-            }
-        }
-        Ok(None)
+        Ok(())
     }
 
     /// Puts an encoded row in a heap. Its address is locked X before the row is there: under the latch of its
@@ -350,7 +320,7 @@ impl Session {
         result
     }
 
-    /// Puts an encoded row in one tree.
+    /// Puts an encoded row in one tree, when its gap is free.
     #[inline]
     pub(super) fn insert_in(
         &mut self,
@@ -359,43 +329,19 @@ impl Session {
         key: &Key,
         encoded: &[u8],
     ) -> Result<(), EngineError> {
-        let Some(txn) = &mut self.txn else {
-            return Err(EngineError::Damaged(
-                "a change without a transaction".to_owned(),
-            ));
-        };
-        let mut by = By::Txn(txn);
-        match index.tree()?.insert(&mut by, key, encoded) {
+        match self.enter_gap(table, index, key, encoded) {
             Ok(()) => {
-                index.rowset.count(&mut by, 1);
+                if let Some(txn) = &mut self.txn {
+                    index.rowset.count(&mut By::Txn(txn), 1);
+                }
                 self.owner.add_log_used(encoded.len() as u64);
                 Ok(())
             }
-            Err(AccessError::DuplicateKey { .. }) if !index.uniquifier => {
+            Err(EngineError::Access(AccessError::DuplicateKey { .. })) if !index.uniquifier => {
                 Err(duplicate_error(index, table, key))
             }
-            Err(e) => Err(e.into()),
+            Err(e) => Err(e),
         }
-    }
-
-    /// The key whose range lock forbids that `key` is in this index, if there is one.
-    pub(super) fn guarded(
-        &self,
-        index: &Index,
-        key: &Key,
-    ) -> Result<Option<Resource>, EngineError> {
-        let locks = &self.db.locks;
-        let own = self.entry_resource(index, key);
-        // In place of a ghost that a reader has locked: the gap below it is not the new row's, the key is.
-        if !index.is_base() && !locks.try_instant(&self.owner, own, LockMode::RangeIN) {
-            return Ok(Some(own));
-        }
-        let next = next_key(index.tree()?, Bound::Excluded(key.clone()))?;
-        let next = match next {
-            Some(next) => self.entry_resource(index, &next),
-            None => Resource::infinity(self.db.id, index.rowset.id()),
-        };
-        Ok((!locks.try_instant(&self.owner, next, LockMode::RangeIN)).then_some(next))
     }
 }
 

@@ -5,7 +5,6 @@ use super::{RowBuffer, Table};
 use crate::EngineError;
 use crate::session::Session;
 use furrow_format::types::{TypeId, Value};
-use furrow_txn::lock::LockMode;
 use std::sync::Arc;
 
 impl Session {
@@ -185,7 +184,7 @@ impl Inserter<'_> {
         } = self;
         let result = if complete {
             session.statement(|session| {
-                session.lock_table(table, LockMode::IX)?;
+                session.lock_for_change(table)?;
                 if *defaults {
                     fill_defaults(table, columns, row)?;
                 }

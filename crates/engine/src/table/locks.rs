@@ -1,120 +1,333 @@
-//! Lock resources of rows: keys by a hash that equal keys share, whatever their bytes.
+//! Gaps between keys, and how SERIALIZABLE readers keep them as they found them.
+//!
+//! A *key* is a row of a tree, ghost or not, of whatever transaction. The gap of a key lies between it and
+//! the key before; the gap of infinity lies behind the last key. A range lock on a key (RangeS-S and its
+//! kin) guards the key and its gap. Keys of the clustered index are locked as rows; an entry of a
+//! nonclustered index has a lock of its own for its gap, and its row's lock says whether it is committed.
+//!
+//! # Who locks what, in which order
+//! - **Reader of a range.** (1) Announces itself with the table. (2) Locks the *anchor*, the first key
+//!   behind the range or infinity. (3) Goes through the range and locks each key that it meets, ghosts
+//!   too: for an entry S (or U) on its row first, then the range lock on the entry. All but infinity is
+//!   locked under the latch of its leaf, only when that needs no waiting. If it does, the reader lets
+//!   the latch go, waits for the lock, and looks again: for the anchor from the end of the range, within
+//!   the range from behind the last key that it has locked. Infinity is locked without a latch; that
+//!   there is no key behind the range is looked up once more after that. An entry becomes an anchor only
+//!   while its row could be locked S: never while whoever put it there may still roll back.
+//! - **Reader of one key.** S on the key; when it is not there, the first key at or behind it is locked as
+//!   an anchor is, and the key is looked up once more.
+//! - **Inserter.** (1) X on the row (a unique index: on the entry as well). (2) Under the EX latch of the
+//!   leaf that the key goes to, and of the leaf of the next key if that is another one, when readers
+//!   have announced themselves: RangeI-N on the next key must be free. If it is not, nothing has been
+//!   put in; the latch goes, and the inserter waits *for the lock itself*, holds it while it tries once
+//!   more, and then gives it back. Readers that come meanwhile queue behind it. (3) Under the same
+//!   latch: when the inserter guards the gap itself, the new key cuts it in two, so that the new key is
+//!   locked RangeX-X before it is there. A key that takes the place of its ghost changes no gap: (1) is
+//!   enough, for whoever guards the ghost holds its lock.
+//! - **Deleter.** X on the row (a unique index: on the entry). The key becomes a ghost; no gap changes.
+//! - **Updater.** X on the row. An index whose key changes: as delete and insert.
+//! - **Ghost cleanup.** Takes a ghost out only under the EX latch of its leaf while X on the key, and on
+//!   the row of an entry, is free, waiters counted. Two gaps become one.
+//! - **Rollback.** Takes new keys out, and brings ghosts back, while the transaction still holds its locks.
+//!
+//! # Why no phantom slips through
+//! 1. *A guarded key stays in its tree.* The cleanup asks for its lock. A rollback takes out only keys of
+//!    its own transaction, and on these nobody else has a range lock: it would have had to lock the
+//!    row S, or X stood in the way.
+//! 2. *A gap that somebody guards stays empty.* An inserter sees the lock of the next key, and by (1)
+//!    the next key is the one that was locked when the gap was read, or one that came in since; that one
+//!    came from the guard itself, and has RangeX-X by (3) of the inserter: others were refused.
+//! 3. *Readers and inserters see each other.* Both act under the latch of the leaf that the key belongs to.
+//!    Is the inserter first, the reader finds the key there, and waits for its row. Is the reader first,
+//!    it has locked the key above the gap by the time it lets go of the last leaf where a key of the
+//!    gap could go: of the anchor before it began, of keys of the leaf under the same latch, of the
+//!    first key of the next leaf with that one latched, which the inserter latches EX to ask.
+//! 4. *The announcement is not missed.* The inserter looks for it with its leaf latched. An inserter that
+//!    does not see it has latched the leaf before the reader, who thus finds the key.
 
-use furrow_access::{AccessError, Bound, Direction, Key, RowCheck, Shape, Tree, Visitor};
-use furrow_format::types::{DataType, TypeId};
+use super::{Index, IndexKind, Table, lock_hash};
+use crate::EngineError;
+use crate::session::Session;
+use furrow_access::{AccessError, Bound, By, Direction, Gate, Key, RowCheck, Tree, Visitor};
+use furrow_format::DatabaseId;
+use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
+use std::cell::Cell;
+use std::sync::Arc;
 
-const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+/// A lock that could not be had at once.
+type Blocked = (Resource, LockMode);
 
-#[inline]
-fn fold(hash: u64, word: u64) -> u64 {
-    let wide = u128::from(hash ^ word) * u128::from(0xD6E8_FEB8_6659_FD93_u64 ^ SEED);
-    wide as u64 ^ (wide >> 64) as u64
+/// Whether a lock in this mode forbids keys in the gap below.
+fn guards_gap(mode: LockMode) -> bool {
+    use LockMode::{RangeSS, RangeSU, RangeXS, RangeXU, RangeXX};
+    matches!(mode, RangeSS | RangeSU | RangeXS | RangeXU | RangeXX)
 }
 
-fn fold_bytes(mut hash: u64, bytes: &[u8]) -> u64 {
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        hash = fold(
-            hash,
-            chunk.first_chunk().map_or(0, |c| u64::from_le_bytes(*c)),
-        );
-    }
-    let mut last = bytes.len() as u64;
-    for (at, &byte) in chunks.remainder().iter().enumerate() {
-        last ^= u64::from(byte) << (8 * at);
-    }
-    fold(hash, last)
+/// Locks of one index, taken or tested under latches.
+struct Latched<'a> {
+    locks: &'a LockManager,
+    owner: &'a LockOwner,
+    db: DatabaseId,
+    table: &'a Table,
+    index: &'a Index,
+    blocked: Cell<Option<Blocked>>,
 }
 
-/// A letter of a case that does not count: the class that all its equals share. Classes may be wider
-/// than equality, never narrower: i, k and s have relatives beyond ASCII, and accented letters share
-/// one class.
-fn class_of(code: u16) -> u8 {
-    match code {
-        0x20..0x7F => match (code as u8).to_ascii_lowercase() {
-            b'i' | b'k' | b's' => 0xFF,
-            byte => byte,
-        },
-        _ => 0xFF,
-    }
-}
-
-fn fold_text(hash: u64, data_type: &DataType, units: impl Iterator<Item = u16> + Clone) -> u64 {
-    let trimmed = units
-        .clone()
-        .enumerate()
-        .filter(|u| u.1 != 0x20)
-        .last()
-        .map_or(0, |u| u.0 + 1);
-    let units = units.take(trimmed);
-    if data_type.collation.ignores_accents() {
-        return fold(hash, trimmed as u64);
-    }
-    if data_type.collation.is_binary() {
-        return units.fold(hash, |h, unit| fold(h, u64::from(unit)));
-    }
-    units.fold(hash, |h, unit| fold(h, u64::from(class_of(unit))))
-}
-
-fn fold_value(hash: u64, data_type: &DataType, value: &[u8]) -> u64 {
-    match data_type.id {
-        TypeId::Char | TypeId::VarChar => {
-            fold_text(hash, data_type, value.iter().map(|&b| u16::from(b)))
+impl<'a> Latched<'a> {
+    fn new(session: &'a Session, table: &'a Table, index: &'a Index) -> Latched<'a> {
+        Latched {
+            locks: &session.db.locks,
+            owner: &session.owner,
+            db: session.db.id,
+            table,
+            index,
+            blocked: Cell::new(None),
         }
-        TypeId::NChar | TypeId::NVarChar => {
-            let unit = |pair: &[u8]| pair.first_chunk().map_or(0, |p| u16::from_le_bytes(*p));
-            fold_text(hash, data_type, value.chunks(2).map(unit))
+    }
+
+    fn key(&self, key: &Key) -> Resource {
+        let hash = lock_hash(self.index.shape(), key, usize::MAX);
+        Resource::key(self.db, self.index.rowset.id(), hash)
+    }
+
+    fn infinity(&self) -> Resource {
+        Resource::infinity(self.db, self.index.rowset.id())
+    }
+
+    fn test(&self, resource: Resource, mode: LockMode) -> bool {
+        let free = self.locks.try_instant(self.owner, resource, mode);
+        if !free {
+            self.blocked.set(Some((resource, mode)));
         }
-        TypeId::Binary | TypeId::VarBinary => {
-            let len = value.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
-            fold_bytes(hash, value.get(..len).unwrap_or_default())
+        free
+    }
+
+    fn take(&self, resource: Resource, mode: LockMode) -> bool {
+        let (owner, now) = (self.owner, Timeout::NoWait);
+        let taken = self.test(resource, mode)
+            && self
+                .locks
+                .lock_within(owner, self.table.id, resource, mode, now)
+                .is_ok();
+        if !taken {
+            self.blocked.set(Some((resource, mode)));
         }
-        // Two zeros are one number.
-        TypeId::Decimal | TypeId::Numeric => match value.split_first() {
-            Some((&sign, digits)) if digits.iter().any(|&b| b != 0) => {
-                fold_bytes(fold(hash, u64::from(sign != 0)), digits)
+        taken
+    }
+
+    /// Locks the key of a row as an anchor.
+    fn anchor(&self, row: &[u8], mode: LockMode) -> Option<bool> {
+        if self.index.kind == IndexKind::Nonclustered {
+            let row = self
+                .table
+                .row_resource(self.db, &self.index.locator_of(row)?);
+            if !self.test(row, LockMode::S) {
+                return Some(false);
             }
-            _ => fold(hash, 0),
-        },
-        TypeId::Real => {
-            let number = value.first_chunk().map_or(0.0, |b| f32::from_le_bytes(*b)) + 0.0;
-            fold(hash, u64::from(number.to_bits()))
         }
-        TypeId::Float => {
-            let number = value.first_chunk().map_or(0.0, |b| f64::from_le_bytes(*b)) + 0.0;
-            fold(hash, number.to_bits())
-        }
-        TypeId::DateTimeOffset => fold_bytes(
-            hash,
-            value
-                .get(..value.len().saturating_sub(2))
-                .unwrap_or_default(),
-        ),
-        TypeId::SqlVariant => hash,
-        _ => match value.first_chunk() {
-            Some(word) if value.len() == 8 => fold(hash, u64::from_le_bytes(*word)),
-            _ => fold_bytes(hash, value),
-        },
+        let key = self.index.shape().key_of(row)?;
+        Some(self.take(self.key(&key), mode))
     }
 }
 
-/// The lock hash of the first `columns` columns of a key of a tree of this shape.
-#[inline]
-pub(crate) fn lock_hash(shape: &Shape, key: &Key, columns: usize) -> u64 {
-    let mut hash = SEED;
-    for (at, column) in shape.key.iter().enumerate().take(columns.min(key.len())) {
-        hash = match key.column(at) {
-            value if column.uniquifier => {
-                let number = value
-                    .and_then(|v| v.first_chunk())
-                    .map_or(0, |c| i32::from_le_bytes(*c));
-                fold(hash, u64::from(number as u32))
+/// An inserter's gate.
+struct Inserting<'a> {
+    locks: Latched<'a>,
+    /// The key that is to come in.
+    key: &'a Key,
+}
+
+impl Gate for Inserting<'_> {
+    #[inline]
+    fn guards_gaps(&self) -> bool {
+        self.locks.table.common.has_range_readers()
+    }
+
+    fn may_enter(&self, next: Option<&Key>) -> bool {
+        let locks = &self.locks;
+        let next = next.map_or_else(|| locks.infinity(), |next| locks.key(next));
+        if !locks.test(next, LockMode::RangeIN) {
+            return false;
+        }
+        let mine = locks.owner.held(&next).is_some_and(guards_gap);
+        !mine || locks.take(locks.key(self.key), LockMode::RangeXX)
+    }
+}
+
+/// Locks the first row it is shown, ghost or not, as an anchor, and passes over all others.
+struct Anchoring<'a> {
+    locks: Latched<'a>,
+    mode: LockMode,
+    /// Whether a row was shown that can be read.
+    met: bool,
+    locked: Option<Resource>,
+}
+
+impl Visitor for Anchoring<'_> {
+    fn all_committed(&mut self) -> bool {
+        false
+    }
+
+    fn check(&mut self, row: &[u8], _ghost: bool) -> RowCheck {
+        if self.met {
+            return RowCheck::Wait;
+        }
+        self.met = true;
+        let key = self.locks.index.shape().key_of(row);
+        if self.locks.anchor(row, self.mode) == Some(true) {
+            self.locked = key.map(|key| self.locks.key(&key));
+        }
+        RowCheck::Take
+    }
+}
+
+/// A lock held while the key comes in: what the owner held before.
+#[derive(Clone, Copy)]
+struct Passage {
+    resource: Resource,
+    before: Option<LockMode>,
+}
+
+impl Session {
+    /// Puts a row in a tree once nobody guards the gap that it goes to.
+    pub(super) fn enter_gap(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        key: &Key,
+        row: &[u8],
+    ) -> Result<(), EngineError> {
+        let tree = index.tree()?;
+        let mut passage = None;
+        loop {
+            let Some(mut txn) = self.txn.take() else {
+                return Err(EngineError::Damaged(
+                    "a change without a transaction".to_owned(),
+                ));
+            };
+            let locks = Latched::new(self, table, index);
+            let gate = Inserting { locks, key };
+            let done = tree.insert_gated(&mut By::Txn(&mut txn), key, row, &gate);
+            let blocked = gate.locks.blocked.get();
+            self.txn = Some(txn);
+            self.leave(passage.take());
+            match (done, blocked) {
+                (Err(AccessError::Barred), Some((resource, LockMode::RangeIN))) => {
+                    passage = Some(self.wait_for_passage(resource)?);
+                }
+                (Err(AccessError::Barred), Some((resource, mode))) => {
+                    self.lock_row(table, resource, mode)?;
+                }
+                (done, _) => return Ok(done?),
             }
-            Some(value) => fold_value(hash, &column.data_type, value),
-            None => fold(hash, u64::MAX),
+        }
+    }
+
+    fn wait_for_passage(&self, resource: Resource) -> Result<Passage, EngineError> {
+        let before = self.owner.held(&resource);
+        let (locks, owner) = (&self.db.locks, &self.owner);
+        locks.lock(owner, resource, LockMode::RangeIN, self.timeout)?;
+        Ok(Passage { resource, before })
+    }
+
+    fn leave(&self, passage: Option<Passage>) {
+        let Some(Passage { resource, before }) = passage else {
+            return;
+        };
+        let locks = &self.db.locks;
+        match before {
+            Some(before) => locks.downgrade(&self.owner, &resource, before),
+            None => locks.unlock(&self.owner, &resource),
         };
     }
-    hash
+
+    /// Guards that no key comes in at the end of a range. Before any key of the range is looked at.
+    pub(super) fn guard_end(
+        &mut self,
+        table: &Arc<Table>,
+        index: &Index,
+        high: &Bound,
+        mode: LockMode,
+    ) -> Result<(), EngineError> {
+        if self.covers_rows(table, mode) {
+            return Ok(());
+        }
+        self.announce_range(table);
+        let behind = match high {
+            Bound::Open => {
+                let end = Resource::infinity(self.db.id, index.rowset.id());
+                self.lock_row(table, end, mode)?;
+                return Ok(());
+            }
+            Bound::Included(key) => Bound::Excluded(key.clone()),
+            Bound::Excluded(key) => Bound::Included(key.clone()),
+        };
+        self.lock_anchor(table, index, &behind, mode).map(|_| ())
+    }
+
+    /// Guards that a key which is not there does not come. Gives the lock that does it; the key has to be
+    /// looked up once more after this, unless it is locked itself.
+    pub(super) fn guard_absence(
+        &mut self,
+        table: &Arc<Table>,
+        index: &Index,
+        key: &Key,
+        mode: LockMode,
+    ) -> Result<Resource, EngineError> {
+        if self.covers_rows(table, mode) {
+            return Ok(self.object(table));
+        }
+        self.announce_range(table);
+        self.lock_anchor(table, index, &Bound::Included(key.clone()), mode)
+    }
+
+    /// Locks the first key behind a place, or infinity.
+    fn lock_anchor(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        behind: &Bound,
+        mode: LockMode,
+    ) -> Result<Resource, EngineError> {
+        let end = Resource::infinity(self.db.id, index.rowset.id());
+        let mut end_locked = false;
+        loop {
+            let (met, locked, blocked) = {
+                let mut anchoring = Anchoring {
+                    locks: Latched::new(self, table, index),
+                    mode,
+                    met: false,
+                    locked: None,
+                };
+                let mut cursor =
+                    index
+                        .tree()?
+                        .scan(behind.clone(), Bound::Open, Direction::Forward);
+                cursor.step(&mut anchoring)?;
+                let blocked = anchoring.locks.blocked.get();
+                (anchoring.met, anchoring.locked, blocked)
+            };
+            match (met, locked, blocked) {
+                (_, Some(locked), _) => return Ok(locked),
+                (true, None, Some((resource, LockMode::S))) => {
+                    let (locks, owner) = (&self.db.locks, &self.owner);
+                    locks.lock_instant(owner, resource, LockMode::S, self.timeout)?;
+                }
+                (true, None, Some((resource, mode))) => {
+                    self.lock_row(table, resource, mode)?;
+                }
+                (true, None, None) => {
+                    let text = format!("a key of index '{}' cannot be read", index.name);
+                    return Err(EngineError::Damaged(text));
+                }
+                (false, None, _) if end_locked => return Ok(end),
+                (false, None, _) => {
+                    self.lock_row(table, end, mode)?;
+                    end_locked = true;
+                }
+            }
+        }
+    }
 }
 
 /// Takes the first row it is shown, ghost or not, and no other.
@@ -130,7 +343,7 @@ impl Visitor for First {
 
     fn check(&mut self, row: &[u8], _ghost: bool) -> RowCheck {
         if self.row.is_some() {
-            return RowCheck::Skip;
+            return RowCheck::Wait;
         }
         self.row = Some(row.to_vec());
         RowCheck::Take
@@ -138,7 +351,7 @@ impl Visitor for First {
 }
 
 /// The row next to a place of a tree, ghosts included; `None` when there is none in that direction.
-pub(crate) fn neighbour(
+pub(super) fn neighbour(
     tree: &Tree,
     low: Bound,
     high: Bound,
@@ -147,69 +360,4 @@ pub(crate) fn neighbour(
     let mut first = First::default();
     tree.scan(low, high, direction).step(&mut first)?;
     Ok(first.row)
-}
-
-/// The key behind a place of a tree, ghosts included; `None` is the end.
-pub(crate) fn next_key(tree: &Tree, behind: Bound) -> Result<Option<Key>, AccessError> {
-    let row = neighbour(tree, behind, Bound::Open, Direction::Forward)?;
-    Ok(row.and_then(|row| tree.shape().key_of(&row)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use furrow_format::types::{Collation, compare};
-    use std::cmp::Ordering;
-
-    #[test]
-    fn values_that_compare_equal_hash_alike() {
-        let types = [
-            DataType::sized(TypeId::VarChar, 20),
-            DataType::sized(TypeId::NVarChar, 40),
-            DataType::sized(TypeId::VarChar, 20).with_collation(Collation::LATIN1_GENERAL_BIN2),
-            DataType::sized(TypeId::VarBinary, 20),
-            DataType::simple(TypeId::Float),
-            DataType::decimal(TypeId::Decimal, 9, 2).unwrap(),
-            DataType::simple(TypeId::DateTimeOffset),
-        ];
-        let mut rng = furrow_io::random::seeded(furrow_io::random::test_seed());
-        let mut equal = 0;
-        for data_type in types {
-            for _ in 0..200_000 {
-                let mut draw = |n: u32| rand_below(&mut rng, n);
-                let text = |draw: &mut dyn FnMut(u32) -> u32| -> Vec<u8> {
-                    let len = draw(4);
-                    let unit = if data_type.id == TypeId::NVarChar {
-                        2
-                    } else {
-                        1
-                    };
-                    let pool = [b'a', b'A', b' ', b'k', 0xE9, 0xC9, 0, b'I', 0x2A, 0x21];
-                    (0..len * unit).map(|_| pool[draw(10) as usize]).collect()
-                };
-                let (a, b) = match data_type.fixed_len() {
-                    None => (text(&mut draw), text(&mut draw)),
-                    Some(len) => {
-                        let mut bytes = || -> Vec<u8> {
-                            (0..len)
-                                .map(|_| [0, 0, 0, 1, 0x80][draw(5) as usize])
-                                .collect()
-                        };
-                        (bytes(), bytes())
-                    }
-                };
-                if compare(&data_type, &a, &b) == Ordering::Equal {
-                    equal += 1;
-                    let hash = |v: &[u8]| fold_value(SEED, &data_type, v);
-                    assert_eq!(hash(&a), hash(&b), "{data_type}: {a:x?} {b:x?}");
-                }
-            }
-        }
-        assert!(equal > 10_000, "the draw must find equal pairs: {equal}");
-    }
-
-    fn rand_below(rng: &mut furrow_io::random::SeededRng, n: u32) -> u32 {
-        use rand::Rng;
-        rng.random_range(0..n)
-    }
 }

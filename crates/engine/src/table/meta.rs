@@ -14,7 +14,7 @@ use furrow_format::{DatabaseId, ObjectId, RowsetId};
 use furrow_txn::lock::Resource;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,20 +73,19 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// A transaction is going to lock ranges: from now on who inserts looks at them.
+    /// A transaction is going to guard gaps: from now on who inserts asks. Called before the first look, so
+    /// that an inserter whose row is missed by that look, and who thus latches its leaf later, sees it.
     pub(crate) fn announce(&self) {
         self.range_readers.fetch_add(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
     }
 
     pub(crate) fn withdraw(&self) {
         self.range_readers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether there are range locks, asked by who has inserted a row just now.
+    /// Whether gaps may be guarded, asked by an inserter that has latched its leaf.
     #[inline]
     pub(crate) fn has_range_readers(&self) -> bool {
-        fence(Ordering::SeqCst);
         self.range_readers.load(Ordering::SeqCst) > 0
     }
 }

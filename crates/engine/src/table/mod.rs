@@ -17,10 +17,8 @@
 //! 2. The lock of a row is that of its clustered key (or RID), whichever index it is met in: entries of
 //!    nonclustered indexes carry that key. A unique nonclustered index has its visible keys locked
 //!    besides, against two uncommitted rows with the same one.
-//! 3. A SERIALIZABLE reader locks the keys that it meets and the one behind the range, in RangeS-S.
-//!    Whoever puts a key in looks afterwards whether the next key allows it, while such readers are
-//!    about; if not, it takes the row out again, waits, and tries once more. A reader announces itself
-//!    before it reads, the writer looks after it has written: one of the two sees the other.
+//! 3. A SERIALIZABLE reader guards the gaps of the range that it reads by range locks on keys; the
+//!    protocol of readers, inserters, deleters, the ghost cleanup and rollbacks is in `locks`.
 //! 4. READ COMMITTED tests locks under the latch and waits without it.
 //!
 //! # What can fail
@@ -34,6 +32,7 @@ mod ghosts;
 mod index;
 mod insert;
 mod inserter;
+mod lock_hash;
 mod locks;
 mod meta;
 mod push;
@@ -54,6 +53,6 @@ pub use scan::{ReadLock, Scan, ScanSpec};
 pub(crate) use encode::{RowBuffer, printed_key};
 pub(crate) use ghosts::Sweep;
 pub(crate) use index::{Body, LeafColumn, rid_key, rid_of};
-pub(crate) use locks::{lock_hash, next_key};
+pub(crate) use lock_hash::lock_hash;
 pub(crate) use meta::TableRows;
 pub(crate) use whole::each_row;

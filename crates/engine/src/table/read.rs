@@ -1,12 +1,11 @@
 //! Reading single rows by key.
 
 use super::insert::key_of_values;
-use super::locks::next_key;
-use super::{Index, ReadLock, Row, RowKey, ScanSpec, Table};
+use super::{ReadLock, Row, RowKey, ScanSpec, Table};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
-use furrow_access::{Bound, Key};
+use furrow_access::Key;
 use furrow_format::types::Value;
 use furrow_txn::lock::{Granted, Isolation, LockMode, Resource};
 use std::sync::Arc;
@@ -24,10 +23,11 @@ pub(crate) enum Reading {
     Range(LockMode),
 }
 
-/// The lock of a row that goes with one of a range.
-pub(super) fn plain_of(mode: LockMode) -> LockMode {
-    match mode {
+/// What a range lock says of the key itself.
+pub(super) fn mode_of_row(range: LockMode) -> LockMode {
+    match range {
         LockMode::RangeSU => LockMode::U,
+        LockMode::RangeXX => LockMode::X,
         _ => LockMode::S,
     }
 }
@@ -35,10 +35,12 @@ pub(super) fn plain_of(mode: LockMode) -> LockMode {
 impl Session {
     /// How this session reads.
     pub(super) fn reading_mode(&self, lock: ReadLock) -> Reading {
-        let serializable = self.isolation() == Isolation::Serializable;
-        match (lock, self.isolation()) {
+        let serializable = self.level() == Isolation::Serializable;
+        match (lock, self.level()) {
             (ReadLock::Update, _) if serializable => Reading::Range(LockMode::RangeSU),
             (ReadLock::Update, _) => Reading::Kept(LockMode::U),
+            (ReadLock::Exclusive, _) if serializable => Reading::Range(LockMode::RangeXX),
+            (ReadLock::Exclusive, _) => Reading::Kept(LockMode::X),
             (ReadLock::Shared, Isolation::ReadUncommitted) => Reading::Dirty,
             (ReadLock::Shared, Isolation::ReadCommitted) => Reading::Committed,
             (ReadLock::Shared, Isolation::RepeatableRead) => Reading::Kept(LockMode::S),
@@ -51,6 +53,7 @@ impl Session {
         match reading {
             Reading::Dirty => LockMode::SchS,
             Reading::Kept(LockMode::U) | Reading::Range(LockMode::RangeSU) => LockMode::IU,
+            Reading::Kept(LockMode::X) | Reading::Range(LockMode::RangeXX) => LockMode::IX,
             _ => LockMode::IS,
         }
     }
@@ -143,11 +146,12 @@ impl Session {
         key: &Key,
     ) -> Result<Option<Row<'a>>, EngineError> {
         let found = self.reading(|session| {
-            let reading = session.reading_mode(ReadLock::Shared);
-            session.lock_table(table, Self::reading_intent(reading))?;
+            let reading = session.reading_mode(session.hinted_lock());
+            let brief = session.lock_for_reading(table, Self::reading_intent(reading))?;
             let mut bytes = std::mem::take(&mut session.read);
             let found = session.read_row(table, key, reading, &mut bytes);
             session.read = bytes;
+            session.give_back(brief);
             found
         })?;
         match found {
@@ -177,19 +181,18 @@ impl Session {
                 Ok(found)
             }
             Reading::Range(mode) if table.is_heap() => {
-                let granted = self.lock_row(table, resource, plain_of(mode))?;
+                let granted = self.lock_row(table, resource, mode_of_row(mode))?;
                 let found = self.copy_row(table, key, out)?;
                 if found || granted != Granted::New {
                     return Ok(found);
                 }
                 // That nobody gets this address is guarded by the whole table alone.
                 self.db.locks.unlock(&self.owner, &resource);
-                self.lock_table(table, plain_of(mode))?;
+                self.lock_table(table, mode_of_row(mode))?;
                 self.copy_row(table, key, out)
             }
             Reading::Range(mode) => {
-                self.announce_range(table);
-                let plain = plain_of(mode);
+                let plain = mode_of_row(mode);
                 let granted = self.lock_row(table, resource, plain)?;
                 let found = self.copy_row(table, key, out)?;
                 if !found {
@@ -197,7 +200,7 @@ impl Session {
                         self.db.locks.unlock(&self.owner, &resource);
                     }
                     // That it is not there is to stay so: the gap is locked, and looked into once more.
-                    self.lock_next(table, table.base(), &Bound::Included(key.clone()), mode)?;
+                    self.guard_absence(table, table.base(), key, mode)?;
                     return self.copy_row(table, key, out);
                 }
                 Ok(true)
@@ -247,30 +250,6 @@ impl Session {
                     }
                     return found;
                 }
-            }
-        }
-    }
-
-    /// Locks the first key behind a place, or the end, so that nothing comes between.
-    pub(super) fn lock_next(
-        &mut self,
-        table: &Table,
-        index: &Index,
-        behind: &Bound,
-        mode: LockMode,
-    ) -> Result<(), EngineError> {
-        loop {
-            let next = next_key(index.tree()?, behind.clone())?;
-            let resource = |session: &Session, next: &Option<Key>| match next {
-                Some(key) => session.entry_resource(index, key),
-                None => Resource::infinity(session.db.id, index.rowset.id()),
-            };
-            let wanted = resource(self, &next);
-            self.lock_row(table, wanted, mode)?;
-            // What came in between while this waited is the next key now.
-            let again = next_key(index.tree()?, behind.clone())?;
-            if resource(self, &again) == wanted {
-                return Ok(());
             }
         }
     }

@@ -9,11 +9,11 @@
 //! locks all of it: there are no gaps between addresses that could be locked instead.
 
 use super::insert::key_of_values;
-use super::read::{Reading, plain_of};
+use super::read::{Reading, mode_of_row};
 use super::{Index, IndexKind, LeafColumn, Row, Table, lock_hash, rid_key};
 use crate::EngineError;
 use crate::schema::refuse;
-use crate::session::Session;
+use crate::session::{Briefly, LockHints, Session, covers_rows};
 use furrow_access::{
     AccessError, Cursor, Direction, Heap, HeapCursor, HeapStep, HeapVisitor, Key, RowCheck, Step,
     Visitor,
@@ -26,13 +26,15 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// Which locks a scan is after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ReadLock {
     /// As the isolation level says.
     #[default]
     Shared,
-    /// U on each row, kept: for rows that are going to be changed.
+    /// U on each row, kept: for rows that are going to be changed (UPDLOCK).
     Update,
+    /// X on each row, kept (XLOCK).
+    Exclusive,
 }
 
 /// What to scan.
@@ -48,6 +50,8 @@ pub struct ScanSpec {
     pub backward: bool,
     /// Which locks to take.
     pub lock: ReadLock,
+    /// Further hints; none: those of [`Session::hinted`].
+    pub hints: LockHints,
     /// Whether only columns of the index are wanted: then the rows themselves are not read.
     pub covered: bool,
     /// Whether leaves to come are read ahead.
@@ -62,6 +66,7 @@ impl Default for ScanSpec {
             high: Bound::Unbounded,
             backward: false,
             lock: ReadLock::Shared,
+            hints: LockHints::default(),
             covered: false,
             read_ahead: true,
         }
@@ -91,6 +96,8 @@ struct Locker<'v> {
     table: &'v Table,
     index: &'v Index,
     reading: Reading,
+    /// Whether rows that others have locked are passed over.
+    read_past: bool,
     /// What the row that ends the batch waits for, and in which mode.
     blocked: Option<(Resource, LockMode)>,
     error: Option<LockError>,
@@ -143,7 +150,7 @@ impl Locker<'_> {
             Reading::Kept(mode) if ghost => self.test(resource, mode),
             Reading::Kept(mode) => self.take(resource, mode),
             Reading::Range(mode) => {
-                let plain = plain_of(mode);
+                let plain = mode_of_row(mode);
                 match self.index.kind {
                     IndexKind::Clustered | IndexKind::Heap => self.take(resource, mode),
                     IndexKind::Nonclustered => {
@@ -165,10 +172,10 @@ impl Locker<'_> {
             Reading::Dirty => true,
             // Whoever has changed a row of the table holds IX on it until the end of its transaction.
             Reading::Committed => self.locks.try_instant(self.owner, whole, LockMode::S),
-            Reading::Kept(_) | Reading::Range(_) => self
+            Reading::Kept(mode) | Reading::Range(mode) => self
                 .owner
                 .held(&whole)
-                .is_some_and(|held| held.covers(LockMode::S)),
+                .is_some_and(|held| covers_rows(held, mode)),
         }
     }
 
@@ -193,6 +200,10 @@ impl HeapVisitor for Locker<'_> {
         match self.free_address(rid, ghost) {
             true if ghost => RowCheck::Skip,
             true => RowCheck::Take,
+            false if self.read_past && self.error.is_none() => {
+                self.blocked = None;
+                RowCheck::Skip
+            }
             false => RowCheck::Wait,
         }
     }
@@ -207,6 +218,10 @@ impl Visitor for Locker<'_> {
         match self.free_to_take(row, ghost) {
             Some(true) if ghost => RowCheck::Skip,
             Some(true) => RowCheck::Take,
+            Some(false) if self.read_past && self.error.is_none() => {
+                self.blocked = None;
+                RowCheck::Skip
+            }
             Some(false) => RowCheck::Wait,
             // A row that cannot be read is reported by whoever decodes it.
             None => RowCheck::Take,
@@ -259,8 +274,21 @@ pub struct Scan<'a> {
     cursor: Source<'a>,
     reading: Reading,
     look_up: bool,
+    read_past: bool,
+    /// What its end gives back.
+    brief: Option<Briefly>,
+    /// Hints and time-out as they were before it.
+    before: (LockHints, Timeout),
     /// The row that the entry points to, when it is looked up.
     row: Vec<u8>,
+}
+
+/// What a scan begins with.
+struct Begun<'a> {
+    index: &'a Index,
+    cursor: Source<'a>,
+    reading: Reading,
+    brief: Option<Briefly>,
 }
 
 impl Session {
@@ -271,11 +299,21 @@ impl Session {
         spec: &ScanSpec,
     ) -> Result<Scan<'a>, EngineError> {
         self.begin_reading()?;
+        let hints = self.hints_of(spec);
+        let before = self.swap_hints(hints);
         let begun = {
             let _task = self.enter();
             self.begin_scan(table, spec)
         };
-        let (index, cursor, reading) = self.end_failed(begun)?;
+        if begun.is_err() {
+            self.unswap_hints(before);
+        }
+        let Begun {
+            index,
+            cursor,
+            reading,
+            brief,
+        } = self.end_failed(begun)?;
         let look_up = index.kind == IndexKind::Nonclustered && !spec.covered;
         let row = Vec::new();
         Ok(Scan {
@@ -285,6 +323,9 @@ impl Session {
             cursor,
             reading,
             look_up,
+            read_past: hints.read_past,
+            brief,
+            before,
             row,
         })
     }
@@ -300,8 +341,9 @@ impl Session {
         &mut self,
         table: &'a Arc<Table>,
         spec: &ScanSpec,
-    ) -> Result<(&'a Index, Source<'a>, Reading), EngineError> {
-        let reading = self.reading_mode(spec.lock);
+    ) -> Result<Begun<'a>, EngineError> {
+        self.check_read_past()?;
+        let reading = self.reading_mode(spec.lock.max(self.hinted_lock()));
         let index = table.indexes.get(spec.index);
         let missing = || {
             EngineError::Damaged(format!(
@@ -311,10 +353,9 @@ impl Session {
         };
         let index = index.ok_or_else(missing)?;
         if let Some(heap) = index.rowset.heap() {
-            let cursor = self.begin_heap_scan(table, heap, spec, reading)?;
-            return Ok((index, Source::Heap(cursor), reading));
+            return self.begin_heap_scan(table, index, heap, spec, reading);
         }
-        self.lock_table(table, Self::reading_intent(reading))?;
+        let brief = self.lock_for_reading(table, Self::reading_intent(reading))?;
         let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
             Ok(match bound {
                 Bound::Unbounded => furrow_access::Bound::Open,
@@ -328,8 +369,7 @@ impl Session {
         };
         let (low, high) = (bound(&spec.low)?, bound(&spec.high)?);
         if let Reading::Range(mode) = reading {
-            self.announce_range(table);
-            self.lock_end(table, index, &high, mode)?;
+            self.guard_end(table, index, &high, mode)?;
         }
         let direction = if spec.backward {
             Direction::Backward
@@ -342,16 +382,22 @@ impl Session {
         } else {
             cursor
         };
-        Ok((index, Source::Tree(cursor), reading))
+        Ok(Begun {
+            index,
+            cursor: Source::Tree(cursor),
+            reading,
+            brief,
+        })
     }
 
     fn begin_heap_scan<'a>(
         &mut self,
         table: &Table,
+        index: &'a Index,
         heap: &'a Heap,
         spec: &ScanSpec,
         reading: Reading,
-    ) -> Result<HeapCursor<'a>, EngineError> {
+    ) -> Result<Begun<'a>, EngineError> {
         let whole = (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded);
         if !whole || spec.backward {
             let text = format!(
@@ -360,40 +406,24 @@ impl Session {
             );
             return Err(refuse(40514, 16, 4, &text));
         }
-        let intent = match reading {
-            Reading::Range(mode) => plain_of(mode),
-            _ => Self::reading_intent(reading),
+        let brief = match reading {
+            Reading::Range(mode) => {
+                self.lock_table(table, mode_of_row(mode))?;
+                None
+            }
+            _ => self.lock_for_reading(table, Self::reading_intent(reading))?,
         };
-        self.lock_table(table, intent)?;
         let cursor = heap.scan()?;
-        Ok(match spec.read_ahead {
+        let cursor = match spec.read_ahead {
             true => cursor.with_read_ahead(),
             false => cursor,
+        };
+        Ok(Begun {
+            index,
+            cursor: Source::Heap(cursor),
+            reading,
+            brief,
         })
-    }
-
-    /// Locks the key behind the range, before any key of it: from then on nothing comes in at its end.
-    fn lock_end(
-        &mut self,
-        table: &Table,
-        index: &Index,
-        high: &furrow_access::Bound,
-        mode: LockMode,
-    ) -> Result<(), EngineError> {
-        use furrow_access::Bound as Limit;
-        match high {
-            Limit::Open => {
-                let end = Resource::infinity(self.db.id, index.rowset.id());
-                self.lock_row(table, end, mode)?;
-                Ok(())
-            }
-            Limit::Included(key) => {
-                self.lock_next(table, index, &Limit::Excluded(key.clone()), mode)
-            }
-            Limit::Excluded(key) => {
-                self.lock_next(table, index, &Limit::Included(key.clone()), mode)
-            }
-        }
     }
 }
 
@@ -454,6 +484,7 @@ impl<'a> Scan<'a> {
                 table: self.table,
                 index: self.index,
                 reading: self.reading,
+                read_past: self.read_past,
                 blocked: None,
                 error: None,
             };
@@ -508,8 +539,7 @@ impl<'a> Scan<'a> {
             .ok_or_else(bad)?;
         let reading = match self.reading {
             // The row's lock was taken with the entry.
-            Reading::Range(LockMode::RangeSU) => Reading::Kept(LockMode::U),
-            Reading::Range(_) => Reading::Kept(LockMode::S),
+            Reading::Range(mode) => Reading::Kept(mode_of_row(mode)),
             other => other,
         };
         let mut row = std::mem::take(&mut self.row);
@@ -552,6 +582,8 @@ impl<'a> Scan<'a> {
 impl Drop for Scan<'_> {
     fn drop(&mut self) {
         let _task = self.session.enter();
+        self.session.unswap_hints(self.before);
+        self.session.give_back(self.brief.take());
         let done: Result<(), EngineError> = self.session.end_reading(Ok(()));
         debug_assert!(done.is_ok());
     }

@@ -1,0 +1,193 @@
+//! Table hints: which locks a statement takes, against the usual.
+
+use super::Session;
+use crate::EngineError;
+use crate::schema::refuse;
+use crate::table::{ReadLock, ScanSpec, Table};
+use furrow_txn::lock::{Isolation, LockMode, Resource, Timeout};
+
+/// What is locked of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Granularity {
+    /// Rows, until there are many in one statement (ROWLOCK says no more than that).
+    #[default]
+    Row,
+    /// The table (TABLOCK).
+    Table,
+}
+
+/// Table hints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LockHints {
+    /// ROWLOCK, TABLOCK. The table is locked S by readers, X by all who change it, and by readers with
+    /// UPDLOCK or XLOCK (TABLOCKX).
+    pub granularity: Granularity,
+    /// UPDLOCK, XLOCK.
+    pub lock: ReadLock,
+    /// READUNCOMMITTED (NOLOCK), READCOMMITTED, REPEATABLEREAD, SERIALIZABLE (HOLDLOCK).
+    pub isolation: Option<Isolation>,
+    /// NOWAIT: a lock that is not free is error 1222 at once.
+    pub no_wait: bool,
+    /// READPAST: a scan passes over rows that others have locked. Not with SERIALIZABLE (650).
+    pub read_past: bool,
+}
+
+impl LockHints {
+    /// TABLOCK.
+    pub fn table() -> LockHints {
+        LockHints {
+            granularity: Granularity::Table,
+            ..LockHints::default()
+        }
+    }
+
+    /// TABLOCKX.
+    pub fn table_exclusive() -> LockHints {
+        LockHints {
+            lock: ReadLock::Exclusive,
+            ..LockHints::table()
+        }
+    }
+
+    /// UPDLOCK.
+    pub fn update() -> LockHints {
+        LockHints {
+            lock: ReadLock::Update,
+            ..LockHints::default()
+        }
+    }
+
+    /// HOLDLOCK.
+    pub fn hold() -> LockHints {
+        LockHints {
+            isolation: Some(Isolation::Serializable),
+            ..LockHints::default()
+        }
+    }
+}
+
+/// A lock on a table that the end of a statement gives back: what was held before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Briefly {
+    resource: Resource,
+    before: Option<LockMode>,
+}
+
+impl Session {
+    /// Runs `body` under table hints: they hold for each call in it that names a table.
+    pub fn hinted<T>(&mut self, hints: LockHints, body: impl FnOnce(&mut Session) -> T) -> T {
+        let before = self.swap_hints(hints);
+        let result = body(self);
+        self.unswap_hints(before);
+        result
+    }
+
+    /// The hints of a scan: its own, or those of the present call.
+    pub(crate) fn hints_of(&self, spec: &ScanSpec) -> LockHints {
+        if spec.hints == LockHints::default() {
+            self.hints
+        } else {
+            spec.hints
+        }
+    }
+
+    /// Sets hints, and the lock time-out that goes with them; gives both as they were.
+    pub(crate) fn swap_hints(&mut self, hints: LockHints) -> (LockHints, Timeout) {
+        let before = (self.hints, self.timeout);
+        self.hints = hints;
+        if hints.no_wait {
+            self.timeout = Timeout::NoWait;
+        }
+        before
+    }
+
+    pub(crate) fn unswap_hints(&mut self, before: (LockHints, Timeout)) {
+        (self.hints, self.timeout) = before;
+    }
+
+    /// The lock of the present call.
+    pub(crate) fn hinted_lock(&self) -> ReadLock {
+        self.hints.lock
+    }
+
+    /// The isolation level of the present call.
+    #[inline]
+    pub(crate) fn level(&self) -> Isolation {
+        self.hints.isolation.unwrap_or(self.isolation)
+    }
+
+    /// 650 where READPAST cannot be had.
+    pub(crate) fn check_read_past(&self) -> Result<(), EngineError> {
+        if self.hints.read_past && self.level() == Isolation::Serializable {
+            let text = "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE \
+                READ isolation levels.";
+            return Err(refuse(650, 16, 1, text));
+        }
+        Ok(())
+    }
+
+    /// Locks a table for rows of it to be changed.
+    #[inline]
+    pub(crate) fn lock_for_change(&mut self, table: &Table) -> Result<(), EngineError> {
+        match self.hints.granularity {
+            Granularity::Row => self.lock_table(table, LockMode::IX),
+            Granularity::Table => {
+                self.lock_table(table, LockMode::X)?;
+                self.whole_tables = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Locks a table for rows of it to be read, with `intent` or as a whole. Gives what the end of the
+    /// statement is to give back.
+    pub(crate) fn lock_for_reading(
+        &mut self,
+        table: &Table,
+        intent: LockMode,
+    ) -> Result<Option<Briefly>, EngineError> {
+        if self.hints.granularity == Granularity::Row || intent == LockMode::SchS {
+            return self.lock_table(table, intent).map(|()| None);
+        }
+        let whole = match intent {
+            LockMode::IS => LockMode::S,
+            _ => LockMode::X,
+        };
+        let resource = self.object(table);
+        let before = self.owner.held(&resource);
+        self.lock_table(table, whole)?;
+        self.whole_tables = true;
+        let brief = whole == LockMode::S && self.level() == Isolation::ReadCommitted;
+        Ok(brief.then_some(Briefly { resource, before }))
+    }
+
+    /// Gives back a lock on a table that was for one statement.
+    pub(crate) fn give_back(&self, lock: Option<Briefly>) {
+        let Some(Briefly { resource, before }) = lock else {
+            return;
+        };
+        let locks = &self.db.locks;
+        match before {
+            Some(before) => locks.downgrade(&self.owner, &resource, before),
+            None => locks.unlock(&self.owner, &resource),
+        };
+    }
+
+    /// Whether what this session holds on a table makes a lock in `mode` on a row of it needless.
+    #[inline]
+    pub(crate) fn covers_rows(&self, table: &Table, mode: LockMode) -> bool {
+        self.whole_tables
+            && self
+                .owner
+                .held(&self.object(table))
+                .is_some_and(|held| covers_rows(held, mode))
+    }
+}
+
+/// Whether `held` on a table makes `mode` on a row of it needless.
+pub(crate) fn covers_rows(held: LockMode, mode: LockMode) -> bool {
+    match mode {
+        LockMode::S | LockMode::RangeSS => held.covers(LockMode::S),
+        _ => held.covers(LockMode::X),
+    }
+}
