@@ -1,4 +1,5 @@
-//! The memory behind the frames: one allocation, aligned for direct I/O, given at start.
+//! The memory behind the frames: one region, aligned for direct I/O, reserved at start; the system gives it page
+//! by page as frames are used first.
 
 #![expect(
     unsafe_code,
@@ -7,41 +8,22 @@
 
 use crate::error::PoolError;
 use furrow_format::{PAGE_SIZE, PageBuf};
-use furrow_io::DIRECT_ALIGN;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ptr::NonNull;
 
 /// A fixed array of pages that many threads reach at once; who may touch which page is for latches to say.
 #[derive(Debug)]
 pub(crate) struct Region {
-    start: NonNull<u8>,
-    layout: Layout,
+    memory: furrow_io::Region,
     pages: usize,
 }
-
-// SAFETY: a Region is only an address and a size; every access to the memory goes through the unsafe
-// methods below, whose callers prove that they hold the page.
-unsafe impl Send for Region {}
-// SAFETY: as above.
-unsafe impl Sync for Region {}
 
 impl Region {
     /// Zeroed memory for `pages` pages.
     pub(crate) fn new(pages: usize) -> Result<Region, PoolError> {
-        let refused = PoolError::NoMemory { pages };
-        let Some(bytes) = pages.checked_mul(PAGE_SIZE).filter(|&bytes| bytes > 0) else {
-            return Err(refused);
-        };
-        let Ok(layout) = Layout::from_size_align(bytes, DIRECT_ALIGN) else {
-            return Err(refused);
-        };
-        // SAFETY: the layout's size is not zero.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
-        Ok(Region {
-            start,
-            layout,
-            pages,
-        })
+        let memory = pages
+            .checked_mul(PAGE_SIZE)
+            .and_then(furrow_io::Region::new)
+            .ok_or(PoolError::NoMemory { pages })?;
+        Ok(Region { memory, pages })
     }
 
     fn page_ptr(&self, index: usize) -> *mut PageBuf {
@@ -50,8 +32,8 @@ impl Region {
             "page {index} of a region of {}",
             self.pages
         );
-        // SAFETY: inside the allocation, by the assertion.
-        unsafe { self.start.as_ptr().add(index * PAGE_SIZE).cast() }
+        // SAFETY: inside the region, by the assertion.
+        unsafe { self.memory.as_ptr().add(index * PAGE_SIZE).cast() }
     }
 
     /// The page, to read.
@@ -79,13 +61,6 @@ impl Region {
     }
 }
 
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, freed once.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,7 +71,7 @@ mod tests {
         for index in 0..3 {
             // SAFETY: nobody else knows this region.
             let page = unsafe { region.page(index) };
-            assert_eq!(page.as_ptr().addr() % DIRECT_ALIGN, 0);
+            assert_eq!(page.as_ptr().addr() % furrow_io::DIRECT_ALIGN, 0);
             assert!(page.iter().all(|&byte| byte == 0));
         }
         assert!(matches!(

@@ -1,0 +1,114 @@
+//! A large piece of memory for direct I/O, taken from the system without touching it.
+//!
+//! Zeroing gigabytes would take the better part of a second at start; the system gives zeroed memory when it
+//! is used first. It is asked for large pages: an index walk through gigabytes of memory in 4 KB pages misses
+//! the processor's page cache at every step.
+
+#![expect(unsafe_code, reason = "memory is taken from the system")]
+
+use crate::DIRECT_ALIGN;
+use std::ptr::NonNull;
+
+/// Zeroed memory, aligned for direct I/O, of fixed size and place. What may be done with it, and by whom, is
+/// for its owner to say: it gives no more than an address.
+#[derive(Debug)]
+pub struct Region {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a Region is only an address and a size; it owns the memory, and gives no access to it.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// `None` for no bytes, and where the system has not so much.
+    pub fn new(bytes: usize) -> Option<Region> {
+        if bytes == 0 || bytes > isize::MAX as usize - DIRECT_ALIGN {
+            return None;
+        }
+        let bytes = bytes.next_multiple_of(DIRECT_ALIGN);
+        Some(Region {
+            start: take(bytes)?,
+            bytes,
+        })
+    }
+
+    /// Where it begins.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How long it is: what was asked for, rounded up.
+    pub fn len_bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: taken in `new` with this length, given back once; by then nobody uses it any more.
+        unsafe { give_back(self.start, self.bytes) }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn take(bytes: usize) -> Option<NonNull<u8>> {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new private mapping, at a place of the system's choice, meets no memory in use.
+    let start =
+        unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }.ok()?;
+    // SAFETY: advice on the mapping just made; it changes no contents. Without large pages it works too.
+    let _advised = unsafe { madvise(start, bytes, Advice::LinuxHugepage) };
+    NonNull::new(start.cast())
+}
+
+#[cfg(target_os = "linux")]
+unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's promise.
+    let _unmapped = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn layout(bytes: usize) -> Option<std::alloc::Layout> {
+    std::alloc::Layout::from_size_align(bytes, DIRECT_ALIGN).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn take(bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: the size is not zero.
+    NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)?) })
+}
+
+#[cfg(not(target_os = "linux"))]
+unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
+    if let Some(layout) = layout(bytes) {
+        // SAFETY: allocated with this layout, by the caller's promise.
+        unsafe { std::alloc::dealloc(start.as_ptr(), layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_zeroed_aligned_and_as_long_as_asked_for() {
+        let region = Region::new(3 * 8192 + 1).unwrap();
+        assert_eq!(region.len_bytes(), 3 * 8192 + 4096);
+        assert_eq!(region.as_ptr().addr() % DIRECT_ALIGN, 0);
+        // SAFETY: nobody else knows this region.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(region.as_ptr(), region.len_bytes()) };
+        assert!(bytes.iter().all(|&byte| byte == 0));
+        bytes.fill(7);
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        assert!(Region::new(0).is_none());
+        assert!(Region::new(usize::MAX).is_none());
+        assert!(Region::new(usize::MAX / 2).is_none());
+    }
+}
