@@ -6,6 +6,9 @@ use furrow_io::{AlignedBuf, File, IoError, ReadRun, WriteRun};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, IoSliceMut};
 
+/// Pages read together: as many as a device takes at once.
+const PAGES_AT_ONCE: usize = 64;
+
 /// What a repair found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepairStats {
@@ -50,26 +53,29 @@ pub fn repair(
     }
     stats.images = newest.len() as u64;
     let file_pages = file.len_bytes()? / PAGE_SIZE as u64;
-    let (mut image, mut page) = (AlignedBuf::new(PAGE_SIZE), AlignedBuf::new(PAGE_SIZE));
-    for (page_no, place) in newest {
-        if u64::from(page_no.0) >= file_pages {
-            continue;
-        }
-        let id = PageId {
-            file: file_id,
-            page: page_no,
-        };
-        read_page(double_write, place.offset, &mut image)?;
-        let in_place = u64::from(page_no.0) * PAGE_SIZE as u64;
-        read_page(file, in_place, &mut page)?;
-        if needs_no_image(as_page(&page), as_page(&image), id) {
-            stats.intact += 1;
-        } else if verify(as_page(&image), id).is_ok() {
-            file.write(&[WriteRun {
-                offset: in_place,
-                bufs: &[IoSlice::new(&image)],
-            }])?;
-            stats.restored.push(id);
+    newest.retain(|page, _| u64::from(page.0) < file_pages);
+    let places: Vec<(PageNo, Image)> = newest.into_iter().collect();
+    let bytes = places.len().min(PAGES_AT_ONCE) * PAGE_SIZE;
+    let (mut images, mut pages) = (AlignedBuf::new(bytes), AlignedBuf::new(bytes));
+    for some in places.chunks(PAGES_AT_ONCE) {
+        let in_place = |page: PageNo| u64::from(page.0) * PAGE_SIZE as u64;
+        read_pages(double_write, some.iter().map(|s| s.1.offset), &mut images)?;
+        read_pages(file, some.iter().map(|s| in_place(s.0)), &mut pages)?;
+        let both = images.as_chunks().0.iter().zip(pages.as_chunks().0);
+        for (&(page_no, _), (image, page)) in some.iter().zip(both) {
+            let id = PageId {
+                file: file_id,
+                page: page_no,
+            };
+            if needs_no_image(page, image, id) {
+                stats.intact += 1;
+            } else if verify(image, id).is_ok() {
+                file.write(&[WriteRun {
+                    offset: in_place(page_no),
+                    bufs: &[IoSlice::new(image)],
+                }])?;
+                stats.restored.push(id);
+            }
         }
     }
     if !stats.restored.is_empty() {
@@ -117,12 +123,14 @@ fn collect(
     newest: &mut BTreeMap<PageNo, Image>,
     stats: &mut RepairStats,
 ) -> Result<(), IoError> {
-    let mut page = AlignedBuf::new(PAGE_SIZE);
+    let first = start + PAGE_SIZE as u64;
+    let mut images = AlignedBuf::new(header.images.len() * PAGE_SIZE);
+    read_page(double_write, first, &mut images)?;
     let age = (header.generation, header.batch);
-    for (at, &(page_no, crc)) in header.images.iter().enumerate() {
-        let offset = start + (at as u64 + 1) * PAGE_SIZE as u64;
-        read_page(double_write, offset, &mut page)?;
-        if crc32c::crc32c(&page) != crc {
+    let images = images.chunks_exact(PAGE_SIZE);
+    for ((at, &(page_no, crc)), image) in (0..).zip(&header.images).zip(images) {
+        let offset = first + at * PAGE_SIZE as u64;
+        if crc32c::crc32c(image) != crc {
             stats.damaged_images += 1;
             continue;
         }
@@ -180,6 +188,23 @@ fn read_page(file: &dyn File, offset: u64, buf: &mut AlignedBuf) -> Result<(), I
         offset,
         bufs: &mut [IoSliceMut::new(buf)],
     }])
+}
+
+/// Reads pages from here and there, all at once.
+fn read_pages(
+    file: &dyn File,
+    offsets: impl Iterator<Item = u64>,
+    buf: &mut AlignedBuf,
+) -> Result<(), IoError> {
+    let mut slices: Vec<[IoSliceMut<'_>; 1]> = buf
+        .chunks_exact_mut(PAGE_SIZE)
+        .map(|page| [IoSliceMut::new(page)])
+        .collect();
+    let mut runs: Vec<ReadRun<'_, '_>> = offsets
+        .zip(&mut slices)
+        .map(|(offset, bufs)| ReadRun { offset, bufs })
+        .collect();
+    file.read(&mut runs)
 }
 
 fn as_page(buf: &AlignedBuf) -> &PageBuf {
