@@ -294,13 +294,40 @@ fn the_background_writer_takes_a_checkpoint_when_the_log_is_nearly_full() {
     let database = instance.create_database(&spec).unwrap();
     let table = table(&database);
     let mut session = Session::new(&database).unwrap();
+    let flags = &instance.instruments().trace_flags;
+    flags.turn_on(&[3505], Target::Global).unwrap();
     while database.log_view().usage.used_percent() < 75.0 {
         session.insert(&table, &pad(2000)).unwrap();
     }
+    flags.turn_off(&[3505], Target::Global).unwrap();
     until("the log is cut", || {
         database.nudge_background();
         database.log_view().usage.used_percent() < 60.0
     });
+}
+
+#[test]
+fn a_small_log_that_fills_fast_is_cut_in_time() {
+    let volume = memory();
+    let instance = start(&volume);
+    // It is full before the checkpointer's next look: only the alarm wakes it in time.
+    let spec = spec(Path::new("d"), log_file().no_growth());
+    let database = instance.create_database(&spec).unwrap();
+    let table = table(&database);
+    let mut session = Session::new(&database).unwrap();
+    let (mut rows, mut high) = (0, 0);
+    while rows * 4000 < 20 * database.log_view().usage.total_bytes {
+        session.insert(&table, &pad(4000)).unwrap();
+        high += u64::from(database.log_view().usage.used_percent() > 75.0);
+        rows += 1;
+        sleep(Duration::from_micros(150));
+    }
+    let checkpoints = database.checkpoints();
+    assert!(checkpoints >= 20, "{checkpoints} checkpoints");
+    assert!(
+        high * 10 <= rows,
+        "nearly full after {high} of {rows} inserts"
+    );
 }
 
 #[test]

@@ -117,6 +117,7 @@ impl Log {
         let here = roll.vlfs.current().size.saturating_sub(roll.next_offset);
         let free = (here + roll.vlfs.free_bytes()) as i64;
         self.free_bytes.store(free, Ordering::Release);
+        self.alarm.look(free);
     }
 }
 

@@ -4,6 +4,7 @@ use crate::block::Block;
 use crate::directory::{Directory, write_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, SECTOR};
 use crate::reader::LogEnd;
+use crate::space::Alarm;
 use crate::vlf::{VlfRule, VlfTable};
 use crate::{LogError, Vlf};
 use furrow_format::Lsn;
@@ -98,6 +99,7 @@ pub struct Log {
     pub(crate) roll: Mutex<Roll>,
     pub(crate) free_bytes: AtomicI64,
     pub(crate) promised_bytes: AtomicI64,
+    pub(crate) alarm: Alarm,
     pub(crate) space_freed: Condvar,
     pub(crate) space_lock: Mutex<()>,
     pub(crate) header_turn: Mutex<()>,
@@ -192,6 +194,7 @@ impl Log {
             }),
             free_bytes: AtomicI64::new(0),
             promised_bytes: AtomicI64::new(0),
+            alarm: Alarm::default(),
             space_freed: Condvar::new(),
             space_lock: Mutex::new(()),
             header_turn: Mutex::new(()),

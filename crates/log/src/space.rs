@@ -12,10 +12,43 @@ use furrow_io::Fill;
 use furrow_io::time::Duration;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
-use std::sync::atomic::Ordering;
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Never promised away: unused ends of VLFs, the padding of blocks, the engine's own records.
 const MARGIN_BYTES: i64 = 3 * BLOCK_MAX_BYTES as i64;
+
+/// Tells somebody once when little is left.
+#[derive(Default)]
+pub(crate) struct Alarm {
+    /// Rings when less than this is free; 0 when it is off.
+    below_bytes: AtomicI64,
+    ring: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl Alarm {
+    /// Told what is free now, whenever that has changed.
+    pub(crate) fn look(&self, free_bytes: i64) {
+        if free_bytes >= self.below_bytes.load(Ordering::Relaxed) {
+            return;
+        }
+        // Off until it is set again.
+        if self.below_bytes.swap(0, Ordering::AcqRel) > free_bytes
+            && let Some(ring) = self.ring.get()
+        {
+            ring();
+        }
+    }
+}
+
+impl fmt::Debug for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Alarm")
+            .field("below_bytes", &self.below_bytes)
+            .finish_non_exhaustive()
+    }
+}
 
 /// Sizes and use of a log, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +87,12 @@ impl Log {
             .fetch_sub(bytes as i64, Ordering::AcqRel);
     }
 
+    /// Size of the largest VLF: so much space, and no less, may have to wait for its other records.
+    pub fn largest_vlf_bytes(&self) -> u64 {
+        let roll = self.roll.lock();
+        roll.vlfs.all().iter().map(|v| v.size).max().unwrap_or(0)
+    }
+
     /// Sizes and use.
     pub fn usage(&self) -> LogUsage {
         let total_bytes = self.roll.lock().vlfs.total_bytes();
@@ -79,6 +118,22 @@ impl Log {
             let _guard = self.space_lock.lock();
             self.space_freed.notify_all();
         }
+    }
+
+    /// Names whom [`Log::set_alarm`] wakes; only the first one named counts. `ring` is called with the log's
+    /// lock held: it must not use the log, nor wait.
+    pub fn on_alarm(&self, ring: impl Fn() + Send + Sync + 'static) {
+        let _first = self.alarm.ring.set(Box::new(ring));
+    }
+
+    /// Rings once when more than `used_bytes` of the log are in use.
+    pub fn set_alarm(&self, used_bytes: u64) {
+        let roll = self.roll.lock();
+        let below = roll.vlfs.total_bytes().saturating_sub(used_bytes);
+        self.alarm
+            .below_bytes
+            .store(below as i64, Ordering::Release);
+        self.alarm.look(self.free_bytes.load(Ordering::Acquire));
     }
 
     /// Waits until space has come free or `limit` has passed (LOGMGR_RESERVE_APPEND).
@@ -117,5 +172,34 @@ impl Log {
         let _guard = self.space_lock.lock();
         self.space_freed.notify_all();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn the_alarm_rings_once_for_each_setting_and_only_below_its_mark() {
+        let rung = Arc::new(AtomicU32::new(0));
+        let alarm = Alarm::default();
+        // Nobody is named yet: nothing happens.
+        alarm.below_bytes.store(10, Ordering::Relaxed);
+        alarm.look(5);
+        let counted = Arc::clone(&rung);
+        let ring = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        };
+        assert!(alarm.ring.set(Box::new(ring)).is_ok());
+        alarm.look(0);
+        assert_eq!(rung.load(Ordering::Relaxed), 0, "it is off until it is set");
+        alarm.below_bytes.store(100, Ordering::Relaxed);
+        alarm.look(100);
+        assert_eq!(rung.load(Ordering::Relaxed), 0);
+        alarm.look(99);
+        alarm.look(10);
+        assert_eq!(rung.load(Ordering::Relaxed), 1);
     }
 }

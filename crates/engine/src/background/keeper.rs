@@ -123,14 +123,38 @@ impl Keeper {
     pub(crate) fn checkpoint(&self, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
         let store = self.store()?;
         let _turn = self.turn.lock();
+        self.take(&store, options)
+    }
+
+    /// The same when the one under way, which is waited for, has not made another one needless.
+    fn checkpoint_unless(
+        &self,
+        store: &Store,
+        needless: impl FnOnce() -> bool,
+    ) -> Result<(), EngineError> {
+        let _turn = match self.turn.try_lock() {
+            Some(turn) => turn,
+            None => {
+                let turn = self.turn.lock();
+                if needless() {
+                    return Ok(());
+                }
+                turn
+            }
+        };
+        self.take(store, CheckpointOptions::default()).map(drop)
+    }
+
+    /// Takes a checkpoint; the caller has the turn.
+    fn take(&self, store: &Store, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
         self.store()?;
-        if is_scarce(&store) && !would_free(&store) {
-            return Err(LogError::Full(holder(&store)).into());
+        if is_scarce(store) && !would_free(store) {
+            return Err(LogError::Full(holder(store)).into());
         }
         self.print(TraceFlag::PRINT_CHECKPOINTS, || {
             checkpoint_started(&self.name, self.db.0)
         });
-        let done = match checkpoint(&store, options, None) {
+        let done = match checkpoint(store, options, None) {
             Ok(done) => done,
             // Nothing was lost: the last checkpoint still holds.
             Err(error @ RecoveryError::Log(LogError::Full(_))) => return Err(error.into()),
@@ -273,8 +297,8 @@ impl Keeper {
             }
             if would_free(store) && useless < MOST_USELESS {
                 let before = store.log().usage().used_bytes;
-                match self.checkpoint(CheckpointOptions::default()) {
-                    Ok(_) => {}
+                match self.checkpoint_unless(store, || enough().is_ok()) {
+                    Ok(()) => {}
                     Err(e) => match as_log_error(e) {
                         LogError::Full(_) => {}
                         e => return Err(e),
