@@ -4,7 +4,7 @@ use crate::core::Core;
 use crate::error::PoolError;
 use crate::pace::Pace;
 use crate::write::{Busy, Outcome};
-use furrow_format::{DatabaseId, Lsn};
+use furrow_format::{DatabaseId, Lsn, PAGE_SIZE};
 use furrow_io::time::Moment;
 use furrow_observe::counters::Counter;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,6 +51,8 @@ impl Core {
         let synced = AtomicU64::new(0);
         let Outcome { totals, error } = self.side_by_side(groups, |file, pages| {
             let mut outcome = self.write_file(file, pages, Busy::Wait, pace.as_ref());
+            let bytes = outcome.totals.pages * PAGE_SIZE as u64;
+            file.stats.add_checkpoint_bytes(bytes);
             if outcome.error.is_none() {
                 match file.sync() {
                     Ok(done) => {

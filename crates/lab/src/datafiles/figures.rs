@@ -105,7 +105,7 @@ fn files(before: &Counters, after: &Counters, log: &Path, volumes: &[PathBuf]) -
             writes: delta.writes.count,
             bytes_written: delta.writes.bytes,
             write_stall_us: delta.writes.stall_us,
-            checkpoint_bytes: 0,
+            checkpoint_bytes: delta.checkpoint_bytes,
             size_bytes: delta.size_bytes,
         }
     };

@@ -3,7 +3,7 @@
 use super::file::LogFile;
 use super::{Entry, Options, Source};
 use crate::messages::Message;
-use furrow_io::time::{Duration, WallTime};
+use furrow_io::time::{Duration, Moment, WallTime};
 use furrow_io::{IoError, Volume};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -234,6 +234,19 @@ impl ErrorLog {
             self.work.wait_for(&mut memory, at_most);
         }
         memory.closing
+    }
+
+    /// Rests for a while, new lines or not, unless it is time to end.
+    pub(super) fn wait_for_closing(&self, at_most: Duration) {
+        let until = Moment::now().after(at_most);
+        let mut memory = self.memory.lock();
+        while !memory.closing {
+            let left = until.since(Moment::now());
+            if left.is_zero() {
+                break;
+            }
+            self.work.wait_for(&mut memory, left);
+        }
     }
 
     pub(super) fn set_closing(&self, closing: bool) {

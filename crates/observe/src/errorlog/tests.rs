@@ -351,3 +351,21 @@ fn a_torn_last_line_does_not_swallow_the_next() {
         assert_eq!(entries.last().unwrap().text, "next");
     }
 }
+
+#[test]
+fn a_writer_that_rests_after_a_failure_ends_at_once_when_told() {
+    use furrow_io::sim::{Effect, Fault, Ops, SimOptions, SimVolume};
+    let sim = SimVolume::new(SimOptions::default());
+    let volume: Arc<dyn Volume> = Arc::new(sim.clone());
+    let log = Arc::new(open(&volume, Options::default()));
+    sim.inject(Fault::new(Ops::Writes, Effect::Fail).times(u64::MAX));
+    let instruments = Instruments::new();
+    let writer = Writer::start(&log, &instruments, 9).unwrap();
+    log.write(Source::Server, "never in the file");
+    // Long enough for the failure, short against the rest after it.
+    sleep(Duration::from_millis(200));
+    let begun = Moment::now();
+    drop(writer);
+    let ms = begun.elapsed_us() / 1000;
+    assert!(ms < 500, "it took {ms} ms");
+}

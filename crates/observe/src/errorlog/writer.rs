@@ -5,7 +5,7 @@ use crate::Instruments;
 use crate::task::{self, Resource, Task};
 use crate::waits::WaitType;
 use furrow_io::thread::{JoinHandle, spawn_named};
-use furrow_io::time::{Duration, sleep};
+use furrow_io::time::Duration;
 use std::sync::Arc;
 
 /// How long it sleeps without work, and after a failure before it tries again.
@@ -51,7 +51,8 @@ fn run(log: &ErrorLog) {
             return;
         }
         if flushed.is_err() {
-            sleep(NAP);
+            let _wait = task::wait(WaitType::SleepTask, Resource::Named("error log"));
+            log.wait_for_closing(NAP);
         }
     }
 }

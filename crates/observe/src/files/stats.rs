@@ -78,6 +78,7 @@ pub struct FileStats {
     reads: Cell,
     writes: Cell,
     syncs: Cell,
+    checkpoint_bytes: AtomicU64,
     size_bytes: AtomicU64,
     long: Mutex<LongIos>,
 }
@@ -92,6 +93,7 @@ impl FileStats {
             reads: Cell::default(),
             writes: Cell::default(),
             syncs: Cell::default(),
+            checkpoint_bytes: AtomicU64::new(0),
             size_bytes: AtomicU64::new(0),
             long: Mutex::new(LongIos::default()),
         }
@@ -147,6 +149,11 @@ impl FileStats {
         self.cell(kind).pending.load(Relaxed)
     }
 
+    /// Adds what a checkpoint wrote to the file; the writes themselves are recorded one by one.
+    pub fn add_checkpoint_bytes(&self, bytes: u64) {
+        self.checkpoint_bytes.fetch_add(bytes, Relaxed);
+    }
+
     /// Tells the file's length.
     pub fn set_size_bytes(&self, bytes: u64) {
         self.size_bytes.store(bytes, Relaxed);
@@ -162,6 +169,7 @@ impl FileStats {
             reads: self.reads.figures(),
             writes: self.writes.figures(),
             syncs: self.syncs.figures(),
+            checkpoint_bytes: self.checkpoint_bytes.load(Relaxed),
         }
     }
 
@@ -170,6 +178,7 @@ impl FileStats {
         self.reads.clear();
         self.writes.clear();
         self.syncs.clear();
+        self.checkpoint_bytes.store(0, Relaxed);
     }
 
     /// Message 833, when operations took too long since it was last told, and that is long enough ago.
@@ -293,6 +302,9 @@ pub struct FileSnapshot {
     pub writes: IoFigures,
     /// Syncs.
     pub syncs: IoFigures,
+    /// The part of the written bytes that checkpoints wrote.
+    #[serde(default)]
+    pub checkpoint_bytes: u64,
 }
 
 impl FileSnapshot {
@@ -307,6 +319,10 @@ impl FileSnapshot {
             reads: IoFigures::delta(&earlier.reads, &later.reads),
             writes: IoFigures::delta(&earlier.writes, &later.writes),
             syncs: IoFigures::delta(&earlier.syncs, &later.syncs),
+            checkpoint_bytes: match later.checkpoint_bytes.checked_sub(earlier.checkpoint_bytes) {
+                Some(more) => more,
+                None => later.checkpoint_bytes,
+            },
             ..later.clone()
         }
     }
@@ -363,13 +379,16 @@ mod tests {
         stats.record(IoKind::Read, 0, 10, 5000, 0);
         let before = stats.snapshot();
         stats.record(IoKind::Read, 0, 20, 7, 0);
+        stats.add_checkpoint_bytes(8192);
         let delta = FileSnapshot::delta(&before, &stats.snapshot());
         assert_eq!(
             (delta.reads.count, delta.reads.bytes, delta.reads.stall_us),
             (1, 20, 7)
         );
         assert_eq!(delta.reads.latency.percentile_us(0.99), 7);
+        assert_eq!(delta.checkpoint_bytes, 8192);
         stats.clear();
+        assert_eq!(stats.snapshot().checkpoint_bytes, 0);
         stats.record(IoKind::Read, 0, 30, 1, 0);
         assert_eq!(
             FileSnapshot::delta(&before, &stats.snapshot()).reads.bytes,

@@ -18,6 +18,10 @@
 
 mod registry;
 mod resource;
+#[cfg(not(feature = "no-waits"))]
+mod wait;
+#[cfg(feature = "no-waits")]
+#[path = "no_wait.rs"]
 mod wait;
 
 pub use registry::{Registry, WaitingTask};
@@ -191,7 +195,7 @@ pub fn trace_flag_on(flag: TraceFlag) -> bool {
 
 /// Begins a wait of this thread's current task.
 pub fn wait(kind: WaitType, resource: Resource) -> Wait {
-    Wait::begin(current(), kind, resource)
+    Wait::begin(kind, resource)
 }
 
 /// Keeps a task current on its thread.

@@ -27,7 +27,8 @@ pub struct Wait {
 }
 
 impl Wait {
-    pub(super) fn begin(task: Arc<Task>, kind: WaitType, resource: Resource) -> Wait {
+    pub(super) fn begin(kind: WaitType, resource: Resource) -> Wait {
+        let task = super::current();
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let wait = Wait {
             id: NEXT.fetch_add(1, Relaxed),

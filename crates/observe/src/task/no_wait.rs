@@ -1,0 +1,43 @@
+//! Waits that are not measured: what stands in for them in a build that is to tell what they cost.
+
+use super::Resource;
+use crate::waits::WaitType;
+use furrow_io::time::Moment;
+
+/// A wait under way, as the task's list would hold it.
+#[derive(Debug, Clone)]
+pub(super) struct UnderWay {
+    pub(super) kind: WaitType,
+    pub(super) since: Moment,
+    pub(super) resource: Resource,
+    pub(super) blocking_session_id: Option<i32>,
+}
+
+/// A wait under way, of which nothing is kept.
+#[must_use = "a wait ends when it is dropped"]
+#[derive(Debug)]
+pub struct Wait(());
+
+impl Wait {
+    pub(super) fn begin(_kind: WaitType, _resource: Resource) -> Wait {
+        Wait(())
+    }
+
+    /// Tells who holds what is waited for.
+    pub fn blocked_by(&self, _session_id: i32) {}
+
+    /// When it began: not known, so now.
+    pub fn since(&self) -> Moment {
+        Moment::now()
+    }
+
+    /// Ends the wait; its length is not known.
+    pub fn finish(self) -> u64 {
+        0
+    }
+
+    /// Ends the wait; its length is not known.
+    pub fn finish_signalled(self, _signalled_at: Moment) -> u64 {
+        0
+    }
+}
