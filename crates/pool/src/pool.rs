@@ -54,7 +54,7 @@ impl Default for PoolConfig {
             write_run_pages: 32,
             batch_pages: 256,
             double_write_pages: 1024,
-            readers: 2,
+            readers: 4,
             buffer_wait: Duration::from_secs(30),
             instruments: Arc::clone(Instruments::process()),
         }

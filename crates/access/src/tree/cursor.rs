@@ -16,7 +16,7 @@ use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
 use furrow_pool::{PageKey, PageRead, Sh};
 
 /// Leaves asked for in advance.
-pub(super) const READ_AHEAD: usize = 64;
+pub(super) const READ_AHEAD: usize = 256;
 
 /// With fewer rows than these wanted, a page is not copied as a whole.
 const FEW_ROWS: u16 = 8;
@@ -129,7 +129,7 @@ impl Tree {
 }
 
 impl<'t> Cursor<'t> {
-    /// Asks the pool for the leaves to come, 64 at a time; for scans of many leaves.
+    /// Asks the pool for the leaves to come, 256 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.read_ahead = true;

@@ -90,11 +90,40 @@ impl Tree {
         ahead: &mut Ahead,
     ) -> Result<(), AccessError> {
         ahead.clear();
-        let last = Page::new(page)
-            .slot_count()
-            .min(slot.saturating_add(1 + super::cursor::READ_AHEAD as u16));
-        for next in slot + 1..last {
-            ahead.push(self.child_at(page, next)?);
+        let first = slot.saturating_add(1);
+        self.note_children(page, first, super::cursor::READ_AHEAD, ahead)?;
+        // Behind the parent's last child come those of its neighbour: else every parent's end would find
+        // nothing asked for. One that is not in memory is asked for itself.
+        let right = Page::new(page).next();
+        let more = super::cursor::READ_AHEAD.saturating_sub(ahead.len());
+        if more == 0 || right.is_none() {
+            return Ok(());
+        }
+        let (pool, key) = (self.store().pool(), self.store().key(right));
+        if !pool.resident(key) {
+            ahead.push(right);
+            return Ok(());
+        }
+        // A hint is not worth a wait.
+        let Some(right) = pool.try_fetch(key, furrow_pool::Sh, LatchRank::Data)? else {
+            return Ok(());
+        };
+        self.expect_level(&right, 1)?;
+        self.note_children(&right, 0, more, ahead)
+    }
+
+    /// At most so many children of a page, from one slot on.
+    fn note_children(
+        &self,
+        page: &PageRead<'_>,
+        first: u16,
+        most: usize,
+        ahead: &mut Ahead,
+    ) -> Result<(), AccessError> {
+        let most = u16::try_from(most).unwrap_or(u16::MAX);
+        let end = Page::new(page).slot_count().min(first.saturating_add(most));
+        for slot in first..end {
+            ahead.push(self.child_at(page, slot)?);
         }
         Ok(())
     }

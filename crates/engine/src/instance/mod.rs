@@ -70,7 +70,7 @@ impl Default for InstanceConfig {
         InstanceConfig {
             directory: None,
             pool_pages: 8192,
-            readers: 2,
+            readers: 4,
             double_write_pages: 1024,
             log: LogConfig::default(),
             many_extents_a_turn: false,
