@@ -1,7 +1,7 @@
 //! Counters of process, machine and disk around a timed section.
 
 use furrow_io::host::{CpuTicks, cpu_ticks};
-use furrow_io::process::cpu_times;
+use furrow_io::process::{cpu_times, peak_memory};
 use furrow_io::thread::available_cpus;
 use furrow_io::time::Moment;
 use serde_json::{Map, Value, json};
@@ -115,6 +115,8 @@ impl Meter {
         put("dev_writes_s", rate(disk.writes, self.disk.writes));
         put("dev_flushes_s", rate(disk.flushes, self.disk.flushes));
         put("load_before", self.load);
+        let peak = peak_memory().unwrap_or(0) as f64;
+        put("peak_rss_mb", (peak / 1e6).round());
         seconds
     }
 }

@@ -22,6 +22,7 @@ const KNOWN: &[&str] = &[
     "dir",
     "cold",
     "pool",
+    "par",
     "log",
     "files",
     "keep",

@@ -2,6 +2,7 @@
 
 use crate::options::Options;
 use furrow::{ColumnSpec, DataFile, Database, FileGrowth, Table, TableSpec, sql};
+use furrow_io::time::Moment;
 use furrow_io::{SystemVolume, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,18 +74,20 @@ pub(crate) fn create(
     Ok((database, table))
 }
 
-/// The database that w2 left.
+/// The database that w2 left, its table, and how long opening it took in milliseconds.
 pub(crate) fn open(
     options: &Options,
     pool_mb: u64,
-) -> Result<(Database, Arc<Table>), Box<dyn std::error::Error>> {
+) -> Result<(Database, Arc<Table>, f64), Box<dyn std::error::Error>> {
     let set = furrow::Options {
         pool_mb: options.number("pool", pool_mb),
         ..furrow::Options::default()
     };
+    let begun = Moment::now();
     let database = Database::open_with(primary(&options.dir()), &set)?;
+    let open_ms = begun.elapsed_us() as f64 / 1000.0;
     let table = database.session()?.table(TABLE)?;
-    Ok((database, table))
+    Ok((database, table, open_ms))
 }
 
 /// Bytes of pages in use, in all data files.
