@@ -1,8 +1,7 @@
 //! A large piece of memory for direct I/O, taken from the system without touching it.
 //!
 //! Zeroing gigabytes would take the better part of a second at start; the system gives zeroed memory when it
-//! is used first. It is asked for large pages: an index walk through gigabytes of memory in 4 KB pages misses
-//! the processor's page cache at every step.
+//! is used first.
 
 #![expect(unsafe_code, reason = "memory is taken from the system")]
 
@@ -55,13 +54,11 @@ impl Drop for Region {
 
 #[cfg(target_os = "linux")]
 fn take(bytes: usize) -> Option<NonNull<u8>> {
-    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new private mapping, at a place of the system's choice, meets no memory in use.
     let start =
         unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }.ok()?;
-    // SAFETY: advice on the mapping just made; it changes no contents. Without large pages it works too.
-    let _advised = unsafe { madvise(start, bytes, Advice::LinuxHugepage) };
     NonNull::new(start.cast())
 }
 
