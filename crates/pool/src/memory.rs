@@ -1,5 +1,5 @@
-//! The memory behind the frames: one region, aligned for direct I/O, reserved at start; the system gives it page
-//! by page as frames are used first.
+//! The memory behind the frames: one region, aligned for direct I/O, reserved at start; the system
+//! gives it page by page as frames are used first.
 
 #![expect(
     unsafe_code,

@@ -112,7 +112,7 @@ impl Core {
         let absent = |key: &&PageKey| self.table.find(**key, &self.frames).is_none();
         let mut wanted: Vec<PageKey> = keys.iter().filter(absent).copied().collect();
         // What a small pool would have to drop before it is wanted is not read.
-        wanted.truncate((self.frames.len() / 8).max(1));
+        wanted.truncate((self.frames.len() / 2).max(1));
         wanted.sort_unstable();
         wanted.dedup();
         let next_to = |a: &PageKey, b: &PageKey| {
