@@ -6,7 +6,8 @@
 //!   by writing the oldest ones (indirect checkpoints); it takes a checkpoint when the log written since the
 //!   last one would take that long to redo, before the log is too full for what comes while it writes (at 70%
 //!   at the latest), and when the target time has passed since the last one and something was written. Without
-//!   a target recovery time, once a minute. It also notices that the log or a file has failed, and marks the database suspect.
+//!   a target recovery time, once a minute. It also notices that the log or a file has failed, and marks the
+//!   database suspect.
 //! - the *ghost cleaner* wakes every few seconds and removes rows that were deleted and that nobody can want
 //!   back. Trace flag 661 rests it.
 //!
