@@ -222,6 +222,47 @@ fn compare_weights(
     accent.then(case)
 }
 
+/// Compares by weights, as [`compare_utf16`], texts that come unit by unit.
+pub(super) fn compare_weights_of(
+    mut a: impl Iterator<Item = u16>,
+    mut b: impl Iterator<Item = u16>,
+    collation: Collation,
+) -> Ordering {
+    let (mut accent, mut case) = (Ordering::Equal, Ordering::Equal);
+    loop {
+        let (x, y) = match (a.next(), b.next()) {
+            (None, None) => break,
+            (x, y) if x == y => continue,
+            (x, y) => (x.map_or(BLANK, fast_weight), y.map_or(BLANK, fast_weight)),
+        };
+        let (high_x, high_y) = (x & PRIMARY, y & PRIMARY);
+        if high_x != high_y {
+            return high_x.cmp(&high_y);
+        }
+        accent = accent.then((x & ACCENT).cmp(&(y & ACCENT)));
+        case = case.then((x & 1).cmp(&(y & 1)));
+    }
+    if collation.ignores_accents() {
+        accent = Ordering::Equal;
+    }
+    if collation.ignores_case() {
+        case = Ordering::Equal;
+    }
+    accent.then(case)
+}
+
+/// The weight of a unit without what the collation ignores: equal weights are equal characters.
+pub(super) fn equality_weight(unit: u16, collation: Collation) -> u32 {
+    let mut weight = fast_weight(unit);
+    if collation.ignores_accents() {
+        weight &= !ACCENT;
+    }
+    if collation.ignores_case() {
+        weight &= !1;
+    }
+    weight
+}
+
 /// The bits of a weight that count first.
 const PRIMARY: u32 = 0xFFFF_F000;
 /// The bits that count where all primaries agree.

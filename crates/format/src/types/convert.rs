@@ -5,11 +5,17 @@
 
 use super::calendar::{Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime};
 use super::code_page::{decode_1252, decode_utf16};
+use super::moment::{DateOrder, MomentError, parse_moment};
 use super::parse::{self, Exact};
 use super::{DataType, Decimal, Family, Guid, TypeError, TypeId, Value, variant};
 
-/// Converts a value to a type; NULL stays NULL.
+/// Converts a value to a type; NULL stays NULL. Dates in text are read as `us_english` does.
 pub fn cast(value: &Value, to: &DataType) -> Result<Value, TypeError> {
+    cast_with(value, to, DateOrder::Mdy)
+}
+
+/// [`cast`] under another SET DATEFORMAT.
+pub fn cast_with(value: &Value, to: &DataType, order: DateOrder) -> Result<Value, TypeError> {
     if value.is_null() {
         return Ok(Value::Null);
     }
@@ -17,7 +23,7 @@ pub fn cast(value: &Value, to: &DataType) -> Result<Value, TypeError> {
         Family::Integer => to_integer(value, to),
         Family::Exact => to_exact(value, to),
         Family::Approximate => to_float(value, to),
-        Family::DateTime => to_moment(value, to),
+        Family::DateTime => to_moment(value, to, order),
         Family::Char | Family::NChar | Family::Lob if to.id != TypeId::Image => to_text(value, to),
         Family::Guid => to_guid(value, to),
         Family::Variant => match variant::natural_type(value) {
@@ -77,28 +83,7 @@ fn number(value: &Value) -> Option<Number> {
 }
 
 fn to_integer(value: &Value, to: &DataType) -> Result<Value, TypeError> {
-    let to_name = to.id.name();
-    let whole = match value {
-        Value::VarChar(text) | Value::NVarChar(text) => match (to.id, text.trim_matches(' ')) {
-            (TypeId::Bit, "true" | "TRUE" | "True") => 1,
-            (TypeId::Bit, "false" | "FALSE" | "False") => 0,
-            _ => parse::integer(text).ok_or_else(|| TypeError::NotAnInteger {
-                from: name(value),
-                text: text.clone(),
-                to: to_name,
-            })?,
-        },
-        Value::Money(_) | Value::SmallMoney(_) => match number(value) {
-            // Money rounds, decimal is cut off.
-            Some(Number::Exact(amount)) => rescale(amount, 0).map_or(0, |amount| amount.unscaled),
-            _ => return Err(clash(value, to)),
-        },
-        _ => match number(value).ok_or_else(|| clash(value, to))? {
-            Number::Exact(decimal) => decimal.unscaled / power_of_ten(decimal.scale),
-            Number::Approximate(x) if to.id == TypeId::Bit => i128::from(x != 0.0),
-            Number::Approximate(x) => x as i128,
-        },
-    };
+    let whole = whole_number(value, to)?;
     let fits = match to.id {
         TypeId::Bit => {
             let set = whole != 0 || number(value).is_some_and(|number| !is_zero(&number));
@@ -109,22 +94,81 @@ fn to_integer(value: &Value, to: &DataType) -> Result<Value, TypeError> {
         TypeId::Int => i32::try_from(whole).map(Value::Int),
         _ => i64::try_from(whole).map(Value::BigInt),
     };
-    fits.map_err(|_| match (value, to.id) {
+    fits.map_err(|_| integer_overflow(value, to, whole))
+}
+
+/// The integer that a value stands for: decimals, floats are cut off, money is rounded.
+fn whole_number(value: &Value, to: &DataType) -> Result<i128, TypeError> {
+    Ok(match value {
+        Value::VarChar(text) | Value::NVarChar(text) => {
+            let trimmed = text.trim_matches(' ');
+            if to.id == TypeId::Bit && trimmed.eq_ignore_ascii_case("true") {
+                return Ok(1);
+            }
+            if to.id == TypeId::Bit && trimmed.eq_ignore_ascii_case("false") {
+                return Ok(0);
+            }
+            parse::integer(text).ok_or_else(|| match to.id {
+                TypeId::BigInt => TypeError::NotANumber {
+                    from: name(value),
+                    to: to.id.name(),
+                },
+                _ => TypeError::NotAnInteger {
+                    from: name(value),
+                    text: text.clone(),
+                    to: to.id.name(),
+                },
+            })?
+        }
+        Value::Money(_) | Value::SmallMoney(_) => match number(value) {
+            Some(Number::Exact(amount)) => rescale(amount, 0).map_or(0, |amount| amount.unscaled),
+            _ => return Err(clash(value, to)),
+        },
+        _ => match number(value).ok_or_else(|| clash(value, to))? {
+            Number::Exact(decimal) => decimal.unscaled / power_of_ten(decimal.scale),
+            Number::Approximate(x) if to.id == TypeId::Bit => i128::from(x != 0.0),
+            Number::Approximate(x) => x as i128,
+        },
+    })
+}
+
+fn integer_overflow(value: &Value, to: &DataType, whole: i128) -> TypeError {
+    let to_name = to.id.name();
+    match (value, to.id) {
         (Value::SmallInt(_) | Value::Int(_), TypeId::TinyInt | TypeId::SmallInt) => {
             TypeError::IntegerOverflow {
                 to: to_name,
                 value: whole.to_string(),
             }
         }
-        (Value::Int(_) | Value::BigInt(_), _) => TypeError::Overflow {
-            from: "expression",
+        (Value::VarChar(text) | Value::NVarChar(text), id) if id != TypeId::BigInt => {
+            TypeError::TextOverflow {
+                from: name(value),
+                text: text.clone(),
+                column: match id {
+                    TypeId::TinyInt => "INT1",
+                    TypeId::SmallInt => "INT2",
+                    _ => "int",
+                },
+            }
+        }
+        (Value::Real(x), _) => TypeError::FloatOverflow {
             to: to_name,
+            value: f64::from(*x).into(),
         },
-        _ => TypeError::Overflow {
+        (Value::Float(x), _) => TypeError::FloatOverflow {
+            to: to_name,
+            value: (*x).into(),
+        },
+        (Value::Decimal(_), _) => TypeError::Overflow {
             from: name(value),
             to: to_name,
         },
-    })
+        _ => TypeError::Overflow {
+            from: "expression",
+            to: to_name,
+        },
+    }
 }
 
 fn is_zero(number: &Number) -> bool {
@@ -153,12 +197,20 @@ fn rescale(value: Decimal, scale: u8) -> Option<Decimal> {
     Some(Decimal { unscaled, scale })
 }
 
+/// Messages call both names of the one exact type `numeric`.
+fn message_name(id: TypeId) -> &'static str {
+    match id {
+        TypeId::Decimal => TypeId::Numeric.name(),
+        _ => id.name(),
+    }
+}
+
 fn to_exact(value: &Value, to: &DataType) -> Result<Value, TypeError> {
     let is_money = matches!(to.id, TypeId::Money | TypeId::SmallMoney);
     let scale = if is_money { 4 } else { to.scale };
     let overflow = || TypeError::Overflow {
         from: name(value),
-        to: to.id.name(),
+        to: message_name(to.id),
     };
     let exact = match value {
         Value::VarChar(text) | Value::NVarChar(text) => {
@@ -170,11 +222,14 @@ fn to_exact(value: &Value, to: &DataType) -> Result<Value, TypeError> {
             match parsed {
                 Exact::Number(number) => number,
                 Exact::TooLarge => return Err(overflow()),
+                Exact::NotANumber if to.id == TypeId::SmallMoney => {
+                    return Err(TypeError::NotSmallMoney);
+                }
                 Exact::NotANumber if is_money => return Err(TypeError::NotMoney),
                 Exact::NotANumber => {
                     return Err(TypeError::NotANumber {
                         from: name(value),
-                        to: to.id.name(),
+                        to: message_name(to.id),
                     });
                 }
             }
@@ -228,14 +283,21 @@ fn to_float(value: &Value, to: &DataType) -> Result<Value, TypeError> {
     }
 }
 
-fn to_moment(value: &Value, to: &DataType) -> Result<Value, TypeError> {
+fn to_moment(value: &Value, to: &DataType, order: DateOrder) -> Result<Value, TypeError> {
     let out_of_range = || TypeError::DateOutOfRange {
         from: name(value),
         to: to.id.name(),
     };
     let (local, offset) = match value {
         Value::VarChar(text) | Value::NVarChar(text) => {
-            let moment = parse::moment(text).ok_or(TypeError::NotADate)?;
+            let moment =
+                parse_moment(text, order, to.id).map_err(|error| match (error, to.id) {
+                    (MomentError::Range, TypeId::DateTime | TypeId::SmallDateTime) => {
+                        out_of_range()
+                    }
+                    (MomentError::Syntax, TypeId::SmallDateTime) => TypeError::NotASmallDateTime,
+                    _ => TypeError::NotADate,
+                })?;
             (moment.local, moment.offset_minutes)
         }
         Value::Date(_) | Value::Time(_)

@@ -2,6 +2,22 @@
 
 use super::DataType;
 
+/// A floating-point number by its bits, so that errors can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FloatBits(u64);
+
+impl From<f64> for FloatBits {
+    fn from(number: f64) -> FloatBits {
+        FloatBits(number.to_bits())
+    }
+}
+
+impl std::fmt::Display for FloatBits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f64::from_bits(self.0).fmt(f)
+    }
+}
+
 /// A value that a type can't hold, or bytes that aren't a value of a type.
 ///
 /// [`number`](TypeError::number) is SQL Server's message number; the text is that message's text.
@@ -52,6 +68,33 @@ pub enum TypeError {
         /// Target type's name.
         to: &'static str,
     },
+    /// 244 and 248: digits too many for `tinyint`, `smallint` or `int`.
+    #[error(
+        "The conversion of the {from} value '{text}' overflowed an {column} column.{}",
+        if *column == "int" { "" } else { " Use a larger integer column." }
+    )]
+    TextOverflow {
+        /// Source type's name.
+        from: &'static str,
+        /// The text.
+        text: String,
+        /// What the message calls the target: `INT1`, `INT2`, `int`.
+        column: &'static str,
+    },
+    /// 232: a floating-point number outside an integer type.
+    #[error("Arithmetic overflow error for type {to}, value = {value:.6}.")]
+    FloatOverflow {
+        /// Target type's name.
+        to: &'static str,
+        /// The number.
+        value: FloatBits,
+    },
+    /// 295: text that is no `smalldatetime`.
+    #[error("Conversion failed when converting character string to smalldatetime data type.")]
+    NotASmallDateTime,
+    /// 293: text that is no `smallmoney`.
+    #[error("Cannot convert char value to smallmoney. The char value has incorrect syntax.")]
+    NotSmallMoney,
     /// 8114: text that is no number of another kind.
     #[error("Error converting data type {from} to {to}.")]
     NotANumber {
@@ -102,6 +145,13 @@ impl TypeError {
             TypeError::DateOutOfRange { .. } => 242,
             TypeError::NotADate => 241,
             TypeError::NotAnInteger { .. } => 245,
+            TypeError::TextOverflow { column, .. } => match column.as_bytes() {
+                b"int" => 248,
+                _ => 244,
+            },
+            TypeError::FloatOverflow { .. } => 232,
+            TypeError::NotASmallDateTime => 295,
+            TypeError::NotSmallMoney => 293,
             TypeError::NotANumber { .. } => 8114,
             TypeError::NotMoney => 235,
             TypeError::NotAGuid => 8169,

@@ -120,7 +120,7 @@ fn a_value_outside_its_type_gets_sql_servers_message() {
                 scale: 1,
             }),
             8115,
-            "Arithmetic overflow error converting numeric to data type decimal.",
+            "Arithmetic overflow error converting numeric to data type numeric.",
         ),
         (
             of(TypeId::DateTime),
@@ -135,12 +135,40 @@ fn a_value_outside_its_type_gets_sql_servers_message() {
             245,
             "Conversion failed when converting the varchar value 'x' to data type int.",
         ),
+        (
+            of(TypeId::Int),
+            Value::VarChar("3000000000".into()),
+            248,
+            "The conversion of the varchar value '3000000000' overflowed an int column.",
+        ),
+        (
+            of(TypeId::TinyInt),
+            Value::NVarChar("300".into()),
+            244,
+            "The conversion of the nvarchar value '300' overflowed an INT1 column. Use a larger integer \
+             column.",
+        ),
+        (
+            of(TypeId::BigInt),
+            Value::VarChar("x".into()),
+            8114,
+            "Error converting data type varchar to bigint.",
+        ),
+        (
+            of(TypeId::Int),
+            Value::Float(3e9),
+            232,
+            "Arithmetic overflow error for type int, value = 3000000000.000000.",
+        ),
+        (of(TypeId::DateTime), "2023-02-29".into(), 242, ""),
+        (of(TypeId::SmallDateTime), "x".into(), 295, ""),
+        (of(TypeId::SmallMoney), "x".into(), 293, ""),
         (of(TypeId::Date), Value::NVarChar("x".into()), 241, ""),
         (
             decimal,
             Value::NVarChar("x".into()),
             8114,
-            "Error converting data type nvarchar to decimal.",
+            "Error converting data type nvarchar to numeric.",
         ),
         (
             of(TypeId::UniqueIdentifier),
