@@ -237,7 +237,8 @@ fn to_exact(value: &Value, to: &DataType) -> Result<Value, TypeError> {
         _ => match number(value).ok_or_else(|| clash(value, to))? {
             Number::Exact(number) => rescale(number, scale).ok_or_else(overflow)?,
             Number::Approximate(x) => {
-                let digits = format!("{x:.places$}", places = usize::from(scale));
+                // Written with digits to spare, so that a half is seen as one and goes up.
+                let digits = format!("{x:.places$}", places = usize::from(scale) + 20);
                 match parse::decimal(&digits, scale) {
                     Exact::Number(number) => number,
                     _ => return Err(overflow()),

@@ -445,13 +445,13 @@ pub const MONTHS: [&str; 12] = [
 
 /// A month by its English name, whole or by its first three letters.
 fn month_of(word: &str) -> Option<u32> {
-    let known = |name: &&str| {
+    let known = |name: &str| {
         word.eq_ignore_ascii_case(name)
             || name
                 .get(..3)
                 .is_some_and(|short| word.eq_ignore_ascii_case(short))
     };
-    let at = MONTHS.iter().position(|name| known(&name))?;
+    let at = MONTHS.iter().position(|name| known(name))?;
     u32::try_from(at + 1).ok()
 }
 
@@ -566,7 +566,7 @@ mod tests {
 
     #[test]
     fn the_date_order_decides_between_day_and_month() {
-        let at = |text, order| read(text, order, TypeId::DateTime)[..10].to_owned();
+        let at = |text, order| read(text, order, TypeId::DateTime).replace(" 00:00:00.0000000", "");
         assert_eq!(at("01/02/03", DateOrder::Mdy), "2003-01-02");
         assert_eq!(at("01/02/03", DateOrder::Dmy), "2003-02-01");
         assert_eq!(at("01/02/03", DateOrder::Ymd), "2001-02-03");

@@ -225,6 +225,8 @@ fn assignment_rounds_decimals_and_money_and_cuts_decimals_to_integers() {
         (Value::Money(19_000), of(TypeId::Int), "2"),
         (Value::Float(1.9), of(TypeId::Int), "1"),
         (Value::Float(1.235), two, "1.24"),
+        (Value::Float(0.125), two, ".13"),
+        (Value::Float(-0.125), two, "-.13"),
         (decimal(1, 1), of(TypeId::Bit), "1"),
         (Value::Int(5), of(TypeId::Money), "5.0000"),
         (Value::VarChar("-1.005".into()), two, "-1.01"),

@@ -14,6 +14,7 @@ mod format;
 mod media;
 mod statements;
 mod storage;
+mod values;
 
 pub use format::Arg;
 
@@ -43,12 +44,13 @@ macro_rules! messages {
 use messages;
 
 /// The tables; each is sorted by number, and no number is in two.
-const TABLES: [&[MessageInfo]; 5] = [
+const TABLES: [&[MessageInfo]; 6] = [
     statements::ROWS,
     database::ROWS,
     storage::ROWS,
     media::ROWS,
     dbcc::ROWS,
+    values::ROWS,
 ];
 
 /// The row of a number.

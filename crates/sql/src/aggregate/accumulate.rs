@@ -1,0 +1,273 @@
+//! What an aggregate keeps of the values it has seen.
+
+use furrow_format::types::{Decimal, TypeId, Value};
+
+use super::{Aggregate, BoundAggregate};
+use crate::error::{SqlResult, message, overflow};
+use crate::ops::approximate;
+use crate::ops::decimal;
+use crate::types::{DecimalForm, exact};
+
+/// The state of one group. It is used with the [`BoundAggregate`] that started it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accumulator {
+    count: i64,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum State {
+    /// Only the count counts.
+    Counted,
+    /// A sum of integers or ten-thousandths. Wide enough for 2^63 values of 64 bits.
+    Whole(i128),
+    /// A sum of exact numbers at the argument's scale.
+    Exact(Decimal),
+    /// A sum, with what its rounding lost so far.
+    Float {
+        sum: f64,
+        lost: f64,
+    },
+    /// Mean and sum of squared distances from it.
+    Spread {
+        mean: f64,
+        squares: f64,
+    },
+    /// The best value so far.
+    Best(Value),
+    Folded(i32),
+    Joined(String),
+}
+
+impl Accumulator {
+    pub(super) fn new(bound: &BoundAggregate) -> Accumulator {
+        let state = match bound.aggregate {
+            Aggregate::Count | Aggregate::CountBig => State::Counted,
+            Aggregate::Min | Aggregate::Max => State::Best(Value::Null),
+            Aggregate::ChecksumAgg => State::Folded(0),
+            Aggregate::StringAgg => State::Joined(String::new()),
+            Aggregate::Sum | Aggregate::Avg => match bound.result.id {
+                TypeId::Float => State::Float {
+                    sum: 0.0,
+                    lost: 0.0,
+                },
+                TypeId::Decimal | TypeId::Numeric => State::Exact(Decimal {
+                    unscaled: 0,
+                    scale: bound.argument.scale,
+                }),
+                _ => State::Whole(0),
+            },
+            _ => State::Spread {
+                mean: 0.0,
+                squares: 0.0,
+            },
+        };
+        Accumulator { count: 0, state }
+    }
+
+    /// A row of `COUNT(*)`.
+    pub fn add_row(&mut self) {
+        self.count += 1;
+    }
+
+    /// Takes in a value, which [`BoundAggregate::conversion`] has been applied to. NULL is left out.
+    #[inline]
+    pub fn add(&mut self, bound: &BoundAggregate, value: &Value) -> SqlResult<()> {
+        if value.is_null() {
+            return Ok(());
+        }
+        self.count += 1;
+        match &mut self.state {
+            State::Counted => {}
+            State::Whole(sum) => *sum += i128::from(whole(value)),
+            State::Exact(sum) => {
+                let number = exact(value).unwrap_or(Decimal {
+                    unscaled: 0,
+                    scale: sum.scale,
+                });
+                let form = DecimalForm::new(38, sum.scale);
+                let total = decimal::add(*sum, number, form);
+                *sum = total.map_err(|_| overflow(bound.result.id))?;
+            }
+            State::Float { sum, lost } => add_float(sum, lost, approximate(value).unwrap_or(0.0)),
+            State::Spread { mean, squares } => {
+                let x = approximate(value).unwrap_or(0.0);
+                let distance = x - *mean;
+                *mean += distance / self.count as f64;
+                *squares += distance * (x - *mean);
+            }
+            State::Best(best) => {
+                if best.is_null() || bound.replaces(value, best) {
+                    *best = value.clone();
+                }
+            }
+            State::Folded(sum) => *sum ^= value.as_i64().unwrap_or(0) as i32,
+            State::Joined(text) => {
+                if self.count > 1 {
+                    text.push_str(&bound.separator);
+                }
+                text.push_str(value.as_str().unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what another accumulator of the same aggregate has seen, after this one's values.
+    pub fn merge(&mut self, bound: &BoundAggregate, other: &Accumulator) -> SqlResult<()> {
+        if other.count == 0 {
+            return Ok(());
+        }
+        let (mine, theirs) = (self.count as f64, other.count as f64);
+        match (&mut self.state, &other.state) {
+            (State::Whole(sum), State::Whole(more)) => *sum += more,
+            (State::Exact(sum), State::Exact(more)) => {
+                let total = decimal::add(*sum, *more, DecimalForm::new(38, sum.scale));
+                *sum = total.map_err(|_| overflow(bound.result.id))?;
+            }
+            (
+                State::Float { sum, lost },
+                State::Float {
+                    sum: more,
+                    lost: also,
+                },
+            ) => {
+                add_float(sum, lost, *more);
+                add_float(sum, lost, *also);
+            }
+            (
+                State::Spread { mean, squares },
+                State::Spread {
+                    mean: other,
+                    squares: more,
+                },
+            ) => {
+                let (distance, all) = (other - *mean, mine + theirs);
+                *squares += more + distance * distance * mine * theirs / all;
+                *mean += distance * theirs / all;
+            }
+            (State::Best(best), State::Best(value))
+                if best.is_null() || bound.replaces(value, best) =>
+            {
+                *best = value.clone();
+            }
+            (State::Folded(sum), State::Folded(more)) => *sum ^= more,
+            (State::Joined(text), State::Joined(more)) => {
+                if self.count > 0 {
+                    text.push_str(&bound.separator);
+                }
+                text.push_str(more);
+            }
+            _ => {}
+        }
+        self.count += other.count;
+        Ok(())
+    }
+
+    /// The aggregate of all values so far.
+    pub fn finish(&self, bound: &BoundAggregate) -> SqlResult<Value> {
+        let id = bound.result.id;
+        match &self.state {
+            State::Counted if id == TypeId::BigInt => Ok(Value::BigInt(self.count)),
+            State::Counted => i32::try_from(self.count)
+                .map(Value::Int)
+                .map_err(|_| overflow(id)),
+            _ if self.count == 0 => Ok(Value::Null),
+            State::Whole(sum) => {
+                let total = match bound.aggregate {
+                    // The sum behind a mean overflows like the sum itself.
+                    Aggregate::Avg => {
+                        total(*sum, id)?;
+                        *sum / i128::from(self.count)
+                    }
+                    _ => *sum,
+                };
+                total_value(total, id)
+            }
+            State::Exact(sum) => self.exact_result(*sum, bound),
+            State::Float { sum, lost } => {
+                let mut result = sum + lost;
+                if bound.aggregate == Aggregate::Avg {
+                    result /= self.count as f64;
+                }
+                crate::ops::float_of(result, TypeId::Float)
+            }
+            State::Spread { squares, .. } => Ok(self.spread(*squares, bound.aggregate)),
+            State::Best(best) => Ok(best.clone()),
+            State::Folded(sum) => Ok(Value::Int(*sum)),
+            State::Joined(text) => {
+                let unicode = id.is_unicode();
+                let bytes = crate::text::units(text, unicode) * if unicode { 2 } else { 1 };
+                if !bound.result.is_max() && bytes > 8000 {
+                    return Err(message(9829, &[]));
+                }
+                Ok(crate::text::value(text.clone(), unicode))
+            }
+        }
+    }
+
+    fn exact_result(&self, sum: Decimal, bound: &BoundAggregate) -> SqlResult<Value> {
+        let form = DecimalForm::new(38, bound.result.scale);
+        let count = Decimal {
+            unscaled: i128::from(self.count),
+            scale: 0,
+        };
+        let result = match bound.aggregate {
+            Aggregate::Avg => decimal::divide(sum, count, form),
+            _ => decimal::rescale(sum, form),
+        };
+        result
+            .map(Value::Decimal)
+            .map_err(|_| overflow(bound.result.id))
+    }
+
+    fn spread(&self, squares: f64, aggregate: Aggregate) -> Value {
+        let of_all = matches!(aggregate, Aggregate::VarP | Aggregate::StDevP);
+        let divisor = if of_all { self.count } else { self.count - 1 };
+        if divisor == 0 {
+            return Value::Null;
+        }
+        let variance = squares / divisor as f64;
+        Value::Float(match aggregate {
+            Aggregate::StDev | Aggregate::StDevP => variance.sqrt(),
+            _ => variance,
+        })
+    }
+}
+
+fn whole(value: &Value) -> i64 {
+    match value {
+        Value::Money(n) => *n,
+        Value::SmallMoney(n) => i64::from(*n),
+        _ => value.as_i64().unwrap_or(0),
+    }
+}
+
+/// Adds with the error of each rounding kept aside: the sum of many numbers is as good as their number.
+fn add_float(sum: &mut f64, lost: &mut f64, x: f64) {
+    let total = *sum + x;
+    if total.is_finite() {
+        *lost += if sum.abs() >= x.abs() {
+            (*sum - total) + x
+        } else {
+            (x - total) + *sum
+        };
+    }
+    *sum = total;
+}
+
+fn total(sum: i128, id: TypeId) -> SqlResult<i64> {
+    let fits = match id {
+        TypeId::Int => i32::try_from(sum).ok().map(i64::from),
+        _ => i64::try_from(sum).ok(),
+    };
+    fits.ok_or_else(|| overflow(id))
+}
+
+fn total_value(sum: i128, id: TypeId) -> SqlResult<Value> {
+    let sum = total(sum, id)?;
+    Ok(match id {
+        TypeId::Int => Value::Int(sum as i32),
+        TypeId::Money => Value::Money(sum),
+        _ => Value::BigInt(sum),
+    })
+}

@@ -1,0 +1,135 @@
+//! What evaluation takes from outside: the session's settings, the clock, random numbers.
+//!
+//! Expressions read no clock and no system: the executor fills an [`Env`] once a statement, so that GETDATE
+//! is the same for every row of it, and tests are repeatable.
+
+use furrow_format::types::{DateOrder, DateTimeOffset, Guid};
+
+/// The settings of a session that change what an expression means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// SET DATEFORMAT.
+    pub date_order: DateOrder,
+    /// SET DATEFIRST: the first day of the week, 1 = Monday. `us_english` says 7.
+    pub date_first: u8,
+}
+
+impl Settings {
+    /// Those of `us_english`.
+    pub const US_ENGLISH: Settings = Settings {
+        date_order: DateOrder::Mdy,
+        date_first: 7,
+    };
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::US_ENGLISH
+    }
+}
+
+/// What the functions of a statement may ask.
+pub struct Env<'a> {
+    /// The session's settings.
+    pub settings: Settings,
+    /// The moment of the statement, at the offset of the server's time zone.
+    pub now: DateTimeOffset,
+    /// Sixteen random bytes, fresh at each call.
+    pub random: &'a mut dyn FnMut() -> [u8; 16],
+    /// The state of RAND: seeded by RAND(n), gone on from by RAND().
+    pub rand: RandState,
+}
+
+impl std::fmt::Debug for Env<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Env")
+            .field("settings", &self.settings)
+            .field("now", &self.now)
+            .field("rand", &self.rand)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Env<'a> {
+    /// An environment at a moment.
+    pub fn new(now: DateTimeOffset, random: &'a mut dyn FnMut() -> [u8; 16]) -> Env<'a> {
+        let bytes = random();
+        let [a, b, c, d, ..] = bytes;
+        Env {
+            settings: Settings::default(),
+            now,
+            rand: RandState::seeded(i32::from_le_bytes([a, b, c, d])),
+            random,
+        }
+    }
+
+    /// A GUID of version 4.
+    pub fn new_guid(&mut self) -> Guid {
+        let mut bytes = (self.random)();
+        bytes[7] = (bytes[7] & 0x0F) | 0x40;
+        bytes[8] = (bytes[8] & 0x3F) | 0x80;
+        Guid(bytes)
+    }
+}
+
+/// The generator of RAND: two linear congruential ones combined, as SQL Server's first numbers after a seed
+/// show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RandState {
+    first: i64,
+    second: i64,
+}
+
+const FIRST: i64 = 2_147_483_563;
+const SECOND: i64 = 2_147_483_399;
+
+impl RandState {
+    /// The state that RAND(seed) starts from.
+    pub const fn seeded(seed: i32) -> RandState {
+        RandState {
+            first: (seed as i64).rem_euclid(FIRST),
+            second: 67_890,
+        }
+    }
+
+    /// The next number, between 0 and 1.
+    pub fn next_number(&mut self) -> f64 {
+        self.first = self.first * 40_014 % FIRST;
+        self.second = self.second * 40_692 % SECOND;
+        let mut mixed = self.first - self.second;
+        if mixed < 1 {
+            mixed += FIRST - 1;
+        }
+        mixed as f64 * 4.656_613e-10
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rand_of_a_seed_is_the_published_number() {
+        for (seed, expected) in [
+            (0, 0.713573360241666),
+            (1, 0.713591993212924),
+            (2, 0.713610626184182),
+        ] {
+            let number = RandState::seeded(seed).next_number();
+            assert!((number - expected).abs() < 1e-14, "{seed}: {number}");
+        }
+    }
+
+    #[test]
+    fn rand_stays_between_zero_and_one_and_does_not_repeat_soon() {
+        let mut state = RandState::seeded(i32::MIN);
+        let numbers: Vec<f64> = (0..10_000).map(|_| state.next_number()).collect();
+        assert!(numbers.iter().all(|n| (0.0..1.0).contains(n)));
+        let mean = numbers.iter().sum::<f64>() / 10_000.0;
+        assert!((mean - 0.5).abs() < 0.02, "{mean}");
+        let mut sorted = numbers;
+        sorted.sort_by(f64::total_cmp);
+        sorted.dedup();
+        assert_eq!(sorted.len(), 10_000);
+    }
+}

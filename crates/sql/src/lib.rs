@@ -1,0 +1,46 @@
+//! T-SQL's values: types, conversions, operators and functions, as SQL Server has them.
+//!
+//! Purpose: what the binder asks (which type has this expression, is this conversion allowed, which
+//! function is this, with which error is it refused) and what the executor runs (the bound operator,
+//! conversion, function or aggregate on values). Values and column types are `furrow_format`'s: there is
+//! one `Value` in the product.
+//!
+//! # Invariants
+//! 1. Binding decides everything that types decide; what is left for a row are errors of its values. A bound
+//!    operator or function never meets a type it was not bound to (debug builds assert it).
+//! 2. Every error is SQL Server's: number, level, state, text; the tables of `furrow_observe` hold the texts.
+//! 3. NULL in, NULL out, except where a function says otherwise; comparisons with NULL are unknown.
+//! 4. Exact numbers are exact: every sum, product and quotient is computed in 256 bits and rounded once.
+//! 5. Two values that compare equal hash alike, whatever their scale, case or trailing blanks.
+//! 6. No clock, no random number, no system call is hidden here: [`Env`] brings them.
+//! 7. Fixed-width types are computed without allocation.
+//!
+//! # How an expression is bound
+//! 1. The binder describes each operand as an [`Operand`]: type, literal NULL or not, constant or not, where
+//!    its collation comes from.
+//! 2. [`ops::bind_binary`], [`ops::bind_compare`], [`functions::resolve`] or
+//!    [`convert::Conversion::explicit`] answer with a bound operator, comparison, function or conversion that
+//!    knows its result's type; or with the message for the client (206, 257, 402, 529, 8116, 8117...).
+//! 3. The executor calls `eval` with borrowed values.
+//!
+//! # What can fail
+//! A [`Message`] and nothing else: overflow (8115, 220, 232), division by zero (8134), text that is no number
+//! or date (245, 8114, 241, 242), and what the functions say themselves. Nothing here panics on a value.
+
+pub mod aggregate;
+pub mod convert;
+pub mod display;
+mod env;
+pub mod error;
+pub mod functions;
+mod operand;
+pub mod ops;
+#[cfg(test)]
+mod testing;
+mod text;
+pub mod types;
+
+pub use env::{Env, RandState, Settings};
+pub use error::SqlResult;
+pub use furrow_observe::messages::Message;
+pub use operand::{Coercibility, Operand, comparison_collation, meet};

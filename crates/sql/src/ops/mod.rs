@@ -1,0 +1,21 @@
+//! Operators: bound once to the types of their operands, then applied to values row by row.
+
+mod arithmetic;
+mod bits;
+mod compare;
+pub(crate) mod decimal;
+mod like;
+mod logic;
+mod moment;
+mod text;
+pub(crate) mod wide;
+
+pub use arithmetic::{BinaryOp, BoundBinary, BoundUnary, UnaryOp, bind_binary, bind_unary};
+pub(crate) use arithmetic::{approximate, float_of};
+pub use compare::{BoundCompare, CompareOp, bind_compare, hash_value, order};
+pub use like::{LikePattern, bind_like};
+pub use logic::{Truth, and, not, or};
+pub(crate) use moment::{from_ticks, ticks};
+
+#[cfg(test)]
+mod tests;

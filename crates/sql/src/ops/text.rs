@@ -1,0 +1,37 @@
+//! `+` on strings and byte strings.
+
+use furrow_format::types::Value;
+
+use super::arithmetic::{BoundBinary, incompatible_values};
+use crate::error::SqlResult;
+use crate::text::cut;
+
+pub(super) fn join(bound: &BoundBinary, a: &Value, b: &Value) -> SqlResult<Value> {
+    let (Some(a), Some(b)) = (a.as_str(), b.as_str()) else {
+        return Err(incompatible_values(bound));
+    };
+    let mut joined = String::with_capacity(a.len() + b.len());
+    joined.push_str(a);
+    joined.push_str(b);
+    let unicode = bound.result.id.is_unicode();
+    if !bound.result.is_max() {
+        let bytes = usize::from(bound.result.length.max(0).unsigned_abs());
+        cut(
+            &mut joined,
+            if unicode { bytes / 2 } else { bytes },
+            unicode,
+        );
+    }
+    Ok(crate::text::value(joined, unicode))
+}
+
+pub(super) fn join_bytes(bound: &BoundBinary, a: &Value, b: &Value) -> SqlResult<Value> {
+    let (Some(a), Some(b)) = (a.as_bytes(), b.as_bytes()) else {
+        return Err(incompatible_values(bound));
+    };
+    let mut joined = [a, b].concat();
+    if !bound.result.is_max() {
+        joined.truncate(usize::from(bound.result.length.max(0).unsigned_abs()));
+    }
+    Ok(Value::Binary(joined))
+}
