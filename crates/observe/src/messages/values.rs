@@ -31,13 +31,15 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     506 16 1 "The invalid escape character \"%.*ls\" was specified in a %ls predicate.";
     517 16 1 "Adding a value to a '%ls' column caused an overflow.";
     529 16 2 "Explicit conversion from data type %ls to %ls is not allowed.";
-    535 16 0 "The datediff function resulted in an overflow. The number of dateparts separating two date/time \
+    535 16 0 "The datediff function resulted in an overflow. The number of dateparts separating two \
+        date/time \
         instances is too large. Try to use datediff with a less precise datepart.";
     536 16 2 "Invalid length parameter passed to the %ls function.";
     537 16 2 "Invalid length parameter passed to the LEFT or SUBSTRING function.";
     1007 15 1 "The number '%.*ls' is out of the range for numeric representation (maximum precision 38).";
     3623 16 1 "An invalid floating point operation occurred.";
-    4127 16 1 "At least one of the arguments to COALESCE must be an expression that is not the NULL constant.";
+    4127 16 1 "At least one of the arguments to COALESCE must be an expression that is not the NULL \
+        constant.";
     8114 16 5 "Error converting data type %ls to %ls.";
     8116 16 1 "Argument data type %ls is invalid for argument %d of %ls function.";
     8117 16 1 "Operand data type %ls is invalid for %ls operator.";

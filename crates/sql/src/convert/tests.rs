@@ -58,143 +58,146 @@ fn numbers_become_numbers_by_cutting_or_rounding_as_their_type_does() {
     }
 }
 
+/// Type, value, target, message.
+const UNFIT: &[(&str, &str, &str, &str)] = &[
+    (
+        "int",
+        "300",
+        "tinyint",
+        "220: Arithmetic overflow error for data type tinyint, value = 300.",
+    ),
+    (
+        "int",
+        "40000",
+        "smallint",
+        "220: Arithmetic overflow error for data type smallint, value = 40000.",
+    ),
+    (
+        "bigint",
+        "3000000000",
+        "int",
+        "8115: Arithmetic overflow error converting expression to data type int.",
+    ),
+    (
+        "float",
+        "3e9",
+        "int",
+        "232: Arithmetic overflow error for type int, value = 3000000000.000000.",
+    ),
+    (
+        "numeric(12,0)",
+        "3000000000",
+        "int",
+        "8115: Arithmetic overflow error converting numeric to data type int.",
+    ),
+    (
+        "varchar(20)",
+        "3000000000",
+        "int",
+        "248: The conversion of the varchar value '3000000000' overflowed an int column.",
+    ),
+    (
+        "varchar(5)",
+        "abc",
+        "int",
+        "245: Conversion failed when converting the varchar value 'abc' to data type int.",
+    ),
+    (
+        "varchar(5)",
+        "1.5",
+        "int",
+        "245: Conversion failed when converting the varchar value '1.5' to data type int.",
+    ),
+    (
+        "varchar(5)",
+        "abc",
+        "numeric(5,2)",
+        "8114: Error converting data type varchar to numeric.",
+    ),
+    (
+        "nvarchar(5)",
+        "abc",
+        "float",
+        "8114: Error converting data type nvarchar to float.",
+    ),
+    (
+        "varchar(5)",
+        "abc",
+        "bigint",
+        "8114: Error converting data type varchar to bigint.",
+    ),
+    (
+        "int",
+        "1000",
+        "numeric(3,0)",
+        "8115: Arithmetic overflow error converting int to data type numeric.",
+    ),
+    (
+        "varchar(5)",
+        "abc",
+        "money",
+        "235: Cannot convert a char value to money. The char value has incorrect syntax.",
+    ),
+    (
+        "varchar(5)",
+        "abc",
+        "date",
+        "241: Conversion failed when converting date and/or time from character string.",
+    ),
+    (
+        "varchar(10)",
+        "2023-02-29",
+        "datetime",
+        "242: The conversion of a varchar data type to a datetime data type resulted in an \
+         out-of-range value.",
+    ),
+    (
+        "varchar(5)",
+        "abc",
+        "uniqueidentifier",
+        "8169: Conversion failed when converting from a character string to uniqueidentifier.",
+    ),
+    (
+        "int",
+        "1",
+        "date",
+        "529: Explicit conversion from data type int to date is not allowed.",
+    ),
+    (
+        "money",
+        "1234",
+        "varchar(3)",
+        "234: There is insufficient result space to convert a money value to varchar.",
+    ),
+    (
+        "bigint",
+        "1234",
+        "varchar(3)",
+        "8115: Arithmetic overflow error converting expression to data type varchar.",
+    ),
+    (
+        "int",
+        "1234",
+        "nvarchar(3)",
+        "8115: Arithmetic overflow error converting expression to data type nvarchar.",
+    ),
+    (
+        "numeric(5,2)",
+        "123.45",
+        "varchar(3)",
+        "8115: Arithmetic overflow error converting numeric to data type varchar.",
+    ),
+    (
+        "datetime",
+        "2020-01-01",
+        "varchar(20)",
+        "281: 99 is not a valid style number when converting from datetime to a character string.",
+    ),
+];
+
 #[test]
 fn values_that_do_not_fit_get_their_own_message() {
-    for (from, text, to, expected) in [
-        (
-            "int",
-            "300",
-            "tinyint",
-            "220: Arithmetic overflow error for data type tinyint, value = 300.",
-        ),
-        (
-            "int",
-            "40000",
-            "smallint",
-            "220: Arithmetic overflow error for data type smallint, value = 40000.",
-        ),
-        (
-            "bigint",
-            "3000000000",
-            "int",
-            "8115: Arithmetic overflow error converting expression to data type int.",
-        ),
-        (
-            "float",
-            "3e9",
-            "int",
-            "232: Arithmetic overflow error for type int, value = 3000000000.000000.",
-        ),
-        (
-            "numeric(12,0)",
-            "3000000000",
-            "int",
-            "8115: Arithmetic overflow error converting numeric to data type int.",
-        ),
-        (
-            "varchar(20)",
-            "3000000000",
-            "int",
-            "248: The conversion of the varchar value '3000000000' overflowed an int column.",
-        ),
-        (
-            "varchar(5)",
-            "abc",
-            "int",
-            "245: Conversion failed when converting the varchar value 'abc' to data type int.",
-        ),
-        (
-            "varchar(5)",
-            "1.5",
-            "int",
-            "245: Conversion failed when converting the varchar value '1.5' to data type int.",
-        ),
-        (
-            "varchar(5)",
-            "abc",
-            "numeric(5,2)",
-            "8114: Error converting data type varchar to numeric.",
-        ),
-        (
-            "nvarchar(5)",
-            "abc",
-            "float",
-            "8114: Error converting data type nvarchar to float.",
-        ),
-        (
-            "varchar(5)",
-            "abc",
-            "bigint",
-            "8114: Error converting data type varchar to bigint.",
-        ),
-        (
-            "int",
-            "1000",
-            "numeric(3,0)",
-            "8115: Arithmetic overflow error converting int to data type numeric.",
-        ),
-        (
-            "varchar(5)",
-            "abc",
-            "money",
-            "235: Cannot convert a char value to money. The char value has incorrect syntax.",
-        ),
-        (
-            "varchar(5)",
-            "abc",
-            "date",
-            "241: Conversion failed when converting date and/or time from character string.",
-        ),
-        (
-            "varchar(10)",
-            "2023-02-29",
-            "datetime",
-            "242: The conversion of a varchar data type to a datetime data type resulted in an \
-             out-of-range value.",
-        ),
-        (
-            "varchar(5)",
-            "abc",
-            "uniqueidentifier",
-            "8169: Conversion failed when converting from a character string to uniqueidentifier.",
-        ),
-        (
-            "int",
-            "1",
-            "date",
-            "529: Explicit conversion from data type int to date is not allowed.",
-        ),
-        (
-            "money",
-            "1234",
-            "varchar(3)",
-            "234: There is insufficient result space to convert a money value to varchar.",
-        ),
-        (
-            "bigint",
-            "1234",
-            "varchar(3)",
-            "8115: Arithmetic overflow error converting expression to data type varchar.",
-        ),
-        (
-            "int",
-            "1234",
-            "nvarchar(3)",
-            "8115: Arithmetic overflow error converting expression to data type nvarchar.",
-        ),
-        (
-            "numeric(5,2)",
-            "123.45",
-            "varchar(3)",
-            "8115: Arithmetic overflow error converting numeric to data type varchar.",
-        ),
-        (
-            "datetime",
-            "2020-01-01",
-            "varchar(20)",
-            "281: 99 is not a valid style number when converting from datetime to a character string.",
-        ),
-    ] {
+    for &(from, text, to, expected) in UNFIT {
         let style = (to == "varchar(20)").then_some(99);
         assert_eq!(
             shown(from, text, to, style),

@@ -6,6 +6,8 @@ use crate::env::Settings;
 use crate::testing::{data_type, operand};
 use furrow_format::types::{Value, cast, parse_value};
 
+use BinaryOp::{Add, BitAnd, Divide, Modulo, Multiply, Subtract};
+
 const ENGLISH: Settings = Settings::US_ENGLISH;
 
 fn value(of: &str, text: &str) -> Value {
@@ -25,127 +27,130 @@ fn result(a: (&str, &str), op: BinaryOp, b: (&str, &str)) -> String {
     }
 }
 
+/// A type and the text of its value.
+type Typed = (&'static str, &'static str);
+
+const RESULTS: &[(Typed, BinaryOp, Typed, &str)] = &[
+    (("int", "7"), Divide, ("int", "2"), "int 3"),
+    (("int", "-7"), Divide, ("int", "2"), "int -3"),
+    (("int", "-7"), Modulo, ("int", "2"), "int -1"),
+    (("int", "-2147483648"), Modulo, ("int", "-1"), "int 0"),
+    (("tinyint", "200"), Add, ("smallint", "200"), "smallint 400"),
+    (
+        ("int", "1"),
+        Add,
+        ("bigint", "3000000000"),
+        "bigint 3000000001",
+    ),
+    (("int", "1"), Add, ("varchar(5)", " 2"), "int 3"),
+    (("bit", "1"), Add, ("int", "2"), "int 3"),
+    (
+        ("numeric(5,2)", "1.50"),
+        Add,
+        ("numeric(3,1)", "2.5"),
+        "numeric(6,2) 4.00",
+    ),
+    (
+        ("numeric(5,2)", "1.50"),
+        Multiply,
+        ("numeric(3,1)", "2.5"),
+        "numeric(9,3) 3.750",
+    ),
+    (
+        ("numeric(2,1)", "1.0"),
+        Divide,
+        ("int", "3"),
+        "numeric(13,12) .333333333333",
+    ),
+    (
+        ("numeric(5,2)", "7.50"),
+        Modulo,
+        ("int", "2"),
+        "numeric(5,2) 1.50",
+    ),
+    (
+        ("numeric(5,2)", "1.50"),
+        Add,
+        ("varchar(9)", "2.5"),
+        "numeric(6,2) 4.00",
+    ),
+    (("money", "10"), Divide, ("money", "3"), "money 3.3333"),
+    (
+        ("money", "0.0050"),
+        Multiply,
+        ("money", "0.0100"),
+        "money .0001",
+    ),
+    (("money", "1.5"), Multiply, ("int", "3"), "money 4.5000"),
+    (
+        ("money", "1.5"),
+        Add,
+        ("numeric(5,2)", "1"),
+        "numeric(20,4) 2.5000",
+    ),
+    (
+        ("smallmoney", "1.5"),
+        Subtract,
+        ("tinyint", "2"),
+        "smallmoney -.5000",
+    ),
+    (("float", "1"), Divide, ("int", "4"), "float 0.25"),
+    (("real", "1.5"), Multiply, ("numeric(5,2)", "2"), "real 3"),
+    (("float", "1.5"), Add, ("varchar(9)", "1e1"), "float 11.5"),
+    (
+        ("datetime", "2020-01-31"),
+        Add,
+        ("int", "1"),
+        "datetime 2020-02-01 00:00:00.000",
+    ),
+    (
+        ("datetime", "2020-01-31"),
+        Subtract,
+        ("float", "0.5"),
+        "datetime 2020-01-30 12:00:00.000",
+    ),
+    (
+        ("datetime", "2020-01-02 12:00"),
+        Subtract,
+        ("datetime", "2020-01-01"),
+        "datetime 1900-01-02 12:00:00.000",
+    ),
+    (
+        ("smalldatetime", "2020-01-31"),
+        Add,
+        ("int", "1"),
+        "smalldatetime 2020-02-01 00:00:00",
+    ),
+    (
+        ("varchar(3)", "ab"),
+        Add,
+        ("varchar(5)", "c"),
+        "varchar(8) abc",
+    ),
+    (
+        ("char(3)", "ab"),
+        Add,
+        ("nvarchar(5)", "c"),
+        "nvarchar(8) abc",
+    ),
+    (
+        ("varbinary(2)", "0x01"),
+        Add,
+        ("binary(1)", "0x02"),
+        "varbinary(3) 0x0102",
+    ),
+    (("varbinary(2)", "0x01"), Add, ("int", "2"), "int 3"),
+];
+
 #[test]
 fn arithmetic_has_the_documented_types_and_values() {
-    use BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
-    for (a, op, b, expected) in [
-        (("int", "7"), Divide, ("int", "2"), "int 3"),
-        (("int", "-7"), Divide, ("int", "2"), "int -3"),
-        (("int", "-7"), Modulo, ("int", "2"), "int -1"),
-        (("int", "-2147483648"), Modulo, ("int", "-1"), "int 0"),
-        (("tinyint", "200"), Add, ("smallint", "200"), "smallint 400"),
-        (
-            ("int", "1"),
-            Add,
-            ("bigint", "3000000000"),
-            "bigint 3000000001",
-        ),
-        (("int", "1"), Add, ("varchar(5)", " 2"), "int 3"),
-        (("bit", "1"), Add, ("int", "2"), "int 3"),
-        (
-            ("numeric(5,2)", "1.50"),
-            Add,
-            ("numeric(3,1)", "2.5"),
-            "numeric(6,2) 4.00",
-        ),
-        (
-            ("numeric(5,2)", "1.50"),
-            Multiply,
-            ("numeric(3,1)", "2.5"),
-            "numeric(9,3) 3.750",
-        ),
-        (
-            ("numeric(2,1)", "1.0"),
-            Divide,
-            ("int", "3"),
-            "numeric(13,12) .333333333333",
-        ),
-        (
-            ("numeric(5,2)", "7.50"),
-            Modulo,
-            ("int", "2"),
-            "numeric(5,2) 1.50",
-        ),
-        (
-            ("numeric(5,2)", "1.50"),
-            Add,
-            ("varchar(9)", "2.5"),
-            "numeric(6,2) 4.00",
-        ),
-        (("money", "10"), Divide, ("money", "3"), "money 3.3333"),
-        (
-            ("money", "0.0050"),
-            Multiply,
-            ("money", "0.0100"),
-            "money .0001",
-        ),
-        (("money", "1.5"), Multiply, ("int", "3"), "money 4.5000"),
-        (
-            ("money", "1.5"),
-            Add,
-            ("numeric(5,2)", "1"),
-            "numeric(20,4) 2.5000",
-        ),
-        (
-            ("smallmoney", "1.5"),
-            Subtract,
-            ("tinyint", "2"),
-            "smallmoney -.5000",
-        ),
-        (("float", "1"), Divide, ("int", "4"), "float 0.25"),
-        (("real", "1.5"), Multiply, ("numeric(5,2)", "2"), "real 3"),
-        (("float", "1.5"), Add, ("varchar(9)", "1e1"), "float 11.5"),
-        (
-            ("datetime", "2020-01-31"),
-            Add,
-            ("int", "1"),
-            "datetime 2020-02-01 00:00:00.000",
-        ),
-        (
-            ("datetime", "2020-01-31"),
-            Subtract,
-            ("float", "0.5"),
-            "datetime 2020-01-30 12:00:00.000",
-        ),
-        (
-            ("datetime", "2020-01-02 12:00"),
-            Subtract,
-            ("datetime", "2020-01-01"),
-            "datetime 1900-01-02 12:00:00.000",
-        ),
-        (
-            ("smalldatetime", "2020-01-31"),
-            Add,
-            ("int", "1"),
-            "smalldatetime 2020-02-01 00:00:00",
-        ),
-        (
-            ("varchar(3)", "ab"),
-            Add,
-            ("varchar(5)", "c"),
-            "varchar(8) abc",
-        ),
-        (
-            ("char(3)", "ab"),
-            Add,
-            ("nvarchar(5)", "c"),
-            "nvarchar(8) abc",
-        ),
-        (
-            ("varbinary(2)", "0x01"),
-            Add,
-            ("binary(1)", "0x02"),
-            "varbinary(3) 0x0102",
-        ),
-        (("varbinary(2)", "0x01"), Add, ("int", "2"), "int 3"),
-    ] {
+    for &(a, op, b, expected) in RESULTS {
         assert_eq!(result(a, op, b), expected, "{a:?} {op:?} {b:?}");
     }
 }
 
 #[test]
 fn arithmetic_out_of_range_and_by_zero_is_an_error() {
-    use BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
     const INT: &str = "8115: Arithmetic overflow error converting expression to data type int.";
     const ZERO: &str = "8134: Divide by zero error encountered.";
     for (a, op, b, expected) in [
@@ -199,89 +204,90 @@ fn arithmetic_out_of_range_and_by_zero_is_an_error() {
     }
 }
 
+const REFUSED: &[(&str, BinaryOp, &str, &str)] = &[
+    (
+        "date",
+        Add,
+        "int",
+        "206: Operand type clash: date is incompatible with int",
+    ),
+    (
+        "int",
+        Add,
+        "date",
+        "206: Operand type clash: int is incompatible with date",
+    ),
+    (
+        "date",
+        Add,
+        "date",
+        "8117: Operand data type date is invalid for add operator.",
+    ),
+    (
+        "bit",
+        Add,
+        "bit",
+        "8117: Operand data type bit is invalid for add operator.",
+    ),
+    (
+        "varchar(5)",
+        Subtract,
+        "varchar(5)",
+        "8117: Operand data type varchar is invalid for subtract operator.",
+    ),
+    (
+        "float",
+        Modulo,
+        "float",
+        "8117: Operand data type float is invalid for modulo operator.",
+    ),
+    (
+        "float",
+        Modulo,
+        "int",
+        "402: The data types float and int are incompatible in the modulo operator.",
+    ),
+    (
+        "datetime",
+        Multiply,
+        "int",
+        "8117: Operand data type datetime is invalid for multiply operator.",
+    ),
+    (
+        "datetime",
+        Add,
+        "date",
+        "402: The data types datetime and date are incompatible in the add operator.",
+    ),
+    (
+        "varbinary(5)",
+        Add,
+        "varchar(5)",
+        "402: The data types varbinary and varchar are incompatible in the add operator.",
+    ),
+    (
+        "uniqueidentifier",
+        Add,
+        "int",
+        "206: Operand type clash: uniqueidentifier is incompatible with int",
+    ),
+    (
+        "varchar(5)",
+        Add,
+        "date",
+        "402: The data types varchar and date are incompatible in the add operator.",
+    ),
+    (
+        "numeric(5,2)",
+        BitAnd,
+        "int",
+        "402: The data types numeric and int are incompatible in the '&' operator.",
+    ),
+];
+
 #[test]
 fn types_without_the_operator_are_refused_when_bound() {
-    use BinaryOp::{Add, BitAnd, Modulo, Multiply, Subtract};
-    for (a, op, b, expected) in [
-        (
-            "date",
-            Add,
-            "int",
-            "206: Operand type clash: date is incompatible with int",
-        ),
-        (
-            "int",
-            Add,
-            "date",
-            "206: Operand type clash: int is incompatible with date",
-        ),
-        (
-            "date",
-            Add,
-            "date",
-            "8117: Operand data type date is invalid for add operator.",
-        ),
-        (
-            "bit",
-            Add,
-            "bit",
-            "8117: Operand data type bit is invalid for add operator.",
-        ),
-        (
-            "varchar(5)",
-            Subtract,
-            "varchar(5)",
-            "8117: Operand data type varchar is invalid for subtract operator.",
-        ),
-        (
-            "float",
-            Modulo,
-            "float",
-            "8117: Operand data type float is invalid for modulo operator.",
-        ),
-        (
-            "float",
-            Modulo,
-            "int",
-            "402: The data types float and int are incompatible in the modulo operator.",
-        ),
-        (
-            "datetime",
-            Multiply,
-            "int",
-            "8117: Operand data type datetime is invalid for multiply operator.",
-        ),
-        (
-            "datetime",
-            Add,
-            "date",
-            "402: The data types datetime and date are incompatible in the add operator.",
-        ),
-        (
-            "varbinary(5)",
-            Add,
-            "varchar(5)",
-            "402: The data types varbinary and varchar are incompatible in the add operator.",
-        ),
-        (
-            "uniqueidentifier",
-            Add,
-            "int",
-            "206: Operand type clash: uniqueidentifier is incompatible with int",
-        ),
-        (
-            "varchar(5)",
-            Add,
-            "date",
-            "402: The data types varchar and date are incompatible in the add operator.",
-        ),
-        (
-            "numeric(5,2)",
-            BitAnd,
-            "int",
-            "402: The data types numeric and int are incompatible in the '&' operator.",
-        ),
-    ] {
+    for &(a, op, b, expected) in REFUSED {
         let error = bind_binary(op, &operand(a), &operand(b)).unwrap_err();
         let got = format!("{}: {}", error.number, error.text);
         assert_eq!(got, expected, "{a} {op:?} {b}");
@@ -292,13 +298,13 @@ fn types_without_the_operator_are_refused_when_bound() {
 fn null_and_literals_take_part_as_documented() {
     let one = Value::Int(1);
     let literal = Operand::constant(data_type("int"), &one);
-    let bound = bind_binary(BinaryOp::Divide, &operand("numeric(2,1)"), &literal).unwrap();
+    let bound = bind_binary(Divide, &operand("numeric(2,1)"), &literal).unwrap();
     assert_eq!(bound.result.to_string(), "numeric(7,6)");
-    let bound = bind_binary(BinaryOp::Add, &Operand::null(), &operand("varchar(5)")).unwrap();
+    let bound = bind_binary(Add, &Operand::null(), &operand("varchar(5)")).unwrap();
     assert_eq!(bound.result.id.name(), "varchar");
     let text = Value::VarChar("a".into());
     assert_eq!(bound.eval(&Value::Null, &text, &ENGLISH), Ok(Value::Null));
-    let bound = bind_binary(BinaryOp::Add, &Operand::null(), &Operand::null()).unwrap();
+    let bound = bind_binary(Add, &Operand::null(), &Operand::null()).unwrap();
     assert_eq!(bound.result.id.name(), "int");
 }
 
@@ -306,7 +312,7 @@ fn null_and_literals_take_part_as_documented() {
 fn joined_text_is_cut_at_8000_bytes_unless_it_is_max() {
     let long = Value::VarChar("x".repeat(8000));
     let join = |a: &str, b: &str| {
-        let bound = bind_binary(BinaryOp::Add, &operand(a), &operand(b)).unwrap();
+        let bound = bind_binary(Add, &operand(a), &operand(b)).unwrap();
         let joined = bound.eval(&long, &long, &ENGLISH).unwrap();
         joined.as_str().map(str::len)
     };
