@@ -10,8 +10,8 @@
 //! 2. Log space is promised before the first latch; a rollback never lacks it.
 //! 3. A transaction's records form a chain through `prev`; compensation records skip what is undone, so that
 //!    undoing, interrupted and begun again, never undoes twice.
-//! 4. Room that a transaction's shorter rows left on their pages is nobody else's until it ends: a rollback
-//! needs    no page that there may not be.
+//! 4. Room that a transaction's shorter rows left on their pages is nobody else's until it ends: a
+//!    rollback needs no page that there may not be.
 //! 5. Locks are released only after the transaction's end is in the log (a commit: durable).
 //!
 //! # What can fail
