@@ -200,6 +200,16 @@ fn data_files_grow_in_turn_until_their_limit_and_then_the_filegroup_is_full() {
         }
     };
     assert!(full.has(1105), "{full}");
+    let text = full.to_string();
+    let expected = "Could not allocate space for object 'dbo.t'.'PK_";
+    assert!(text.contains(expected), "{text}");
+    let expected = "in database 'Db' because the 'PRIMARY' filegroup is full.";
+    assert!(text.contains(expected), "{text}");
+    let told = instance.error_log().tail(20);
+    assert!(
+        told.iter().any(|line| line.text.contains(expected)),
+        "{told:?}"
+    );
     let count = ids(&database).len();
     let sizes = |d: &Database| -> Vec<u64> {
         d.file_list()

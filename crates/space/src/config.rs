@@ -2,7 +2,7 @@
 
 use crate::SpaceError;
 use furrow_format::{FileGrowth, FileId};
-use furrow_io::{File, Fill};
+use furrow_io::{File, Fill, IoError};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -77,6 +77,21 @@ pub trait FileCatalog: Send + Sync + Debug {
     /// The file is `size_pages` large now; called after that is in the log, with no latch held: it may
     /// change rows, and these may need space.
     fn resized(&self, file: FileId, size_pages: u32) -> Result<(), SpaceError>;
+
+    /// How the next bytes of a file come to be, if that is not for the options to say.
+    fn fill(&self) -> Option<Fill> {
+        None
+    }
+
+    /// A file has grown by itself, which took so long. The growth latch may be held: nothing may be changed.
+    fn grew(&self, file: FileId, took_ms: u64) {
+        let _ = (file, took_ms);
+    }
+
+    /// A file should have grown by itself, and the system refused. As for [`FileCatalog::grew`].
+    fn not_expanded(&self, file: FileId, error: &IoError) {
+        let _ = (file, error);
+    }
 }
 
 /// Gets the lines of trace flag 1165.

@@ -20,6 +20,7 @@ use furrow_format::{
     interval_extents, interval_start_of, pfs_index_of, pfs_page_of, sgam_page_of,
 };
 use furrow_io::IoError;
+use furrow_io::time::Moment;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 use furrow_pool::LatchRank;
@@ -99,10 +100,18 @@ impl Space {
             let Some(size_pages) = next_size(file) else {
                 continue;
             };
+            let begun = Moment::now();
             match self.grow_file(file, size_pages) {
-                Ok(()) => grown.push((file.id, size_pages)),
+                Ok(()) => {
+                    if let Some(catalog) = &self.catalog {
+                        catalog.grew(file.id, begun.elapsed_us() / 1000);
+                    }
+                    grown.push((file.id, size_pages));
+                }
                 Err(SpaceError::Expand { source, .. }) => {
-                    tracing::error!(file = file.id.0, error = %source, "a data file cannot be expanded");
+                    if let Some(catalog) = &self.catalog {
+                        catalog.not_expanded(file.id, &source);
+                    }
                     cause = Some(source);
                 }
                 Err(other) => return Err(other),
@@ -163,7 +172,8 @@ impl Space {
             file: file.id.0,
         };
         let wait = task::wait(WaitType::PreemptiveOsWriteFileGather, resource);
-        let longer = file.file.resize(bytes, self.options.fill);
+        let fill = self.catalog.as_ref().and_then(|catalog| catalog.fill());
+        let longer = file.file.resize(bytes, fill.unwrap_or(self.options.fill));
         wait.finish();
         longer.map_err(|source| SpaceError::Expand {
             file: file.id,

@@ -14,7 +14,7 @@
 
 use crate::EngineError;
 use crate::database::StateCell;
-use crate::files::LogEntry;
+use crate::files::{LogEntry, SLOW_GROWTH_MS};
 use crate::instance::Shared;
 use furrow_format::{DatabaseId, FileGrowth, PAGE_SIZE};
 use furrow_io::time::{Duration, Moment};
@@ -41,8 +41,6 @@ const SHORT_PATIENCE: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// With less than this left beside what is promised, only a checkpoint that frees something is taken.
 const SCARCE_BYTES: u64 = 128 * 1024;
-/// Growths that take longer are told of in the error log.
-const SLOW_GROWTH_MS: u64 = 1000;
 
 /// Takes a database's checkpoints and keeps room in its log.
 #[derive(Debug)]

@@ -62,7 +62,7 @@ pub(crate) fn create(
     plan: &DatabasePlan,
 ) -> Result<Arc<Database>, EngineError> {
     let mut made = Made::new(&*shared.volume);
-    let files = make_files(&mut made, plan, binding);
+    let files = make_files(&mut made, plan, (binding, shared.file_fill()));
     let (files, log) = files.map_err(|e| e.followed_by(Message::new(1802, &[])))?;
     let database = build(shared, (id, binding), (spec, plan), &files, log)?;
     database.checkpoint()?;
@@ -75,7 +75,7 @@ type LogFile = Arc<dyn furrow_io::File>;
 fn make_files<'p>(
     made: &mut Made<'_>,
     plan: &'p DatabasePlan,
-    binding: Guid,
+    (binding, fill): (Guid, Fill),
 ) -> Result<(Vec<MadeFile<'p>>, LogFile), EngineError> {
     let (mut files, mut log) = (Vec::new(), None);
     for file in &plan.files {
@@ -91,7 +91,7 @@ fn make_files<'p>(
             } else {
                 &[]
             };
-            new_file_pages(&*data.file, &header, system, Fill::Allocate)?;
+            new_file_pages(&*data.file, &header, system, fill)?;
             Some(data)
         };
         files.push(MadeFile {

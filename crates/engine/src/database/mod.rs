@@ -8,6 +8,7 @@ mod error;
 mod open;
 mod spec;
 mod state;
+mod words;
 
 pub use close::Stay;
 pub use error::EngineError;

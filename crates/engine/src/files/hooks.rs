@@ -1,14 +1,19 @@
 //! What the space tells the engine: growth, and the lines of trace flag 1165.
 
-use crate::database::Database;
+use crate::database::{Database, os_error};
 use furrow_format::FileId;
+use furrow_io::{Fill, IoError};
 use furrow_observe::errorlog::Source;
+use furrow_observe::messages::Message;
 use furrow_observe::task;
 use furrow_observe::traceflags::TraceFlag;
 use furrow_space::{FileCatalog, FillTrace, SpaceError};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
+
+/// Growths that take longer are told of in the error log.
+pub(crate) const SLOW_GROWTH_MS: u64 = 1000;
 
 /// Gets the lines that trace flag 3604 sends to a client.
 pub type ClientSink = Arc<dyn Fn(&str) + Send + Sync>;
@@ -48,6 +53,34 @@ impl FileCatalog for Hooks {
         }
         Ok(())
     }
+
+    fn fill(&self) -> Option<Fill> {
+        self.database().map(|database| database.shared.file_fill())
+    }
+
+    fn grew(&self, file: FileId, took_ms: u64) {
+        let Some(database) = self.database().filter(|_| took_ms >= SLOW_GROWTH_MS) else {
+            return;
+        };
+        let name = database.file_name(file);
+        let args = [name.into(), database.name().into(), took_ms.into()];
+        database
+            .error_log
+            .write_message(session(), &Message::new(5145, &args));
+    }
+
+    fn not_expanded(&self, _: FileId, error: &IoError) {
+        let Some(database) = self.database() else {
+            return;
+        };
+        let path = error.path.display().to_string();
+        let message = Message::new(5149, &[os_error(&error.kind).into(), path.into()]);
+        database.error_log.write_message(session(), &message);
+    }
+}
+
+fn session() -> Source {
+    Source::Spid(task::current().session_id())
 }
 
 impl FillTrace for Hooks {

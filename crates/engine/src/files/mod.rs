@@ -22,7 +22,7 @@ mod physical;
 mod rows;
 
 pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
-pub(crate) use hooks::Hooks;
+pub(crate) use hooks::{Hooks, SLOW_GROWTH_MS};
 pub(crate) use metered::Metered;
 pub(crate) use physical::{
     Guarded, Made, check_free, double_write_path, open_data, open_error, read_boot, read_header,

@@ -11,7 +11,7 @@ use furrow_access::By;
 use furrow_format::catalog::DatabaseFile;
 use furrow_format::types::{Guid, Value};
 use furrow_format::{Change, EXTENT_PAGES, FileHeader, FileId, PageId, PageNo};
-use furrow_io::{Fill, random};
+use furrow_io::random;
 use furrow_observe::messages::Message;
 use furrow_pool::LatchRank;
 use furrow_space::{DataFile, FileState, SpaceError, new_file_pages};
@@ -147,7 +147,7 @@ impl Database {
         let mut made = Made::new(&*self.shared.volume);
         let data = made.data_file(&plan.path, TAKEN_STATE)?;
         let header = header_of(plan, self.files.binding, guid, birth(&self.store));
-        new_file_pages(&*data.file, &header, &[], Fill::Allocate)?;
+        new_file_pages(&*data.file, &header, &[], self.shared.file_fill())?;
         made.keep();
         Ok(data)
     }
@@ -315,6 +315,13 @@ impl Database {
         );
         mini.commit(&Author::System)?;
         Ok(())
+    }
+
+    /// Logical name of a data file.
+    pub(crate) fn file_name(&self, id: FileId) -> String {
+        let files = self.files.files();
+        let file = files.into_iter().find(|file| file.id == id);
+        file.map_or_else(|| id.to_string(), |file| file.name)
     }
 
     /// Size of a data file as the space knows it; 0 for one that it does not know.

@@ -17,11 +17,12 @@ pub(crate) use list::{DatabaseList, Listed, Phase};
 use crate::EngineError;
 use crate::database::{Database, DatabaseState};
 use furrow_format::DatabaseId;
-use furrow_io::{MemoryVolume, Volume};
+use furrow_io::{Fill, MemoryVolume, Volume};
 use furrow_log::LogConfig;
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::{self, ErrorLog, Source};
 use furrow_observe::task::{self, Task, TaskGuard};
+use furrow_observe::traceflags::TraceFlag;
 use furrow_pool::{Pool, PoolConfig};
 use furrow_txn::lock::{LockConfig, LockManager};
 use parking_lot::{Mutex, RwLock};
@@ -110,6 +111,15 @@ impl Shared {
     pub(crate) fn enter(&self) -> Option<TaskGuard> {
         let nameless = task::current().session_id() == 0;
         nameless.then(|| task::enter(&self.system))
+    }
+
+    /// How new bytes of data files come to be: allocated, or zeroed under trace flag 1806.
+    pub(crate) fn file_fill(&self) -> Fill {
+        let flags = &self.instruments.trace_flags;
+        match flags.is_on_globally(TraceFlag::ZERO_DATA_FILES) {
+            true => Fill::Zero,
+            false => Fill::Allocate,
+        }
     }
 
     /// A session number for a user.

@@ -204,9 +204,9 @@ impl Session {
         };
         if let Err(worse) = undone {
             tracing::error!(session = self.id(), %error, "a statement that failed cannot be undone");
-            return worse;
+            return self.db.worded(worse);
         }
-        error
+        self.db.worded(error)
     }
 
     /// Runs a statement that only reads.
