@@ -1,13 +1,13 @@
 //! What goes on behind the sessions of a database: checkpoints, room in the log, ghosts.
 //!
 //! Two threads per database, as system sessions of their own:
-//! - the *checkpointer* looks ten times a second (DIRTY_PAGE_POLL; CHECKPOINT_QUEUE without a target recovery
-//!   time). It keeps the number of dirty pages below what can be read and redone in the target recovery time,
-//!   by writing the oldest ones (indirect checkpoints); it takes a checkpoint when the log written since the
-//!   last one would take that long to redo, before the log is too full for what comes while it writes (at 70%
-//!   at the latest), and when the target time has passed since the last one and something was written. Without
-//!   a target recovery time, once a minute. It also notices that the log or a file has failed, and marks the
-//!   database suspect.
+//! - the *checkpointer* looks ten times a second (DIRTY_PAGE_POLL; CHECKPOINT_QUEUE without a target
+//!   recovery time). It keeps the number of dirty pages below what can be read and redone in the target
+//!   recovery time, by writing the oldest ones (indirect checkpoints); it takes a checkpoint when the
+//!   log written since the last one would take that long to redo, before the log is too full for what
+//!   comes while it writes (at 70% at the latest), and when the target time has passed since the last
+//!   one and something was written. Without a target recovery time, once a minute. It also notices that
+//!   the log or a file has failed, and marks the database suspect.
 //! - the *ghost cleaner* wakes every few seconds and removes rows that were deleted and that nobody can want
 //!   back. Trace flag 661 rests it.
 //!

@@ -93,6 +93,8 @@ fn a_database_of_ours_is_read_without_the_engine() {
         text(&second),
         "--table",
         "basket",
+        "--rows",
+        "1000",
     ]);
     let mut shown: Vec<String> = out(&rows).lines().skip(1).map(str::to_owned).collect();
     shown.sort();
