@@ -12,7 +12,8 @@ use furrow_engine::{
     AttachOptions, Database, DatabaseSpec, EngineError, FileGrowth, FileSpec, Instance,
     InstanceConfig, Timeout,
 };
-use furrow_io::{Access, Open, Volume};
+use furrow_io::{Access, Open, Volume, time};
+use furrow_observe::traceflags::{Target, TraceFlag};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -152,6 +153,46 @@ impl Subject for Engine {
     }
 }
 
+impl EngineStore {
+    /// Checks the files as they are after a checkpoint.
+    fn audit_files(&self) -> Result<(), Failure> {
+        self.checkpoint()?;
+        let mut views = self.db.file_list().map_err(failure)?;
+        views.retain(|file| file.filegroup != 0);
+        let mut files = DataFiles::new();
+        for view in &views {
+            let file = self.volume.open(&view.path, Open::ReadOnly, Access::Data);
+            let file = file.map_err(|e| failure(e.into()))?;
+            let id = files.add(file).map_err(|e| wrong(&e))?;
+            files.limit(id, view.size_pages as u32);
+        }
+        let options = Options {
+            workers: 1,
+            // The catalog has those of the last orderly end; the figures in memory are compared by `compare`.
+            counts: false,
+            at_rest: true,
+        };
+        let report = check(&files, &options, None).map_err(|e| wrong(&e))?;
+        if !report.is_clean() {
+            let lines: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+            return Err(Failure::Wrong(lines.join("\n")));
+        }
+        let waiting = self.db.catalog().units_to_drop().map_err(failure)?;
+        if !waiting.is_empty() {
+            return Err(Failure::Wrong(format!("not freed: {waiting:?}")));
+        }
+        for file in views {
+            let free = report.free_extents.get(&file.id.0).copied().unwrap_or(0);
+            if free != file.free_extents {
+                let (name, counted) = (file.name, file.free_extents);
+                let text = format!("file {name} has {free} free extents, {counted} are counted");
+                return Err(Failure::Wrong(text));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Store for EngineStore {
     type Session = EngineSession;
 
@@ -184,40 +225,28 @@ impl Store for EngineStore {
     }
 
     fn audit(&self) -> Result<(), Failure> {
-        self.checkpoint()?;
-        let mut views = self.db.file_list().map_err(failure)?;
-        views.retain(|file| file.filegroup != 0);
-        let mut files = DataFiles::new();
-        for view in &views {
-            let file = self.volume.open(&view.path, Open::ReadOnly, Access::Data);
-            let file = file.map_err(|e| failure(e.into()))?;
-            let id = files.add(file).map_err(|e| wrong(&e))?;
-            files.limit(id, view.size_pages as u32);
+        if !self.layout.background {
+            return self.audit_files();
         }
-        let options = Options {
-            workers: 1,
-            // Behind a crash they are those of the last checkpoint.
-            counts: false,
-            at_rest: true,
-        };
-        let report = check(&files, &options, None).map_err(|e| wrong(&e))?;
-        if !report.is_clean() {
-            let lines: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
-            return Err(Failure::Wrong(lines.join("\n")));
-        }
-        let waiting = self.db.catalog().units_to_drop().map_err(failure)?;
-        if !waiting.is_empty() {
-            return Err(Failure::Wrong(format!("not freed: {waiting:?}")));
-        }
-        for file in views {
-            let free = report.free_extents.get(&file.id.0).copied().unwrap_or(0);
-            if free != file.free_extents {
-                let (name, counted) = (file.name, file.free_extents);
-                let text = format!("file {name} has {free} free extents, {counted} are counted");
-                return Err(Failure::Wrong(text));
+        // Nothing may change while the files are read one after the other: the cleaner rests. A turn of it
+        // that had begun may still go on, so that what is found counts only when it stays.
+        let flags = &self.instance.instruments().trace_flags;
+        let rest = [i64::from(TraceFlag::NO_GHOST_CLEANUP.number())];
+        flags
+            .turn_on(&rest, Target::Global)
+            .map_err(|e| wrong(&e))?;
+        let mut outcome = self.audit_files();
+        for _ in 0..4 {
+            if outcome.is_ok() {
+                break;
             }
+            time::sleep(time::Duration::from_millis(100));
+            outcome = self.audit_files();
         }
-        Ok(())
+        flags
+            .turn_off(&rest, Target::Global)
+            .map_err(|e| wrong(&e))?;
+        outcome
     }
 
     fn abandon(self) {
