@@ -39,7 +39,8 @@ pub struct Analysis {
     pub records: u64,
     /// Transactions that committed after the checkpoint began.
     pub committed: u64,
-    /// Whether the log ends with the checkpoint: nothing to redo or undo.
+    /// Whether the log holds nothing but the checkpoint's own records from its begin on, as after an orderly
+    /// end: nothing to redo or undo.
     pub clean: bool,
     /// Committed rows of each rowset at the end of the log; a rowset that is not listed was made empty since
     /// the checkpoint. `None`: the log does not know.
@@ -54,7 +55,8 @@ struct Seen {
     complete: bool,
     next_txn: u64,
     committed: u64,
-    after_end: u64,
+    /// Records from the checkpoint's begin on that are not its own: other sessions work while it is taken.
+    others: u64,
     /// Counts of the checkpoint, and what commits behind its begin add.
     counts: Option<HashMap<RowsetId, i64>>,
     deltas: HashMap<RowsetId, i64>,
@@ -64,7 +66,7 @@ impl Seen {
     fn record(&mut self, record: &OwnedRecord, checkpoint: Lsn) -> Result<(), RecoveryError> {
         let (view, lsn) = (record.get(), record.lsn);
         self.next_txn = self.next_txn.max(view.txn.0 + 1);
-        self.after_end += u64::from(self.complete);
+        self.others += 1;
         match view.kind {
             RecordKind::Change | RecordKind::Compensation => {
                 if view.txn != TxnId(0) {
@@ -86,12 +88,13 @@ impl Seen {
                 self.ended.insert(view.txn);
                 self.committed += u64::from(view.kind == RecordKind::Commit);
             }
-            RecordKind::CheckpointBegin => {}
+            RecordKind::CheckpointBegin => self.others -= u64::from(lsn == checkpoint),
             RecordKind::CheckpointEnd => {
                 let what = "the end of a checkpoint";
                 let body =
                     EndBody::decode(view.redo).ok_or(RecoveryError::BadRecord { lsn, what })?;
                 if body.begin == checkpoint {
+                    self.others -= 1;
                     self.checkpoint_end(body);
                 }
             }
@@ -163,7 +166,7 @@ pub fn analyse(
         }
         counts
     });
-    let clean = seen.after_end == 0 && losers.is_empty() && redo_point == checkpoint;
+    let clean = seen.others == 0 && losers.is_empty() && redo_point == checkpoint;
     let log = Log::resume(scan, oldest, config)?;
     Ok(Analysis {
         log,
@@ -177,4 +180,60 @@ pub fn analyse(
         clean,
         counts,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_io::{Access, MemoryVolume, Open, Volume};
+    use furrow_log::Record;
+
+    const BINDING: [u8; 16] = [7; 16];
+
+    /// The log of one checkpoint, with these records between its begin and its end.
+    fn analysed(between: &[Record<'_>]) -> Analysis {
+        let volume = MemoryVolume::new();
+        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
+        let file = file.unwrap();
+        let config = LogConfig::default();
+        let log = Log::create(Arc::clone(&file), 1 << 20, BINDING, config).unwrap();
+        let begin = log
+            .append(&Record::system(RecordKind::CheckpointBegin, &[]))
+            .unwrap();
+        for record in between {
+            log.append(record).unwrap();
+        }
+        let mut end = begin;
+        for body in EndBody::split(begin, begin, 9, &[], &[]) {
+            let body = body.encode();
+            let record = Record::system(RecordKind::CheckpointEnd, &body);
+            end = log.append(&record).unwrap();
+        }
+        log.flush_to(end).unwrap();
+        log.note_checkpoint(begin).unwrap();
+        log.shut_down();
+        drop(log);
+        analyse(file, BINDING, config).unwrap()
+    }
+
+    #[test]
+    fn what_others_wrote_while_the_last_checkpoint_was_taken_is_redone() {
+        assert!(analysed(&[]).clean);
+        let change = Record {
+            kind: RecordKind::Change,
+            txn: TxnId(8),
+            prev: Lsn::ZERO,
+            undo: &[],
+            redo: &[],
+        };
+        let commit = Record {
+            kind: RecordKind::Commit,
+            ..change
+        };
+        let found = analysed(&[change, commit]);
+        assert!(!found.clean && found.losers.is_empty());
+        assert_eq!((found.redo_point, found.committed), (found.checkpoint, 1));
+        let system = Record::system(RecordKind::Change, &[]);
+        assert!(!analysed(&[system]).clean);
+    }
 }
