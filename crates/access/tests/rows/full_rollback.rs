@@ -241,7 +241,7 @@ fn a_rollback_in_a_full_heap_finds_the_room_that_its_rows_left() {
 }
 
 #[test]
-#[ignore = "some seed in a hundred or so fails (16405444506513708980 does): a known defect, to be mended next"]
+#[ignore = "a seed in a hundred or so fails (16405444506513708980): a known defect"]
 fn a_rollback_in_a_full_heap_finds_the_room_that_its_rows_left_by_any_seed() {
     let seed = test_seed();
     for seed in seed..seed + 12 {
