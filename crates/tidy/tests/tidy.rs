@@ -1,6 +1,7 @@
 //! The rules of the house, kept by a test: sizes, banned calls, layering, leftovers.
 //!
-//! A rule that gets in the way is changed here, with a reason, not dodged.
+//! A rule that gets in the way is changed here, with a reason, not dodged. The package has nothing but this
+//! test and depends on nothing, so that asking `cargo test -p tidy` takes seconds.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -31,6 +32,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("furrow", 9),
     ("furrow-bench", 10),
     ("furrow-soak", 10),
+    ("tidy", 10),
 ];
 
 /// What only `io` may say, and what to say instead.
