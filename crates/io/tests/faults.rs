@@ -33,6 +33,31 @@ fn is_device_error(error: &IoError) -> bool {
 }
 
 #[test]
+fn machines_that_did_the_same_have_the_same_fingerprint_and_others_have_not() {
+    let [(one, file), (other, twin)] = [machine(), machine()];
+    assert_eq!(one.fingerprint(), other.fingerprint());
+    let mut seen = vec![one.fingerprint()];
+    let steps: [fn(&dyn File); 4] = [
+        |file| file.write_at(512, &[2; 512]).unwrap(),
+        |file| file.write_at(512, &[2; 1024]).unwrap(),
+        |file| file.resize(512, Fill::Allocate).unwrap(),
+        |file| file.sync().unwrap(),
+    ];
+    for step in steps {
+        step(&*file);
+        step(&*twin);
+        assert_eq!(one.fingerprint(), other.fingerprint());
+        assert!(!seen.contains(&one.fingerprint()));
+        seen.push(one.fingerprint());
+    }
+    let later = one.crash(&Crash::DropAll);
+    assert_eq!(later.fingerprint(), one.fingerprint());
+    file.write_at(0, &[2; 512]).unwrap();
+    twin.write_at(512, &[2; 512]).unwrap();
+    assert_ne!(one.fingerprint(), other.fingerprint());
+}
+
+#[test]
 fn the_nth_operation_fails_once_or_for_good() {
     let (volume, file) = machine();
     volume.inject(Fault::new(Ops::Writes, Effect::Fail).nth(2));

@@ -9,14 +9,14 @@ use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 use std::sync::atomic::Ordering;
 
-/// With this many closed blocks waiting, the background writer is woken.
+/// With this many closed blocks waiting, the background writer is woken, or its work done.
 const BACKLOG_BLOCKS: u64 = 8;
 
 impl Log {
     /// Appends a record; it is durable only after [`Log::flush_to`] its LSN.
     ///
-    /// Never does I/O and never waits for space in the file; it waits only when all log buffers are
-    /// full and being written (LOGBUFFER).
+    /// Never waits for space in the file; it waits only when all log buffers are full and being written
+    /// (LOGBUFFER). Does no I/O but then, and in a log without a thread of its own.
     pub fn append(&self, record: &Record<'_>) -> Result<Lsn, LogError> {
         let len = record.len_bytes();
         if len > Log::MAX_RECORD_BYTES {
@@ -52,7 +52,12 @@ impl Log {
         }
         self.open_next(&mut roll, BLOCK_HEADER_BYTES + len)?;
         if next - roll.next_to_write > BACKLOG_BLOCKS {
-            self.wake_writer.wake();
+            drop(roll);
+            if self.config.background {
+                self.wake_writer.wake();
+            } else {
+                self.write_backlog();
+            }
         }
         Ok(())
     }

@@ -28,6 +28,9 @@ pub struct LogConfig {
     pub writes_in_flight: u32,
     /// How many VLFs a growth makes.
     pub vlf_rule: VlfRule,
+    /// Whether a thread of the log writes full blocks while nobody commits. Without it whoever fills one too
+    /// many writes them: what one thread does is then the same every time.
+    pub background: bool,
 }
 
 impl Default for LogConfig {
@@ -36,6 +39,7 @@ impl Default for LogConfig {
             sector_bytes: 4096,
             writes_in_flight: 2,
             vlf_rule: VlfRule::default(),
+            background: true,
         }
     }
 }
@@ -209,7 +213,9 @@ impl Log {
             log.publish_durable(&roll);
         }
         let log = Arc::new(log);
-        crate::writer::spawn(&log)?;
+        if log.config.background {
+            crate::writer::spawn(&log)?;
+        }
         Ok(log)
     }
 

@@ -1,5 +1,6 @@
 //! The log writer: a thread that writes full blocks when no committer does, so that a large transaction
-//! does not fill all buffers.
+//! does not fill all buffers. In a log without it ([`crate::LogConfig::background`]) who fills a block too
+//! many does that.
 
 use crate::{Log, LogError};
 use furrow_io::thread::spawn_named;
@@ -64,8 +65,15 @@ pub(crate) fn spawn(log: &Arc<Log>) -> Result<(), LogError> {
 fn run(signal: &Signal, log: &Weak<Log>) {
     while signal.wait() {
         let Some(log) = log.upgrade() else { return };
-        let last_closed = log.current.load(Ordering::Acquire).saturating_sub(1);
+        log.write_backlog();
+    }
+}
+
+impl Log {
+    /// Writes the closed blocks.
+    pub(crate) fn write_backlog(&self) {
+        let last_closed = self.current.load(Ordering::Acquire).saturating_sub(1);
         // A failure poisons the log; the sessions that append or commit report it.
-        let _ = log.flush_block(last_closed);
+        let _ = self.flush_block(last_closed);
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_format::{Lsn, TxnId};
+use furrow_io::sim::{SimOptions, SimVolume};
 use furrow_io::{Access, File, MemoryVolume, Open, Volume, thread};
 use furrow_log::{Log, LogConfig, LogError, LogScan, Record, RecordKind, RecordReader};
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 const BINDING: [u8; 16] = *b"binding of tests";
 
-fn new_file(volume: &MemoryVolume) -> Arc<dyn File> {
+fn new_file(volume: &dyn Volume) -> Arc<dyn File> {
     volume.create_dir(Path::new("/v")).unwrap();
     volume
         .open(Path::new("/v/db.ldf"), Open::Create, Access::Log)
@@ -69,6 +70,27 @@ fn records_come_back_in_order_with_their_lsns() {
     let (back, _) = read_all(LogScan::open(file, BINDING, start).unwrap());
     let from = back.iter().position(|r| r.0 == start).unwrap();
     assert_eq!(back[from..], sent[2500..]);
+}
+
+#[test]
+fn a_log_without_a_thread_writes_blocks_when_too_many_are_full_the_same_every_time() {
+    let run = || {
+        let volume = SimVolume::new(SimOptions::default());
+        let file = new_file(&volume);
+        let alone = LogConfig {
+            background: false,
+            ..config(2)
+        };
+        let log = Log::create(file, 8 << 20, BINDING, alone).unwrap();
+        let first = log.tail();
+        for i in 0..1000_u64 {
+            log.append(&change(i + 1, Lsn::ZERO, &[7; 2000])).unwrap();
+        }
+        assert!(log.durable() > first && log.durable() < log.tail());
+        volume.fingerprint()
+    };
+    let once = run();
+    assert!((0..5).all(|_| run() == once));
 }
 
 #[test]

@@ -79,12 +79,12 @@ impl Core {
     pub(crate) fn take_frame(&self) -> Result<u32, PoolError> {
         if let Some(index) = self.pop_free() {
             if self.free.len() < self.config.low_water() {
-                self.lazy.kick();
+                self.want_frames();
             }
             return Ok(index);
         }
-        self.lazy.kick();
-        match self.sweep_one(OWN_STEPS) {
+        self.want_frames();
+        match self.pop_free().or_else(|| self.sweep_one(OWN_STEPS)) {
             Some(index) => Ok(index),
             None => self.stall(),
         }
@@ -178,7 +178,7 @@ impl Core {
                     waited,
                 });
             }
-            self.lazy.kick();
+            self.want_frames();
             self.free.sleep(LOOK_AGAIN);
         }
     }

@@ -4,6 +4,9 @@
 //! clean pages not used since the hand last passed are freed, changed ones gathered, written in one batch
 //! per file and freed. It never waits for a latch, so it gets on whatever other threads hold; it needs the
 //! log, and the log never needs the pool.
+//!
+//! In a pool without threads of its own ([`crate::PoolConfig::background`]) who takes one of the last free
+//! frames does the same, then and there.
 
 use crate::core::Core;
 use crate::error::PoolError;
@@ -100,18 +103,31 @@ pub(crate) fn run(core: &Core) {
     while !core.lazy.stopped() {
         core.publish();
         core.lazy.sleep(nap);
-        nap = NAP;
-        while !core.lazy.stopped() && core.free.len() < core.config.high_water() {
-            if core.lazy_pass() == 0 {
-                let short = core.free.len() < core.config.low_water();
-                nap = if short { SHORT_NAP } else { NAP };
-                break;
-            }
-        }
+        core.make_room();
+        let short = core.free.len() < core.config.low_water();
+        nap = if short { SHORT_NAP } else { NAP };
     }
 }
 
 impl Core {
+    /// Sees to it that there will be free frames.
+    pub(crate) fn want_frames(&self) {
+        if self.config.background {
+            self.lazy.kick();
+        } else {
+            self.make_room();
+            self.publish();
+        }
+    }
+
+    /// Turns the clock hand until enough frames are free, or none was to be had in a whole turn.
+    fn make_room(&self) {
+        while !self.lazy.stopped()
+            && self.free.len() < self.config.high_water()
+            && self.lazy_pass() > 0
+        {}
+    }
+
     /// Sets the gauges that follow from other counters.
     fn publish(&self) {
         let counters = &self.counters;
@@ -132,7 +148,7 @@ impl Core {
     }
 
     /// One turn of the clock hand at most; the number of frames freed.
-    pub(crate) fn lazy_pass(&self) -> usize {
+    fn lazy_pass(&self) -> usize {
         let wanted = self.config.high_water().saturating_sub(self.free.len());
         let mut freed = 0;
         let mut dirty = Vec::new();

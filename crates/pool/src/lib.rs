@@ -16,7 +16,8 @@
 //! 5. *The redo point passes nothing that may be lost*: [`Pool::oldest_rec_lsn`] counts pages that are dirty,
 //!    being written, or written and not yet synced.
 //! 6. *After a failed write or sync* of a file nothing more is written to it; every later checkpoint fails.
-//! 7. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
+//! 7. Without threads of its own ([`PoolConfig::background`]) a pool does the same for equal calls, always.
+//! 8. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
 //!    the log, which never needs the pool.
 //!
 //! # How a page is found

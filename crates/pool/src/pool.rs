@@ -41,6 +41,10 @@ pub struct PoolConfig {
     pub double_write_pages: u32,
     /// Threads for read-ahead.
     pub readers: usize,
+    /// Whether the pool has threads of its own: the lazy writer, readers, one writer for each file. Without
+    /// them who takes one of the last free frames writes pages out itself, files are written one after the
+    /// other and nothing is read ahead: what one thread does is then the same every time.
+    pub background: bool,
     /// Longest wait for a frame before a fetch fails.
     pub buffer_wait: Duration,
     /// Where pages, waits and stalls are counted.
@@ -55,6 +59,7 @@ impl Default for PoolConfig {
             batch_pages: 256,
             double_write_pages: 1024,
             readers: 4,
+            background: true,
             buffer_wait: Duration::from_secs(30),
             instruments: Arc::clone(Instruments::process()),
         }
@@ -96,10 +101,11 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Takes the memory and starts the lazy writer and the readers.
+    /// Takes the memory, and starts the lazy writer and the readers where there are to be any.
     pub fn new(config: PoolConfig) -> Result<Arc<Pool>, PoolError> {
         config.check()?;
         let pages = config.pages;
+        let background = config.background;
         let readers = config.readers;
         let counters = Arc::clone(config.instruments.counters.total());
         counters.set(Counter::TargetPages, pages as i64);
@@ -122,9 +128,11 @@ impl Pool {
             core,
             threads: Vec::new(),
         };
-        pool.start("lazy writer", lazy::run)?;
-        for _ in 0..readers {
-            pool.start("read-ahead", prefetch::run)?;
+        if background {
+            pool.start("lazy writer", lazy::run)?;
+            for _ in 0..readers {
+                pool.start("read-ahead", prefetch::run)?;
+            }
         }
         Ok(Arc::new(pool))
     }

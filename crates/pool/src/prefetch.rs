@@ -2,6 +2,7 @@
 //!
 //! A request is a hint. It is dropped when the queue is full, cut short when no frame can be had without
 //! waiting, and forgotten when the read fails: whoever then fetches the page reads it and gets the error.
+//! In a pool without reading threads there is no read-ahead.
 
 #![expect(unsafe_code, reason = "whoever reads pages in holds their frames EX")]
 
@@ -109,6 +110,9 @@ pub(crate) fn run(core: &Core) {
 impl Core {
     /// Asks for pages that are not in memory, neighbours together.
     pub(crate) fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
+        if !self.config.background || self.config.readers == 0 {
+            return Ok(());
+        }
         let absent = |key: &&PageKey| self.table.find(**key, &self.frames).is_none();
         let mut wanted: Vec<PageKey> = keys.iter().filter(absent).copied().collect();
         // What a small pool would have to drop before it is wanted is not read.

@@ -112,7 +112,7 @@ impl Core {
         })
     }
 
-    /// Runs `work` for every file, each in its own thread when there are several.
+    /// Runs `work` for every file, each in its own thread when there are several and the pool has threads.
     pub(crate) fn side_by_side(
         &self,
         groups: Vec<(Arc<FileState>, FilePages)>,
@@ -120,6 +120,12 @@ impl Core {
     ) -> Outcome {
         let work = &work;
         let mut total = Outcome::default();
+        if !self.config.background {
+            for (file, pages) in groups {
+                total.merge(work(&file, &pages));
+            }
+            return total;
+        }
         thread::scope(|scope| {
             let mut groups = groups.into_iter();
             let own = groups.next_back();

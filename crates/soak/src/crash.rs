@@ -61,6 +61,8 @@ pub struct Figures {
     pub faults_unnoticed: u64,
     /// What sessions did.
     pub tally: Tally,
+    /// Of all operations of the disks of single runs; of many, their sum.
+    pub fingerprint: u64,
 }
 
 impl Figures {
@@ -76,6 +78,7 @@ impl Figures {
         self.faults_told += other.faults_told;
         self.faults_unnoticed += other.faults_unnoticed;
         self.tally.add(&other.tally);
+        self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);
     }
 }
 
@@ -128,6 +131,7 @@ pub fn run<S: Subject>(subject: &S, seed: u64, length: Length) -> Result<Figures
     let first = run.create()?;
     run.cycles(first, length)?;
     run.figures.tally = run.ledger.tally;
+    run.figures.fingerprint = run.volume.fingerprint();
     Ok(run.figures)
 }
 

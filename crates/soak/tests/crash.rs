@@ -19,15 +19,15 @@ fn hundreds_of_power_losses_lose_nothing_and_tear_nothing() {
 }
 
 #[test]
-#[ignore = "now and then two runs of a seed differ: a known defect of replaying, to be mended next"]
 fn a_seed_decides_a_run_of_the_engine() {
     let seed = test_seed();
     println!("seed {seed}");
-    for seed in (0..3).map(|n| seed.wrapping_add(n)) {
+    for seed in (0..6).map(|n| seed.wrapping_add(n)) {
         let length = Length {
             cycles: 4,
             steps: 200,
         };
+        // To the last operation of the disks.
         let one = run(&Engine::default(), seed, length);
         assert_eq!(one, run(&Engine::default(), seed, length), "seed {seed}");
     }

@@ -145,9 +145,11 @@ impl ActiveTxns {
         self.list.lock().values().map(|t| t.first).min()
     }
 
-    /// Those active now that have records before `tail`, which was taken from the log before this call.
+    /// Those active now that have records before `tail`, which was taken from the log before this call; by
+    /// number.
     pub fn list(&self, tail: Lsn) -> Vec<ListedTxn> {
-        let all: Vec<Arc<ActiveTxn>> = self.list.lock().values().cloned().collect();
+        let mut all: Vec<Arc<ActiveTxn>> = self.list.lock().values().cloned().collect();
+        all.sort_unstable_by_key(|txn| txn.id);
         let listed = all.into_iter().filter_map(|txn| {
             let last = txn.settled()?;
             (txn.first < tail).then_some(ListedTxn {

@@ -30,7 +30,9 @@ impl Catalog {
     /// Writes counts of rows and pages of what has changed since the last time, and where the catalog
     /// begins. With no latch held; may wait for log space.
     pub fn write_counts(&self) -> Result<(), EngineError> {
-        let all: Vec<Arc<Rowset>> = self.rowsets.read().values().cloned().collect();
+        let mut all: Vec<Arc<Rowset>> = self.rowsets.read().values().cloned().collect();
+        // In one order always, so that equal runs write equal logs.
+        all.sort_unstable_by_key(|rowset| rowset.id());
         for rowset in all.into_iter().filter(|r| r.take_changed()) {
             if let Err(e) = self.write_counts_of(&rowset) {
                 rowset.mark_changed();

@@ -61,8 +61,10 @@ pub struct InstanceConfig {
     pub ghost_cleanup_s: u32,
     /// Whether databases of the list are opened at start.
     pub open_databases: bool,
-    /// Whether databases have threads of their own for checkpoints and ghosts. Without them a run on one
-    /// thread is the same every time; checkpoints are then taken when the log needs room or somebody asks.
+    /// Whether there are threads behind the sessions': those of databases for checkpoints and ghosts, of the
+    /// pool for reading ahead and writing back, of logs. Without them sessions do what is needed when it is
+    /// needed, checkpoints are taken when the log needs room or somebody asks, and a run on one thread is the
+    /// same every time.
     pub background: bool,
 }
 
@@ -165,7 +167,7 @@ impl Instance {
     /// the error log.
     pub fn start(
         volume: Arc<dyn Volume>,
-        config: InstanceConfig,
+        mut config: InstanceConfig,
     ) -> Result<Arc<Instance>, EngineError> {
         let instruments = Instruments::new();
         let options = errorlog::Options::default();
@@ -184,6 +186,7 @@ impl Instance {
         let pool = Pool::new(PoolConfig {
             pages: config.pool_pages,
             readers: config.readers,
+            background: config.background,
             double_write_pages: config.double_write_pages,
             batch_pages: (config.double_write_pages - 1).clamp(1, 256),
             instruments: Arc::clone(&instruments),
@@ -192,6 +195,7 @@ impl Instance {
         let home = deadlocks::Home::default();
         let locks = deadlocks::lock_manager(config.locks, &instruments, &error_log, &home);
         let system = Task::new(&instruments, SYSTEM_SESSION, "engine");
+        config.log.background &= config.background;
         let shared = Arc::new(Shared {
             system,
             volume,

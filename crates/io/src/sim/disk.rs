@@ -45,6 +45,8 @@ pub(super) struct Disk {
     pub(super) counts: OpCounts,
     pub(super) faults: Vec<Fault>,
     next_number: u64,
+    /// Of all operations so far: see [`Disk::trace`].
+    pub(super) fingerprint: u64,
     pub(super) hook: Option<Hook>,
 }
 
@@ -63,6 +65,7 @@ impl Disk {
             counts: OpCounts::default(),
             faults: Vec::new(),
             next_number: 1,
+            fingerprint: 0xCBF2_9CE4_8422_2325,
             hook: None,
         }
     }
@@ -75,6 +78,11 @@ impl Disk {
     /// Counts an operation and says what befalls it; all faults that meet it count, the first one acts.
     pub(super) fn begin(&mut self, kind: OpKind, path: &Path) -> Option<Effect> {
         self.counts.count(kind);
+        self.trace(kind as u64);
+        path.as_os_str()
+            .as_encoded_bytes()
+            .iter()
+            .for_each(|&byte| self.trace(u64::from(byte)));
         let mut effect = None;
         for fault in &mut self.faults {
             let met = fault.meet(kind, path);
@@ -156,8 +164,15 @@ impl Disk {
         }
     }
 
+    /// Makes a word part of the fingerprint (FNV-1a).
+    fn trace(&mut self, word: u64) {
+        self.fingerprint = (self.fingerprint ^ word).wrapping_mul(0x0100_0000_01B3);
+    }
+
     /// Adds an unsynced write.
     pub(super) fn write(&mut self, node: usize, offset: u64, bytes: &[u8]) {
+        self.trace(offset);
+        self.trace(bytes.len() as u64);
         let number = self.number();
         if let Some(node) = self.nodes.get_mut(node) {
             let extends = offset + bytes.len() as u64 > node.current.len();
@@ -188,6 +203,7 @@ impl Disk {
 
     /// Sets the length for the running system, unsynced.
     pub(super) fn resize(&mut self, node: usize, len: u64) {
+        self.trace(len);
         let number = self.number();
         if let Some(node) = self.nodes.get_mut(node) {
             node.current.set_len(len);

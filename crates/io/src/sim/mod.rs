@@ -177,6 +177,13 @@ impl SimVolume {
         self.lock().counts
     }
 
+    /// A number made of all operations so far, this machine's and those of the machines it came from by forks
+    /// and power losses: their kinds, files, places and lengths, in order. Two runs that do the same have the
+    /// same.
+    pub fn fingerprint(&self) -> u64 {
+        self.lock().fingerprint
+    }
+
     /// The files in and below `dir` have a disk of `bytes` to themselves; the empty path stands for all.
     pub fn set_capacity(&self, dir: &Path, bytes: u64) {
         self.lock().capacities.insert(dir.to_path_buf(), bytes);
