@@ -25,6 +25,10 @@
 //!    with levels, links and ranges of keys; stubs and moved rows; pieces of large values; sums that did not
 //!    cancel, by a second look at the rows behind them; counts; the catalog against itself.
 //!
+//!
+//! Whoever wants to read rather than to judge takes [`Pages`]: it gives `furrow_format::mdf` the pages of the
+//! same sources, a bounded number at a time; [`Survey`] counts what is there.
+//!
 //! # What can fail
 //! Damage is no failure, it is what is looked for. [`CheckError`] says that the check could not be done: no
 //! primary file, files missing, a database that has to be recovered first.
@@ -37,13 +41,19 @@ mod library;
 mod maps;
 mod matching;
 mod order;
+mod pages;
 mod plan;
 mod scan;
 mod source;
+mod survey;
+mod told;
 
 pub use finding::{Finding, Subject};
+pub use pages::Pages;
 pub use scan::{Listener, Progress};
 pub use source::{DataFiles, MemoryFiles, PageSource, SourceError, SourceFile};
+pub use survey::{Survey, TableUse};
+pub use told::{damage_message, reader_error_text};
 
 use finding::Findings;
 use furrow_format::boot::field;

@@ -71,8 +71,8 @@ impl<'s> Library<'s> {
 }
 
 impl mdf::PageSource for Library<'_> {
-    fn page(&self, page: PageId) -> Option<&PageBuf> {
-        self.kept(page).map(|kept| &kept.0)
+    fn page(&self, page: PageId) -> Option<mdf::PageRef<'_>> {
+        self.kept(page).map(|kept| mdf::PageRef::Lent(&kept.0))
     }
 
     fn files(&self) -> Vec<FileId> {

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use super::column::StoredColumn;
-use super::physical::{Physical, damaged_row, pick};
+use super::physical::{Damage, Physical, damaged_row, pick};
 use super::rows::Rows;
-use super::table::{Index, Part, Table, TableColumn, TableRows, table_column};
+use super::table::{Index, Owner, Part, Table, TableColumn, TableRows, table_column};
 use super::walk::{OwnedPages, owned_pages};
 use super::{MdfError, PageSource};
-use crate::PageType;
 use crate::catalog::{
     AllocUnit, BaseRow, BaseTable, ClassObject, Column, DatabaseFile, IndexColumn, IndexStat,
     Rowset, RowsetValue, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSPRUFILES, SYSSCHOBJS,
     SYSSEOBJVALUES, SchemaObject, class, index_column_status, index_status, object_type, unit_kind,
 };
 use crate::types::Value;
+use crate::{AllocUnitId, PageType, Record, RowId};
 
 /// `sysdbfiles` of SQL Server 2005, where later versions have `sysprufiles`.
 const SYSDBFILES_2005: i32 = 76;
@@ -46,9 +46,23 @@ impl std::fmt::Debug for Database<'_> {
 impl<'s> Database<'s> {
     /// Reads the catalog.
     pub fn open(source: &'s dyn PageSource) -> Result<Database<'s>, MdfError> {
+        Database::read(source, &mut Damage::default())
+    }
+
+    /// Reads as much of the catalog as can be read: what was passed over comes beside it. An error says that
+    /// too little is left to know any table.
+    pub fn open_damaged(
+        source: &'s dyn PageSource,
+    ) -> Result<(Database<'s>, Vec<MdfError>), MdfError> {
+        let mut damage = Damage::tolerated();
+        let database = Database::read(source, &mut damage)?;
+        Ok((database, damage.passed.unwrap_or_default()))
+    }
+
+    fn read(source: &'s dyn PageSource, damage: &mut Damage) -> Result<Database<'s>, MdfError> {
         let mut database = Database {
             source,
-            physical: Physical::read(source)?,
+            physical: Physical::read(source, damage)?,
             columns: HashMap::new(),
             objects: Vec::new(),
             schemas: HashMap::new(),
@@ -58,21 +72,21 @@ impl<'s> Database<'s> {
             files: Vec::new(),
         };
         // The names of the columns of all tables, this one included, are in this one: it is read by place.
-        for column in database.read_table::<Column>(&SYSCOLPARS, SYSCOLPARS.id)? {
+        for column in database.read_rows::<Column>(&SYSCOLPARS, SYSCOLPARS.id, damage)? {
             database.columns.entry(column.id).or_default().push(column);
         }
-        database.objects = database.read_table(&SYSSCHOBJS, SYSSCHOBJS.id)?;
-        database.indexes = database.read_table(&SYSIDXSTATS, SYSIDXSTATS.id)?;
-        database.index_columns = database.read_table(&SYSISCOLS, SYSISCOLS.id)?;
-        database.rowset_values = database.read_table(&SYSSEOBJVALUES, SYSSEOBJVALUES.id)?;
-        let classes: Vec<ClassObject> = database.read_table(&SYSCLSOBJS, SYSCLSOBJS.id)?;
+        database.objects = database.read_rows(&SYSSCHOBJS, SYSSCHOBJS.id, damage)?;
+        database.indexes = database.read_rows(&SYSIDXSTATS, SYSIDXSTATS.id, damage)?;
+        database.index_columns = database.read_rows(&SYSISCOLS, SYSISCOLS.id, damage)?;
+        database.rowset_values = database.read_rows(&SYSSEOBJVALUES, SYSSEOBJVALUES.id, damage)?;
+        let classes: Vec<ClassObject> = database.read_rows(&SYSCLSOBJS, SYSCLSOBJS.id, damage)?;
         let schemas = classes
             .into_iter()
             .filter(|object| object.class == class::SCHEMA);
         database.schemas = schemas.map(|schema| (schema.id, schema.name)).collect();
-        database.files = database.read_table(&SYSPRUFILES, SYSPRUFILES.id)?;
+        database.files = database.read_rows(&SYSPRUFILES, SYSPRUFILES.id, damage)?;
         if database.files.is_empty() {
-            database.files = database.read_table(&SYSPRUFILES, SYSDBFILES_2005)?;
+            database.files = database.read_rows(&SYSPRUFILES, SYSDBFILES_2005, damage)?;
         }
         Ok(database)
     }
@@ -228,7 +242,12 @@ impl<'s> Database<'s> {
     }
 
     fn part(&self, table: &Table, rowset: &Rowset) -> Result<Part<'s>, MdfError> {
-        let layout = self.readable_layout(rowset)?;
+        let layout = self.readable_layout(rowset).map_err(|error| match error {
+            MdfError::Unsupported { what } => MdfError::Unsupported {
+                what: format!("{what} (table {}.{})", table.schema, table.name),
+            },
+            other => other,
+        })?;
         let mut stored = Vec::new();
         let mut defaults = Vec::new();
         let mut places = Vec::new();
@@ -272,11 +291,11 @@ impl<'s> Database<'s> {
 
     fn leaf_rows(&self, rowset: &Rowset, columns: Vec<StoredColumn>) -> Result<Rows<'s>, MdfError> {
         let unit = self.in_row_unit(rowset)?.clone();
-        match rowset.idminor {
+        Ok(match rowset.idminor {
             0 => Rows::of_unit(self.source, unit, PageType::Data, columns),
             1 => Rows::of_tree(self.source, unit, PageType::Data, columns),
             _ => Rows::of_tree(self.source, unit, PageType::Index, columns),
-        }
+        })
     }
 
     /// As [`rowset_rows`](Self::rowset_rows), but by the allocation maps: for trees whose links are damaged.
@@ -292,7 +311,7 @@ impl<'s> Database<'s> {
         } else {
             PageType::Index
         };
-        Rows::of_unit(self.source, unit, leaf, columns.collect())
+        Ok(Rows::of_unit(self.source, unit, leaf, columns.collect()))
     }
 
     fn in_row_unit(&self, rowset: &Rowset) -> Result<&AllocUnit, MdfError> {
@@ -305,8 +324,12 @@ impl<'s> Database<'s> {
 
     fn readable_layout(&self, rowset: &Rowset) -> Result<&[StoredColumn], MdfError> {
         let unsupported = |what: String| Err(MdfError::Unsupported { what });
-        if rowset.cmprlevel != 0 {
-            return unsupported(format!("compressed rowset {:#x}", rowset.rowsetid));
+        match rowset.cmprlevel {
+            0 => {}
+            1 => return unsupported("ROW compression".to_owned()),
+            2 => return unsupported("PAGE compression".to_owned()),
+            3 | 4 => return unsupported("a column store".to_owned()),
+            level => return unsupported(format!("compression of kind {level}")),
         }
         match self.physical.layouts.get(&rowset.rowsetid) {
             Some(Some(columns)) => Ok(columns),
@@ -322,6 +345,83 @@ impl<'s> Database<'s> {
         owned_pages(self.source, unit)
     }
 
+    /// Whose pages carry this id; clustered leaves from SQL Server 2000, which carry index 0, included.
+    pub fn unit(&self, id: AllocUnitId) -> Option<&AllocUnit> {
+        let clustered = AllocUnitId::from_parts(1, id.object_part());
+        let by_id = |id: AllocUnitId| self.physical.unit_by_id(id.0 as i64);
+        by_id(id).or_else(|| by_id(clustered).filter(|_| id.index_part() == 0))
+    }
+
+    /// What an allocation unit belongs to.
+    pub fn owner(&self, unit: &AllocUnit) -> Option<Owner> {
+        let rowset = self
+            .physical
+            .rowsets
+            .iter()
+            .find(|rowset| rowset.rowsetid == unit.ownerid)?;
+        let object = self
+            .objects
+            .iter()
+            .find(|object| object.id == rowset.idmajor);
+        let index = self
+            .indexes
+            .iter()
+            .find(|index| index.id == rowset.idmajor && index.indid == rowset.idminor);
+        Some(Owner {
+            rowset: rowset.clone(),
+            unit_kind: unit.kind,
+            schema: object.and_then(|object| self.schemas.get(&object.nsid).cloned()),
+            object: object.map(|object| object.name.clone()),
+            index: index.and_then(|index| index.name.clone()),
+            columns: self.named_columns(rowset),
+        })
+    }
+
+    /// The columns of a rowset as its rows hold them, each with its name.
+    fn named_columns(&self, rowset: &Rowset) -> Vec<(String, StoredColumn)> {
+        let names = self.columns.get(&rowset.idmajor);
+        let name_of = |id: i32| {
+            let found =
+                names.and_then(|names| names.iter().find(|c| c.colid == id && c.number == 0));
+            found.and_then(|column| column.name.clone())
+        };
+        let table_column = |stored: &StoredColumn| {
+            if rowset.idminor <= 1 {
+                return Some(stored.column_id);
+            }
+            let of_index = self.index_columns.iter().find(|column| {
+                column.idmajor == rowset.idmajor
+                    && column.idminor == rowset.idminor
+                    && column.subid == stored.column_id
+            });
+            of_index.map(|column| column.intprop)
+        };
+        let name = |stored: &StoredColumn| {
+            if stored.is_uniquifier() {
+                return "uniquifier".to_owned();
+            }
+            match table_column(stored) {
+                Some(id) => name_of(id).unwrap_or_else(|| format!("column {id}")),
+                None => "locator".to_owned(),
+            }
+        };
+        let layout = self.layout(rowset.rowsetid).unwrap_or_default();
+        let kept = layout.iter().filter(|stored| !stored.is_dropped());
+        kept.map(|stored| (name(stored), *stored)).collect()
+    }
+
+    /// The value of a column in a record that lies at `at`: of the leaf level, or of the levels above it.
+    pub fn value(
+        &self,
+        at: RowId,
+        record: &Record<'_>,
+        column: &StoredColumn,
+        leaf: bool,
+    ) -> Result<Value, MdfError> {
+        let place = if leaf { column.leaf } else { column.inner };
+        super::rows::value_of(self.source, at, record, column, place, None)
+    }
+
     /// The rows of a base table as typed structs; of a table that this version doesn't have none.
     ///
     /// `table_id` is the table's object id, where that isn't the one in version 706. Columns are matched by
@@ -330,6 +430,15 @@ impl<'s> Database<'s> {
         &self,
         table: &'static BaseTable,
         table_id: i32,
+    ) -> Result<Vec<R>, MdfError> {
+        self.read_rows(table, table_id, &mut Damage::default())
+    }
+
+    fn read_rows<R: BaseRow>(
+        &self,
+        table: &'static BaseTable,
+        table_id: i32,
+        damage: &mut Damage,
     ) -> Result<Vec<R>, MdfError> {
         let Some(rowset) = self.physical.data_rowset(table_id) else {
             return Ok(Vec::new());
@@ -351,11 +460,10 @@ impl<'s> Database<'s> {
             };
             stored.iter().position(|column| column.column_id == id)
         };
-        self.leaf_rows(rowset, stored.to_vec())?
-            .map(|row| {
-                let values = pick(table, stored, place_of, &mut row?.values);
-                R::from_values(values).ok_or_else(|| damaged_row(table.name))
-            })
-            .collect()
+        let rows = self.leaf_rows(rowset, stored.to_vec())?.map(|row| {
+            let values = pick(table, stored, place_of, &mut row?.values);
+            R::from_values(values).ok_or_else(|| damaged_row(table.name))
+        });
+        damage.sift(rows)
     }
 }

@@ -20,6 +20,14 @@ pub enum MdfError {
         /// What leads to it.
         wanted_by: String,
     },
+    /// The source could not read the page.
+    #[error("page {page} cannot be read: {reason}")]
+    UnreadablePage {
+        /// The page.
+        page: PageId,
+        /// What the device said.
+        reason: String,
+    },
     /// The page was verified and failed.
     #[error("page {page} is damaged: {fault:?}")]
     DamagedPage {
@@ -84,4 +92,18 @@ pub enum MdfError {
         /// What it is.
         what: String,
     },
+}
+
+impl MdfError {
+    /// The page that is to blame, where it is one.
+    pub const fn page(&self) -> Option<PageId> {
+        match self {
+            MdfError::MissingPage { page, .. }
+            | MdfError::UnreadablePage { page, .. }
+            | MdfError::DamagedPage { page, .. }
+            | MdfError::WrongPage { page, .. }
+            | MdfError::Circle { page, .. } => Some(*page),
+            _ => None,
+        }
+    }
 }

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::walk::sound_page;
-use super::{MdfError, PageSource};
+use super::{MdfError, PageRef, PageSource};
 use crate::bytes::{chunk, u16_at, u32_at};
 use crate::{Page, PageId, PageType, RowId};
 
@@ -120,7 +120,8 @@ impl<'s> Reader<'s> {
         if !self.seen.insert(at) || depth > MAX_DEPTH {
             return Err(damaged("reached twice, or too deep".to_owned()));
         }
-        let record = self.find(at)?;
+        let (page, place) = self.find(at)?;
+        let record = page.get(place).unwrap_or_default();
         let blob = chunk(record, BLOB_ID_AT).map(u64::from_le_bytes);
         if self.blob.is_some() && blob != self.blob {
             return Err(damaged(format!(
@@ -157,10 +158,11 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    /// The record's bytes, header included.
-    fn find(&self, at: RowId) -> Result<&'s [u8], MdfError> {
+    /// The page of a record, and the record's place in it.
+    fn find(&self, at: RowId) -> Result<(PageRef<'s>, std::ops::Range<usize>), MdfError> {
         let id: PageId = at.page;
-        let page = Page::new(sound_page(self.source, id, || "a large value".to_owned())?);
+        let bytes = sound_page(self.source, id, || "a large value".to_owned())?;
+        let page = Page::new(&bytes);
         let wrong = |found: String| MdfError::WrongPage {
             page: id,
             wanted_by: "a large value".to_owned(),
@@ -169,7 +171,9 @@ impl<'s> Reader<'s> {
         if !matches!(page.page_type(), PageType::TextMix | PageType::TextTree) {
             return Err(wrong(format!("a {}", page.page_type())));
         }
-        page.record(at.slot)
-            .ok_or_else(|| wrong(format!("no record in slot {}", at.slot)))
+        let none = || wrong(format!("no record in slot {}", at.slot));
+        let start = usize::from(page.slot_offset(at.slot).ok_or_else(none)?);
+        let len = page.record(at.slot).ok_or_else(none)?.len();
+        Ok((bytes, start..start + len))
     }
 }

@@ -1,7 +1,7 @@
 //! Reader of SQL Server's data files, versions 611 to 957: from bytes to tables and rows.
 //!
 //! Purpose: look into a `.mdf` without a server. [`MdfImage`] holds files in memory; anything else that gives
-//! verified pages can be a [`PageSource`]. [`Database`] reads the catalog and gives tables and their rows;
+//! verified pages can be a [`PageSource`], such as `furrow_check::Pages` over files of any size. [`Database`] reads the catalog and gives tables and their rows;
 //! [`summarize`] reads the allocation maps and counts how pages fare under verification.
 //!
 //! The way in
@@ -16,12 +16,14 @@
 //!   IAM chain; each page on the way must belong to the allocation unit.
 //! - Ghosts and deleted slots are no rows; a forwarded row is found through its stub, once.
 //! - A dropped column's place is skipped; a column that is newer than a row is NULL, or its stored default.
+//! - A page that is damaged or out of place costs its own rows: it is told, once, and all other rows follow.
 //! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end
 //!   with an error.
 //!
 //! What can fail: everything, with a [`MdfError`] that names page and record. Nothing panics, whatever the
-//! bytes. Not read (an error says so): compressed rowsets, sparse columns, column stores. Characters of
-//! code pages other than 1252 decode as if they were 1252.
+//! bytes. Not read (an error says so): compressed rowsets, column stores, sparse columns of (max) types.
+//! Characters of code pages other than 1252 decode as if they were 1252. A computed column that is not
+//! persisted has no values to read ([`TableColumn::computed`]).
 
 mod column;
 mod database;
@@ -31,6 +33,7 @@ mod physical;
 mod rows;
 mod source;
 mod space;
+mod sparse;
 mod table;
 mod v611;
 mod walk;
@@ -39,7 +42,7 @@ pub use column::{ColumnPlace, Stored, StoredColumn, find_column};
 pub use database::Database;
 pub use error::MdfError;
 pub use rows::{Row, Rows};
-pub use source::{MdfImage, PageSource, sniff};
-pub use space::{FileSummary, summarize};
-pub use table::{Index, Table, TableColumn, TableRows};
+pub use source::{MdfImage, PageRef, PageSource, sniff};
+pub use space::{FileSummary, free_extents, summarize, summarize_with};
+pub use table::{Index, Owner, Table, TableColumn, TableRows};
 pub use walk::OwnedPages;

@@ -15,6 +15,38 @@ use crate::catalog::{
 use crate::types::Value;
 use crate::{PageId, PageType};
 
+/// What to do with damage in the catalog.
+#[derive(Debug, Default)]
+pub(super) struct Damage {
+    /// The damage passed over so far; `None` = the first is the end.
+    pub(super) passed: Option<Vec<MdfError>>,
+}
+
+impl Damage {
+    /// Goes on, and remembers.
+    pub(super) fn tolerated() -> Damage {
+        Damage {
+            passed: Some(Vec::new()),
+        }
+    }
+
+    /// The rows that can be read.
+    pub(super) fn sift<R>(
+        &mut self,
+        rows: impl Iterator<Item = Result<R, MdfError>>,
+    ) -> Result<Vec<R>, MdfError> {
+        let mut sound = Vec::new();
+        for row in rows {
+            match (row, &mut self.passed) {
+                (Ok(row), _) => sound.push(row),
+                (Err(error), Some(passed)) => passed.push(error),
+                (Err(error), None) => return Err(error),
+            }
+        }
+        Ok(sound)
+    }
+}
+
 /// The last version whose layouts lie in two tables.
 const LAST_OF_2005: u16 = 612;
 
@@ -27,34 +59,38 @@ pub(super) struct Physical {
     pub(super) rowsets: Vec<Rowset>,
     /// Units by rowset and kind.
     by_owner: HashMap<(i64, u8), usize>,
+    /// Units by id.
+    by_id: HashMap<i64, usize>,
     /// Columns of each rowset in physical order; `None` where a column is of an unknown type.
     pub(super) layouts: HashMap<i64, Option<Vec<StoredColumn>>>,
 }
 
 impl Physical {
     /// Follows the bootstrap path.
-    pub(super) fn read(source: &dyn PageSource) -> Result<Physical, MdfError> {
+    pub(super) fn read(source: &dyn PageSource, damage: &mut Damage) -> Result<Physical, MdfError> {
         let boot = sound_page(source, BOOT_PAGE, || "the bootstrap".to_owned())?;
-        let first = field::CATALOG_PAGE.get_page(boot);
+        let first = field::CATALOG_PAGE.get_page(&boot);
         let mut physical = Physical {
-            version: field::VERSION.get_u16(boot),
-            create_version: field::CREATE_VERSION.get_u16(boot),
+            version: field::VERSION.get_u16(&boot),
+            create_version: field::CREATE_VERSION.get_u16(&boot),
             ..Physical::default()
         };
         // Nothing names the unit of sysallocunits yet; its pages are reached by their links.
         let unit = entry_unit(first);
-        physical.units = fixed_layout_rows(source, &SYSALLOCUNITS, unit)?;
+        physical.units = fixed_layout_rows(source, &SYSALLOCUNITS, unit, damage)?;
         for (at, unit) in physical.units.iter().enumerate() {
+            physical.by_id.insert(unit.auid, at);
             physical.by_owner.insert((unit.ownerid, unit.kind), at);
         }
         let unit = physical.fixed_unit(&SYSROWSETS)?.clone();
-        physical.rowsets = fixed_layout_rows(source, &SYSROWSETS, unit)?;
+        physical.rowsets = fixed_layout_rows(source, &SYSROWSETS, unit, damage)?;
         let layouts = if physical.version <= LAST_OF_2005 {
-            let columns: Vec<RowsetColumn611> = physical.read_fixed(source, &SYSROWSETCOLUMNS)?;
-            let hobts: Vec<HobtColumn> = physical.read_fixed(source, &SYSHOBTCOLUMNS)?;
+            let columns: Vec<RowsetColumn611> =
+                physical.read_fixed(source, &SYSROWSETCOLUMNS, damage)?;
+            let hobts: Vec<HobtColumn> = physical.read_fixed(source, &SYSHOBTCOLUMNS, damage)?;
             join(&columns, &hobts)
         } else {
-            let columns: Vec<RowsetColumn> = physical.read_fixed(source, &SYSRSCOLS)?;
+            let columns: Vec<RowsetColumn> = physical.read_fixed(source, &SYSRSCOLS, damage)?;
             columns
                 .iter()
                 .map(|row| (row.rsid, StoredColumn::from_layout(row)))
@@ -104,6 +140,11 @@ impl Physical {
         self.units.get(*self.by_owner.get(&(rowset, kind))?)
     }
 
+    /// An allocation unit by its id.
+    pub(super) fn unit_by_id(&self, id: i64) -> Option<&AllocUnit> {
+        self.units.get(*self.by_id.get(&id)?)
+    }
+
     /// The rowset of a table's rows, first partition.
     pub(super) fn data_rowset(&self, object: i32) -> Option<&Rowset> {
         self.rowsets
@@ -123,6 +164,7 @@ impl Physical {
         &self,
         source: &dyn PageSource,
         table: &'static BaseTable,
+        damage: &mut Damage,
     ) -> Result<Vec<R>, MdfError> {
         let rowset = self
             .data_rowset(table.id)
@@ -131,7 +173,7 @@ impl Physical {
         let unit = unit.ok_or_else(|| MdfError::Catalog {
             what: format!("no allocation unit of {}", table.name),
         })?;
-        fixed_layout_rows(source, table, unit.clone())
+        fixed_layout_rows(source, table, unit.clone(), damage)
     }
 }
 
@@ -156,6 +198,7 @@ fn fixed_layout_rows<R: BaseRow>(
     source: &dyn PageSource,
     table: &'static BaseTable,
     unit: AllocUnit,
+    damage: &mut Damage,
 ) -> Result<Vec<R>, MdfError> {
     let layout = base_layout(table);
     let columns = layout
@@ -163,9 +206,8 @@ fn fixed_layout_rows<R: BaseRow>(
         .iter()
         .filter_map(StoredColumn::from_layout)
         .collect::<Vec<_>>();
-    Rows::of_tree(source, unit, PageType::Data, columns)?
-        .map(|row| R::from_values(row?.values).ok_or_else(|| damaged_row(table.name)))
-        .collect()
+    let rows = Rows::of_tree(source, unit, PageType::Data, columns);
+    damage.sift(rows.map(|row| R::from_values(row?.values).ok_or_else(|| damaged_row(table.name))))
 }
 
 pub(super) fn damaged_row(table: &str) -> MdfError {

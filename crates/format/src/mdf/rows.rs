@@ -1,8 +1,14 @@
 //! Rows of a rowset: over its leaf pages, record by record, column by column.
 
-use super::column::{Stored, StoredColumn, find_column};
-use super::walk::{describe, leftmost_leaf, owned_pages, siblings, unit_page};
-use super::{MdfError, PageSource, lob};
+use std::collections::VecDeque;
+
+use super::column::{ColumnPlace, Stored, StoredColumn, find_column};
+use super::sparse;
+use super::walk::{
+    PageSet, describe, is_leaf, leaves_by_parents, leftmost_leaf, owned_pages, pages_by_header,
+    unit_page,
+};
+use super::{MdfError, PageRef, PageSource, lob};
 use crate::catalog::{AllocUnit, layout_status};
 use crate::types::{Family, Value, decode};
 use crate::{Page, PageId, PageType, Record, RecordKind, RowId, record_len};
@@ -18,7 +24,8 @@ pub struct Row {
 
 /// Iterates over rows; see [`Database::rows`](super::Database::rows).
 ///
-/// A damaged row is an error and the next row follows; a page that can't be used is an error, too.
+/// A damaged row is an error and the next row follows; so is a page that can't be used, and the rows of all
+/// other pages follow: in key order as long as the pages above tell it, by allocation otherwise.
 #[derive(Debug)]
 pub struct Rows<'s> {
     source: SourceRef<'s>,
@@ -27,9 +34,22 @@ pub struct Rows<'s> {
     columns: Vec<StoredColumn>,
     /// Values of columns that rows older than the column don't store.
     defaults: Vec<Value>,
-    pages: std::vec::IntoIter<PageId>,
-    current: Option<(PageId, Page<'s>)>,
+    /// Errors to be told before the next page.
+    pending: VecDeque<MdfError>,
+    /// Pages whose damage was told: once is enough.
+    told: Vec<PageId>,
+    pages: Way,
+    current: Option<(PageId, PageRef<'s>)>,
     slot: u16,
+}
+
+/// Which pages come next.
+#[derive(Debug)]
+enum Way {
+    /// Where the sibling links lead.
+    Links { next: PageId, seen: PageSet },
+    /// These.
+    List(std::vec::IntoIter<PageId>),
 }
 
 /// A source, with a `Debug` of its own.
@@ -42,13 +62,26 @@ impl std::fmt::Debug for SourceRef<'_> {
     }
 }
 
+/// A record, and the page that holds it.
+#[derive(Debug)]
+struct Found<'s> {
+    page: PageRef<'s>,
+    start: usize,
+    end: usize,
+}
+
+impl Found<'_> {
+    fn bytes(&self) -> &[u8] {
+        self.page.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
 impl<'s> Rows<'s> {
     fn new(
         source: &'s dyn PageSource,
         unit: AllocUnit,
         leaf_type: PageType,
         columns: Vec<StoredColumn>,
-        pages: Vec<PageId>,
     ) -> Rows<'s> {
         Rows {
             source: SourceRef(source),
@@ -56,7 +89,9 @@ impl<'s> Rows<'s> {
             leaf_type,
             defaults: Vec::new(),
             columns,
-            pages: pages.into_iter(),
+            pending: VecDeque::new(),
+            told: Vec::new(),
+            pages: Way::List(Vec::new().into_iter()),
             current: None,
             slot: 0,
         }
@@ -68,13 +103,22 @@ impl<'s> Rows<'s> {
         unit: AllocUnit,
         leaf_type: PageType,
         columns: Vec<StoredColumn>,
-    ) -> Result<Rows<'s>, MdfError> {
-        let pages = if unit.pgroot.is_none() {
-            Vec::new()
-        } else {
-            siblings(source, &unit, leftmost_leaf(source, &unit, leaf_type)?)?
-        };
-        Ok(Rows::new(source, unit, leaf_type, columns, pages))
+    ) -> Rows<'s> {
+        let mut rows = Rows::new(source, unit, leaf_type, columns);
+        if rows.unit.pgroot.is_none() {
+            return rows;
+        }
+        match leftmost_leaf(source, &rows.unit, leaf_type) {
+            Ok(next) => {
+                let seen = PageSet::default();
+                rows.pages = Way::Links { next, seen };
+            }
+            Err(error) => {
+                rows.pending.push_back(error);
+                rows.by_allocation(&PageSet::default());
+            }
+        }
+        rows
     }
 
     /// Rows of a heap or tree in the order of its allocation.
@@ -83,15 +127,81 @@ impl<'s> Rows<'s> {
         unit: AllocUnit,
         leaf_type: PageType,
         columns: Vec<StoredColumn>,
-    ) -> Result<Rows<'s>, MdfError> {
-        let mut pages = owned_pages(source, &unit)?.pages;
+    ) -> Rows<'s> {
+        let mut rows = Rows::new(source, unit, leaf_type, columns);
+        rows.by_allocation(&PageSet::default());
+        rows
+    }
+
+    /// Goes on with the leaves that the maps name, or, where the maps are damaged, that say so themselves.
+    fn by_allocation(&mut self, seen: &PageSet) {
+        let source = self.source.0;
+        let mut pages = match owned_pages(source, &self.unit) {
+            Ok(owned) => owned.pages,
+            Err(error) => {
+                self.pending.push_back(error);
+                pages_by_header(source, &self.unit)
+            }
+        };
         pages.retain(|&page| {
-            source.page(page).map(Page::new).is_none_or(|page| {
-                page.page_type() == leaf_type && (leaf_type == PageType::Data || page.level() == 0)
-                    || page.page_type() != PageType::Index
-            })
+            !seen.contains(page) && is_leaf(source, page, self.leaf_type) != Some(false)
         });
-        Ok(Rows::new(source, unit, leaf_type, columns, pages))
+        self.pages = Way::List(pages.into_iter());
+    }
+
+    /// Goes on behind a leaf that can't be used: its links are lost.
+    fn go_on_behind(&mut self, lost: PageId, seen: &PageSet) {
+        let leaves = leaves_by_parents(self.source.0, &self.unit, self.leaf_type);
+        let place = leaves
+            .as_ref()
+            .ok()
+            .and_then(|leaves| leaves.iter().position(|&leaf| leaf == lost));
+        let (Ok(mut leaves), Some(place)) = (leaves, place) else {
+            return self.by_allocation(seen);
+        };
+        leaves.drain(..=place);
+        let mut seen = seen.clone();
+        let source = self.source.0;
+        // A page beyond the end is an error later; here its number must not take memory.
+        leaves.retain(|&leaf| leaf.page.0 >= source.size_pages(leaf.file) || seen.insert(leaf));
+        self.pages = Way::List(leaves.into_iter());
+    }
+
+    /// The next leaf page.
+    fn next_page(&mut self) -> Option<Result<(PageId, PageRef<'s>), MdfError>> {
+        if let Some(error) = self.pending.pop_front() {
+            self.told.extend(error.page());
+            return Some(Err(error));
+        }
+        let (id, mut seen) = match &mut self.pages {
+            Way::List(pages) => {
+                let told = &self.told;
+                let id = pages.find(|page| !told.contains(page))?;
+                return Some(self.open(id).map(|page| (id, page)));
+            }
+            Way::Links { next, .. } if next.is_none() => return None,
+            Way::Links { next, seen } => (*next, std::mem::take(seen)),
+        };
+        if seen.contains(id) {
+            self.pages = Way::List(Vec::new().into_iter());
+            return Some(Err(MdfError::Circle {
+                page: id,
+                wanted_by: describe(&self.unit),
+            }));
+        }
+        match self.open(id) {
+            Ok(page) => {
+                seen.insert(id);
+                let next = Page::new(&page).next();
+                self.pages = Way::Links { next, seen };
+                Some(Ok((id, page)))
+            }
+            Err(error) => {
+                self.told.push(id);
+                self.go_on_behind(id, &seen);
+                Some(Err(error))
+            }
+        }
     }
 
     pub(super) fn with_defaults(mut self, defaults: Vec<Value>) -> Rows<'s> {
@@ -100,32 +210,32 @@ impl<'s> Rows<'s> {
     }
 
     /// The next record that is a row, with the place it is known by.
-    fn next_record(&mut self) -> Option<Result<(RowId, &'s [u8]), MdfError>> {
+    fn next_record(&mut self) -> Option<Result<(RowId, Found<'s>), MdfError>> {
         loop {
-            let Some((id, page)) = self.current else {
-                let id = self.pages.next()?;
-                match self.open(id) {
-                    Ok(page) => self.current = Some((id, page)),
+            let Some((id, page)) = &self.current else {
+                match self.next_page()? {
+                    Ok(page) => self.current = Some(page),
                     Err(error) => return Some(Err(error)),
                 }
                 self.slot = 0;
                 continue;
             };
-            if self.slot >= page.slot_count() {
+            let view = Page::new(page);
+            if self.slot >= view.slot_count() {
                 self.current = None;
                 continue;
             }
             let at = RowId {
-                page: id,
+                page: *id,
                 slot: self.slot,
             };
             self.slot += 1;
-            match row_bytes(self.source.0, &self.unit, page, at) {
-                Ok(Some(bytes)) => return Some(Ok((at, bytes))),
+            match find_row(self.source.0, &self.unit, page, at) {
+                Ok(Some(found)) => return Some(Ok((at, found))),
                 Ok(None) => {}
                 Err(error) => {
                     // A slot count beyond the page ends the page, not the machine.
-                    if page.slot_offset(at.slot).is_none() {
+                    if view.slot_offset(at.slot).is_none() {
                         self.current = None;
                     }
                     return Some(Err(error));
@@ -134,21 +244,25 @@ impl<'s> Rows<'s> {
         }
     }
 
-    fn open(&self, id: PageId) -> Result<Page<'s>, MdfError> {
-        let page = Page::new(unit_page(self.source.0, &self.unit, id)?);
-        if page.page_type() != self.leaf_type {
-            let found = format!("a {}", page.page_type());
+    fn open(&self, id: PageId) -> Result<PageRef<'s>, MdfError> {
+        let bytes = unit_page(self.source.0, &self.unit, id)?;
+        let page_type = Page::new(&bytes).page_type();
+        if page_type != self.leaf_type {
+            let found = format!("a {page_type}");
             return Err(MdfError::WrongPage {
                 page: id,
                 wanted_by: describe(&self.unit),
                 found,
             });
         }
-        Ok(page)
+        Ok(bytes)
     }
 
     fn decode(&self, at: RowId, bytes: &[u8]) -> Result<Row, MdfError> {
-        let pminlen = self.current.map_or(0, |(_, page)| page.pminlen());
+        let pminlen = match &self.current {
+            Some((_, page)) => Page::new(page).pminlen(),
+            None => 0,
+        };
         let record = Record::of_page(self.leaf_type, pminlen, bytes).ok_or_else(|| {
             MdfError::DamagedRecord {
                 at,
@@ -159,97 +273,103 @@ impl<'s> Rows<'s> {
             .columns
             .iter()
             .enumerate()
-            .map(|(index, column)| self.value(at, &record, column, index))
+            .map(|(index, column)| {
+                let default = self.defaults.get(index);
+                value_of(self.source.0, at, &record, column, column.leaf, default)
+            })
             .collect::<Result<_, _>>()?;
         Ok(Row { at, values })
     }
-
-    fn value(
-        &self,
-        at: RowId,
-        record: &Record<'_>,
-        column: &StoredColumn,
-        index: usize,
-    ) -> Result<Value, MdfError> {
-        if column.status & layout_status::SPARSE != 0 {
-            return Err(MdfError::Unsupported {
-                what: "a sparse column".to_owned(),
-            });
-        }
-        let stored = find_column(record, column, column.leaf).ok_or_else(|| {
-            let what = format!("too short for column {}", column.column_id);
-            MdfError::DamagedRecord { at, what }
-        })?;
-        let fetched;
-        let bytes = match stored {
-            Stored::Null => return Ok(Value::Null),
-            Stored::NotStored => {
-                return Ok(self.defaults.get(index).cloned().unwrap_or(Value::Null));
-            }
-            Stored::Bit(bit) => return Ok(Value::Bit(bit)),
-            Stored::Pointer(pointer) => {
-                fetched = lob::read(self.source.0, at, pointer)?;
-                &fetched
-            }
-            // Without a pointer, text lies in the row itself.
-            Stored::Bytes(bytes) => bytes,
-        };
-        // The catalog stores the empty variant as no bytes.
-        if bytes.is_empty() && column.data_type.id.family() == Family::Variant {
-            return Ok(Value::Null);
-        }
-        decode(&column.data_type, bytes).map_err(|error| MdfError::BadValue {
-            at,
-            column: column.column_id,
-            error,
-        })
-    }
 }
 
-/// The bytes of the row that a slot stands for: none for empty slots, ghosts, and rows that moved here.
-fn row_bytes<'s>(
+/// A column's value in a record that lies at `at`, on the level of `place`; `default` where the row is older
+/// than the column.
+pub(super) fn value_of(
+    source: &dyn PageSource,
+    at: RowId,
+    record: &Record<'_>,
+    column: &StoredColumn,
+    place: ColumnPlace,
+    default: Option<&Value>,
+) -> Result<Value, MdfError> {
+    if column.status & layout_status::SPARSE != 0 {
+        return sparse::value(at, record, column);
+    }
+    let stored = find_column(record, column, place).ok_or_else(|| {
+        let what = format!("too short for column {}", column.column_id);
+        MdfError::DamagedRecord { at, what }
+    })?;
+    let fetched;
+    let bytes = match stored {
+        Stored::Null => return Ok(Value::Null),
+        Stored::NotStored => return Ok(default.cloned().unwrap_or(Value::Null)),
+        Stored::Bit(bit) => return Ok(Value::Bit(bit)),
+        Stored::Pointer(pointer) => {
+            fetched = lob::read(source, at, pointer)?;
+            &fetched
+        }
+        // Without a pointer, text lies in the row itself.
+        Stored::Bytes(bytes) => bytes,
+    };
+    // The catalog stores the empty variant as no bytes.
+    if bytes.is_empty() && column.data_type.id.family() == Family::Variant {
+        return Ok(Value::Null);
+    }
+    decode(&column.data_type, bytes).map_err(|error| MdfError::BadValue {
+        at,
+        column: column.column_id,
+        error,
+    })
+}
+
+/// The row that a slot stands for: none for empty slots, ghosts, and rows that moved here.
+fn find_row<'s>(
     source: &'s dyn PageSource,
     unit: &AllocUnit,
-    page: Page<'s>,
+    page: &PageRef<'s>,
     at: RowId,
-) -> Result<Option<&'s [u8]>, MdfError> {
+) -> Result<Option<Found<'s>>, MdfError> {
     let damaged = |at: RowId, what: &str| MdfError::DamagedRecord {
         at,
         what: what.to_owned(),
     };
-    match page.slot_offset(at.slot) {
+    let view = Page::new(page);
+    let start = match view.slot_offset(at.slot) {
         None => return Err(damaged(at, "a slot beyond the page")),
         Some(0) => return Ok(None),
-        Some(_) => {}
-    }
-    let bytes = page
+        Some(start) => usize::from(start),
+    };
+    let bytes = view
         .record(at.slot)
         .ok_or_else(|| damaged(at, "no record where the slot points"))?;
     let Some(&status) = bytes.first() else {
         return Ok(None);
     };
+    let found = || Found {
+        page: page.clone(),
+        start,
+        end: start + bytes.len(),
+    };
     let status = crate::Status(status);
     if status.is_ghost() {
         return Ok(None);
     }
-    if page.page_type() == PageType::Index {
-        return Ok(Some(bytes));
+    if view.page_type() == PageType::Index {
+        return Ok(Some(found()));
     }
     match status.kind() {
-        RecordKind::Primary => Ok(Some(bytes)),
+        RecordKind::Primary => Ok(Some(found())),
         RecordKind::ForwardingStub => {
             let target =
                 Record::forwarded_to(bytes).ok_or_else(|| damaged(at, "a damaged stub"))?;
-            let page = Page::new(unit_page(source, unit, target.page)?);
-            let moved = page.record_start(target.slot).and_then(|start| {
-                let len = record_len(page.page_type(), page.pminlen(), start)?;
-                start.get(..len)
-            });
-            let moved = moved
-                .filter(|bytes| Record::data(bytes).and_then(Record::forwarded_from) == Some(at));
-            moved
-                .map(Some)
-                .ok_or_else(|| damaged(at, "the stub leads to no row of it"))
+            let moved = unit_page(source, unit, target.page)?;
+            let end = moved_row(&moved, target.slot, at)
+                .ok_or_else(|| damaged(at, "the stub leads to no row of it"))?;
+            Ok(Some(Found {
+                page: moved,
+                start: end.0,
+                end: end.1,
+            }))
         }
         // Reached by its stub.
         RecordKind::Forwarded => Ok(None),
@@ -257,12 +377,22 @@ fn row_bytes<'s>(
     }
 }
 
+/// Where the row lies that a stub at `stub` leads to; `None` when the slot holds no row of that stub.
+fn moved_row(page: &PageRef<'_>, slot: u16, stub: RowId) -> Option<(usize, usize)> {
+    let view = Page::new(page);
+    let start = usize::from(view.slot_offset(slot)?);
+    let bytes = view.record_start(slot)?;
+    let len = record_len(view.page_type(), view.pminlen(), bytes)?;
+    let from = Record::data(bytes.get(..len)?).and_then(Record::forwarded_from);
+    (from == Some(stub)).then_some((start, start + len))
+}
+
 impl Iterator for Rows<'_> {
     type Item = Result<Row, MdfError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.next_record()? {
-            Ok((at, bytes)) => Some(self.decode(at, bytes)),
+            Ok((at, found)) => Some(self.decode(at, found.bytes())),
             Err(error) => Some(Err(error)),
         }
     }

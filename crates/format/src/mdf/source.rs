@@ -1,6 +1,8 @@
 //! Where pages come from: the trait, and files held in memory.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use super::MdfError;
 use crate::boot::{BOOT_PAGE, field};
@@ -9,10 +11,30 @@ use crate::{
     untear, verify,
 };
 
+/// A page of a source: lent by one that keeps all pages, shared by one that fetches and forgets them.
+#[derive(Debug, Clone)]
+pub enum PageRef<'s> {
+    /// Stays where it is as long as the source.
+    Lent(&'s PageBuf),
+    /// Stays as long as somebody looks at it.
+    Shared(Arc<PageBuf>),
+}
+
+impl Deref for PageRef<'_> {
+    type Target = PageBuf;
+
+    fn deref(&self) -> &PageBuf {
+        match self {
+            PageRef::Lent(page) => page,
+            PageRef::Shared(page) => page,
+        }
+    }
+}
+
 /// Gives pages that are ready for use: torn bits put back, nothing else changed.
 pub trait PageSource {
     /// The page; `None` when the source doesn't have it.
-    fn page(&self, page: PageId) -> Option<&PageBuf>;
+    fn page(&self, page: PageId) -> Option<PageRef<'_>>;
 
     /// The data files there are.
     fn files(&self) -> Vec<FileId>;
@@ -22,6 +44,11 @@ pub trait PageSource {
 
     /// How the page is protected, or what is wrong with it, as found before torn bits were put back.
     fn protection(&self, page: PageId) -> Option<Result<Protection, PageFault>>;
+
+    /// Why the page can't be had, where the source knows more than that it hasn't got it.
+    fn problem(&self, _page: PageId) -> Option<String> {
+        None
+    }
 }
 
 const LEAST_PAGES: usize = 10;
@@ -93,8 +120,9 @@ fn prepare(page: &mut PageBuf, id: PageId) -> Result<Protection, PageFault> {
 }
 
 impl PageSource for MdfImage {
-    fn page(&self, page: PageId) -> Option<&PageBuf> {
-        self.files.get(&page.file)?.pages.get(page.page.0 as usize)
+    fn page(&self, page: PageId) -> Option<PageRef<'_>> {
+        let pages = &self.files.get(&page.file)?.pages;
+        pages.get(page.page.0 as usize).map(PageRef::Lent)
     }
 
     fn files(&self) -> Vec<FileId> {

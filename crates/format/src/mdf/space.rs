@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::walk::is_allocated;
-use super::{MdfError, PageSource};
+use super::{PageRef, PageSource};
 use crate::{
     Bitmap, EXTENT_PAGES, ExtentNo, FileId, GAM_INTERVAL, Page, PageFault, PageId, PageNo,
     Protection, extent_at_bit, gam_page_of, interval_extents, sgam_page_of,
@@ -30,6 +30,10 @@ pub struct FileSummary {
     pub unprotected: u32,
     /// Pages in use that fail verification.
     pub bad_pages: Vec<(PageId, PageFault)>,
+    /// Pages that could not be read at all, and why.
+    pub unreadable_pages: Vec<(PageId, String)>,
+    /// GAM and SGAM pages that make no sense: their intervals' free extents are not counted.
+    pub lost_maps: Vec<PageId>,
     /// Pages not in use that are all zero.
     pub unallocated_zero: u32,
     /// Pages not in use that were formatted once.
@@ -41,7 +45,18 @@ pub struct FileSummary {
 }
 
 /// Summarises a data file.
-pub fn summarize(source: &dyn PageSource, file: FileId) -> Result<FileSummary, MdfError> {
+pub fn summarize(source: &dyn PageSource, file: FileId) -> FileSummary {
+    summarize_with(source, file, &mut |_, _| {})
+}
+
+/// Summarises a data file, and shows each page in use that passes verification.
+///
+/// Pages are read from first to last, each once, but for the allocation maps.
+pub fn summarize_with(
+    source: &dyn PageSource,
+    file: FileId,
+    show: &mut dyn FnMut(PageId, Page<'_>),
+) -> FileSummary {
     let pages = source.size_pages(file);
     let mut summary = FileSummary {
         pages,
@@ -50,57 +65,65 @@ pub fn summarize(source: &dyn PageSource, file: FileId) -> Result<FileSummary, M
     };
     let mut start = PageNo(0);
     while start.0 < pages {
-        count_extents(source, file, start, &mut summary)?;
+        count_extents(source, file, start, &mut summary);
         let Some(next) = start.0.checked_add(GAM_INTERVAL) else {
             break;
         };
         start = PageNo(next);
     }
     for number in 0..pages {
-        count_page(
-            source,
-            PageId {
-                file,
-                page: PageNo(number),
-            },
-            &mut summary,
-        );
+        let page = PageNo(number);
+        count_page(source, PageId { file, page }, &mut summary, show);
     }
-    Ok(summary)
+    summary
 }
 
-fn bitmap(source: &dyn PageSource, id: PageId) -> Result<Bitmap<'_>, MdfError> {
-    let wanted_by = || "the allocation maps".to_owned();
-    let bytes = super::walk::sound_page(source, id, wanted_by)?;
-    Bitmap::new(bytes).ok_or_else(|| MdfError::WrongPage {
-        page: id,
-        wanted_by: wanted_by(),
-        found: format!("a {}", Page::new(bytes).page_type()),
-    })
+/// The free extents of a file by its GAM pages; the GAM pages that make no sense are named beside it.
+pub fn free_extents(source: &dyn PageSource, file: FileId) -> (u32, Vec<PageId>) {
+    let pages = source.size_pages(file);
+    let (mut free, mut lost) = (0, Vec::new());
+    let mut start = 0_u32;
+    while start < pages {
+        let page = gam_page_of(PageNo(start));
+        let id = PageId { file, page };
+        match map_page(source, id) {
+            Some(bytes) => {
+                let extents = interval_extents(PageNo(start), pages);
+                free += Bitmap::new(&bytes).map_or(0, |gam| gam.count(extents));
+            }
+            None => lost.push(id),
+        }
+        start = match start.checked_add(GAM_INTERVAL) {
+            Some(next) => next,
+            None => break,
+        };
+    }
+    (free, lost)
 }
 
-fn count_extents(
-    source: &dyn PageSource,
-    file: FileId,
-    start: PageNo,
-    summary: &mut FileSummary,
-) -> Result<(), MdfError> {
+/// The page of an allocation map; damage of it is told elsewhere, as long as it can be used.
+fn map_page(source: &dyn PageSource, id: PageId) -> Option<PageRef<'_>> {
+    let bytes = source.page(id)?;
+    Bitmap::new(&bytes).is_some().then_some(bytes)
+}
+
+fn count_extents(source: &dyn PageSource, file: FileId, start: PageNo, summary: &mut FileSummary) {
     let extents = interval_extents(start, summary.pages);
-    let gam = bitmap(
-        source,
-        PageId {
-            file,
-            page: gam_page_of(start),
-        },
-    )?;
-    summary.free_extents += gam.count(extents);
-    let sgam = bitmap(
-        source,
-        PageId {
-            file,
-            page: sgam_page_of(start),
-        },
-    )?;
+    let [gam, sgam] = [gam_page_of(start), sgam_page_of(start)].map(|page| PageId { file, page });
+    let mut map = |id| {
+        let bytes = map_page(source, id);
+        if bytes.is_none() {
+            summary.lost_maps.push(id);
+        }
+        bytes
+    };
+    let (gam, sgam) = (map(gam), map(sgam));
+    if let Some(gam) = gam.as_deref().and_then(Bitmap::new) {
+        summary.free_extents += gam.count(extents);
+    }
+    let Some(sgam) = sgam.as_deref().and_then(Bitmap::new) else {
+        return;
+    };
     for bit in sgam.iter_set(extents) {
         let extent = extent_at_bit(start, bit);
         let first = extent.first_page().0;
@@ -112,12 +135,20 @@ fn count_extents(
             summary.sgam_set_on_full.push(extent);
         }
     }
-    Ok(())
 }
 
-fn count_page(source: &dyn PageSource, id: PageId, summary: &mut FileSummary) {
-    let Some(bytes) = source.page(id) else { return };
-    let page = Page::new(bytes);
+fn count_page(
+    source: &dyn PageSource,
+    id: PageId,
+    summary: &mut FileSummary,
+    show: &mut dyn FnMut(PageId, Page<'_>),
+) {
+    let Some(bytes) = source.page(id) else {
+        let reason = source.problem(id);
+        let reason = reason.unwrap_or_else(|| "it is not there".to_owned());
+        return summary.unreadable_pages.push((id, reason));
+    };
+    let page = Page::new(&bytes);
     if is_allocated(source, id) != Some(true) {
         let counter = if bytes.iter().all(|&byte| byte == 0) {
             &mut summary.unallocated_zero
@@ -138,6 +169,7 @@ fn count_page(source: &dyn PageSource, id: PageId, summary: &mut FileSummary) {
         Some(Ok(Protection::Checksum)) => summary.checksum_ok += 1,
         Some(Ok(Protection::TornBits)) => summary.torn_bits_ok += 1,
         Some(Ok(Protection::None)) | None => summary.unprotected += 1,
-        Some(Err(fault)) => summary.bad_pages.push((id, fault)),
+        Some(Err(fault)) => return summary.bad_pages.push((id, fault)),
     }
+    show(id, page);
 }

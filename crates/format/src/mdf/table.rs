@@ -1,6 +1,7 @@
 //! What the catalog says of a table, and the iterator over its rows.
 
 use super::MdfError;
+use super::column::StoredColumn;
 use super::rows::Rows;
 use super::v611::declared;
 use crate::catalog::{Code, Column, Identity, Rowset, column_status};
@@ -42,6 +43,23 @@ pub struct TableColumn {
     pub computed: bool,
     /// Last value, increment and seed of an identity column.
     pub identity: Option<Identity>,
+}
+
+/// What an allocation unit belongs to.
+#[derive(Debug, Clone)]
+pub struct Owner {
+    /// The heap or index.
+    pub rowset: Rowset,
+    /// Kind of the unit: [`unit_kind`](crate::catalog::unit_kind).
+    pub unit_kind: u8,
+    /// Schema of the table, where the catalog knows it.
+    pub schema: Option<String>,
+    /// Name of the table or view.
+    pub object: Option<String>,
+    /// Name of the index; a heap has none.
+    pub index: Option<String>,
+    /// Columns in physical order, with their names.
+    pub columns: Vec<(String, StoredColumn)>,
 }
 
 /// An index of a table.

@@ -1,11 +1,11 @@
 //! From an allocation unit to its pages.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
-use super::{MdfError, PageSource};
+use super::{MdfError, PageRef, PageSource};
 use crate::catalog::AllocUnit;
 use crate::{
-    AllocUnitId, EXTENT_PAGES, Iam, Page, PageBuf, PageId, PageNo, PageType, Pfs, Record,
+    AllocUnitId, EXTENT_PAGES, FileId, Iam, Page, PageId, PageNo, PageType, Pfs, Record,
     pfs_index_of, pfs_page_of,
 };
 
@@ -25,6 +25,41 @@ pub struct OwnedPages {
     pub single_pages: u32,
 }
 
+/// Pages seen, at a bit each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PageSet {
+    files: BTreeMap<FileId, Vec<u64>>,
+}
+
+impl PageSet {
+    fn place(id: PageId) -> (usize, u64) {
+        (id.page.0 as usize / 64, 1 << (id.page.0 % 64))
+    }
+
+    pub(super) fn contains(&self, id: PageId) -> bool {
+        let (word, bit) = PageSet::place(id);
+        let words = self.files.get(&id.file);
+        words
+            .and_then(|words| words.get(word))
+            .is_some_and(|word| word & bit != 0)
+    }
+
+    /// Adds a page that exists: its number bounds the memory taken. Whether it is new.
+    pub(super) fn insert(&mut self, id: PageId) -> bool {
+        let (word, bit) = PageSet::place(id);
+        let words = self.files.entry(id.file).or_default();
+        if words.len() <= word {
+            words.resize(word + 1, 0);
+        }
+        let Some(word) = words.get_mut(word) else {
+            return false;
+        };
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+}
+
 pub(super) fn describe(unit: &AllocUnit) -> String {
     format!(
         "allocation unit {:#x} of rowset {:#x}",
@@ -37,15 +72,10 @@ pub(super) fn unit_page<'s>(
     source: &'s dyn PageSource,
     unit: &AllocUnit,
     id: PageId,
-) -> Result<&'s PageBuf, MdfError> {
+) -> Result<PageRef<'s>, MdfError> {
     let bytes = sound_page(source, id, || describe(unit))?;
-    let page = Page::new(bytes);
-    let expected = AllocUnitId(unit.auid as u64);
-    // Clustered leaves of databases from SQL Server 2000 carry index 0.
-    let from_2000 = page.page_type() == PageType::Data
-        && page.index_part() == 0
-        && page.object_part() == expected.object_part();
-    if page.unit() != expected && !from_2000 {
+    let page = Page::new(&bytes);
+    if !belongs_to(page, unit) {
         let found = format!("it belongs to {:#x}", page.unit().0);
         return Err(MdfError::WrongPage {
             page: id,
@@ -56,18 +86,30 @@ pub(super) fn unit_page<'s>(
     Ok(bytes)
 }
 
+fn belongs_to(page: Page<'_>, unit: &AllocUnit) -> bool {
+    let expected = AllocUnitId(unit.auid as u64);
+    // Clustered leaves of databases from SQL Server 2000 carry index 0.
+    let from_2000 = page.page_type() == PageType::Data
+        && page.index_part() == 0
+        && page.object_part() == expected.object_part();
+    page.unit() == expected || from_2000
+}
+
 /// A page that must be there and must have passed verification.
 pub(super) fn sound_page(
     source: &dyn PageSource,
     id: PageId,
     wanted_by: impl Fn() -> String,
-) -> Result<&PageBuf, MdfError> {
+) -> Result<PageRef<'_>, MdfError> {
     if let Some(Err(fault)) = source.protection(id) {
         return Err(MdfError::DamagedPage { page: id, fault });
     }
-    source.page(id).ok_or_else(|| MdfError::MissingPage {
-        page: id,
-        wanted_by: wanted_by(),
+    source.page(id).ok_or_else(|| match source.problem(id) {
+        Some(reason) => MdfError::UnreadablePage { page: id, reason },
+        None => MdfError::MissingPage {
+            page: id,
+            wanted_by: wanted_by(),
+        },
     })
 }
 
@@ -78,7 +120,7 @@ pub(super) fn is_allocated(source: &dyn PageSource, id: PageId) -> Option<bool> 
         page: pfs_page_of(id.page),
     };
     Some(
-        Pfs::new(source.page(pfs)?)?
+        Pfs::new(&*source.page(pfs)?)?
             .get(pfs_index_of(id.page))
             .is_allocated(),
     )
@@ -90,21 +132,21 @@ pub(super) fn owned_pages(
     unit: &AllocUnit,
 ) -> Result<OwnedPages, MdfError> {
     let mut owned = OwnedPages::default();
-    let mut seen = HashSet::new();
+    let mut seen = PageSet::default();
     let mut next = unit.pgfirstiam;
     while !next.is_none() {
         let wanted_by = || format!("the IAM chain of {}", describe(unit));
+        let bytes = unit_page(source, unit, next)?;
         if !seen.insert(next) {
             return Err(MdfError::Circle {
                 page: next,
                 wanted_by: wanted_by(),
             });
         }
-        let bytes = unit_page(source, unit, next)?;
-        let iam = Iam::new(bytes).ok_or_else(|| MdfError::WrongPage {
+        let iam = Iam::new(&bytes).ok_or_else(|| MdfError::WrongPage {
             page: next,
             wanted_by: wanted_by(),
-            found: format!("a {}", Page::new(bytes).page_type()),
+            found: format!("a {}", Page::new(&bytes).page_type()),
         })?;
         owned.iam_pages.push(next);
         for page in iam.single_pages().filter(|page| !page.is_none()) {
@@ -129,7 +171,7 @@ pub(super) fn owned_pages(
                 }
             }
         }
-        next = Page::new(bytes).next();
+        next = Page::new(&bytes).next();
     }
     Ok(owned)
 }
@@ -143,7 +185,8 @@ pub(super) fn leftmost_leaf(
 ) -> Result<PageId, MdfError> {
     let mut id = unit.pgroot;
     for _ in 0..MAX_DEPTH {
-        let page = Page::new(unit_page(source, unit, id)?);
+        let bytes = unit_page(source, unit, id)?;
+        let page = Page::new(&bytes);
         let wrong = |found: String| MdfError::WrongPage {
             page: id,
             wanted_by: describe(unit),
@@ -167,24 +210,69 @@ pub(super) fn leftmost_leaf(
     })
 }
 
-/// The pages of a level from its first page on, by their sibling links.
-pub(super) fn siblings(
+/// Whether a page is a leaf; `None` when it can't be read.
+pub(super) fn is_leaf(source: &dyn PageSource, id: PageId, leaf_type: PageType) -> Option<bool> {
+    let bytes = sound_page(source, id, String::new).ok()?;
+    let page = Page::new(&bytes);
+    Some(page.page_type() == leaf_type && (leaf_type == PageType::Data || page.level() == 0))
+}
+
+/// All leaves of a tree in key order, by what the levels above say: for trees whose leaves don't link up.
+pub(super) fn leaves_by_parents(
     source: &dyn PageSource,
     unit: &AllocUnit,
-    first: PageId,
+    leaf_type: PageType,
 ) -> Result<Vec<PageId>, MdfError> {
-    let mut seen = HashSet::new();
-    let mut pages = Vec::new();
-    let mut next = first;
-    while !next.is_none() {
-        if !seen.insert(next) {
-            return Err(MdfError::Circle {
-                page: next,
-                wanted_by: describe(unit),
-            });
+    let mut level = vec![unit.pgroot];
+    let mut seen = PageSet::default();
+    for _ in 0..MAX_DEPTH {
+        // A level has leaves only, or none: its first sound page says which.
+        let Some(leaf) = level.iter().find_map(|&id| is_leaf(source, id, leaf_type)) else {
+            break;
+        };
+        if leaf {
+            return Ok(level);
         }
-        pages.push(next);
-        next = Page::new(unit_page(source, unit, next)?).next();
+        let mut below = Vec::new();
+        for id in level {
+            let bytes = unit_page(source, unit, id)?;
+            let page = Page::new(&bytes);
+            let lost = |found: &str| MdfError::WrongPage {
+                page: id,
+                wanted_by: describe(unit),
+                found: found.to_owned(),
+            };
+            if page.page_type() != PageType::Index || !seen.insert(id) {
+                return Err(lost("no page of a level above the leaves"));
+            }
+            for (_, record) in page.records() {
+                let child = Record::index(record, page.pminlen()).and_then(Record::child);
+                below.push(child.ok_or_else(|| lost("a row without a child"))?);
+            }
+        }
+        level = below;
     }
-    Ok(pages)
+    Err(MdfError::Circle {
+        page: unit.pgroot,
+        wanted_by: describe(unit),
+    })
+}
+
+/// Pages in use whose own headers say that they are the unit's: for units whose IAM chain is damaged.
+pub(super) fn pages_by_header(source: &dyn PageSource, unit: &AllocUnit) -> Vec<PageId> {
+    let mut pages = Vec::new();
+    for file in source.files() {
+        for number in 0..source.size_pages(file) {
+            let id = PageId {
+                file,
+                page: PageNo(number),
+            };
+            let ours = sound_page(source, id, String::new)
+                .is_ok_and(|bytes| belongs_to(Page::new(&bytes), unit));
+            if ours && is_allocated(source, id) == Some(true) {
+                pages.push(id);
+            }
+        }
+    }
+    pages
 }

@@ -153,7 +153,8 @@ fn real_catalog_rows_are_encoded_to_the_bytes_they_were_read_from() {
             .unwrap();
         for row in database.rowset_rows(rowset).unwrap() {
             let row = row.unwrap();
-            let page = Page::new(image.page(row.at.page).unwrap());
+            let bytes = image.page(row.at.page).unwrap();
+            let page = Page::new(&bytes);
             let real = page.record(row.at.slot).unwrap();
             let record = Record::data(real).unwrap();
             if (0..record.var_count()).any(|var| record.var(var).unwrap().1) {

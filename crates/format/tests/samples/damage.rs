@@ -1,7 +1,7 @@
 //! Damaged files: found where they are damaged, and never a panic or a hang.
 
-use furrow_format::mdf::{Database, MdfError, MdfImage, PageSource, summarize};
-use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageFault, PageId, Protection};
+use furrow_format::mdf::{Database, MdfError, MdfImage, PageRef, PageSource, summarize};
+use furrow_format::{FileId, PAGE_SIZE, PageFault, PageId, Protection};
 
 use crate::files::{FILES, bytes};
 
@@ -30,7 +30,7 @@ impl Random {
 struct Trusting(MdfImage);
 
 impl PageSource for Trusting {
-    fn page(&self, page: PageId) -> Option<&PageBuf> {
+    fn page(&self, page: PageId) -> Option<PageRef<'_>> {
         self.0.page(page)
     }
 
@@ -74,12 +74,11 @@ fn one_flipped_bit_is_found_on_its_page_and_nowhere_else() {
                 image.protection(id),
                 Some(Err(PageFault::Checksum { .. }))
             ));
-            if let Ok(summary) = summarize(&image, FileId(1)) {
-                assert!(
-                    summary.bad_pages.iter().all(|(bad, _)| *bad == id),
-                    "{name} {id}"
-                );
-            }
+            let summary = summarize(&image, FileId(1));
+            assert!(
+                summary.bad_pages.iter().all(|(bad, _)| *bad == id),
+                "{name} {id}"
+            );
         }
     }
 }
@@ -121,7 +120,7 @@ fn hostile_bytes_never_stop_the_reader() {
                 continue;
             };
             let source = Trusting(image);
-            errors += usize::from(summarize(&source, FileId(1)).is_err());
+            errors += summarize(&source, FileId(1)).lost_maps.len();
             match Database::open(&source) {
                 Ok(database) => {
                     opened += 1;
@@ -154,4 +153,85 @@ fn read_everything(database: &Database<'_>) -> usize {
         }
     }
     errors
+}
+
+/// Each page of each table damaged in turn: what lies on it is lost and told, everything else is read.
+#[test]
+fn a_damaged_page_costs_its_own_rows_and_no_others() {
+    let (mut leaves, mut others) = (0, 0);
+    for name in ["northwnd-655.mdf", "pubs-655.mdf"] {
+        let Some(sound) = bytes(name) else { return };
+        let image = MdfImage::open(&sound).unwrap();
+        let database = Database::open(&image).unwrap();
+        for table in database.tables() {
+            let rowset = &table.rowsets[0];
+            let unit = database
+                .alloc_units()
+                .iter()
+                .find(|unit| unit.ownerid == rowset.rowsetid && unit.kind == 1)
+                .unwrap();
+            let owned = database.owned_pages(unit).unwrap();
+            let all: Vec<_> = database.rows(&table).unwrap().map(Result::unwrap).collect();
+            for page in owned.pages.into_iter().chain(owned.iam_pages) {
+                let header = image.page(page).unwrap();
+                let header = furrow_format::Page::new(&header);
+                let is_leaf = header.page_type() == furrow_format::PageType::Data;
+                let lost = if is_leaf {
+                    usize::from(header.slot_count())
+                } else {
+                    0
+                };
+                let mut damaged = sound.clone();
+                damaged[page.page.0 as usize * PAGE_SIZE + 4000] ^= 0x40;
+                let damaged = MdfImage::open(&damaged).unwrap();
+                let database = Database::open(&damaged).unwrap();
+                let (rows, errors): (Vec<_>, Vec<_>) =
+                    database.rows(&table).unwrap().partition(Result::is_ok);
+                let rows: Vec<_> = rows.into_iter().map(Result::unwrap).collect();
+                let what = format!("{name} {} {page}", table.name);
+                assert_eq!(rows.len(), all.len() - lost, "{what}");
+                assert!(rows.iter().all(|row| all.contains(row)), "{what}");
+                let told = errors.iter().filter_map(|e| e.as_ref().err()?.page());
+                assert!(told.eq(std::iter::repeat_n(page, errors.len())), "{what}");
+                assert!(errors.len() == 1 || !is_leaf && errors.is_empty(), "{what}");
+                // In key order still, as the root tells where to go on.
+                let mut left = all.iter().filter(|row| rows.contains(row));
+                assert!(
+                    !is_leaf || rows.iter().all(|row| left.next() == Some(row)),
+                    "{what}"
+                );
+                *(if is_leaf { &mut leaves } else { &mut others }) += 1;
+            }
+        }
+    }
+    assert!(
+        leaves > 40 && others > 20,
+        "{leaves} leaves, {others} others"
+    );
+}
+
+#[test]
+fn a_catalog_with_a_damaged_page_opens_when_damage_is_tolerated() {
+    let Some(sound) = bytes("northwnd-655.mdf") else {
+        return;
+    };
+    let image = MdfImage::open(&sound).unwrap();
+    let database = Database::open(&image).unwrap();
+    let objects = database.table(Some("sys"), "syscolpars").unwrap();
+    let (rowset, before) = (&objects.rowsets[0], database.tables().len());
+    let unit = database.alloc_units().iter();
+    let unit = unit
+        .clone()
+        .find(|unit| unit.ownerid == rowset.rowsetid)
+        .unwrap();
+    let pages = database.owned_pages(unit).unwrap().pages;
+    for page in pages {
+        let mut damaged = sound.clone();
+        damaged[page.page.0 as usize * PAGE_SIZE + 3000] ^= 1;
+        let image = MdfImage::open(&damaged).unwrap();
+        assert_eq!(Database::open(&image).unwrap_err().page(), Some(page));
+        let (database, passed) = Database::open_damaged(&image).unwrap();
+        assert!(passed.iter().all(|error| error.page() == Some(page)) && !passed.is_empty());
+        assert_eq!(database.tables().len(), before);
+    }
 }

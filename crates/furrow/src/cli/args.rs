@@ -113,7 +113,11 @@ pub(crate) struct RunArguments {
 
 /// Options of `inspect`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct InspectArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<InspectCommand>,
+
     /// The primary data file (.mdf), then its secondary files (.ndf) if there are any
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -123,9 +127,36 @@ pub(crate) struct InspectArguments {
     /// At most so many rows
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) rows: usize,
-    /// Verify every page: checksums, torn bits, page ids
+    /// Print what is there as JSON
+    #[arg(long, conflicts_with_all = ["table", "quick"])]
+    pub(crate) json: bool,
+    /// Show what the catalog says, without reading all pages
     #[arg(long)]
+    pub(crate) quick: bool,
+    /// End with code 1 where a page is damaged
+    #[arg(long, conflicts_with_all = ["table", "quick"])]
     pub(crate) verify: bool,
+}
+
+/// Commands of `inspect`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InspectCommand {
+    /// Foresees where the next extents will go: free extents, skip targets, each file's share
+    Fill(FillArguments),
+}
+
+/// Options of `inspect fill`.
+#[derive(Debug, Args)]
+pub(crate) struct FillArguments {
+    /// Data files, in any order, or directories of them
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How many extents to look ahead
+    #[arg(long, default_value_t = 8192, value_name = "N")]
+    pub(crate) extents: u64,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `check`.

@@ -6,6 +6,7 @@
 )]
 
 mod experiment;
+mod inspect;
 mod interrupted;
 mod reader;
 mod refusals;

