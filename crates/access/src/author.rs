@@ -1,7 +1,7 @@
 //! On whose behalf a row operation runs.
 
 use crate::AccessError;
-use furrow_format::{Lsn, PageId, RowsetId};
+use furrow_format::{Lsn, PageId, RowsetId, TxnId};
 use furrow_txn::{ActiveTxn, Author, Mini, Store, Transaction};
 
 /// Who changes rows: a transaction, the undoing of one, or the engine itself.
@@ -55,18 +55,12 @@ impl By<'_> {
         }
     }
 
-    /// What a row of `before` bytes that leaves `page` and is of `after` bytes then has to find at its new
-    /// place besides: it may have been as long as the room that its transaction is owed there allows.
-    pub(crate) fn carries(
-        &self,
-        store: &Store,
-        page: PageId,
-        before: usize,
-        after: usize,
-    ) -> usize {
+    /// The transaction, of which this may be the undoing.
+    pub(crate) fn txn(&self) -> Option<TxnId> {
         match self {
-            By::Txn(txn) => (before + store.room().own(page, txn.id())).saturating_sub(after),
-            _ => 0,
+            By::Txn(txn) => Some(txn.id()),
+            By::Undo { txn, .. } => Some(txn.id),
+            By::System => None,
         }
     }
 

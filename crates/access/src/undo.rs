@@ -5,6 +5,7 @@
 //! | 00 | operation |
 //! | 01-08 | rowset |
 //! | 09-.. | the key (trees) or the RID (heaps), then the old row where there is one |
+//! | 09-.. | of a record replaced in a heap: the row's RID, where the record was, the record |
 //! | 09-.. | of a load: the number of its rows in 4 bytes, the first key, the last key |
 
 use crate::key::Key;
@@ -12,8 +13,9 @@ use furrow_format::{RowId, RowsetId};
 
 const TREE_INSERT: u8 = 1;
 const TREE_UPDATE: u8 = 3;
-const HEAP_UPDATE: u8 = 6;
 const TREE_LOAD: u8 = 7;
+/// 6 was the same without the place.
+const HEAP_UPDATE: u8 = 8;
 
 fn part(code: u8, rowset: RowsetId, more: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(9 + more);
@@ -33,10 +35,9 @@ fn tree_part(code: u8, rowset: RowsetId, key: &Key, old: &[u8]) -> Vec<u8> {
     out
 }
 
-fn heap_part(code: u8, rowset: RowsetId, rid: RowId, old: &[u8]) -> Vec<u8> {
-    let mut out = part(code, rowset, 8 + old.len());
+fn heap_part(code: u8, rowset: RowsetId, rid: RowId) -> Vec<u8> {
+    let mut out = part(code, rowset, 8);
     out.extend_from_slice(&rid.to_bytes());
-    out.extend_from_slice(old);
     out
 }
 
@@ -62,8 +63,15 @@ pub enum UndoOp {
     HeapInsert(RowId),
     /// A row of a heap was marked as ghost: it is to be brought back.
     HeapDelete(RowId),
-    /// A record of a heap was replaced: it is to be as it was.
-    HeapUpdate(RowId, Vec<u8>),
+    /// A row of a heap was replaced: it is to be as it was, where it was.
+    HeapUpdate {
+        /// The row's address.
+        rid: RowId,
+        /// Where its record was: there, or elsewhere.
+        was: RowId,
+        /// The record.
+        old: Vec<u8>,
+    },
 }
 
 impl UndoOp {
@@ -74,7 +82,7 @@ impl UndoOp {
             UndoOp::TreeUpdate(..) => TREE_UPDATE,
             UndoOp::HeapInsert(_) => 4,
             UndoOp::HeapDelete(_) => 5,
-            UndoOp::HeapUpdate(..) => HEAP_UPDATE,
+            UndoOp::HeapUpdate { .. } => HEAP_UPDATE,
             UndoOp::TreeLoad { .. } => TREE_LOAD,
         }
     }
@@ -94,9 +102,9 @@ impl UndoOp {
                 out
             }
             UndoOp::HeapInsert(rid) | UndoOp::HeapDelete(rid) => {
-                heap_part(self.code(), rowset, *rid, &[])
+                heap_part(self.code(), rowset, *rid)
             }
-            UndoOp::HeapUpdate(rid, old) => heap_part(self.code(), rowset, *rid, old),
+            UndoOp::HeapUpdate { rid, was, old } => UndoOp::heap_update(rowset, *rid, *was, old),
         }
     }
 
@@ -111,8 +119,12 @@ impl UndoOp {
     }
 
     /// The undo part for a record of a heap replaced, without a copy of it.
-    pub(crate) fn heap_update(rowset: RowsetId, rid: RowId, old: &[u8]) -> Vec<u8> {
-        heap_part(HEAP_UPDATE, rowset, rid, old)
+    pub(crate) fn heap_update(rowset: RowsetId, rid: RowId, was: RowId, old: &[u8]) -> Vec<u8> {
+        let mut out = part(HEAP_UPDATE, rowset, 16 + old.len());
+        out.extend_from_slice(&rid.to_bytes());
+        out.extend_from_slice(&was.to_bytes());
+        out.extend_from_slice(old);
+        out
     }
 
     /// Reads an undo part: the rowset and the operation.
@@ -129,13 +141,20 @@ impl UndoOp {
                     _ => UndoOp::TreeUpdate(key, rest.to_vec()),
                 }
             }
-            4..=6 => {
-                let (rid, old) = rest.split_first_chunk::<8>()?;
-                let rid = RowId::from_bytes(*rid);
+            4 | 5 => {
+                let rid = RowId::from_bytes(*rest.first_chunk::<8>()?);
                 match code {
                     4 => UndoOp::HeapInsert(rid),
-                    5 => UndoOp::HeapDelete(rid),
-                    _ => UndoOp::HeapUpdate(rid, old.to_vec()),
+                    _ => UndoOp::HeapDelete(rid),
+                }
+            }
+            HEAP_UPDATE => {
+                let (rid, rest) = rest.split_first_chunk::<8>()?;
+                let (was, old) = rest.split_first_chunk::<8>()?;
+                UndoOp::HeapUpdate {
+                    rid: RowId::from_bytes(*rid),
+                    was: RowId::from_bytes(*was),
+                    old: old.to_vec(),
                 }
             }
             TREE_LOAD => {
@@ -170,7 +189,11 @@ mod tests {
             UndoOp::TreeUpdate(key, b"old row".to_vec()),
             UndoOp::HeapInsert(rid),
             UndoOp::HeapDelete(rid),
-            UndoOp::HeapUpdate(rid, b"old".to_vec()),
+            UndoOp::HeapUpdate {
+                rid,
+                was: RowId { slot: 6, ..rid },
+                old: b"old".to_vec(),
+            },
         ] {
             let bytes = op.encode(RowsetId(1 << 56 | 9));
             assert_eq!(UndoOp::decode(&bytes), Some((RowsetId(1 << 56 | 9), op)));

@@ -38,10 +38,7 @@ impl Heap {
         by.prepare(self.store(), 64, undo.len())?;
         loop {
             let place = self.locate(rid)?;
-            let at = match place {
-                Place::Home => rid,
-                Place::Away(at) => at,
-            };
+            let at = place.of(rid);
             let page = self.fetch(at.page, Ex)?;
             let Some(record) = Page::new(&page).record(at.slot) else {
                 continue;
@@ -86,10 +83,7 @@ impl Heap {
         place: Place,
         only: Only,
     ) -> Result<bool, AccessError> {
-        let at = match place {
-            Place::Home => rid,
-            Place::Away(at) => at,
-        };
+        let at = place.of(rid);
         let pages = self.latch(&[rid.page, at.page])?;
         let home = Page::new(find(&pages, rid.page)?).record(rid.slot);
         let home = home.ok_or(AccessError::NotFound)?;

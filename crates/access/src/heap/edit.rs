@@ -26,8 +26,8 @@ pub(super) struct Edits<'p> {
     heap: &'p Heap,
     mini: Mini<'p>,
     touched: SmallVec<[Touched; 4]>,
-    /// Records that get another length: the page, bytes before and after.
-    resized: SmallVec<[(PageId, usize, usize); 2]>,
+    /// Records that come, go or get another length: the page, bytes before and after.
+    resized: SmallVec<[(PageId, usize, usize); 4]>,
 }
 
 impl<'p> Edits<'p> {
@@ -99,6 +99,7 @@ impl<'p> Edits<'p> {
             0
         };
         touched.free = touched.free.saturating_sub(bytes.len() + new_slot);
+        let resized = (rid.page, 0, bytes.len() + SLOT_SIZE);
         mini.push(
             touched.at,
             &Change::HeapPut {
@@ -106,15 +107,17 @@ impl<'p> Edits<'p> {
                 bytes,
             },
         );
+        self.resized.push(resized);
         Ok(())
     }
 
-    /// Plans that a record goes.
+    /// Plans that a record goes. Should it come back, its slot may be taken.
     pub(super) fn free(&mut self, rid: RowId) -> Result<(), AccessError> {
         let len = self.len_at(rid)?;
         let (touched, mini) = self.find(rid.page)?;
         touched.free += len;
         mini.push(touched.at, &Change::HeapFree { slot: rid.slot });
+        self.resized.push((rid.page, len + SLOT_SIZE, 0));
         Ok(())
     }
 

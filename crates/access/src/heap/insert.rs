@@ -128,13 +128,7 @@ impl Heap {
         try_lock: &mut dyn FnMut(RowId) -> bool,
     ) -> Result<Option<RowId>, AccessError> {
         let id = page.key().page;
-        let view = Page::new(&page);
-        let free = usize::from(view.free_count());
-        // Undone, the row leaves its slot behind: that must not come out of what the transaction itself is
-        // owed.
-        let owed = self.store().room().others(id, None);
-        if row.len() + SLOT_SIZE + by.must_leave(self.store(), id) > free || SLOT_SIZE + owed > free
-        {
+        if !self.can_take(by, &page, row.len()) {
             return Ok(None);
         }
         let addresses = free_slots(&page).map(|slot| RowId { page: id, slot });

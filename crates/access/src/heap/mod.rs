@@ -14,6 +14,9 @@
 //! 2. To a page that PFS, or memory of it, says has room for sure.
 //! 3. To a new page. PFS classes follow the free bytes of every page, in the same mini-transaction.
 //!
+//! # What a rollback needs
+//! An undone update puts the old record back on the page that it was on: see `restore` for why there is room.
+//!
 //! # Latching
 //! Readers hold one page at a time: from a stub they go on without its latch, and check the back pointer of
 //! what they meet. Writers that need several pages latch them in the order of their ids, and check what they
@@ -24,6 +27,7 @@ mod delete;
 mod edit;
 mod insert;
 mod record;
+mod restore;
 mod scan;
 mod update;
 
@@ -72,6 +76,16 @@ enum Place {
     Home,
     /// Moved to here.
     Away(RowId),
+}
+
+impl Place {
+    /// Where the record of the row with this address is.
+    fn of(self, rid: RowId) -> RowId {
+        match self {
+            Place::Home => rid,
+            Place::Away(at) => at,
+        }
+    }
 }
 
 impl Heap {
@@ -185,7 +199,7 @@ impl Heap {
         match op {
             UndoOp::HeapInsert(rid) => self.erase(by, *rid),
             UndoOp::HeapDelete(rid) => self.undelete(by, *rid),
-            UndoOp::HeapUpdate(rid, old) => self.restore(by, *rid, old),
+            UndoOp::HeapUpdate { rid, was, old } => self.restore(by, *rid, *was, old),
             _ => Err(AccessError::WrongUndo),
         }
     }

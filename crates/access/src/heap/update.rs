@@ -6,7 +6,8 @@ use super::{Heap, Place, damaged, record, record_kind, target_of};
 use crate::undo::UndoOp;
 use crate::{AccessError, By};
 use furrow_format::{
-    Page, PageBuf, PageId, RecordKind, RowError, RowId, SLOT_SIZE, forwarding_stub,
+    FORWARDING_STUB_SIZE, Page, PageBuf, PageId, RecordKind, RowError, RowId, SLOT_SIZE,
+    forwarding_stub,
 };
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_space::Reservation;
@@ -14,6 +15,8 @@ use smallvec::SmallVec;
 
 /// Log space besides the row and the old one: a stub, headers, PFS bytes.
 const UPDATE_LOG_BYTES: usize = 256;
+/// Log space of the undo part besides the old record.
+const UNDO_PART_BYTES: usize = 40;
 
 /// Where a row that does not fit where it is goes.
 enum Destination {
@@ -24,10 +27,10 @@ enum Destination {
 }
 
 /// An update under way.
-struct Update<'a> {
-    rid: RowId,
-    row: &'a [u8],
-    undoable: bool,
+pub(super) struct Update<'a> {
+    pub(super) rid: RowId,
+    pub(super) row: &'a [u8],
+    pub(super) undoable: bool,
 }
 
 impl Heap {
@@ -43,31 +46,15 @@ impl Heap {
         )
     }
 
-    /// Puts an old row back: the undoing of [`Heap::update`].
-    pub(super) fn restore(
-        &self,
-        by: &mut By<'_>,
-        rid: RowId,
-        row: &[u8],
-    ) -> Result<(), AccessError> {
-        self.replace(
-            by,
-            &Update {
-                rid,
-                row,
-                undoable: false,
-            },
-        )
-    }
-
-    fn replace(&self, by: &mut By<'_>, update: &Update<'_>) -> Result<(), AccessError> {
+    /// Replaces a row where it is, or where there is room.
+    pub(super) fn replace(&self, by: &mut By<'_>, update: &Update<'_>) -> Result<(), AccessError> {
         check_size(update.row)?;
         let old_bytes = self.look(update.rid, &mut |row, _| row.len())?;
         let old_bytes = old_bytes.ok_or(AccessError::NotFound)?;
         by.prepare(
             self.store(),
             update.row.len() + UPDATE_LOG_BYTES,
-            old_bytes + 32,
+            old_bytes + UNDO_PART_BYTES,
         )?;
         loop {
             let place = self.locate(update.rid)?;
@@ -100,17 +87,12 @@ impl Heap {
         }
     }
 
-    /// The undo part for a row that is this record now.
-    fn undo_part(&self, update: &Update<'_>, old: &[u8]) -> Result<Vec<u8>, AccessError> {
+    /// The undo part for a row that is this record, at `at`, now.
+    fn undo_part(&self, update: &Update<'_>, at: RowId, old: &[u8]) -> Vec<u8> {
         if !update.undoable {
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        if record_kind(old) != RecordKind::Forwarded {
-            return Ok(UndoOp::heap_update(self.rowset(), update.rid, old));
-        }
-        let unreadable = damaged(update.rid.page, "a moved record cannot be read");
-        let at_home = record::rebuilt(old, None).ok_or(unreadable)?;
-        Ok(UndoOp::heap_update(self.rowset(), update.rid, &at_home))
+        UndoOp::heap_update(self.rowset(), update.rid, at, old)
     }
 
     /// Replaces a row that is at its address, if the new one fits on the page.
@@ -122,7 +104,7 @@ impl Heap {
         if !self.has_room(by, &page, old.len(), update.row.len()) {
             return Ok(false);
         }
-        let undo = self.undo_part(update, old)?;
+        let undo = self.undo_part(update, update.rid, old);
         let mut edits = Edits::new(self);
         edits.adopt(page);
         edits.replace(update.rid, update.row)?;
@@ -145,7 +127,7 @@ impl Heap {
         if !self.has_room(by, &page, old.len(), moved.len()) {
             return Ok(false);
         }
-        let undo = self.undo_part(update, old)?;
+        let undo = self.undo_part(update, at, old);
         let mut edits = Edits::new(self);
         edits.adopt(page);
         edits.replace(at, moved)?;
@@ -166,18 +148,10 @@ impl Heap {
             return Ok(false);
         };
         let home = find(&pages, update.rid.page)?;
-        let carried = by.carries(self.store(), at.page, old.len(), update.row.len());
-        let longest = update.row.len() + carried;
-        // Undone, it stays here: only a rollback takes room for this that its transaction is owed.
-        let own = match by {
-            By::Txn(txn) => self.store().room().own(update.rid.page, txn.id()),
-            _ => 0,
-        };
-        if !self.has_room(by, home, furrow_format::FORWARDING_STUB_SIZE, longest + own) {
+        if !self.has_room(by, home, FORWARDING_STUB_SIZE, update.row.len()) {
             return Ok(false);
         }
-        by.resizes(self.store(), update.rid.page, carried, 0);
-        let undo = self.undo_part(update, old)?;
+        let undo = self.undo_part(update, at, old);
         pages.into_iter().for_each(|page| edits.adopt(page));
         edits.replace(update.rid, update.row)?;
         edits.free(at)?;
@@ -210,19 +184,11 @@ impl Heap {
             Place::Away(at) => self.still_away(&pages, update.rid, at)?,
         };
         let Some(old) = old else { return Ok(false) };
-        let undo = self.undo_part(update, old)?;
-        // A row that leaves its address keeps the room there. One that was elsewhere takes along what it may
-        // want back.
-        let carried = match from {
-            Place::Home => 0,
-            Place::Away(at) => by.carries(self.store(), at.page, old.len(), moved.len()),
-        };
+        let undo = self.undo_part(update, from.of(update.rid), old);
         let target = match to {
             Destination::Page(id) => {
                 let page = find(&pages, *id)?;
-                let needed = moved.len() + SLOT_SIZE + carried;
-                let left = self.store().room().others(*id, None);
-                if needed + left > usize::from(Page::new(page).free_count()) {
+                if !self.can_take(by, page, moved.len()) {
                     return Ok(false);
                 }
                 RowId {
@@ -240,7 +206,6 @@ impl Heap {
                 }
             }
         };
-        by.resizes(self.store(), target.page, carried, 0);
         let mut edits = Edits::new(self);
         pages.drain(..).for_each(|page| edits.adopt(page));
         if reserved.is_some() {
@@ -256,24 +221,24 @@ impl Heap {
     }
 
     /// Whether a record of `new` bytes can take the place of one of `old` bytes, and leave what others may
-    /// want back. A rollback has a right to what its transaction is owed on the page, but to no more.
+    /// want back. What its own transaction may want back it may take: undone, it gives that back first.
     fn has_room(&self, by: &By<'_>, page: &PageBuf, old: usize, new: usize) -> bool {
         let Some(needed) = new.checked_sub(old) else {
             return true;
         };
         let view = Page::new(page);
-        let (room, id, free) = (
-            self.store().room(),
-            view.page_id(),
-            usize::from(view.free_count()),
-        );
-        match by {
-            By::Undo { txn, .. } => {
-                let left = room.others(id, Some(txn.id));
-                needed <= free && (needed <= room.own(id, txn.id) || needed + left <= free)
-            }
-            by => needed + by.must_leave(self.store(), id) <= free,
-        }
+        let left = self.store().room().others(view.page_id(), by.txn());
+        needed + left <= usize::from(view.free_count())
+    }
+
+    /// Whether a record of this length can come to the page. Undone, it leaves its slot entry behind: that
+    /// must not come out of what anybody is owed, its own transaction included.
+    pub(super) fn can_take(&self, by: &By<'_>, page: &PageBuf, len: usize) -> bool {
+        let view = Page::new(page);
+        let (room, id) = (self.store().room(), view.page_id());
+        let free = usize::from(view.free_count());
+        len + SLOT_SIZE + room.others(id, by.txn()) <= free
+            && SLOT_SIZE + room.others(id, None) <= free
     }
 
     /// Latches pages EX, each once, in the order of their ids.
@@ -288,7 +253,7 @@ impl Heap {
     }
 
     /// The moved record, if the stub still leads to it and it is no ghost.
-    fn still_away<'a>(
+    pub(super) fn still_away<'a>(
         &self,
         pages: &'a [PageWrite<'_>],
         rid: RowId,
@@ -314,7 +279,7 @@ pub(super) fn find<'a>(pages: &'a [PageWrite<'_>], id: PageId) -> Result<&'a Pag
 }
 
 /// The live row at its address; `None` when it has moved.
-fn live_at_home(page: &PageBuf, rid: RowId) -> Result<Option<&[u8]>, AccessError> {
+pub(super) fn live_at_home(page: &PageBuf, rid: RowId) -> Result<Option<&[u8]>, AccessError> {
     let record = Page::new(page)
         .record(rid.slot)
         .ok_or(AccessError::NotFound)?;
@@ -326,7 +291,11 @@ fn live_at_home(page: &PageBuf, rid: RowId) -> Result<Option<&[u8]>, AccessError
 }
 
 /// The live record of a moved row; `None` when it is not there any more.
-fn live_away(page: &PageBuf, at: RowId, home: RowId) -> Result<Option<&[u8]>, AccessError> {
+pub(super) fn live_away(
+    page: &PageBuf,
+    at: RowId,
+    home: RowId,
+) -> Result<Option<&[u8]>, AccessError> {
     let record = Page::new(page).record(at.slot);
     let Some(record) = record.filter(|record| record::home_of(record) == Some(home)) else {
         return Ok(None);

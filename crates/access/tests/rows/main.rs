@@ -10,6 +10,7 @@ mod full_log;
 mod full_rollback;
 mod ground;
 mod heap_model;
+mod heap_rollback;
 mod heap_threads;
 mod kinds;
 mod log_space;

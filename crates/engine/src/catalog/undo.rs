@@ -29,7 +29,7 @@ impl Catalog {
                 rowset.ghosts().note(key);
                 -1
             }
-            UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate(..) => 0,
+            UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate { .. } => 0,
         };
         if rows != 0 {
             rowset.count(by, rows);
