@@ -36,6 +36,7 @@ mod schema;
 mod session;
 mod table;
 
+pub use catalog::{Module, ModuleKind};
 pub use database::{
     Database, DatabaseOptions, DatabaseSpec, DatabaseState, EngineError, FileGrowth, FileSpec,
     FilegroupSpec, Stay,
@@ -46,9 +47,11 @@ pub use instance::{
     AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView,
     VlfView,
 };
-pub use schema::{ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec};
-pub use session::{Granularity, LockHints, Session, SessionSavepoint};
+pub use schema::{
+    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec,
+};
+pub use session::{Granularity, LockHints, NewColumn, NewValues, Session, SessionSavepoint};
 pub use table::{
-    BulkInserter, BulkOptions, Column, Index, IndexKey, IndexKind, Inserter, PushValues, ReadLock,
-    Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table,
+    BulkInserter, BulkOptions, Check, Column, Index, IndexKey, IndexKind, Inserter, PushValues,
+    ReadLock, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table, TableChild,
 };

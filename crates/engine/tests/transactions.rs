@@ -55,7 +55,7 @@ fn a_failed_statement_is_undone_alone_and_says_what_the_product_says() {
     assert!(
         twice[0]
             .text
-            .starts_with("Violation of PRIMARY KEY constraint 'PK__t________"),
+            .starts_with("Violation of PRIMARY KEY constraint 'PK__t__"),
         "{}",
         twice[0].text
     );

@@ -1,20 +1,21 @@
 //! CREATE TABLE and CREATE INDEX: catalog rows, pages, and the table made of them.
 
+use super::children::{key_name, object};
 use super::{Catalog, DdlChanges, name_key};
 use crate::EngineError;
 use crate::schema::{
-    ColumnSpec, IndexSpec, KeyColumnSpec, Locator, TableSpec, check_index, check_table,
+    ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, Locator, TableSpec, check_table,
     index_layout, refuse, same_name, table_layout,
 };
-use crate::table::{IndexKind, Table, TableRows};
+use crate::table::{Table, TableRows};
 use furrow_access::By;
 use furrow_format::catalog::{
-    self, ClassObject, Code, Identity, IndexColumn, IndexStat, ObjectValue, RowsetLayout,
-    SchemaObject, class, column_row, column_status, index_column_status, index_kind, index_status,
-    object_status, object_type, unit_kind, value_class,
+    self, IndexColumn, IndexStat, RowsetLayout, index_column_status, index_kind, index_status,
+    object_status, object_type, unit_kind,
 };
 use furrow_format::types::{DateTime, Value};
-use furrow_format::{MAX_ROW_SIZE, ObjectId, RowsetId};
+use furrow_format::{MAX_ROW_SIZE, RowsetId};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What is said of an index in all its forms.
@@ -24,8 +25,8 @@ pub(super) struct IndexPlan<'a> {
     pub(super) status: i32,
     /// One of [`index_kind`].
     pub(super) kind: u8,
-    pub(super) key: &'a [KeyColumnSpec],
-    pub(super) included: &'a [String],
+    pub(super) key: Cow<'a, [KeyColumnSpec]>,
+    pub(super) included: Cow<'a, [String]>,
     pub(super) filegroup: u16,
 }
 
@@ -34,34 +35,6 @@ pub(super) fn created_now() -> DateTime {
         Value::DateTime2(at) => DateTime::from_datetime2(at).unwrap_or(DateTime::EPOCH),
         _ => DateTime::EPOCH,
     }
-}
-
-fn object(id: ObjectId, name: &str, schema: i32, kind: Code<2>, parent: i32) -> SchemaObject {
-    let created = created_now();
-    SchemaObject {
-        id: id.0,
-        name: name.to_owned(),
-        nsid: schema,
-        nsclass: 0,
-        status: 0,
-        kind,
-        pid: parent,
-        pclass: 1,
-        intprop: 0,
-        created,
-        modified: created,
-        status2: 0,
-    }
-}
-
-/// The name that the system gives a constraint: prefix, nine characters of the table, the object's number.
-fn system_name(prefix: &str, table: &str, id: ObjectId) -> String {
-    let short: String = table
-        .chars()
-        .chain(std::iter::repeat('_'))
-        .take(9)
-        .collect();
-    format!("{prefix}__{short}__{:016X}", u64::from(id.0 as u32))
 }
 
 fn places(columns: &[ColumnSpec], key: &[KeyColumnSpec]) -> Vec<(usize, bool)> {
@@ -87,36 +60,6 @@ impl Catalog {
         found.map(|f| f.id).ok_or_else(missing)
     }
 
-    pub(super) fn schema(&self, name: &str) -> Result<ClassObject, EngineError> {
-        let schemas = self.schemas.read();
-        let found = schemas
-            .iter()
-            .find(|s| s.class == class::SCHEMA && same_name(&s.name, name));
-        let missing = || {
-            let text = format!(
-                "The specified schema name \"{name}\" either does not exist or you do not have \
-                permission to use it."
-            );
-            refuse(2760, 16, 1, &text)
-        };
-        found.cloned().ok_or_else(missing)
-    }
-
-    /// An object number that nothing committed has, nor this session's changes.
-    fn new_object_id(&self, changes: &DdlChanges) -> Result<ObjectId, EngineError> {
-        let ids = self.ids.read();
-        let ids = ids
-            .as_ref()
-            .ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
-        let named = self.named.read();
-        Ok(ids.object(|id| {
-            let child = |t: &Arc<Table>| t.rows.children.iter().any(|c| c.id == id.0);
-            named.by_id.contains_key(&id)
-                || changes.by_id(id).is_some()
-                || named.by_id.values().any(child)
-        }))
-    }
-
     /// Makes a table. The caller holds X on its name.
     pub(crate) fn create_table(
         &self,
@@ -125,14 +68,8 @@ impl Catalog {
         spec: &TableSpec,
     ) -> Result<Arc<Table>, EngineError> {
         check_table(spec)?;
-        let schema = self.schema(&spec.schema)?;
-        let seen = changes.named(&spec.schema, &spec.name);
-        if seen
-            .unwrap_or_else(|| self.table(&spec.schema, &spec.name))
-            .is_some()
-        {
-            return Err(EngineError::refused(2714, &[spec.name.as_str().into()]));
-        }
+        let schema = self.schema(changes, &spec.schema)?;
+        self.check_object_name(&schema.name, &spec.name, changes)?;
         let filegroup = self.filegroup(spec.filegroup.as_deref())?;
         let id = self.new_object_id(changes)?;
         let mut rows = TableRows {
@@ -148,7 +85,12 @@ impl Catalog {
             values: Vec::new(),
         };
         rows.object.intprop = spec.columns.len() as i32;
-        self.column_rows(spec, &mut rows, changes)?;
+        for (colid, column) in (1..).zip(&spec.columns) {
+            self.add_column_row(colid, column, &mut rows, changes)?;
+        }
+        for check in &spec.checks {
+            self.add_check(&mut rows, check, changes)?;
+        }
         let plans = self.index_plans(spec, &mut rows, filegroup, changes)?;
         for plan in &plans {
             self.index_rows(&spec.columns, plan, &mut rows)?;
@@ -156,51 +98,6 @@ impl Catalog {
         self.enter_rows(by, changes, &mut rows, 0)?;
         self.write_table_rows(by, &rows)?;
         self.note_table(changes, rows, None)
-    }
-
-    fn column_rows(
-        &self,
-        spec: &TableSpec,
-        rows: &mut TableRows,
-        changes: &DdlChanges,
-    ) -> Result<(), EngineError> {
-        for (colid, column) in (1..).zip(&spec.columns) {
-            let mut row = column_row(
-                rows.object.id,
-                colid,
-                &column.name,
-                &column.data_type,
-                column.nullable,
-            );
-            if let Some((seed, increment)) = column.identity {
-                row.status |= column_status::IDENTITY;
-                row.idtval = Identity::new(seed.into(), increment.into()).encode(&column.data_type);
-            }
-            if let Some(default) = &column.default {
-                let id = self.new_object_id(changes)?;
-                let name = system_name("DF", &spec.name, id);
-                let mut child = object(
-                    id,
-                    &name,
-                    rows.object.nsid,
-                    object_type::DEFAULT,
-                    rows.object.id,
-                );
-                child.status = object_status::SYSTEM_NAMED;
-                row.dflt = id.0;
-                rows.children.push(child);
-                rows.values.push(ObjectValue {
-                    valclass: value_class::TEXT,
-                    objid: id.0,
-                    subobjid: 0,
-                    valnum: 0,
-                    value: Value::Null,
-                    imageval: Some(default.text().into_bytes()),
-                });
-            }
-            rows.columns.push(row);
-        }
-        Ok(())
     }
 
     /// The clustered index first, then constraints, then other indexes.
@@ -213,32 +110,7 @@ impl Catalog {
     ) -> Result<Vec<IndexPlan<'a>>, EngineError> {
         let mut plans = Vec::new();
         for constraint in &spec.constraints {
-            let kind = match constraint.primary {
-                true => (object_type::PRIMARY_KEY, "PK", index_status::PRIMARY_KEY),
-                false => (
-                    object_type::UNIQUE_CONSTRAINT,
-                    "UQ",
-                    index_status::UNIQUE_CONSTRAINT,
-                ),
-            };
-            let id = self.new_object_id(changes)?;
-            let given = constraint.name.clone();
-            let name = given.unwrap_or_else(|| system_name(kind.1, &spec.name, id));
-            self.check_constraint_name(&name, changes)?;
-            let mut child = object(id, &name, rows.object.nsid, kind.0, rows.object.id);
-            if constraint.name.is_none() {
-                child.status = object_status::SYSTEM_NAMED;
-            }
-            rows.children.push(child);
-            plans.push(IndexPlan {
-                id: 0,
-                name,
-                status: index_status::INDEX | index_status::NAMED | index_status::UNIQUE | kind.2,
-                kind: kind_of(constraint.clustered),
-                key: &constraint.key,
-                included: &[],
-                filegroup,
-            });
+            plans.push(self.key_plan(constraint, rows, filegroup, changes)?);
         }
         for index in &spec.indexes {
             let own = index.filegroup.as_deref();
@@ -255,20 +127,58 @@ impl Catalog {
         Ok(plans)
     }
 
+    /// The index of a key, and its object.
+    pub(super) fn key_plan<'a>(
+        &self,
+        constraint: &'a ConstraintSpec,
+        rows: &mut TableRows,
+        filegroup: u16,
+        changes: &DdlChanges,
+    ) -> Result<IndexPlan<'a>, EngineError> {
+        let kind = match constraint.primary {
+            true => (object_type::PRIMARY_KEY, "PK", index_status::PRIMARY_KEY),
+            false => (
+                object_type::UNIQUE_CONSTRAINT,
+                "UQ",
+                index_status::UNIQUE_CONSTRAINT,
+            ),
+        };
+        let own = constraint.filegroup.as_deref();
+        let filegroup = own.map_or(Ok(filegroup), |name| self.filegroup(Some(name)))?;
+        let id = self.new_child_id(rows, changes)?;
+        let made = || key_name(kind.1, &rows.object.name, &constraint.key, id);
+        let name = constraint.name.clone().unwrap_or_else(made);
+        self.check_child_name(&name, rows, changes)?;
+        let mut child = object(id, &name, rows.object.nsid, kind.0, rows.object.id);
+        if constraint.name.is_none() {
+            child.status = object_status::SYSTEM_NAMED;
+        }
+        rows.children.push(child);
+        Ok(IndexPlan {
+            id: 0,
+            name,
+            status: index_status::INDEX | index_status::NAMED | index_status::UNIQUE | kind.2,
+            kind: kind_of(constraint.clustered),
+            key: Cow::Borrowed(&constraint.key),
+            included: Cow::Borrowed(&[]),
+            filegroup,
+        })
+    }
+
     /// The rows of a table without a clustered index: index 0, without a name.
-    fn heap_plan(filegroup: u16) -> IndexPlan<'static> {
+    pub(super) fn heap_plan(filegroup: u16) -> IndexPlan<'static> {
         IndexPlan {
             id: 0,
             name: String::new(),
             status: index_status::INDEX,
             kind: index_kind::HEAP,
-            key: &[],
-            included: &[],
+            key: Cow::Borrowed(&[]),
+            included: Cow::Borrowed(&[]),
             filegroup,
         }
     }
 
-    fn plan_of(index: &IndexSpec, filegroup: u16) -> IndexPlan<'_> {
+    pub(super) fn plan_of(index: &IndexSpec, filegroup: u16) -> IndexPlan<'_> {
         let unique = if index.unique {
             index_status::UNIQUE
         } else {
@@ -279,29 +189,10 @@ impl Catalog {
             name: index.name.clone(),
             status: index_status::INDEX | index_status::NAMED | unique,
             kind: kind_of(index.clustered),
-            key: &index.key,
-            included: &index.included,
+            key: Cow::Borrowed(&index.key),
+            included: Cow::Borrowed(&index.included),
             filegroup,
         }
-    }
-
-    fn check_constraint_name(&self, name: &str, changes: &DdlChanges) -> Result<(), EngineError> {
-        let taken = |t: &Arc<Table>| {
-            same_name(&t.name, name) || t.constraint_names().any(|n| same_name(n, name))
-        };
-        let mine = changes.iter().filter_map(|c| c.table.as_ref()).any(taken);
-        let gone = |t: &Arc<Table>| matches!(changes.by_id(t.id), Some(None));
-        if mine
-            || self
-                .named
-                .read()
-                .by_id
-                .values()
-                .any(|t| !gone(t) && taken(t))
-        {
-            return Err(EngineError::refused(2714, &[name.into()]));
-        }
-        Ok(())
     }
 
     fn new_rowset_id(&self) -> Result<RowsetId, EngineError> {
@@ -318,7 +209,7 @@ impl Catalog {
     ) -> Result<(), EngineError> {
         let rowset = self.new_rowset_id()?;
         let unique = plan.status & index_status::UNIQUE != 0;
-        let key = places(columns, plan.key);
+        let key = places(columns, &plan.key);
         let included: Vec<usize> = plan
             .included
             .iter()
@@ -337,10 +228,12 @@ impl Catalog {
             lobds: 0,
             rowset: rowset.0 as i64,
         };
+        let ids: Vec<i32> = rows.columns.iter().map(|c| c.colid).collect();
         let layout = match plan.kind {
-            index_kind::HEAP => table_layout(rowset, columns, Locator::Rid),
+            index_kind::HEAP => table_layout(rowset, (columns, &ids), Locator::Rid),
             index_kind::CLUSTERED => {
-                table_layout(rowset, columns, Locator::Key { key: &key, unique })
+                let locator = Locator::Key { key: &key, unique };
+                table_layout(rowset, (columns, &ids), locator)
             }
             _ => {
                 let base_key = base_key(rows);
@@ -367,7 +260,7 @@ impl Catalog {
                 (_, true) => 0x7,
                 (_, false) => index_column_status::COLUMN | index_column_status::KEY,
             },
-            intprop: column as i32 + 1,
+            intprop: rows.columns.get(column).map_or(0, |c| c.colid),
             tinyprop1: ordinal as u8,
             tinyprop2: 0,
             tinyprop3: 0,
@@ -463,55 +356,6 @@ impl Catalog {
         let key = name_key(&table.schema, &table.name);
         changes.note(table.id, key, Some(Arc::clone(&table)));
         Ok(table)
-    }
-
-    /// Enters a nonclustered index without rows. The caller holds Sch-M on the table.
-    pub(crate) fn create_index(
-        &self,
-        by: &mut By<'_>,
-        changes: &mut DdlChanges,
-        table: &Table,
-        spec: &IndexSpec,
-    ) -> Result<Arc<Table>, EngineError> {
-        let columns = table.column_specs();
-        check_index(&columns, spec, &table.name)?;
-        if table.index_named(&spec.name).is_some() {
-            let args = [
-                spec.name.as_str().into(),
-                "table".into(),
-                table.full_name().into(),
-            ];
-            return Err(EngineError::refused(1913, &args));
-        }
-        if spec.clustered && table.base().kind == IndexKind::Heap {
-            let text = format!(
-                "A clustered index cannot be added to table '{}', which was made as a heap.",
-                table.full_name()
-            );
-            return Err(refuse(40054, 16, 1, &text));
-        }
-        if spec.clustered {
-            let args = table.base().name.clone();
-            let text = format!(
-                "Cannot create more than one clustered index on table '{}'. Drop the existing \
-                clustered index \
-                 '{args}' before creating another.",
-                table.full_name()
-            );
-            return Err(refuse(1902, 16, 3, &text));
-        }
-        let own = spec.filegroup.as_deref();
-        let same = table.rows.indexes.first().map_or(1, |i| i.dataspace as u16);
-        let filegroup = own.map_or(Ok(same), |name| self.filegroup(Some(name)))?;
-        let mut plan = Self::plan_of(spec, filegroup);
-        let used = |id: i32| table.indexes.iter().any(|i| i.id as i32 == id);
-        plan.id = (2..).find(|&id| !used(id)).unwrap_or(2);
-        let mut rows = table.rows.clone();
-        let (rowsets, indexes) = (rows.rowsets.len(), rows.indexes.len());
-        self.index_rows(&columns, &plan, &mut rows)?;
-        self.enter_rows(by, changes, &mut rows, rowsets)?;
-        self.write_index_rows(by, &rows, indexes)?;
-        self.note_table(changes, rows, Some(table))
     }
 }
 

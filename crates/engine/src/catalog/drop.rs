@@ -2,11 +2,9 @@
 
 use super::{Catalog, DdlChanges, name_key};
 use crate::EngineError;
-use crate::schema::refuse;
 use crate::table::{Table, TableRows};
 use furrow_access::By;
-use furrow_format::catalog::{self, AllocUnit, RowsetColumn};
-use std::sync::Arc;
+use furrow_format::catalog::{self, RowsetColumn};
 
 impl Catalog {
     /// Takes a table out. The caller holds Sch-M on it.
@@ -61,61 +59,5 @@ impl Catalog {
             }
         }
         Ok(())
-    }
-
-    /// Takes an index out. The caller holds Sch-M on the table.
-    pub(crate) fn drop_index(
-        &self,
-        by: &mut By<'_>,
-        changes: &mut DdlChanges,
-        table: &Table,
-        name: &str,
-    ) -> Result<Arc<Table>, EngineError> {
-        let full = format!("{}.{name}", table.full_name());
-        let index = table.index_named(name).filter(|i| i.id != 0);
-        let missing =
-            || EngineError::refused(3701, &["drop".into(), "index".into(), full.clone().into()]);
-        let index = index.ok_or_else(missing)?;
-        if index.is_primary_key() || index.is_unique_constraint() {
-            let kind = if index.is_primary_key() {
-                "PRIMARY KEY"
-            } else {
-                "UNIQUE KEY"
-            };
-            let text = format!(
-                "An explicit DROP INDEX is not allowed on index '{full}'. It is being used for \
-                {kind} constraint \
-                 enforcement."
-            );
-            return Err(refuse(3723, 16, 4, &text));
-        }
-        if index.id == 1 {
-            let text = format!(
-                "The clustered index '{full}' cannot be dropped: a table that has one keeps it."
-            );
-            return Err(refuse(40054, 16, 2, &text));
-        }
-        let number = index.id as i32;
-        let mut rows = table.rows.clone();
-        self.drop_rowsets(by, changes, &rows, |r| r.idminor == number)?;
-        let gone: Vec<i64> = rows
-            .rowsets
-            .iter()
-            .filter(|r| r.idminor == number)
-            .map(|r| r.rowsetid)
-            .collect();
-        for member in rows.index_columns.iter().filter(|c| c.idminor == number) {
-            self.bases.delete(by, member)?;
-        }
-        for stat in rows.indexes.iter().filter(|i| i.indid == number) {
-            self.bases.delete(by, stat)?;
-        }
-        rows.index_columns.retain(|c| c.idminor != number);
-        rows.indexes.retain(|i| i.indid != number);
-        rows.rowsets.retain(|r| r.idminor != number);
-        rows.layouts.retain(|l| !gone.contains(&l.rsid));
-        rows.units
-            .retain(|u: &AllocUnit| !gone.contains(&u.ownerid));
-        self.note_table(changes, rows, Some(table))
     }
 }

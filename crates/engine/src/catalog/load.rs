@@ -2,7 +2,7 @@
 
 use super::ids::Ids;
 use super::rowsets::TO_DROP;
-use super::{Catalog, name_key};
+use super::{Catalog, Module, ModuleKind};
 use crate::EngineError;
 use crate::table::{Table, TableRows};
 use furrow_format::boot::field;
@@ -10,7 +10,7 @@ use furrow_format::catalog::{
     self, AllocUnit, ClassObject, Column, IndexColumn, IndexStat, ObjectValue, RowsetColumn,
     SchemaObject, class, object_type,
 };
-use furrow_format::{BOOT_PAGE, ObjectId, RowsetId};
+use furrow_format::{BOOT_PAGE, RowsetId};
 use furrow_pool::LatchRank;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -97,17 +97,28 @@ impl Catalog {
         let (tables, others): (Vec<_>, Vec<_>) = objects
             .into_iter()
             .partition(|o| o.kind == object_type::USER_TABLE);
+        let (modules, others): (Vec<_>, Vec<_>) = others
+            .into_iter()
+            .partition(|o| ModuleKind::of_code(o.kind).is_some());
         let mut children = by_object(others, |o| o.pid);
         let schemas = self.schemas.read().clone();
+        let schema_of = |object: &SchemaObject| {
+            let own = |s: &&ClassObject| s.class == class::SCHEMA && s.id == object.nsid;
+            let found = schemas.iter().find(own);
+            found.map_or_else(String::new, |s| s.name.clone())
+        };
         let mut named = self.named.write();
+        for object in modules {
+            let texts = take(&mut values, &object.id);
+            let schema = schema_of(&object);
+            if let Some(module) = Module::from_rows(object, &schema, &texts) {
+                named.put_module(Arc::new(module));
+            }
+        }
         for object in tables {
             let id = object.id;
-            let schema = |s: &&ClassObject| s.class == class::SCHEMA && s.id == object.nsid;
             let mut rows = TableRows {
-                schema: schemas
-                    .iter()
-                    .find(schema)
-                    .map_or_else(String::new, |s| s.name.clone()),
+                schema: schema_of(&object),
                 columns: take(&mut columns, &id),
                 indexes: take(&mut indexes, &id),
                 index_columns: take(&mut members, &id),
@@ -122,15 +133,11 @@ impl Catalog {
                 rows.layouts.extend(take(&mut layouts, &rowset.rowsetid));
                 rows.units.extend(take(&mut units, &rowset.rowsetid));
             }
-            for column in rows.columns.iter().filter(|c| c.dflt != 0) {
-                rows.values.extend(take(&mut values, &column.dflt));
+            for child in &rows.children {
+                rows.values.extend(take(&mut values, &child.id));
             }
             let mut rowset = |rows: &TableRows, id: RowsetId| self.rowset_by_rows(rows, id);
-            let table = Arc::new(Table::from_rows(rows, None, &mut rowset)?);
-            named
-                .by_name
-                .insert(name_key(&table.schema, &table.name), ObjectId(id));
-            named.by_id.insert(ObjectId(id), table);
+            named.put_table(Arc::new(Table::from_rows(rows, None, &mut rowset)?));
         }
         Ok(())
     }

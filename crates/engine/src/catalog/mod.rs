@@ -25,19 +25,31 @@
 //! # What can fail
 //! Refusals with the product's messages; [`EngineError::Damaged`] for rows that contradict one another.
 
+mod alter;
 mod bases;
+mod children;
 mod counts;
 mod create;
 mod drop;
 mod ghosts;
 mod ids;
+mod indexes;
 mod load;
+mod module;
+mod named;
 mod overlay;
+mod rewrite;
 mod rowsets;
+mod schemas;
+mod text;
 mod truncate;
 mod undo;
 
+pub use module::{Module, ModuleKind};
+
+pub(crate) use indexes::Changed;
 pub(crate) use overlay::{DdlChanges, DdlMark};
+pub(crate) use text::text_of;
 
 use crate::EngineError;
 use crate::table::{Rowset, Table};
@@ -48,16 +60,10 @@ use furrow_format::{ObjectId, RowsetId};
 use furrow_space::Space;
 use furrow_txn::Store;
 use ids::Ids;
+use named::Named;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The tables that are committed, by name and number.
-#[derive(Debug, Default)]
-struct Named {
-    by_id: HashMap<ObjectId, Arc<Table>>,
-    by_name: HashMap<String, ObjectId>,
-}
 
 /// The catalog of a database.
 #[derive(Debug)]
@@ -112,18 +118,18 @@ impl Catalog {
     /// The committed table of this name.
     pub fn table(&self, schema: &str, name: &str) -> Option<Arc<Table>> {
         let named = self.named.read();
-        let id = named.by_name.get(&name_key(schema, name))?;
-        named.by_id.get(id).cloned()
+        let id = named.id_of(&name_key(schema, name))?;
+        named.table(id).cloned()
     }
 
     /// The committed table with this number.
     pub fn table_by_id(&self, id: ObjectId) -> Option<Arc<Table>> {
-        self.named.read().by_id.get(&id).cloned()
+        self.named.read().table(id).cloned()
     }
 
     /// The committed tables, by name.
     pub fn tables(&self) -> Vec<Arc<Table>> {
-        let mut tables: Vec<_> = self.named.read().by_id.values().cloned().collect();
+        let mut tables: Vec<_> = self.named.read().tables().cloned().collect();
         tables.sort_by_key(|t| name_key(&t.schema, &t.name));
         tables
     }
@@ -132,17 +138,15 @@ impl Catalog {
     pub(crate) fn publish(&self, changes: &DdlChanges) {
         let mut named = self.named.write();
         for change in changes.iter() {
-            if let Some(old) = named.by_id.remove(&change.id) {
-                named.by_name.remove(&name_key(&old.schema, &old.name));
-                old.supersede();
-            }
+            named.remove(change.id);
             if let Some(table) = &change.table {
-                named
-                    .by_name
-                    .insert(name_key(&table.schema, &table.name), change.id);
-                named.by_id.insert(change.id, Arc::clone(table));
+                named.put_table(Arc::clone(table));
+            }
+            if let Some(module) = &change.module {
+                named.put_module(Arc::clone(module));
             }
         }
+        changes.apply_schemas(&mut self.schemas.write());
     }
 }
 

@@ -1,17 +1,32 @@
 //! What a session has changed in the catalog and not committed.
 
-use super::name_key;
+use super::{Module, name_key};
 use crate::table::Table;
-use furrow_format::catalog::AllocUnit;
+use furrow_format::catalog::{AllocUnit, ClassObject};
 use furrow_format::{ObjectId, RowsetId};
 use std::sync::Arc;
 
-/// A table made, changed (a new definition) or dropped (none).
+/// An object made or changed (a new definition), or dropped (none).
 #[derive(Debug, Clone)]
 pub(crate) struct DdlChange {
     pub(crate) id: ObjectId,
     pub(crate) name: String,
     pub(crate) table: Option<Arc<Table>>,
+    pub(crate) module: Option<Arc<Module>>,
+}
+
+impl DdlChange {
+    /// Whether the object is there after it.
+    pub(crate) fn is_there(&self) -> bool {
+        self.table.is_some() || self.module.is_some()
+    }
+}
+
+/// A schema made or dropped.
+#[derive(Debug, Clone)]
+struct SchemaChange {
+    row: ClassObject,
+    made: bool,
 }
 
 /// A unit that was made, or that is to go.
@@ -26,6 +41,7 @@ pub(crate) struct UnitChange {
 pub(crate) struct DdlChanges {
     changes: Vec<DdlChange>,
     units: Vec<UnitChange>,
+    schemas: Vec<SchemaChange>,
 }
 
 /// A place in [`DdlChanges`] to roll back to.
@@ -33,11 +49,12 @@ pub(crate) struct DdlChanges {
 pub(crate) struct DdlMark {
     changes: usize,
     units: usize,
+    schemas: usize,
 }
 
 impl DdlChanges {
     pub(crate) fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.units.is_empty()
+        self.changes.is_empty() && self.units.is_empty() && self.schemas.is_empty()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &DdlChange> {
@@ -48,11 +65,40 @@ impl DdlChanges {
         DdlMark {
             changes: self.changes.len(),
             units: self.units.len(),
+            schemas: self.schemas.len(),
         }
     }
 
     pub(crate) fn note(&mut self, id: ObjectId, name: String, table: Option<Arc<Table>>) {
-        self.changes.push(DdlChange { id, name, table });
+        self.changes.push(DdlChange {
+            id,
+            name,
+            table,
+            module: None,
+        });
+    }
+
+    pub(crate) fn note_module(&mut self, id: ObjectId, name: String, module: Option<Arc<Module>>) {
+        self.changes.push(DdlChange {
+            id,
+            name,
+            table: None,
+            module,
+        });
+    }
+
+    pub(crate) fn note_schema(&mut self, row: ClassObject, made: bool) {
+        self.schemas.push(SchemaChange { row, made });
+    }
+
+    /// Makes of the committed schemas those that this session sees.
+    pub(crate) fn apply_schemas(&self, schemas: &mut Vec<ClassObject>) {
+        for change in &self.schemas {
+            schemas.retain(|s| s.class != change.row.class || s.id != change.row.id);
+            if change.made {
+                schemas.push(change.row.clone());
+            }
+        }
     }
 
     pub(crate) fn note_unit(&mut self, unit: &AllocUnit, made: bool) {
@@ -62,29 +108,39 @@ impl DdlChanges {
         });
     }
 
+    /// The last change of what bears a name, by its key.
+    pub(crate) fn object_named(&self, key: &str) -> Option<&DdlChange> {
+        self.changes.iter().rev().find(|c| c.name == key)
+    }
+
+    /// The last change of an object.
+    pub(crate) fn object(&self, id: ObjectId) -> Option<&DdlChange> {
+        self.changes.iter().rev().find(|c| c.id == id)
+    }
+
+    /// The last changes of all objects that were changed.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &DdlChange> {
+        let last = |at: usize, id: ObjectId| self.changes.iter().skip(at + 1).all(|c| c.id != id);
+        let all = self.changes.iter().enumerate();
+        all.filter(move |(at, c)| last(*at, c.id)).map(|(_, c)| c)
+    }
+
     /// What this session sees under a name: `None` when it has not touched it, `Some(None)` when it has
     /// dropped it.
     pub(crate) fn named(&self, schema: &str, name: &str) -> Option<Option<Arc<Table>>> {
-        let key = name_key(schema, name);
-        self.changes
-            .iter()
-            .rev()
-            .find(|c| c.name == key)
-            .map(|c| c.table.clone())
+        let change = self.object_named(&name_key(schema, name))?;
+        Some(change.table.clone())
     }
 
     /// The same by number.
     pub(crate) fn by_id(&self, id: ObjectId) -> Option<Option<&Arc<Table>>> {
-        self.changes
-            .iter()
-            .rev()
-            .find(|c| c.id == id)
-            .map(|c| c.table.as_ref())
+        Some(self.object(id)?.table.as_ref())
     }
 
     /// Forgets what came after `mark`; gives the units that were made since, newest first.
     pub(crate) fn roll_back(&mut self, mark: DdlMark) -> Vec<AllocUnit> {
         self.changes.truncate(mark.changes);
+        self.schemas.truncate(mark.schemas);
         let gone = self.units.split_off(mark.units.min(self.units.len()));
         gone.into_iter()
             .rev()
@@ -105,6 +161,7 @@ impl DdlChanges {
     pub(crate) fn clear(&mut self) {
         self.changes.clear();
         self.units.clear();
+        self.schemas.clear();
     }
 }
 

@@ -1,9 +1,7 @@
 //! TRUNCATE TABLE: new, empty rowsets in the place of the old ones.
 
-use super::create::IndexPlan;
 use super::{Catalog, DdlChanges};
 use crate::EngineError;
-use crate::schema::KeyColumnSpec;
 use crate::table::Table;
 use furrow_access::By;
 use furrow_format::catalog::Identity;
@@ -27,42 +25,17 @@ impl Catalog {
         for member in &rows.index_columns {
             self.bases.delete(by, member)?;
         }
-        let old = std::mem::take(&mut rows.indexes);
+        let plans = Self::plans_of(table);
+        rows.indexes.clear();
         rows.index_columns.clear();
         rows.rowsets.clear();
         rows.layouts.clear();
         rows.units.clear();
-        for stat in &old {
-            let index = table.indexes.iter().find(|i| i.id as i32 == stat.indid);
-            let Some(index) = index else { continue };
-            let named = |c: usize| columns.get(c).map_or("", |c| c.name.as_str());
-            let key: Vec<KeyColumnSpec> = index
-                .key
-                .iter()
-                .map(|k| KeyColumnSpec {
-                    name: named(k.column).to_owned(),
-                    descending: k.descending,
-                })
-                .collect();
-            let included: Vec<String> = index
-                .included
-                .iter()
-                .map(|&c| named(c).to_owned())
-                .collect();
-            let plan = IndexPlan {
-                id: stat.indid,
-                name: index.name.clone(),
-                status: stat.status,
-                kind: stat.kind,
-                key: &key,
-                included: &included,
-                filegroup: stat.dataspace as u16,
-            };
-            self.index_rows(&columns, &plan, &mut rows)?;
+        for plan in &plans {
+            self.index_rows(&columns, plan, &mut rows)?;
         }
-        for column in &mut rows.columns {
-            let made = columns.get((column.colid - 1).max(0) as usize);
-            let value = made.zip(column.idtval.as_deref());
+        for (column, made) in rows.columns.iter_mut().zip(&columns) {
+            let value = Some(made).zip(column.idtval.as_deref());
             let Some(fresh) = value.and_then(|(c, v)| {
                 let identity = Identity::decode(&c.data_type, v)?;
                 Identity::new(identity.seed, identity.increment).encode(&c.data_type)

@@ -1,6 +1,6 @@
 //! The rules of DDL, each refusal with the product's message.
 
-use super::{ColumnSpec, IndexSpec, KeyColumnSpec, TableSpec};
+use super::{ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
 use crate::EngineError;
 use furrow_format::types::{Family, TypeId};
 use furrow_observe::messages::Message;
@@ -14,7 +14,7 @@ pub(crate) fn refuse(number: u32, level: u8, state: u8, text: &str) -> EngineErr
     EngineError::of(Message::custom(number, level, state, text))
 }
 
-fn check_name(name: &str) -> Result<(), EngineError> {
+pub(crate) fn check_name(name: &str) -> Result<(), EngineError> {
     if name.is_empty() {
         let text = "An object or column name is missing or empty.";
         return Err(refuse(1038, 15, 4, text));
@@ -55,7 +55,7 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
         return Err(refuse(1702, 16, 1, &text));
     }
     for (at, column) in spec.columns.iter().enumerate() {
-        check_column(spec, column)?;
+        check_column(&spec.name, column)?;
         if spec
             .columns
             .iter()
@@ -77,14 +77,15 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
     check_constraints(spec)
 }
 
-fn check_column(spec: &TableSpec, column: &ColumnSpec) -> Result<(), EngineError> {
+/// Checks a column of a table of this name.
+pub(crate) fn check_column(table: &str, column: &ColumnSpec) -> Result<(), EngineError> {
     check_name(&column.name)?;
     let data_type = &column.data_type;
     let large = data_type.is_max() || data_type.id.family() == Family::Lob;
     if large || matches!(data_type.id, TypeId::SqlVariant | TypeId::RowVersion) {
         let text = format!(
             "Column '{}' of table '{}': columns of type {data_type} can be read here, but not made yet.",
-            column.name, spec.name
+            column.name, table
         );
         return Err(refuse(40514, 16, 1, &text));
     }
@@ -117,7 +118,7 @@ fn check_column(spec: &TableSpec, column: &ColumnSpec) -> Result<(), EngineError
         if column.default.is_some() {
             let text = format!(
                 "Defaults cannot be created on columns with an IDENTITY attribute. Table '{}', column '{}'.",
-                spec.name, column.name
+                table, column.name
             );
             return Err(refuse(1754, 16, 1, &text));
         }
@@ -152,28 +153,9 @@ fn check_constraints(spec: &TableSpec) -> Result<(), EngineError> {
         );
         return Err(refuse(8112, 16, 0, &text));
     }
+    check_keys(&spec.columns, &spec.constraints, &spec.name)?;
     for constraint in &spec.constraints {
-        let name = constraint.name.as_deref().unwrap_or("");
-        check_key(&spec.columns, &constraint.key, name, &spec.name)?;
-        let nullable = |k: &&KeyColumnSpec| {
-            spec.columns
-                .iter()
-                .any(|c| same_name(&c.name, &k.name) && c.nullable)
-        };
-        if let Some(key) = constraint
-            .key
-            .iter()
-            .find(nullable)
-            .filter(|_| constraint.primary)
-        {
-            let text = format!(
-                "Cannot define PRIMARY KEY constraint on nullable column in table '{}' ('{}').",
-                spec.name, key.name
-            );
-            return Err(refuse(8111, 16, 1, &text));
-        }
         if let Some(name) = &constraint.name {
-            check_name(name)?;
             if names.iter().any(|n| same_name(n, name)) {
                 return Err(EngineError::refused(2714, &[name.as_str().into()]));
             }
@@ -191,6 +173,39 @@ fn check_constraints(spec: &TableSpec) -> Result<(), EngineError> {
             return Err(EngineError::refused(1913, &args));
         }
         names.push(&index.name);
+    }
+    Ok(())
+}
+
+/// Checks keys to be made on a table of these columns.
+pub(crate) fn check_keys(
+    columns: &[ColumnSpec],
+    keys: &[ConstraintSpec],
+    table: &str,
+) -> Result<(), EngineError> {
+    for constraint in keys {
+        let name = constraint.name.as_deref().unwrap_or("");
+        check_key(columns, &constraint.key, name, table)?;
+        let nullable = |k: &&KeyColumnSpec| {
+            columns
+                .iter()
+                .any(|c| same_name(&c.name, &k.name) && c.nullable)
+        };
+        if let Some(key) = constraint
+            .key
+            .iter()
+            .find(nullable)
+            .filter(|_| constraint.primary)
+        {
+            let text = format!(
+                "Cannot define PRIMARY KEY constraint on nullable column in table '{}' ('{}').",
+                table, key.name
+            );
+            return Err(refuse(8111, 16, 1, &text));
+        }
+        if let Some(name) = &constraint.name {
+            check_name(name)?;
+        }
     }
     Ok(())
 }

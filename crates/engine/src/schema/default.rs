@@ -34,6 +34,26 @@ pub(crate) fn now() -> Value {
     }
 }
 
+/// Whether this is a number as T-SQL writes constants, or bytes: `-5`, `1.5E3`, `$2.50`, `0xFF`.
+fn is_number(text: &str) -> bool {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return digits.bytes().all(|b| b.is_ascii_hexdigit());
+    }
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let digits = digits.strip_prefix('$').unwrap_or(digits);
+    let mut before = b'0';
+    digits.bytes().all(|b| {
+        let fits = match b {
+            b'0'..=b'9' | b'.' => true,
+            b'e' | b'E' => before.is_ascii_digit() || before == b'.',
+            b'+' | b'-' => matches!(before, b'e' | b'E'),
+            _ => false,
+        };
+        before = b;
+        fits
+    }) && digits.bytes().any(|b| b.is_ascii_digit())
+}
+
 impl DefaultValue {
     /// The value for a new row.
     pub fn value(&self) -> Value {
@@ -89,8 +109,10 @@ impl DefaultValue {
         }
         let quoted = text.strip_prefix('N').unwrap_or(text);
         let literal = match quoted.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')) {
+            // A quote that stands alone ends the constant: then this is an expression.
+            Some(inner) if inner.replace("''", "").contains('\'') => return None,
             Some(inner) => inner.replace("''", "'"),
-            None if lower.contains('(') => return None,
+            None if !is_number(text) => return None,
             None => text.to_owned(),
         };
         parse_value(data_type, &literal)
@@ -143,6 +165,14 @@ mod tests {
                 Some(default)
             );
         }
-        assert_eq!(DefaultValue::parse("(user_name())", &text), None);
+        for expression in [
+            "(user_name())",
+            "('a'+'b')",
+            "(current_user)",
+            "((1)+(2))",
+            "(1+2)",
+        ] {
+            assert_eq!(DefaultValue::parse(expression, &text), None, "{expression}");
+        }
     }
 }

@@ -25,15 +25,16 @@ pub(crate) enum Locator<'a> {
 /// Bytes of a row's address in the rows of an index.
 pub(crate) const RID_BYTES: i16 = 8;
 
-/// Lays out the rows of a table.
+/// Lays out the rows of a table: its columns with their numbers.
 pub(crate) fn table_layout(
     rowset: RowsetId,
-    columns: &[ColumnSpec],
+    (columns, ids): (&[ColumnSpec], &[i32]),
     base: Locator<'_>,
 ) -> RowsetLayout {
-    let mut specs: Vec<catalog::ColumnSpec> = (1..)
+    let mut specs: Vec<catalog::ColumnSpec> = ids
+        .iter()
         .zip(columns)
-        .map(|(column_id, column)| catalog::ColumnSpec {
+        .map(|(&column_id, column)| catalog::ColumnSpec {
             column_id,
             data_type: column.data_type,
             nullable: column.nullable,

@@ -12,7 +12,9 @@ mod spec;
 
 pub use default::DefaultValue;
 pub(crate) use default::now;
-pub use spec::{ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
+pub use spec::{CheckSpec, ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
 
-pub(crate) use check::{check_index, check_table, refuse, same_name};
+pub(crate) use check::{
+    check_column, check_index, check_keys, check_name, check_table, refuse, same_name,
+};
 pub(crate) use layout::{Locator, index_layout, table_layout};

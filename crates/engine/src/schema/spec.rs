@@ -16,6 +16,11 @@ pub struct ColumnSpec {
     pub identity: Option<(i64, i64)>,
     /// What it gets when an insert does not name it.
     pub default: Option<DefaultValue>,
+    /// The text of a default that is an expression, in parentheses: kept for whoever can evaluate it. Goes
+    /// before `default`.
+    pub default_text: Option<String>,
+    /// Name of the default's object; the system makes one if none is given.
+    pub default_name: Option<String>,
 }
 
 impl ColumnSpec {
@@ -27,6 +32,8 @@ impl ColumnSpec {
             nullable: true,
             identity: None,
             default: None,
+            default_text: None,
+            default_name: None,
         }
     }
 
@@ -49,6 +56,13 @@ impl ColumnSpec {
     #[must_use]
     pub fn default_value(mut self, value: impl Into<DefaultValue>) -> ColumnSpec {
         self.default = Some(value.into());
+        self
+    }
+
+    /// DEFAULT with an expression, as the catalog keeps it: `(suser_sname())`.
+    #[must_use]
+    pub fn default_expression(mut self, text: &str) -> ColumnSpec {
+        self.default_text = Some(text.to_owned());
         self
     }
 }
@@ -155,6 +169,40 @@ pub struct ConstraintSpec {
     pub clustered: bool,
     /// Its key.
     pub key: Vec<KeyColumnSpec>,
+    /// Filegroup; the table's if none is named.
+    pub filegroup: Option<String>,
+}
+
+/// A CHECK constraint to be made. The engine keeps its text; who inserts asks it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckSpec {
+    /// Its name; the system makes one if none is given.
+    pub name: Option<String>,
+    /// The condition in parentheses: `([price]>(0))`.
+    pub text: String,
+    /// The column it was written behind, if it was.
+    pub column: Option<String>,
+    /// Whether the rows there are have been held against it.
+    pub trusted: bool,
+}
+
+impl CheckSpec {
+    /// A check named by the system.
+    pub fn new(text: &str) -> CheckSpec {
+        CheckSpec {
+            name: None,
+            text: text.to_owned(),
+            column: None,
+            trusted: true,
+        }
+    }
+
+    /// CONSTRAINT name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> CheckSpec {
+        self.name = Some(name.to_owned());
+        self
+    }
 }
 
 /// A table to be made.
@@ -168,6 +216,8 @@ pub struct TableSpec {
     pub columns: Vec<ColumnSpec>,
     /// Its constraints.
     pub constraints: Vec<ConstraintSpec>,
+    /// Its checks.
+    pub checks: Vec<CheckSpec>,
     /// Indexes made along with it.
     pub indexes: Vec<IndexSpec>,
     /// Its filegroup; the default one if none is named.
@@ -182,6 +232,7 @@ impl TableSpec {
             name: name.to_owned(),
             columns: Vec::new(),
             constraints: Vec::new(),
+            checks: Vec::new(),
             indexes: Vec::new(),
             filegroup: None,
         }
@@ -206,6 +257,7 @@ impl TableSpec {
             primary: true,
             clustered: true,
             key,
+            filegroup: None,
         })
     }
 
@@ -221,6 +273,7 @@ impl TableSpec {
             primary: true,
             clustered: false,
             key,
+            filegroup: None,
         })
     }
 
@@ -237,6 +290,7 @@ impl TableSpec {
             primary: false,
             clustered: false,
             key,
+            filegroup: None,
         })
     }
 
@@ -244,6 +298,13 @@ impl TableSpec {
     #[must_use]
     pub fn constraint(mut self, constraint: ConstraintSpec) -> TableSpec {
         self.constraints.push(constraint);
+        self
+    }
+
+    /// Adds a check.
+    #[must_use]
+    pub fn check(mut self, check: CheckSpec) -> TableSpec {
+        self.checks.push(check);
         self
     }
 

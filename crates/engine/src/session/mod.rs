@@ -10,9 +10,14 @@
 //! The end is in the log (a commit: durable) before anything else: then changes of definitions become
 //! everybody's, then locks go, then the pages of what was dropped.
 
+mod alter;
+mod copy;
 mod ddl;
 mod hints;
+mod modules;
 mod transaction;
+
+pub use alter::{NewColumn, NewValues};
 
 pub(crate) use hints::{Briefly, covers_rows};
 pub use hints::{Granularity, LockHints};
@@ -21,7 +26,7 @@ use crate::EngineError;
 use crate::catalog::{DdlChanges, DdlMark};
 use crate::database::{Database, Stay};
 use crate::table::{RowBuffer, Table};
-use furrow_format::TxnId;
+use furrow_format::{ObjectId, TxnId};
 use furrow_observe::task::{self, Task};
 use furrow_txn::lock::{Canceller, Granted, Isolation, LockMode, LockOwner, Resource, Timeout};
 use furrow_txn::{Savepoint, Transaction};
@@ -61,6 +66,8 @@ pub struct Session {
     whole_tables: bool,
     /// Whether calls are parts of one statement.
     in_statement: bool,
+    /// The table that takes identity values by hand.
+    pub(crate) identity_insert: Option<ObjectId>,
     pub(crate) row: RowBuffer,
     pub(crate) encoded: Vec<u8>,
     pub(crate) read: Vec<u8>,
@@ -90,6 +97,7 @@ impl Session {
             locks_taken: 0,
             whole_tables: false,
             in_statement: false,
+            identity_insert: None,
             row: RowBuffer::default(),
             encoded: Vec::new(),
             read: Vec::new(),

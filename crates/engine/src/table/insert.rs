@@ -8,20 +8,16 @@
 
 use super::encode::{duplicate_error, null_error};
 use super::locks::neighbour;
-use super::meta::{IdentityCounter, Table};
+use super::meta::Table;
 use super::{Index, RowBuffer, lock_hash};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
 use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
 use furrow_format::RowId;
-use furrow_format::catalog::Identity;
-use furrow_format::types::{Decimal, TypeId, Value, encode_into};
+use furrow_format::types::{TypeId, Value, encode_into};
 use furrow_txn::lock::{LockMode, Resource, Timeout};
 use std::sync::Arc;
-
-/// Identity values that one log record promises to hand out.
-const IDENTITY_RANGE: i128 = 1000;
 
 impl Session {
     #[inline]
@@ -105,80 +101,13 @@ impl Session {
         self.lock_for_change(table)?;
         row.clear(table.columns.len());
         for (&column, value) in columns.iter().zip(values) {
-            refuse_identity(table, column)?;
+            self.allow_identity(table, column)?;
             row.set(table, column, value)?;
         }
         fill_defaults(table, columns, row)?;
-        let identity = self.fill_identity(table, row)?;
+        let identity = self.identity_of_row(table, columns, row)?;
         self.insert_row(table, row)?;
         Ok(identity)
-    }
-
-    /// Gives the row its identity value.
-    pub(super) fn fill_identity(
-        &self,
-        table: &Table,
-        row: &mut RowBuffer,
-    ) -> Result<Option<i64>, EngineError> {
-        let Some(counter) = &table.identity else {
-            return Ok(None);
-        };
-        let value = self.next_identity(table, counter)?;
-        let typed = match counter.data_type.id {
-            TypeId::BigInt => {
-                row.set_bytes(counter.column, Some(&(value as i64).to_le_bytes()));
-                return Ok(Some(value as i64));
-            }
-            _ => Value::Decimal(Decimal {
-                unscaled: value,
-                scale: 0,
-            }),
-        };
-        row.set(table, counter.column, &typed)?;
-        Ok(i64::try_from(value).ok())
-    }
-
-    fn next_identity(&self, table: &Table, counter: &IdentityCounter) -> Result<i128, EngineError> {
-        let overflow = || {
-            let args = ["IDENTITY".into(), counter.data_type.id.name().into()];
-            EngineError::refused(8115, &args)
-        };
-        let mut state = counter.state.lock();
-        let now = state.now;
-        let value = now.next().ok_or_else(overflow)?;
-        let step = now.increment;
-        let ahead = |a: i128, b: i128| if step > 0 { a > b } else { a < b };
-        if !state.logged.issued || ahead(value, state.logged.last) {
-            let encoded = |last| {
-                Identity {
-                    last,
-                    issued: true,
-                    ..now
-                }
-                .encode(&counter.data_type)
-            };
-            encoded(value).ok_or_else(overflow)?;
-            // As far ahead as the type goes.
-            let far = value.saturating_add(step.saturating_mul(IDENTITY_RANGE - 1));
-            let (last, bytes) = match encoded(far) {
-                Some(bytes) => (far, bytes),
-                None => (value, encoded(value).ok_or_else(overflow)?),
-            };
-            self.db
-                .catalog
-                .store_identity(table, counter.colid, Some(bytes))?;
-            state.logged = Identity {
-                last,
-                issued: true,
-                ..now
-            };
-        }
-        state.now = Identity {
-            last: value,
-            issued: true,
-            ..now
-        };
-        Ok(value)
     }
 
     /// Inserts an encoded row. The caller holds IX on the table.
@@ -209,7 +138,7 @@ impl Session {
     }
 
     /// The number behind those of the rows with the same clustered key.
-    fn number_row(&self, table: &Table, row: &mut RowBuffer) -> Result<(), EngineError> {
+    pub(crate) fn number_row(&self, table: &Table, row: &mut RowBuffer) -> Result<(), EngineError> {
         let base = table.base();
         row.set_uniquifier(0);
         let whole = row.key(base)?;
@@ -345,22 +274,14 @@ impl Session {
     }
 }
 
-/// 544.
-pub(super) fn refuse_identity(table: &Table, column: usize) -> Result<(), EngineError> {
-    match table.columns.get(column) {
-        Some(c) if c.identity => Err(EngineError::refused(544, &[table.name.as_str().into()])),
-        _ => Ok(()),
-    }
-}
-
 pub(super) fn fill_defaults(
     table: &Table,
     named: &[usize],
     row: &mut RowBuffer,
 ) -> Result<(), EngineError> {
     for (at, column) in table.columns.iter().enumerate() {
-        if let Some(default) = column.default.as_ref().filter(|_| !named.contains(&at)) {
-            row.set(table, at, &default.value())?;
+        if column.default_text.is_some() && !named.contains(&at) {
+            row.set(table, at, &column.default_value()?)?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Inserting many rows without making values of them.
 
-use super::insert::{fill_defaults, refuse_identity};
-use super::{RowBuffer, Table};
+use super::insert::fill_defaults;
+use super::{Column, RowBuffer, Table};
 use crate::EngineError;
 use crate::session::Session;
 use furrow_format::types::{TypeId, Value};
@@ -18,12 +18,12 @@ impl Session {
             if column >= table.columns.len() {
                 return Err(EngineError::refused(213, &[]));
             }
-            refuse_identity(table, column)?;
+            self.allow_identity(table, column)?;
         }
         let mut row = RowBuffer::default();
         row.clear(table.columns.len());
         let open = |c: &usize| {
-            !columns.contains(c) && table.columns.get(*c).is_some_and(|c| c.default.is_some())
+            !columns.contains(c) && table.columns.get(*c).is_some_and(Column::has_default)
         };
         let defaults = (0..table.columns.len()).any(|c| open(&c));
         Ok(Inserter {
@@ -84,7 +84,8 @@ impl Inserter<'_> {
             fill_defaults(&self.table, &self.columns, &mut self.row)?;
         }
         if self.table.identity.is_some() {
-            self.session.fill_identity(&self.table, &mut self.row)?;
+            self.session
+                .identity_of_row(&self.table, &self.columns, &mut self.row)?;
         }
         with(self.session, &self.table, &mut self.row)
     }
@@ -160,12 +161,8 @@ impl Inserter<'_> {
     /// The column's own default for the next column.
     pub fn default(&mut self) -> Result<&mut Self, EngineError> {
         let column = self.column()?;
-        let default = self
-            .table
-            .columns
-            .get(column)
-            .and_then(|c| c.default.as_ref());
-        let value = default.map_or(Value::Null, crate::schema::DefaultValue::value);
+        let of = self.table.columns.get(column);
+        let value = of.map_or(Ok(Value::Null), Column::default_value)?;
         self.row.set(&self.table, column, &value)?;
         Ok(self)
     }
@@ -188,7 +185,7 @@ impl Inserter<'_> {
                 if *defaults {
                     fill_defaults(table, columns, row)?;
                 }
-                let identity = session.fill_identity(table, row)?;
+                let identity = session.identity_of_row(table, columns, row)?;
                 session.insert_row(table, row)?;
                 Ok(identity)
             })

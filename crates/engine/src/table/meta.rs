@@ -3,13 +3,14 @@
 use super::index::{Index, IndexKey, LeafColumn, Rowset};
 use super::lock_hash;
 use crate::EngineError;
+use crate::catalog::text_of;
 use crate::schema::{ColumnSpec, DefaultValue};
 use furrow_access::Key;
 use furrow_format::catalog::{
     self, AllocUnit, Identity, IndexColumn, IndexStat, ObjectValue, RowsetColumn, SchemaObject,
-    column_status, index_column_status, layout_status, object_type,
+    column_status, index_column_status, layout_status, object_status, object_type,
 };
-use furrow_format::types::{Collation, DataType, TypeId};
+use furrow_format::types::{Collation, DataType, DateTime, TypeId, Value};
 use furrow_format::{DatabaseId, ObjectId, RowsetId};
 use furrow_txn::lock::Resource;
 use parking_lot::Mutex;
@@ -29,8 +30,72 @@ pub struct Column {
     pub nullable: bool,
     /// Whether it is the identity column.
     pub identity: bool,
-    /// What it gets that no insert names.
+    /// What it gets that no insert names, when that is a constant, the time or a new GUID.
     pub default: Option<DefaultValue>,
+    /// The text of its default, in parentheses, as the catalog has it.
+    pub default_text: Option<String>,
+    /// The name of its default's object.
+    pub default_name: Option<String>,
+}
+
+impl Column {
+    /// Whether it has a default.
+    pub fn has_default(&self) -> bool {
+        self.default_text.is_some()
+    }
+
+    /// What a row gets that does not name it. Refused when the default is an expression, which the engine
+    /// keeps for others to evaluate.
+    pub fn default_value(&self) -> Result<Value, EngineError> {
+        match (&self.default, &self.default_text) {
+            (Some(default), _) => Ok(default.value()),
+            (None, None) => Ok(Value::Null),
+            (None, Some(text)) => {
+                let text = format!(
+                    "The default {text} of column '{}' is an expression, which only T-SQL evaluates: give \
+                    the column a value.",
+                    self.name
+                );
+                Err(crate::schema::refuse(40514, 16, 2, &text))
+            }
+        }
+    }
+}
+
+/// A CHECK constraint of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Its object id.
+    pub id: ObjectId,
+    /// Its name.
+    pub name: String,
+    /// The condition in parentheses.
+    pub text: String,
+    /// The number of the column that it was written behind; 0 for one of the table.
+    pub column: i32,
+    /// Whether the system named it.
+    pub system_named: bool,
+    /// Whether it is not asked.
+    pub disabled: bool,
+    /// Whether all rows were held against it.
+    pub trusted: bool,
+}
+
+/// An object that belongs to a table: key, check or default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableChild {
+    /// Its object id.
+    pub id: ObjectId,
+    /// Its name.
+    pub name: String,
+    /// `sys.objects.type` without blanks: `PK`, `UQ`, `C`, `D`.
+    pub type_code: String,
+    /// Whether the system named it.
+    pub system_named: bool,
+    /// When it was made.
+    pub created: DateTime,
+    /// When it was last changed.
+    pub modified: DateTime,
 }
 
 /// The catalog rows of a table.
@@ -44,7 +109,7 @@ pub(crate) struct TableRows {
     pub(crate) rowsets: Vec<catalog::Rowset>,
     pub(crate) layouts: Vec<RowsetColumn>,
     pub(crate) units: Vec<AllocUnit>,
-    /// Primary keys, unique constraints, defaults.
+    /// Primary keys, unique constraints, checks, defaults.
     pub(crate) children: Vec<SchemaObject>,
     pub(crate) values: Vec<ObjectValue>,
 }
@@ -100,6 +165,7 @@ pub struct Table {
     /// The heap or the clustered index first.
     pub(crate) indexes: Vec<Index>,
     pub(crate) identity: Option<Arc<IdentityCounter>>,
+    checks: Vec<Check>,
     pub(crate) common: Arc<Common>,
     pub(crate) rows: TableRows,
     superseded: AtomicBool,
@@ -133,11 +199,10 @@ impl Table {
         indexes.sort_by_key(|i: &Index| i.id);
         Self::place_locators(&mut indexes)
             .ok_or_else(|| damaged(&rows, "it has neither heap nor clustered index"))?;
-        let identity = match before.map(|t| t.identity.clone()) {
-            Some(same) => same,
-            None => Self::identity(&rows, &columns)
-                .map_err(|()| damaged(&rows, "its identity value cannot be read"))?,
-        };
+        let counter = Self::identity(&rows, &columns)
+            .map_err(|()| damaged(&rows, "its identity value cannot be read"))?;
+        let counted = before.and_then(|t| t.identity.as_ref());
+        let identity = Self::go_on(counter, counted);
         Ok(Table {
             id: ObjectId(rows.object.id),
             name: rows.object.name.clone(),
@@ -145,13 +210,14 @@ impl Table {
             columns,
             indexes,
             identity,
+            checks: checks_of(&rows),
             common: before.map(|t| Arc::clone(&t.common)).unwrap_or_default(),
             rows,
             superseded: AtomicBool::new(false),
         })
     }
 
-    fn made_column(rows: &TableRows, row: &catalog::Column) -> Option<Column> {
+    pub(crate) fn made_column(rows: &TableRows, row: &catalog::Column) -> Option<Column> {
         let data_type = DataType {
             id: TypeId::from_u8(row.xtype)?,
             length: row.length,
@@ -159,20 +225,22 @@ impl Table {
             scale: row.scale,
             collation: Collation(row.collationid as u32),
         };
-        let text = rows
-            .values
-            .iter()
-            .find(|v| row.dflt != 0 && v.objid == row.dflt);
-        let text = text
-            .and_then(|v| v.imageval.as_deref())
-            .map(String::from_utf8_lossy);
+        let text = match row.dflt {
+            0 => None,
+            id => text_of(&rows.values, id),
+        };
+        let named = rows.children.iter().find(|c| c.id == row.dflt);
         Some(Column {
             id: row.colid,
             name: row.name.clone().unwrap_or_default(),
             data_type,
             nullable: row.status & column_status::NOT_NULL == 0,
             identity: row.status & column_status::IDENTITY != 0,
-            default: text.and_then(|t| DefaultValue::parse(&t, &data_type)),
+            default: text
+                .as_ref()
+                .and_then(|t| DefaultValue::parse(t, &data_type)),
+            default_text: text,
+            default_name: named.map(|c| c.name.clone()),
         })
     }
 
@@ -298,6 +366,23 @@ impl Table {
         Some(())
     }
 
+    /// The counter of a changed table goes on where the one before it is.
+    fn go_on(
+        new: Option<Arc<IdentityCounter>>,
+        before: Option<&Arc<IdentityCounter>>,
+    ) -> Option<Arc<IdentityCounter>> {
+        let new = new?;
+        match before.filter(|old| old.colid == new.colid && old.data_type == new.data_type) {
+            Some(old) if old.column == new.column => Some(Arc::clone(old)),
+            Some(old) => {
+                let state = *old.state.lock();
+                *new.state.lock() = state;
+                Some(new)
+            }
+            None => Some(new),
+        }
+    }
+
     fn identity(rows: &TableRows, columns: &[Column]) -> Result<Option<Arc<IdentityCounter>>, ()> {
         let Some(column) = columns.iter().position(|c| c.identity) else {
             return Ok(None);
@@ -420,24 +505,54 @@ impl Table {
     /// The columns as a request would describe them.
     pub(crate) fn column_specs(&self) -> Vec<ColumnSpec> {
         let spec = |c: &Column| ColumnSpec {
-            name: c.name.clone(),
-            data_type: c.data_type,
             nullable: c.nullable,
-            identity: None,
-            default: None,
+            ..ColumnSpec::new(&c.name, c.data_type)
         };
         self.columns.iter().map(spec).collect()
     }
 
-    /// Names of its constraints' objects.
-    pub(crate) fn constraint_names(&self) -> impl Iterator<Item = &str> {
-        let named = |c: &&SchemaObject| {
-            c.kind == object_type::PRIMARY_KEY || c.kind == object_type::UNIQUE_CONSTRAINT
-        };
-        self.rows
-            .children
-            .iter()
-            .filter(named)
-            .map(|c| c.name.as_str())
+    /// Its checks.
+    pub fn checks(&self) -> &[Check] {
+        &self.checks
     }
+
+    /// Its keys, checks and defaults as objects.
+    pub fn children(&self) -> Vec<TableChild> {
+        let child = |c: &SchemaObject| TableChild {
+            id: ObjectId(c.id),
+            name: c.name.clone(),
+            type_code: String::from_utf8_lossy(&c.kind.0).trim_end().to_owned(),
+            system_named: c.status & object_status::SYSTEM_NAMED != 0,
+            created: c.created,
+            modified: c.modified,
+        };
+        self.rows.children.iter().map(child).collect()
+    }
+
+    /// When it was made.
+    pub fn created(&self) -> DateTime {
+        self.rows.object.created
+    }
+
+    /// When it was last changed.
+    pub fn modified(&self) -> DateTime {
+        self.rows.object.modified
+    }
+}
+
+fn checks_of(rows: &TableRows) -> Vec<Check> {
+    let checks = rows
+        .children
+        .iter()
+        .filter(|c| c.kind == object_type::CHECK);
+    let check = |c: &SchemaObject| Check {
+        id: ObjectId(c.id),
+        name: c.name.clone(),
+        text: text_of(&rows.values, c.id).unwrap_or_default(),
+        column: c.intprop,
+        system_named: c.status & object_status::SYSTEM_NAMED != 0,
+        disabled: c.status & object_status::DISABLED != 0,
+        trusted: c.status & object_status::NOT_TRUSTED == 0,
+    };
+    checks.map(check).collect()
 }

@@ -24,6 +24,14 @@ pub mod object_type {
     pub const VIEW: Code<2> = Code(*b"V ");
     /// Procedure.
     pub const PROCEDURE: Code<2> = Code(*b"P ");
+    /// Scalar function.
+    pub const SCALAR_FUNCTION: Code<2> = Code(*b"FN");
+    /// Function that is a query.
+    pub const INLINE_FUNCTION: Code<2> = Code(*b"IF");
+    /// Function that fills a table.
+    pub const TABLE_FUNCTION: Code<2> = Code(*b"TF");
+    /// Trigger.
+    pub const TRIGGER: Code<2> = Code(*b"TR");
 }
 
 /// Bits of `sysschobjs.status`.
@@ -32,6 +40,10 @@ pub mod object_status {
     pub const SHIPPED: i32 = 0x1;
     /// Named by the system.
     pub const SYSTEM_NAMED: i32 = 0x4;
+    /// A constraint that is not asked.
+    pub const DISABLED: i32 = 0x100;
+    /// A constraint that rows were not held against.
+    pub const NOT_TRUSTED: i32 = 0x200;
     /// What base tables carry.
     pub const BASE_TABLE: i32 = 0xE_0001;
 }

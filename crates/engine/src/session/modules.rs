@@ -1,0 +1,128 @@
+//! Modules and schemas as statements, and what a session sees of the catalog.
+
+use super::Session;
+use crate::EngineError;
+use crate::catalog::{Module, ModuleKind, name_key};
+use crate::table::Table;
+use furrow_format::catalog::SYSSCHOBJS;
+use furrow_txn::lock::{LockMode, Resource};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Session {
+    /// Locks a name of the catalog: of two sessions that make the same one, the second waits.
+    fn lock_key(&mut self, key: &str, mode: LockMode) -> Result<(), EngineError> {
+        let hash = key.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3)
+        });
+        let resource = Resource::key(self.db.id, SYSSCHOBJS.rowset_id(), hash);
+        let locks = &self.db.locks;
+        locks.lock(&self.owner, resource, mode, self.timeout)?;
+        Ok(())
+    }
+
+    /// The X lock on an object's name; its schema stays while the transaction lasts.
+    pub(super) fn lock_name(&mut self, schema: &str, name: &str) -> Result<(), EngineError> {
+        self.lock_key(&name_key(schema, ""), LockMode::S)?;
+        self.lock_key(&name_key(schema, name), LockMode::X)
+    }
+
+    /// CREATE PROCEDURE, VIEW and the like. The text is kept as it is.
+    pub fn create_module(
+        &mut self,
+        kind: ModuleKind,
+        schema: &str,
+        name: &str,
+        text: &str,
+    ) -> Result<Arc<Module>, EngineError> {
+        self.statement(|session| {
+            session.lock_name(schema, name)?;
+            session.with_changes(|catalog, by, changes| {
+                catalog.create_module(by, changes, (schema, name), (kind, text))
+            })
+        })
+    }
+
+    /// ALTER PROCEDURE and the like: another text (208, 2010).
+    pub fn alter_module(
+        &mut self,
+        kind: ModuleKind,
+        schema: &str,
+        name: &str,
+        text: &str,
+    ) -> Result<Arc<Module>, EngineError> {
+        self.statement(|session| {
+            session.lock_name(schema, name)?;
+            session.with_changes(|catalog, by, changes| {
+                catalog.alter_module(by, changes, (schema, name), (kind, text))
+            })
+        })
+    }
+
+    /// DROP PROCEDURE and the like (3701).
+    pub fn drop_module(
+        &mut self,
+        kind: ModuleKind,
+        schema: &str,
+        name: &str,
+    ) -> Result<(), EngineError> {
+        self.statement(|session| {
+            session.lock_name(schema, name)?;
+            session.with_changes(|catalog, by, changes| {
+                catalog.drop_module(by, changes, (schema, name), kind)
+            })
+        })
+    }
+
+    /// The module of this name, as this session sees it.
+    pub fn module(&self, schema: &str, name: &str) -> Option<Arc<Module>> {
+        self.db.catalog.module_seen(&self.ddl, schema, name)
+    }
+
+    /// The tables as this session sees them, by name.
+    pub fn tables(&self) -> Vec<Arc<Table>> {
+        let mut all = self.db.catalog.tables();
+        if !self.ddl.is_empty() {
+            all.retain(|t| self.ddl.object(t.id()).is_none());
+            all.extend(self.ddl.objects().filter_map(|c| c.table.clone()));
+            all.sort_by_key(|t| name_key(t.schema(), t.name()));
+        }
+        all
+    }
+
+    /// The modules as this session sees them, by name.
+    pub fn modules(&self) -> Vec<Arc<Module>> {
+        let mut all = self.db.catalog.modules();
+        if !self.ddl.is_empty() {
+            all.retain(|m| self.ddl.object(m.id()).is_none());
+            all.extend(self.ddl.objects().filter_map(|c| c.module.clone()));
+            all.sort_by_key(|m| name_key(m.schema(), m.name()));
+        }
+        all
+    }
+
+    /// The schemas as this session sees them, by number.
+    pub fn schemas(&self) -> BTreeMap<i32, String> {
+        let all = self.db.catalog.schemas_seen(&self.ddl);
+        all.into_iter().map(|s| (s.id, s.name)).collect()
+    }
+
+    /// CREATE SCHEMA; gives its number.
+    pub fn create_schema(&mut self, name: &str) -> Result<i32, EngineError> {
+        self.statement(|session| {
+            // Numbers of schemas are given out by one at a time.
+            session.lock_key("", LockMode::X)?;
+            session.lock_key(&name_key(name, ""), LockMode::X)?;
+            session.with_changes(|catalog, by, changes| catalog.create_schema(by, changes, name))
+        })
+    }
+
+    /// DROP SCHEMA: nothing may be in it (3729).
+    pub fn drop_schema(&mut self, name: &str) -> Result<(), EngineError> {
+        self.statement(|session| {
+            session.lock_key("", LockMode::X)?;
+            session.lock_key(&name_key(name, ""), LockMode::X)?;
+            session.with_changes(|catalog, by, changes| catalog.drop_schema(by, changes, name))
+        })
+    }
+}
