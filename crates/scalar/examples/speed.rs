@@ -7,9 +7,9 @@ use std::hint::black_box;
 
 use furrow_format::types::{DataType, Decimal, TypeId, Value};
 use furrow_io::time::Moment;
-use furrow_sql::convert::Conversion;
-use furrow_sql::ops::{BinaryOp, CompareOp, bind_binary, bind_compare};
-use furrow_sql::{Operand, Settings, functions};
+use furrow_scalar::convert::Conversion;
+use furrow_scalar::ops::{BinaryOp, CompareOp, bind_binary, bind_compare};
+use furrow_scalar::{Operand, Settings, functions};
 
 const ROUNDS: usize = 5;
 const ROWS: usize = 1_000_000;
@@ -80,7 +80,7 @@ fn main() {
         utc: furrow_format::types::DateTime::EPOCH.to_datetime2(),
         offset_minutes: 0,
     };
-    let mut env = furrow_sql::Env::new(now, &mut random);
+    let mut env = furrow_scalar::Env::new(now, &mut random);
     let abs = functions::resolve("ABS", &[int]).unwrap();
     measure("ABS(int)", |row| {
         black_box(abs.eval(&mut env, &[&ints[row & 1023]]).unwrap());
