@@ -26,10 +26,11 @@ mod undo;
 pub use audit::TreeAudit;
 pub use author::By;
 pub use error::AccessError;
-pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapStep, HeapVisitor};
+pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapScan, HeapStep, HeapVisitor};
 pub use key::Key;
 pub use shape::{KeyColumn, Shape};
 pub use tree::{
-    Bound, Cursor, Direction, Gate, Purge, RowBatch, RowCheck, Step, Tree, TreeParts, Visitor,
+    Bound, Cursor, Direction, Gate, Purge, RowBatch, RowCheck, Step, Tree, TreeParts, TreeScan,
+    Visitor,
 };
 pub use undo::UndoOp;

@@ -32,7 +32,7 @@ mod scan;
 mod update;
 
 pub use audit::HeapAudit;
-pub use scan::{HeapCursor, HeapStep, HeapVisitor};
+pub use scan::{HeapCursor, HeapScan, HeapStep, HeapVisitor};
 
 use crate::shape::Shape;
 use crate::undo::UndoOp;

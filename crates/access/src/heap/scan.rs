@@ -44,10 +44,17 @@ struct Lane {
     asked: usize,
 }
 
-/// A scan of a heap.
+/// A scan of a heap, and the heap.
 #[derive(Debug)]
 pub struct HeapCursor<'h> {
     heap: &'h Heap,
+    scan: HeapScan,
+}
+
+/// A scan of a heap: where it is and the rows copied last. It borrows nothing; each step is given the heap,
+/// which must be the same every time.
+#[derive(Debug)]
+pub struct HeapScan {
     lanes: Vec<Lane>,
     turn: usize,
     read_ahead: bool,
@@ -67,6 +74,11 @@ impl Heap {
         Ok(self.cursor(walks.into_iter().map(|(_, walk)| walk)))
     }
 
+    /// The same, to be stepped by [`HeapScan::step`].
+    pub fn scan_state(&self) -> Result<HeapScan, AccessError> {
+        Ok(self.scan()?.scan)
+    }
+
     /// A scan for each file, to be run side by side.
     pub fn scans_by_file(&self) -> Result<Vec<(FileId, HeapCursor<'_>)>, AccessError> {
         let walks = self.space().walks_by_file(self.unit())?;
@@ -84,19 +96,40 @@ impl Heap {
         };
         HeapCursor {
             heap: self,
-            lanes: walks.into_iter().map(lane).collect(),
-            turn: 0,
-            read_ahead: false,
-            current: None,
-            moved: Vec::new(),
-            bytes: Vec::with_capacity(8192),
-            rows: Vec::with_capacity(128),
-            next: 0,
+            scan: HeapScan {
+                lanes: walks.into_iter().map(lane).collect(),
+                turn: 0,
+                read_ahead: false,
+                current: None,
+                moved: Vec::new(),
+                bytes: Vec::with_capacity(8192),
+                rows: Vec::with_capacity(128),
+                next: 0,
+            },
         }
     }
 }
 
 impl HeapCursor<'_> {
+    /// Asks the pool for the pages to come, 64 of a file at a time.
+    #[must_use]
+    pub fn with_read_ahead(mut self) -> Self {
+        self.scan.read_ahead = true;
+        self
+    }
+
+    /// The next row of the present batch, and its address.
+    pub fn next_in_batch(&mut self) -> Option<(RowId, &[u8])> {
+        self.scan.next_in_batch()
+    }
+
+    /// Fetches the next batch.
+    pub fn step(&mut self, visitor: &mut dyn HeapVisitor) -> Result<HeapStep, AccessError> {
+        self.scan.step(self.heap, visitor)
+    }
+}
+
+impl HeapScan {
     /// Asks the pool for the pages to come, 64 of a file at a time.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
@@ -109,7 +142,7 @@ impl HeapCursor<'_> {
         self.advance().then(|| self.current()).flatten()
     }
 
-    /// Goes to the next row of the present batch: [`HeapCursor::current`]. `false` at its end.
+    /// Goes to the next row of the present batch: [`HeapScan::current`]. `false` at its end.
     #[inline]
     pub fn advance(&mut self) -> bool {
         let more = self.next < self.rows.len();
@@ -128,20 +161,24 @@ impl HeapCursor<'_> {
     }
 
     /// Fetches the next batch.
-    pub fn step(&mut self, visitor: &mut dyn HeapVisitor) -> Result<HeapStep, AccessError> {
+    pub fn step(
+        &mut self,
+        heap: &Heap,
+        visitor: &mut dyn HeapVisitor,
+    ) -> Result<HeapStep, AccessError> {
         self.bytes.clear();
         self.rows.clear();
         self.next = 0;
         loop {
-            let mut waiting = self.follow(visitor)?;
+            let mut waiting = self.follow(heap, visitor)?;
             if waiting.is_none() && self.rows.is_empty() {
                 if self.current.is_none() {
-                    self.current = self.next_page()?.map(|page| (page, 0));
+                    self.current = self.next_page(heap)?.map(|page| (page, 0));
                 }
                 let Some((page, slot)) = self.current else {
                     return Ok(HeapStep::End);
                 };
-                waiting = self.copy(page, slot, visitor)?;
+                waiting = self.copy(heap, page, slot, visitor)?;
             }
             if !self.rows.is_empty() {
                 return Ok(HeapStep::Rows);
@@ -158,9 +195,12 @@ impl HeapCursor<'_> {
     }
 
     /// Copies the moved rows that were met. Returns one to wait for.
-    fn follow(&mut self, visitor: &mut dyn HeapVisitor) -> Result<Option<RowId>, AccessError> {
+    fn follow(
+        &mut self,
+        heap: &Heap,
+        visitor: &mut dyn HeapVisitor,
+    ) -> Result<Option<RowId>, AccessError> {
         while let Some(&rid) = self.moved.last() {
-            let heap = self.heap;
             let check = heap.look(rid, &mut |row, ghost| {
                 let check = judge(visitor, rid, row, ghost);
                 if check == RowCheck::Take {
@@ -179,11 +219,11 @@ impl HeapCursor<'_> {
     /// Copies the rows of a page from a slot on, as far as the visitor lets. Returns the row to wait for.
     fn copy(
         &mut self,
+        heap: &Heap,
         id: PageId,
         from: u16,
         visitor: &mut dyn HeapVisitor,
     ) -> Result<Option<RowId>, AccessError> {
-        let heap = self.heap;
         let page = heap.fetch(id, Sh)?;
         let view = Page::new(&page);
         let free_pass = visitor.all_committed();
@@ -219,14 +259,14 @@ impl HeapCursor<'_> {
     }
 
     /// The next page of the file whose turn it is.
-    fn next_page(&mut self) -> Result<Option<PageId>, AccessError> {
+    fn next_page(&mut self, heap: &Heap) -> Result<Option<PageId>, AccessError> {
         while !self.lanes.is_empty() {
             self.turn %= self.lanes.len();
             let Some(lane) = self.lanes.get_mut(self.turn) else {
                 continue;
             };
             if lane.queue.is_empty() {
-                match lane.walk.next_batch(self.heap.space())? {
+                match lane.walk.next_batch(heap.space())? {
                     Some(pages) => lane.queue.extend(pages),
                     None => {
                         self.lanes.remove(self.turn);
@@ -235,7 +275,7 @@ impl HeapCursor<'_> {
                 }
             }
             if self.read_ahead {
-                lane.prefetch(self.heap)?;
+                lane.prefetch(heap)?;
             }
             self.turn += 1;
             lane.asked = lane.asked.saturating_sub(1);

@@ -75,10 +75,17 @@ pub enum Step {
     End,
 }
 
-/// A scan of a range of a tree.
+/// A scan of a range of a tree, and the tree.
 #[derive(Debug)]
 pub struct Cursor<'t> {
     tree: &'t Tree,
+    scan: TreeScan,
+}
+
+/// A scan of a range of a tree: where it is and the rows copied last. It borrows nothing; each step is given
+/// the tree, which must be the same every time.
+#[derive(Debug)]
+pub struct TreeScan {
     direction: Direction,
     /// Where to go on.
     from: Bound,
@@ -104,12 +111,19 @@ pub struct Cursor<'t> {
 impl Tree {
     /// A scan from `low` to `high`, in either direction.
     pub fn scan(&self, low: Bound, high: Bound, direction: Direction) -> Cursor<'_> {
+        Cursor {
+            tree: self,
+            scan: self.scan_state(low, high, direction),
+        }
+    }
+
+    /// The same, to be stepped by [`TreeScan::step`].
+    pub fn scan_state(&self, low: Bound, high: Bound, direction: Direction) -> TreeScan {
         let (from, to) = match direction {
             Direction::Forward => (low, high),
             Direction::Backward => (high, low),
         };
-        Cursor {
-            tree: self,
+        TreeScan {
             direction,
             from,
             to,
@@ -128,7 +142,26 @@ impl Tree {
     }
 }
 
-impl<'t> Cursor<'t> {
+impl Cursor<'_> {
+    /// Asks the pool for the leaves to come, 256 at most; for scans of many leaves.
+    #[must_use]
+    pub fn with_read_ahead(mut self) -> Self {
+        self.scan.read_ahead = true;
+        self
+    }
+
+    /// The next row of the present batch.
+    pub fn next_in_batch(&mut self) -> Option<&[u8]> {
+        self.scan.next_in_batch()
+    }
+
+    /// Fetches the next batch.
+    pub fn step(&mut self, visitor: &mut dyn Visitor) -> Result<Step, AccessError> {
+        self.scan.step(self.tree, visitor)
+    }
+}
+
+impl TreeScan {
     /// Asks the pool for the leaves to come, 256 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
@@ -148,7 +181,7 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// Goes to the next row of the present batch: [`Cursor::current`]. `false` at its end.
+    /// Goes to the next row of the present batch: [`TreeScan::current`]. `false` at its end.
     #[inline]
     pub fn advance(&mut self) -> bool {
         let more = self.next < self.starts.len();
@@ -170,7 +203,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Fetches the next batch.
-    pub fn step(&mut self, visitor: &mut dyn Visitor) -> Result<Step, AccessError> {
+    pub fn step(&mut self, tree: &Tree, visitor: &mut dyn Visitor) -> Result<Step, AccessError> {
         loop {
             self.bytes.clear();
             self.starts.clear();
@@ -179,8 +212,8 @@ impl<'t> Cursor<'t> {
                 return Ok(Step::End);
             }
             let waiting = match self.direction {
-                Direction::Forward => self.forward(visitor)?,
-                Direction::Backward => self.backward(visitor)?,
+                Direction::Forward => self.forward(tree, visitor)?,
+                Direction::Backward => self.backward(tree, visitor)?,
             };
             if !self.starts.is_empty() {
                 return Ok(Step::Rows);
@@ -196,11 +229,14 @@ impl<'t> Cursor<'t> {
     }
 
     /// Copies from the first leaf with rows behind `from`. Returns the key of a row to wait for.
-    fn forward(&mut self, visitor: &mut dyn Visitor) -> Result<Option<Key>, AccessError> {
-        let tree = self.tree;
-        let (leaf, slot) = match self.next_by_link()? {
+    fn forward(
+        &mut self,
+        tree: &Tree,
+        visitor: &mut dyn Visitor,
+    ) -> Result<Option<Key>, AccessError> {
+        let (leaf, slot) = match self.next_by_link(tree)? {
             Some(leaf) => (leaf, 0),
-            None => match self.descend()? {
+            None => match self.descend(tree)? {
                 Some(place) => place,
                 None => {
                     self.done = true;
@@ -216,12 +252,11 @@ impl<'t> Cursor<'t> {
         if end < Page::new(&leaf).slot_count() || Page::new(&leaf).next().is_none() {
             self.done = true;
         }
-        self.copy(&leaf, slot..end, visitor)
+        self.copy(tree, &leaf, slot..end, visitor)
     }
 
     /// The first row behind `from` and its leaf, latched; `None` at the end.
-    fn descend(&mut self) -> Result<Option<(PageRead<'t>, u16)>, AccessError> {
-        let tree = self.tree;
+    fn descend<'t>(&mut self, tree: &'t Tree) -> Result<Option<(PageRead<'t>, u16)>, AccessError> {
         let (key, side) = match &self.from {
             Bound::Open => (Self::empty_key(), Side::Before),
             Bound::Included(key) => (key.clone(), Side::Before),
@@ -230,7 +265,7 @@ impl<'t> Cursor<'t> {
         let ahead = self.read_ahead.then_some(&mut self.ahead);
         let mut leaf = tree.leaf_at(&key, side, Sh, ahead)?;
         self.by_link = 0;
-        self.prefetch()?;
+        self.prefetch(tree)?;
         let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
         // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over
         // hand.
@@ -248,8 +283,7 @@ impl<'t> Cursor<'t> {
     /// The right neighbour of the leaf copied last, latched, when nothing has changed that leaf since: all
     /// its rows come behind `from`. `None` when it has, when it is time to descend, or when the neighbour is
     /// empty.
-    fn next_by_link(&mut self) -> Result<Option<PageRead<'t>>, AccessError> {
-        let tree = self.tree;
+    fn next_by_link<'t>(&mut self, tree: &'t Tree) -> Result<Option<PageRead<'t>>, AccessError> {
         let Some((page, lsn)) = self.behind.take() else {
             return Ok(None);
         };
@@ -269,15 +303,18 @@ impl<'t> Cursor<'t> {
     }
 
     /// Copies from the last leaf with rows before `from`. Returns the key of a row to wait for.
-    fn backward(&mut self, visitor: &mut dyn Visitor) -> Result<Option<Key>, AccessError> {
-        let tree = self.tree;
+    fn backward(
+        &mut self,
+        tree: &Tree,
+        visitor: &mut dyn Visitor,
+    ) -> Result<Option<Key>, AccessError> {
         let (key, side) = match &self.from {
             Bound::Open => (Self::empty_key(), Side::Behind),
             Bound::Included(key) => (key.clone(), Side::Behind),
             Bound::Excluded(key) => (key.clone(), Side::Before),
         };
         let (leaf, end) = loop {
-            if let Some(found) = self.last_leaf_before(&key, side)? {
+            if let Some(found) = self.last_leaf_before(tree, &key, side)? {
                 break found;
             }
         };
@@ -293,17 +330,17 @@ impl<'t> Cursor<'t> {
         if start > 0 || Page::new(&leaf).prev().is_none() {
             self.done = true;
         }
-        self.copy(&leaf, start.min(end)..end, visitor)
+        self.copy(tree, &leaf, start.min(end)..end, visitor)
     }
 
     /// The last leaf that has rows before the place, and how many; none at all: the first leaf and 0. `None`
     /// when the way to the left was barred: to be tried again from the root.
-    fn last_leaf_before(
+    fn last_leaf_before<'t>(
         &self,
+        tree: &'t Tree,
         key: &Key,
         side: Side,
     ) -> Result<Option<(PageRead<'t>, u16)>, AccessError> {
-        let tree = self.tree;
         let mut leaf = tree.leaf_at(key, side, Sh, None)?;
         loop {
             let end = tree.rows_before(&leaf, 0, key, side)?;
@@ -311,7 +348,7 @@ impl<'t> Cursor<'t> {
             if end > 0 || prev.is_none() {
                 return Ok(Some((leaf, end)));
             }
-            match self.step_left(leaf, prev)? {
+            match self.step_left(tree, leaf, prev)? {
                 Some(left) => leaf = left,
                 None => return Ok(None),
             }
@@ -321,12 +358,12 @@ impl<'t> Cursor<'t> {
     /// From a leaf to its left neighbour. Latches go from left to right: where the left one is not free at
     /// once, the right one is let go first. What is met then may have been split, or freed and used anew:
     /// unless it still is the left neighbour, the caller starts again from the root.
-    fn step_left(
+    fn step_left<'t>(
         &self,
+        tree: &'t Tree,
         leaf: PageRead<'t>,
         prev: PageId,
     ) -> Result<Option<PageRead<'t>>, AccessError> {
-        let tree = self.tree;
         let store = tree.store();
         let here = leaf.key().page;
         let tried = store
@@ -350,18 +387,18 @@ impl<'t> Cursor<'t> {
     /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets.
     fn copy(
         &mut self,
+        tree: &Tree,
         leaf: &PageRead<'_>,
         slots: std::ops::Range<u16>,
         visitor: &mut dyn Visitor,
     ) -> Result<Option<Key>, AccessError> {
-        let tree = self.tree;
         let count = slots.end.saturating_sub(slots.start);
         let free_pass = visitor.all_committed();
         let view = Page::new(leaf);
         self.form = (view.page_type(), view.pminlen());
         if free_pass && count >= FEW_ROWS && count >= view.slot_count() / 2 {
             self.copy_page(leaf, slots.clone())?;
-            return self.copied(leaf, slots).map(|()| None);
+            return self.copied(tree, leaf, slots).map(|()| None);
         }
         for i in 0..count {
             let slot = match self.direction {
@@ -383,12 +420,12 @@ impl<'t> Cursor<'t> {
                 }
                 RowCheck::Skip => {}
                 RowCheck::Wait => {
-                    self.resume_behind(leaf, slot, i)?;
+                    self.resume_behind(tree, leaf, slot, i)?;
                     return Ok(Some(tree.key_at(leaf, slot)?));
                 }
             }
         }
-        self.copied(leaf, slots).map(|()| None)
+        self.copied(tree, leaf, slots).map(|()| None)
     }
 
     /// The row at `slot` has to be waited for, and `before` rows of the leaf have been dealt with: the scan
@@ -396,6 +433,7 @@ impl<'t> Cursor<'t> {
     /// in between that belong to the scan.
     fn resume_behind(
         &mut self,
+        tree: &Tree,
         leaf: &PageRead<'_>,
         slot: u16,
         before: u16,
@@ -406,7 +444,7 @@ impl<'t> Cursor<'t> {
                 Direction::Forward => slot - 1,
                 Direction::Backward => slot + 1,
             };
-            self.from = Bound::Excluded(self.tree.key_at(leaf, last)?);
+            self.from = Bound::Excluded(tree.key_at(leaf, last)?);
         }
         Ok(())
     }
@@ -437,6 +475,7 @@ impl<'t> Cursor<'t> {
     /// All rows in `slots` have been dealt with: notes where to go on.
     fn copied(
         &mut self,
+        tree: &Tree,
         leaf: &PageRead<'_>,
         slots: std::ops::Range<u16>,
     ) -> Result<(), AccessError> {
@@ -447,7 +486,7 @@ impl<'t> Cursor<'t> {
             Direction::Forward => slots.end - 1,
             Direction::Backward => slots.start,
         };
-        self.from = Bound::Excluded(self.tree.key_at(leaf, last)?);
+        self.from = Bound::Excluded(tree.key_at(leaf, last)?);
         if self.direction == Direction::Forward {
             self.behind = Some((leaf.key().page, Page::new(leaf).lsn()));
         }
@@ -455,7 +494,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Asks for the leaves to come, once half of those asked for have been seen.
-    fn prefetch(&mut self) -> Result<(), AccessError> {
+    fn prefetch(&mut self, tree: &Tree) -> Result<(), AccessError> {
         let asked = self
             .asked_up_to
             .and_then(|p| self.ahead.iter().position(|&a| a == p));
@@ -464,7 +503,7 @@ impl<'t> Cursor<'t> {
         if wanted.is_empty() || asked.is_some_and(|at| at >= READ_AHEAD / 2) {
             return Ok(());
         }
-        let store = self.tree.store();
+        let store = tree.store();
         let keys: Vec<PageKey> = wanted.iter().map(|&p| store.key(p)).collect();
         store.pool().prefetch(&keys)?;
         self.asked_up_to = wanted.last().copied();

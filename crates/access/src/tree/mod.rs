@@ -35,7 +35,7 @@ mod split;
 mod update;
 
 pub use bulk::RowBatch;
-pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, Visitor};
+pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, TreeScan, Visitor};
 pub use delete::Purge;
 pub use gate::Gate;
 
