@@ -52,6 +52,6 @@ pub use schema::{
 };
 pub use session::{Granularity, LockHints, NewColumn, NewValues, Session, SessionSavepoint};
 pub use table::{
-    BulkInserter, BulkOptions, Check, Column, Index, IndexKey, IndexKind, Inserter, PushValues,
+    BulkInserter, BulkOptions, Check, Column, Index, IndexKey, IndexKind, Inserter, OpenScan, PushValues,
     ReadLock, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table, TableChild,
 };

@@ -49,7 +49,7 @@ pub use inserter::Inserter;
 pub use meta::{Check, Column, Table, TableChild};
 pub use push::PushValues;
 pub use row::Row;
-pub use scan::{ReadLock, Scan, ScanSpec};
+pub use scan::{OpenScan, ReadLock, Scan, ScanSpec};
 
 pub(crate) use encode::{RowBuffer, null_error, printed_key};
 pub(crate) use ghosts::Sweep;

@@ -10,13 +10,12 @@
 
 use super::insert::key_of_values;
 use super::read::{Reading, mode_of_row};
-use super::{Index, IndexKind, LeafColumn, Row, Table, lock_hash, rid_key};
+use super::{Index, IndexKind, LeafColumn, Row, RowKey, Table, lock_hash, rid_key};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::{Briefly, LockHints, Session, covers_rows};
 use furrow_access::{
-    AccessError, Cursor, Direction, Heap, HeapCursor, HeapStep, HeapVisitor, Key, RowCheck, Step,
-    Visitor,
+    Direction, Heap, HeapScan, HeapStep, HeapVisitor, Key, RowCheck, Step, TreeScan, Visitor,
 };
 use furrow_format::types::Value;
 use furrow_format::{DatabaseId, ObjectId, RowId};
@@ -229,105 +228,127 @@ impl Visitor for Locker<'_> {
     }
 }
 
-/// Where a scan gets its rows.
+/// Where a scan is.
 #[derive(Debug)]
-enum Source<'a> {
-    Tree(Cursor<'a>),
-    Heap(HeapCursor<'a>),
+enum Source {
+    Tree(TreeScan),
+    Heap(HeapScan),
 }
 
-impl Source<'_> {
+impl Source {
     #[inline]
     fn advance(&mut self) -> bool {
         match self {
-            Source::Tree(cursor) => cursor.advance(),
-            Source::Heap(cursor) => cursor.advance(),
+            Source::Tree(scan) => scan.advance(),
+            Source::Heap(scan) => scan.advance(),
         }
     }
 
     #[inline]
     fn current(&self) -> &[u8] {
         match self {
-            Source::Tree(cursor) => cursor.current(),
-            Source::Heap(cursor) => cursor.current().map_or(&[], |row| row.1),
+            Source::Tree(scan) => scan.current(),
+            Source::Heap(scan) => scan.current().map_or(&[], |row| row.1),
         }
     }
 
-    fn step(&mut self, locker: &mut Locker<'_>) -> Result<Step, AccessError> {
+    fn step(&mut self, index: &Index, locker: &mut Locker<'_>) -> Result<Step, EngineError> {
         match self {
-            Source::Tree(cursor) => cursor.step(locker),
-            Source::Heap(cursor) => Ok(match cursor.step(locker)? {
-                HeapStep::Rows => Step::Rows,
-                HeapStep::Wait(rid) => Step::Wait(rid_key(rid)),
-                HeapStep::End => Step::End,
-            }),
+            Source::Tree(scan) => Ok(scan.step(index.tree()?, locker)?),
+            Source::Heap(scan) => {
+                let missing = || EngineError::Damaged("a heap has become a tree".to_owned());
+                let heap = index.rowset.heap().ok_or_else(missing)?;
+                Ok(match scan.step(heap, locker)? {
+                    HeapStep::Rows => Step::Rows,
+                    HeapStep::Wait(rid) => Step::Wait(rid_key(rid)),
+                    HeapStep::End => Step::End,
+                })
+            }
         }
     }
+}
+
+/// A scan that borrows nothing: several may be open in one session, which steps them in turn, all within one
+/// transaction or [`Session::one_statement`].
+///
+/// It is to be given back by [`Session::close_scan`]; one that is merely dropped keeps the lock of its
+/// table until the transaction ends.
+#[derive(Debug)]
+pub struct OpenScan {
+    table: Arc<Table>,
+    /// Place of the index among the table's.
+    place: usize,
+    source: Source,
+    reading: Reading,
+    look_up: bool,
+    /// Its hints: they hold while it is stepped.
+    hints: LockHints,
+    /// What its end gives back.
+    brief: Option<Briefly>,
+    /// The row that the entry points to, when it is looked up.
+    row: Vec<u8>,
 }
 
 /// A scan under way. Outside of a transaction its locks go with it.
 #[derive(Debug)]
 pub struct Scan<'a> {
     session: &'a mut Session,
-    table: &'a Arc<Table>,
-    index: &'a Index,
-    cursor: Source<'a>,
-    reading: Reading,
-    look_up: bool,
-    read_past: bool,
-    /// What its end gives back.
-    brief: Option<Briefly>,
-    /// Hints and time-out as they were before it.
-    before: (LockHints, Timeout),
-    /// The row that the entry points to, when it is looked up.
-    row: Vec<u8>,
-}
-
-/// What a scan begins with.
-struct Begun<'a> {
-    index: &'a Index,
-    cursor: Source<'a>,
-    reading: Reading,
-    brief: Option<Briefly>,
+    open: OpenScan,
 }
 
 impl Session {
     /// Begins a scan.
     pub fn scan<'a>(
         &'a mut self,
-        table: &'a Arc<Table>,
+        table: &Arc<Table>,
         spec: &ScanSpec,
     ) -> Result<Scan<'a>, EngineError> {
         self.begin_reading()?;
-        let hints = self.hints_of(spec);
-        let before = self.swap_hints(hints);
-        let begun = {
-            let _task = self.enter();
-            self.begin_scan(table, spec)
-        };
-        if begun.is_err() {
-            self.unswap_hints(before);
-        }
-        let Begun {
-            index,
-            cursor,
-            reading,
-            brief,
-        } = self.end_failed(begun)?;
-        let look_up = index.kind == IndexKind::Nonclustered && !spec.covered;
-        let row = Vec::new();
+        let begun = self.begin_scan(table, spec);
+        let open = self.end_failed(begun)?;
         Ok(Scan {
             session: self,
-            table,
-            index,
-            cursor,
-            reading,
-            look_up,
-            read_past: hints.read_past,
-            brief,
-            before,
-            row,
+            open,
         })
+    }
+
+    /// Begins a scan beside others of this session. Only within a transaction or
+    /// [`Session::one_statement`]: what it locks goes with that.
+    pub fn open_scan(
+        &mut self,
+        table: &Arc<Table>,
+        spec: &ScanSpec,
+    ) -> Result<OpenScan, EngineError> {
+        if self.txn.is_none() {
+            let text = "a scan without a transaction".to_owned();
+            return Err(EngineError::Damaged(text));
+        }
+        self.begin_reading()?;
+        let begun = self.begin_scan(table, spec);
+        self.end_failed(begun)
+    }
+
+    /// Goes to the next row of a scan: [`OpenScan::row`]. `false` at the end; after an error it is over.
+    #[inline]
+    pub fn step_scan(&mut self, scan: &mut OpenScan) -> Result<bool, EngineError> {
+        // A row of the batch costs nothing that a task is charged for.
+        if !scan.look_up && scan.source.advance() {
+            return Ok(true);
+        }
+        let _task: TaskGuard = self.enter();
+        let before = self.swap_hints(scan.hints);
+        let found = scan.find_next(self);
+        self.unswap_hints(before);
+        match found {
+            Ok(found) => Ok(found),
+            Err(e) => self.end_failed(Err(e)),
+        }
+    }
+
+    /// Ends a scan.
+    pub fn close_scan(&mut self, mut scan: OpenScan) {
+        let _task = self.enter();
+        self.give_back(scan.brief.take());
     }
 
     fn end_failed<T>(&mut self, result: Result<T, EngineError>) -> Result<T, EngineError> {
@@ -337,11 +358,21 @@ impl Session {
         }
     }
 
-    fn begin_scan<'a>(
+    fn begin_scan(&mut self, table: &Arc<Table>, spec: &ScanSpec) -> Result<OpenScan, EngineError> {
+        let hints = self.hints_of(spec);
+        let before = self.swap_hints(hints);
+        let task = self.enter();
+        let begun = self.begin_hinted_scan(table, spec);
+        drop(task);
+        self.unswap_hints(before);
+        begun
+    }
+
+    fn begin_hinted_scan(
         &mut self,
-        table: &'a Arc<Table>,
+        table: &Arc<Table>,
         spec: &ScanSpec,
-    ) -> Result<Begun<'a>, EngineError> {
+    ) -> Result<OpenScan, EngineError> {
         self.check_read_past()?;
         let reading = self.reading_mode(spec.lock.max(self.hinted_lock()));
         let index = table.indexes.get(spec.index);
@@ -352,8 +383,19 @@ impl Session {
             ))
         };
         let index = index.ok_or_else(missing)?;
+        let open = |source, brief, hints| OpenScan {
+            table: Arc::clone(table),
+            place: spec.index,
+            source,
+            reading,
+            look_up: index.kind == IndexKind::Nonclustered && !spec.covered,
+            hints,
+            brief,
+            row: Vec::new(),
+        };
         if let Some(heap) = index.rowset.heap() {
-            return self.begin_heap_scan(table, index, heap, spec, reading);
+            let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
+            return Ok(open(Source::Heap(scan), brief, self.hints_of(spec)));
         }
         let brief = self.lock_for_reading(table, Self::reading_intent(reading))?;
         let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
@@ -376,28 +418,20 @@ impl Session {
         } else {
             Direction::Forward
         };
-        let cursor = index.tree()?.scan(low, high, direction);
-        let cursor = if spec.read_ahead {
-            cursor.with_read_ahead()
-        } else {
-            cursor
-        };
-        Ok(Begun {
-            index,
-            cursor: Source::Tree(cursor),
-            reading,
-            brief,
-        })
+        let mut scan = index.tree()?.scan_state(low, high, direction);
+        if spec.read_ahead {
+            scan = scan.with_read_ahead();
+        }
+        Ok(open(Source::Tree(scan), brief, self.hints_of(spec)))
     }
 
-    fn begin_heap_scan<'a>(
+    fn begin_heap_scan(
         &mut self,
         table: &Table,
-        index: &'a Index,
-        heap: &'a Heap,
+        heap: &Heap,
         spec: &ScanSpec,
         reading: Reading,
-    ) -> Result<Begun<'a>, EngineError> {
+    ) -> Result<(HeapScan, Option<Briefly>), EngineError> {
         let whole = (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded);
         if !whole || spec.backward {
             let text = format!(
@@ -413,39 +447,161 @@ impl Session {
             }
             _ => self.lock_for_reading(table, Self::reading_intent(reading))?,
         };
-        let cursor = heap.scan()?;
-        let cursor = match spec.read_ahead {
-            true => cursor.with_read_ahead(),
-            false => cursor,
+        let scan = heap.scan_state()?;
+        let scan = match spec.read_ahead {
+            true => scan.with_read_ahead(),
+            false => scan,
         };
-        Ok(Begun {
-            index,
-            cursor: Source::Heap(cursor),
-            reading,
-            brief,
-        })
+        Ok((scan, brief))
     }
 }
 
-impl<'a> Scan<'a> {
+impl OpenScan {
+    /// The row gone to last.
+    #[inline]
+    pub fn row(&self) -> Result<Row<'_>, EngineError> {
+        match self.look_up {
+            true => Row::new(&self.table, self.table.base(), &self.row),
+            false => Row::new(&self.table, self.index()?, self.source.current()),
+        }
+    }
+
+    /// Names the row gone to last.
+    pub fn row_key(&self) -> Option<RowKey> {
+        self.current_key().map(RowKey)
+    }
+
+    /// Its table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    #[inline]
+    fn index(&self) -> Result<&Index, EngineError> {
+        let index = self.table.indexes.get(self.place);
+        index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))
+    }
+
+    fn find_next(&mut self, session: &mut Session) -> Result<bool, EngineError> {
+        loop {
+            if self.source.advance() {
+                if !self.look_up || self.fetch_row(session)? {
+                    return Ok(true);
+                }
+                continue;
+            }
+            if !self.step(session)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Fetches a batch; `false` at the end.
+    fn step(&mut self, session: &mut Session) -> Result<bool, EngineError> {
+        let table = Arc::clone(&self.table);
+        let (step, blocked, error) = {
+            let index = table.indexes.get(self.place);
+            let index =
+                index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
+            let mut locker = Locker {
+                locks: &session.db.locks,
+                owner: &session.owner,
+                db: session.db.id,
+                object: table.id,
+                table: &table,
+                index,
+                reading: self.reading,
+                read_past: self.hints.read_past,
+                blocked: None,
+                error: None,
+            };
+            let step = self.source.step(index, &mut locker)?;
+            (step, locker.blocked, locker.error)
+        };
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        match step {
+            Step::Rows => {
+                if matches!(self.reading, Reading::Kept(_) | Reading::Range(_)) {
+                    session.maybe_escalate(&table)?;
+                }
+                Ok(true)
+            }
+            Step::End => Ok(false),
+            Step::Wait(_) => {
+                self.wait_for(session, blocked)?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn wait_for(
+        &self,
+        session: &mut Session,
+        blocked: Option<(Resource, LockMode)>,
+    ) -> Result<(), EngineError> {
+        let Some((resource, mode)) = blocked else {
+            return Ok(());
+        };
+        if self.reading == Reading::Committed {
+            session
+                .db
+                .locks
+                .lock_instant(&session.owner, resource, mode, session.timeout)?;
+        } else {
+            session.lock_row(&self.table, resource, mode)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the row that the entry points to; `false` when it is gone, or is another one by now.
+    fn fetch_row(&mut self, session: &mut Session) -> Result<bool, EngineError> {
+        let index = self.index()?;
+        let key = index.locator_of(self.source.current()).ok_or_else(|| {
+            EngineError::Damaged(format!("an entry of index '{}' has no locator", index.name))
+        })?;
+        let reading = match self.reading {
+            // The row's lock was taken with the entry.
+            Reading::Range(mode) => Reading::Kept(mode_of_row(mode)),
+            other => other,
+        };
+        let mut row = std::mem::take(&mut self.row);
+        let found = session.read_row(&self.table, &key, reading, &mut row);
+        self.row = row;
+        Ok(found? && self.still_matches()?)
+    }
+
+    /// Whether the row has the values that led to it.
+    fn still_matches(&self) -> Result<bool, EngineError> {
+        let index = self.index()?;
+        let of_entry = Row::new(&self.table, index, self.source.current());
+        let of_row = Row::new(&self.table, self.table.base(), &self.row);
+        let (Ok(entry), Ok(row)) = (of_entry, of_row) else {
+            return Ok(true);
+        };
+        Ok(index.leaf.iter().all(|leaf| match leaf {
+            LeafColumn::Table(column) => entry.bytes(*column) == row.bytes(*column),
+            LeafColumn::Uniquifier | LeafColumn::Rid => true,
+        }))
+    }
+
+    /// The clustered key, or the address, of the row that was given out last.
+    fn current_key(&self) -> Option<Key> {
+        if let Source::Heap(scan) = &self.source {
+            return scan.current().map(|row| rid_key(row.0));
+        }
+        self.index().ok()?.locator_of(self.source.current())
+    }
+}
+
+impl Scan<'_> {
     /// The next row; `None` at the end. After an error the scan is over.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, EngineError> {
-        // A row of the batch costs nothing that a task is charged for.
-        let found = (!self.look_up && self.cursor.advance()) || {
-            let _task: TaskGuard = self.session.enter();
-            match self.find_next() {
-                Ok(found) => found,
-                Err(e) => return self.session.end_failed(Err(e)),
-            }
-        };
-        if !found {
-            return Ok(None);
+        match self.session.step_scan(&mut self.open)? {
+            true => self.open.row().map(Some),
+            false => Ok(None),
         }
-        let (index, bytes) = match self.look_up {
-            true => (self.table.base(), &self.row[..]),
-            false => (self.index, self.cursor.current()),
-        };
-        Row::new(self.table, index, bytes).map(Some)
     }
 
     /// Calls `each` for the rows to come.
@@ -459,119 +615,14 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    fn find_next(&mut self) -> Result<bool, EngineError> {
-        loop {
-            if self.cursor.advance() {
-                if !self.look_up || self.fetch_row()? {
-                    return Ok(true);
-                }
-                continue;
-            }
-            if !self.step()? {
-                return Ok(false);
-            }
-        }
-    }
-
-    /// Fetches a batch; `false` at the end.
-    fn step(&mut self) -> Result<bool, EngineError> {
-        let (step, blocked, error) = {
-            let mut locker = Locker {
-                locks: &self.session.db.locks,
-                owner: &self.session.owner,
-                db: self.session.db.id,
-                object: self.table.id,
-                table: self.table,
-                index: self.index,
-                reading: self.reading,
-                read_past: self.read_past,
-                blocked: None,
-                error: None,
-            };
-            let step = self.cursor.step(&mut locker)?;
-            (step, locker.blocked, locker.error)
-        };
-        if let Some(error) = error {
-            return Err(error.into());
-        }
-        match step {
-            Step::Rows => {
-                if matches!(self.reading, Reading::Kept(_) | Reading::Range(_)) {
-                    self.session.maybe_escalate(self.table)?;
-                }
-                Ok(true)
-            }
-            Step::End => Ok(false),
-            Step::Wait(_) => {
-                self.wait_for(blocked)?;
-                Ok(true)
-            }
-        }
-    }
-
-    fn wait_for(&mut self, blocked: Option<(Resource, LockMode)>) -> Result<(), EngineError> {
-        let Some((resource, mode)) = blocked else {
-            return Ok(());
-        };
-        let session = &mut *self.session;
-        if self.reading == Reading::Committed {
-            session
-                .db
-                .locks
-                .lock_instant(&session.owner, resource, mode, session.timeout)?;
-        } else {
-            session.lock_row(self.table, resource, mode)?;
-        }
-        Ok(())
-    }
-
-    /// Reads the row that the entry points to; `false` when it is gone, or is another one by now.
-    fn fetch_row(&mut self) -> Result<bool, EngineError> {
-        let bad = || {
-            EngineError::Damaged(format!(
-                "an entry of index '{}' has no locator",
-                self.index.name
-            ))
-        };
-        let key = self
-            .index
-            .locator_of(self.cursor.current())
-            .ok_or_else(bad)?;
-        let reading = match self.reading {
-            // The row's lock was taken with the entry.
-            Reading::Range(mode) => Reading::Kept(mode_of_row(mode)),
-            other => other,
-        };
-        let mut row = std::mem::take(&mut self.row);
-        let found = self.session.read_row(self.table, &key, reading, &mut row);
-        self.row = row;
-        Ok(found? && self.still_matches())
-    }
-
-    /// Whether the row has the values that led to it.
-    fn still_matches(&self) -> bool {
-        let of_entry = Row::new(self.table, self.index, self.cursor.current());
-        let of_row = Row::new(self.table, self.table.base(), &self.row);
-        let (Ok(entry), Ok(row)) = (of_entry, of_row) else {
-            return true;
-        };
-        self.index.leaf.iter().all(|leaf| match leaf {
-            LeafColumn::Table(column) => entry.bytes(*column) == row.bytes(*column),
-            LeafColumn::Uniquifier | LeafColumn::Rid => true,
-        })
-    }
-
     /// The clustered key, or the address, of the row that was given out last.
     pub(super) fn current_key(&self) -> Option<Key> {
-        if let Source::Heap(cursor) = &self.cursor {
-            return cursor.current().map(|row| rid_key(row.0));
-        }
-        self.index.locator_of(self.cursor.current())
+        self.open.current_key()
     }
 
     /// The bytes of the row that was looked up last, for the taking.
     pub(super) fn take_row(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.row)
+        std::mem::take(&mut self.open.row)
     }
 
     pub(super) fn session_of(&self) -> &Session {
@@ -582,8 +633,7 @@ impl<'a> Scan<'a> {
 impl Drop for Scan<'_> {
     fn drop(&mut self) {
         let _task = self.session.enter();
-        self.session.unswap_hints(self.before);
-        self.session.give_back(self.brief.take());
+        self.session.give_back(self.open.brief.take());
         let done: Result<(), EngineError> = self.session.end_reading(Ok(()));
         debug_assert!(done.is_ok());
     }
