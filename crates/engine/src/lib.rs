@@ -42,7 +42,7 @@ pub use database::{
     FilegroupSpec, Stay,
 };
 pub use files::{ClientSink, FileChange};
-pub use furrow_txn::lock::{Isolation, Timeout};
+pub use furrow_txn::lock::{Canceller, Isolation, Timeout};
 pub use instance::{
     AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView,
     VlfView,
@@ -50,8 +50,10 @@ pub use instance::{
 pub use schema::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec,
 };
-pub use session::{Granularity, LockHints, NewColumn, NewValues, Session, SessionSavepoint};
+pub use session::{
+    Granularity, LockHints, NewColumn, NewValues, OpenStatement, Session, SessionSavepoint,
+};
 pub use table::{
-    BulkInserter, BulkOptions, Check, Column, Index, IndexKey, IndexKind, Inserter, OpenScan, PushValues,
-    ReadLock, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table, TableChild,
+    BulkInserter, BulkOptions, Check, Column, Index, IndexKey, IndexKind, Inserter, OpenScan,
+    PushValues, ReadLock, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table, TableChild,
 };

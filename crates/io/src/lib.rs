@@ -55,6 +55,7 @@ pub mod sim;
 pub mod system;
 pub mod thread;
 pub mod time;
+mod whole;
 
 pub use align::{AlignedBuf, DIRECT_ALIGN};
 pub use error::{IoError, IoErrorKind, IoOp};
@@ -63,3 +64,4 @@ pub use region::Region;
 pub use seam::{Access, File, Fill, Open, ReadRun, Space, Volume, WriteRun};
 pub use sim::SimVolume;
 pub use system::{SystemOptions, SystemVolume};
+pub use whole::{read_all, read_file, write_file};

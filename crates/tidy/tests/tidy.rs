@@ -27,6 +27,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("furrow-recovery", 4),
     ("furrow-check", 5),
     ("furrow-engine", 6),
+    ("furrow-scalar", 2),
     ("furrow-sql", 7),
     ("furrow-lab", 8),
     ("furrow", 9),

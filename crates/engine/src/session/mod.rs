@@ -21,6 +21,7 @@ pub use alter::{NewColumn, NewValues};
 
 pub(crate) use hints::{Briefly, covers_rows};
 pub use hints::{Granularity, LockHints};
+pub use transaction::OpenStatement;
 
 use crate::EngineError;
 use crate::catalog::{DdlChanges, DdlMark};
@@ -79,8 +80,13 @@ const ESCALATION_LOOK: u32 = 64;
 impl Session {
     /// A session of this database; the database cannot be closed or dropped while it lasts.
     pub fn new(db: &Arc<Database>) -> Result<Session, EngineError> {
+        Session::numbered(db, db.shared.next_session_id())
+    }
+
+    /// The same with a number of [`Instance::next_session_id`](crate::Instance::next_session_id): a
+    /// connection that works in several databases has a session in each, all with its number.
+    pub fn numbered(db: &Arc<Database>, id: i32) -> Result<Session, EngineError> {
         let stay = db.enter()?;
-        let id = db.shared.next_session_id();
         Ok(Session {
             db: Arc::clone(db),
             _stay: stay,

@@ -9,6 +9,15 @@ use furrow_observe::traceflags::TraceFlag;
 use furrow_txn::lock::{Escalation, LockError};
 use furrow_txn::{Transaction, TxnError};
 
+/// A statement of several calls: [`Session::begin_statement`].
+#[derive(Debug, Clone, Copy)]
+#[must_use]
+pub struct OpenStatement {
+    mark: Option<SessionSavepoint>,
+    /// Whether it is part of another one.
+    outer: bool,
+}
+
 /// Whether an error costs the whole transaction.
 fn is_fatal(error: &EngineError) -> bool {
     let txn = match error {
@@ -175,6 +184,49 @@ impl Session {
             session.in_statement = outer;
             result
         })
+    }
+
+    /// Begins a statement of several calls, where a closure ([`Session::one_statement`]) does not do: a
+    /// transaction of its own outside of one, a place to go back to inside.
+    pub fn begin_statement(&mut self) -> Result<OpenStatement, EngineError> {
+        self.db.check()?;
+        let _task = self.enter();
+        self.begin_counting();
+        let mark = match &self.txn {
+            Some(txn) => Some(self.mark(txn)),
+            None => {
+                self.start();
+                None
+            }
+        };
+        let outer = std::mem::replace(&mut self.in_statement, true);
+        Ok(OpenStatement { mark, outer })
+    }
+
+    /// Ends a statement that succeeded: outside of a transaction it is committed, and durable on return.
+    pub fn finish_statement(&mut self, statement: OpenStatement) -> Result<(), EngineError> {
+        let OpenStatement { mark, outer } = statement;
+        self.in_statement = outer;
+        if mark.is_some() {
+            return Ok(());
+        }
+        let _task = self.enter();
+        self.commit_now().map_err(|e| self.db.worded(e))
+    }
+
+    /// Undoes a statement that failed. The victim of a deadlock has lost its transaction before.
+    pub fn undo_statement(&mut self, statement: OpenStatement) -> Result<(), EngineError> {
+        let OpenStatement { mark, outer } = statement;
+        self.in_statement = outer;
+        let _task = self.enter();
+        let undone = match mark {
+            Some(mark) if self.txn.as_ref().map(Transaction::id) == Some(mark.txn) => {
+                self.roll_back_to(mark)
+            }
+            Some(_) => Ok(()),
+            None => self.roll_back_all(),
+        };
+        undone.map_err(|e| self.db.worded(e))
     }
 
     /// Runs a statement that changes something.

@@ -25,6 +25,31 @@ impl RowKey {
     pub fn of_rid(rid: RowId) -> RowKey {
         RowKey(rid_key(rid))
     }
+
+    /// The name as bytes, to be carried along with other values of a row.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.0.size_bytes() + 3 * self.0.len());
+        for at in 0..self.0.len() {
+            let column = self.0.column(at);
+            let value = column.unwrap_or_default();
+            bytes.push(u8::from(column.is_some()));
+            bytes.extend_from_slice(&(value.len() as u16).to_le_bytes());
+            bytes.extend_from_slice(value);
+        }
+        bytes
+    }
+
+    /// The name that [`RowKey::to_bytes`] gave these bytes for.
+    pub fn from_bytes(mut bytes: &[u8]) -> Option<RowKey> {
+        let mut key = Key::new();
+        while let [known, low, high, rest @ ..] = bytes {
+            let length = usize::from(u16::from_le_bytes([*low, *high]));
+            let value = rest.get(..length)?;
+            key.push((*known != 0).then_some(value));
+            bytes = rest.get(length..)?;
+        }
+        bytes.is_empty().then_some(RowKey(key))
+    }
 }
 
 impl Table {

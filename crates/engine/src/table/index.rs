@@ -304,6 +304,11 @@ impl Index {
         &self.included
     }
 
+    /// Whether its rows have a column of the table, at this place among the table's.
+    pub fn has_column(&self, column: usize) -> bool {
+        self.leaf_of.get(column).is_some_and(Option::is_some)
+    }
+
     /// Its rows.
     pub fn rowset(&self) -> &Rowset {
         &self.rowset

@@ -24,6 +24,14 @@ macro_rules! types {
                 }
             }
 
+            /// The type of a name in lower case, without length or precision.
+            pub fn from_name(name: &str) -> Option<TypeId> {
+                match name {
+                    $($name => Some(TypeId::$variant),)*
+                    _ => None,
+                }
+            }
+
             /// The name in T-SQL, without length or precision.
             pub const fn name(self) -> &'static str {
                 match self {

@@ -28,9 +28,10 @@ mod event;
 mod history;
 mod log;
 
-pub use append::{AppendFile, read_file, write_file};
+pub use append::AppendFile;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use event::{CeilingProbe, Event, Kind, Line, Outcome, State, Thing};
+pub use furrow_io::{read_file, write_file};
 pub use history::{History, RETRIES, RunHistory};
 pub use log::Log;
 

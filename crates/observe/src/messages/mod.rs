@@ -12,6 +12,7 @@ mod database;
 mod dbcc;
 mod format;
 mod media;
+mod queries;
 mod statements;
 mod storage;
 mod values;
@@ -44,13 +45,14 @@ macro_rules! messages {
 use messages;
 
 /// The tables; each is sorted by number, and no number is in two.
-const TABLES: [&[MessageInfo]; 6] = [
+const TABLES: [&[MessageInfo]; 7] = [
     statements::ROWS,
     database::ROWS,
     storage::ROWS,
     media::ROWS,
     dbcc::ROWS,
     values::ROWS,
+    queries::ROWS,
 ];
 
 /// The row of a number.

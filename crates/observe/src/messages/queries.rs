@@ -1,0 +1,63 @@
+//! Messages about queries and names, met when a statement is bound or runs.
+
+use super::messages;
+
+pub(super) const ROWS: &[super::MessageInfo] = messages! {
+    107 15 1 "The column prefix '%.*ls' does not match with a table name or alias name used in the query.";
+    108 15 1 "The ORDER BY position number %ld is out of range of the number of items in the select list.";
+    109 15 1 "There are more columns in the INSERT statement than values specified in the VALUES clause. The \
+        number of values in the VALUES clause must match the number of columns specified in the INSERT \
+        statement.";
+    110 15 1 "There are fewer columns in the INSERT statement than values specified in the VALUES clause. The \
+        number of values in the VALUES clause must match the number of columns specified in the INSERT \
+        statement.";
+    116 16 1 "Only one expression can be specified in the select list when the subquery is not introduced \
+        with EXISTS.";
+    120 15 1 "The select list for the INSERT statement contains fewer items than the insert list. The number \
+        of SELECT values must match the number of INSERT columns.";
+    121 15 1 "The select list for the INSERT statement contains more items than the insert list. The number \
+        of SELECT values must match the number of INSERT columns.";
+    130 15 1 "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
+    141 15 1 "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \
+        operations.";
+    144 15 1 "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP \
+        BY clause.";
+    145 15 1 "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
+    147 15 1 "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a \
+        HAVING clause or a select list, and the column being aggregated is an outer reference.";
+    157 15 1 "An aggregate may not appear in the set list of an UPDATE statement.";
+    164 15 1 "Each GROUP BY expression must contain at least one column that is not an outer reference.";
+    205 16 1 "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of \
+        expressions in their target lists.";
+    209 16 1 "Ambiguous column name '%.*ls'.";
+    243 16 1 "Type %.*ls is not a defined system type.";
+    264 16 1 "The column name '%.*ls' is specified more than once in the SET clause or column list of an \
+        INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to \
+        make sure that a column is updated only once. If this statement updates or inserts columns into a \
+        view, column aliasing can conceal the duplication in your code.";
+    421 16 1 "The %ls data type cannot be selected as DISTINCT because it is not comparable.";
+    512 16 1 "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, \
+        <= , >, >= or when the subquery is used as an expression.";
+    628 16 0 "Cannot issue SAVE TRANSACTION when there is no active transaction.";
+    1011 16 1 "The correlation name '%.*ls' is specified multiple times in a FROM clause.";
+    1013 16 1 "The objects \"%.*ls\" and \"%.*ls\" in the FROM clause have the same exposed names. Use \
+        correlation names to distinguish them.";
+    1033 15 1 "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and \
+        common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+    1060 15 1 "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+    2716 16 1 "Column, parameter, or variable #%d: Cannot specify a column width on data type %.*ls.";
+    4108 15 1 "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
+    8120 16 1 "Column '%.*ls.%.*ls' is invalid in the select list because it is not contained in either an \
+        aggregate function or the GROUP BY clause.";
+    8121 16 1 "Column '%.*ls.%.*ls' is invalid in the HAVING clause because it is not contained in either an \
+        aggregate function or the GROUP BY clause.";
+    8127 16 1 "Column \"%.*ls.%.*ls\" is invalid in the ORDER BY clause because it is not contained in either \
+        an aggregate function or the GROUP BY clause.";
+    8155 16 2 "No column name was specified for column %d of '%.*ls'.";
+    8156 16 1 "The column '%.*ls' was specified multiple times for '%.*ls'.";
+    8158 16 1 "'%.*ls' has more columns than were specified in the column list.";
+    8159 16 1 "'%.*ls' has fewer columns than were specified in the column list.";
+    10709 16 1 "The number of columns for each row in a table value constructor must be the same.";
+    10742 15 1 "The offset specified in a OFFSET clause may not be negative.";
+    10744 15 1 "The number of rows provided for a FETCH clause must be greater then zero.";
+};

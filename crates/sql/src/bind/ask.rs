@@ -1,0 +1,168 @@
+//! Functions that ask the connection, the server or the catalog: `@@ROWCOUNT`, `DB_ID`, `OBJECT_ID`...
+
+use super::Bound;
+use crate::context::Context;
+use crate::error::{Result, refuse};
+use crate::exec::Expr;
+use crate::exec::expr::{Ask, Asked};
+use furrow_format::types::{DataType, TypeId, Value};
+use std::borrow::Cow;
+
+/// A row of the table.
+pub(crate) struct AskInfo {
+    pub(crate) name: &'static str,
+    pub(crate) least: usize,
+    pub(crate) most: usize,
+    pub(crate) result: DataType,
+    pub(crate) ask: Ask,
+}
+
+const INT: DataType = DataType::simple(TypeId::Int);
+const SYSNAME: DataType = DataType::sized(TypeId::NVarChar, 256);
+const NUMERIC: DataType = DataType {
+    precision: 38,
+    length: 17,
+    ..DataType::simple(TypeId::Numeric)
+};
+
+type Values<'a, 'v> = &'a [Cow<'v, Value>];
+
+const fn row(name: &'static str, least: usize, most: usize, result: DataType, ask: Ask) -> AskInfo {
+    AskInfo {
+        name,
+        least,
+        most,
+        result,
+        ask,
+    }
+}
+
+static FUNCTIONS: &[AskInfo] = &[
+    row("@@ROWCOUNT", 0, 0, INT, |cx, _| {
+        Ok(Value::Int(i32::try_from(cx.last.rows).unwrap_or(i32::MAX)))
+    }),
+    row("@@ERROR", 0, 0, INT, |cx, _| {
+        Ok(Value::Int(cx.last.error as i32))
+    }),
+    row("@@TRANCOUNT", 0, 0, INT, |cx, _| {
+        Ok(Value::Int(cx.sessions.count() as i32))
+    }),
+    row(
+        "@@SPID",
+        0,
+        0,
+        DataType::simple(TypeId::SmallInt),
+        |cx, _| Ok(Value::SmallInt(cx.sessions.id() as i16)),
+    ),
+    row("@@IDENTITY", 0, 0, NUMERIC, |cx, _| {
+        Ok(identity(cx.last.identity))
+    }),
+    row("SCOPE_IDENTITY", 0, 0, NUMERIC, |cx, _| {
+        Ok(identity(cx.last.scope_identity))
+    }),
+    row("DB_NAME", 0, 1, SYSNAME, db_name),
+    row("DB_ID", 0, 1, DataType::simple(TypeId::SmallInt), db_id),
+    row("ERROR_NUMBER", 0, 0, INT, |cx, _| {
+        Ok(caught(cx, |c| Value::Int(c.message.number as i32)))
+    }),
+    row("ERROR_SEVERITY", 0, 0, INT, |cx, _| {
+        Ok(caught(cx, |c| Value::Int(i32::from(c.message.level))))
+    }),
+    row("ERROR_STATE", 0, 0, INT, |cx, _| {
+        Ok(caught(cx, |c| Value::Int(i32::from(c.message.state))))
+    }),
+    row("ERROR_LINE", 0, 0, INT, |cx, _| {
+        Ok(caught(cx, |c| Value::Int(c.message.line as i32)))
+    }),
+    row("ERROR_PROCEDURE", 0, 0, SYSNAME, |cx, _| {
+        Ok(caught(cx, |c| {
+            c.procedure.clone().map_or(Value::Null, Value::NVarChar)
+        }))
+    }),
+    row(
+        "ERROR_MESSAGE",
+        0,
+        0,
+        DataType::sized(TypeId::NVarChar, 8000),
+        |cx, _| Ok(caught(cx, |c| Value::NVarChar(c.message.text.clone()))),
+    ),
+    row(
+        "XACT_STATE",
+        0,
+        0,
+        DataType::simple(TypeId::SmallInt),
+        |cx, _| Ok(Value::SmallInt(i16::from(cx.sessions.count() > 0))),
+    ),
+];
+
+fn identity(value: Option<i64>) -> Value {
+    value.map_or(Value::Null, |n| {
+        Value::Decimal(furrow_format::types::Decimal {
+            unscaled: i128::from(n),
+            scale: 0,
+        })
+    })
+}
+
+fn caught(cx: &Context, of: impl Fn(&crate::context::Caught) -> Value) -> Value {
+    cx.caught.last().map_or(Value::Null, of)
+}
+
+fn db_name(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
+    let Some(id) = values.first() else {
+        return Ok(Value::NVarChar(cx.sessions.database().name().to_owned()));
+    };
+    let id = id.as_i64();
+    let databases = cx.server.instance().databases();
+    let found = databases
+        .into_iter()
+        .find(|d| Some(i64::from(d.id.0)) == id);
+    Ok(found.map_or(Value::Null, |d| Value::NVarChar(d.name)))
+}
+
+fn db_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
+    let Some(name) = values.first() else {
+        return Ok(Value::SmallInt(cx.sessions.database().id().0 as i16));
+    };
+    let Some(name) = name.as_str() else {
+        return Ok(Value::Null);
+    };
+    let databases = cx.server.instance().databases();
+    let found = databases
+        .into_iter()
+        .find(|d| d.name.eq_ignore_ascii_case(name));
+    Ok(found.map_or(Value::Null, |d| Value::SmallInt(d.id.0 as i16)))
+}
+
+/// The function of a name, in any case of letters.
+pub(crate) fn find(name: &str) -> Option<&'static AskInfo> {
+    FUNCTIONS.iter().find(|f| f.name.eq_ignore_ascii_case(name))
+}
+
+/// Binds a call.
+pub(crate) fn bind(function: &'static AskInfo, arguments: Vec<Bound>) -> Result<Bound> {
+    if !(function.least..=function.most).contains(&arguments.len()) {
+        let shown = function.name.to_ascii_lowercase();
+        return match function.least == function.most {
+            true => refuse(174, &[shown.into(), function.least.into()]),
+            false => refuse(
+                189,
+                &[shown.into(), function.least.into(), function.most.into()],
+            ),
+        };
+    }
+    let asked = Asked {
+        name: function.name,
+        ask: function.ask,
+    };
+    let arguments = arguments.into_iter().map(|a| a.expr).collect();
+    Ok(Bound::of(Expr::Ask(asked, arguments), function.result))
+}
+
+/// Binds `@@NAME`.
+pub(crate) fn global(name: &str) -> Result<Bound> {
+    match find(name) {
+        Some(function) => bind(function, Vec::new()),
+        None => refuse(137, &[name.into()]),
+    }
+}

@@ -1,0 +1,30 @@
+//! Binding: from a syntax tree to a plan. Names become places, types are settled, ways to the rows are chosen.
+//!
+//! # How a query is bound
+//! 1. FROM: each source gets a run of columns in the *wide row* of its SELECT, in the order of the text
+//!    (`from`).
+//! 2. WHERE and the ON of inner joins are taken apart at AND; each part goes to the lowest place that has the
+//!    columns it looks at (`place`). What compares a key column with a value that is known there becomes a
+//!    seek (`access`).
+//! 3. GROUP BY and aggregates make rows of their own, on which HAVING, the select list and ORDER BY are
+//!    bound (`select`).
+//! 4. A name that no source of the query has is looked for in the queries around it: an outer column, which
+//!    takes a place in the frame.
+
+mod access;
+mod ask;
+mod cond;
+mod expr;
+mod from;
+mod literal;
+mod place;
+mod query;
+mod scope;
+mod select;
+mod shift;
+mod types;
+
+pub(crate) use expr::Bound;
+pub(crate) use from::{Node, Resolved, conjuncts, shown, table_hints};
+pub(crate) use scope::Binder;
+pub(crate) use types::data_type;

@@ -1,0 +1,299 @@
+//! Queries: common table expressions, set operations, ORDER BY of them.
+
+use super::expr::operands;
+use super::scope::{Binder, CteDef, Level};
+use super::select::{Assign, Ordering};
+use super::{Bound, shift};
+use crate::error::{Result, refuse, unsupported};
+use crate::exec::set::{SetKind, SetPlan};
+use crate::exec::sort::{SortKey, SortPlan, TopPlan};
+use crate::exec::{Expr, Plan};
+use crate::sink::ResultColumn;
+use furrow_scalar::types;
+use furrow_tsql::ast::expr::{ExprKind, Literal};
+use furrow_tsql::ast::query::{Cte, OrderItem, Query, QueryBody, QueryHint, SetOp};
+use std::rc::Rc;
+
+/// A query that can be run.
+#[derive(Debug)]
+pub(crate) struct BoundQuery {
+    pub(crate) plan: Plan,
+    pub(crate) columns: Vec<ResultColumn>,
+    /// What SELECT @x = ... sets, a column each.
+    pub(crate) assigns: Vec<Assign>,
+}
+
+/// A query and what it takes from the row around it.
+pub(crate) type Nested = (BoundQuery, Vec<(usize, Expr)>);
+
+impl Binder<'_> {
+    /// Binds a query that stands by itself.
+    pub(crate) fn query(&mut self, query: &Query) -> Result<BoundQuery> {
+        self.hints(&query.options)?;
+        let before = self.ctes.len();
+        self.define(&query.ctes)?;
+        let bound = self.ordered(query);
+        self.ctes.truncate(before);
+        Ok(bound?.0)
+    }
+
+    /// Binds a query within another one.
+    pub(crate) fn nested_query(&mut self, query: &Query) -> Result<Nested> {
+        let limited = query.offset.is_some() || top_of(&query.body);
+        if !query.order_by.is_empty() && !limited && query.for_clause.is_none() {
+            return refuse(1033, &[]);
+        }
+        self.ordered(query)
+    }
+
+    /// Makes common table expressions known; each sees those before it.
+    pub(crate) fn define(&mut self, ctes: &[Cte]) -> Result<()> {
+        for cte in ctes {
+            let sees = self.ctes.len();
+            self.ctes.push(CteDef {
+                name: cte.name.value.to_string(),
+                columns: cte.columns.clone(),
+                query: Rc::new(cte.query.clone()),
+                sees,
+            });
+        }
+        Ok(())
+    }
+
+    /// Query hints: those that only say how to run it are taken as said; others are refused.
+    fn hints(&mut self, hints: &[QueryHint]) -> Result<()> {
+        for hint in hints {
+            match hint {
+                QueryHint::UsePlan(_) => return Err(unsupported("USE PLAN")),
+                QueryHint::TableHint(..) => return Err(unsupported("TABLE HINT")),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn ordered(&mut self, query: &Query) -> Result<Nested> {
+        if query.for_clause.is_some() {
+            return Err(unsupported("FOR XML and FOR JSON"));
+        }
+        let ordering = Ordering {
+            by: &query.order_by,
+            offset: query.offset.as_ref(),
+            fetch: query.fetch.as_ref(),
+        };
+        match &query.body {
+            QueryBody::Select(select) => self.select(select, &ordering),
+            body => {
+                let (mut bound, takes) = self.body(body)?;
+                bound.plan = self.order_output(bound.plan, &bound.columns, &ordering)?;
+                Ok((bound, takes))
+            }
+        }
+    }
+
+    fn body(&mut self, body: &QueryBody) -> Result<Nested> {
+        match body {
+            QueryBody::Select(select) => self.select(select, &Ordering::default()),
+            QueryBody::Values(rows) => self.values(rows),
+            QueryBody::Set {
+                op,
+                all,
+                left,
+                right,
+            } => self.set(*op, *all, left, right),
+        }
+    }
+
+    fn values(&mut self, rows: &[Vec<furrow_tsql::ast::expr::Expr>]) -> Result<Nested> {
+        self.levels.push(Level::default());
+        let bound = self.values_rows(rows);
+        let takes = self.levels.pop().map(|l| l.takes).unwrap_or_default();
+        let (rows, columns) = bound?;
+        Ok((
+            BoundQuery {
+                plan: Plan::Values(rows),
+                columns,
+                assigns: Vec::new(),
+            },
+            takes,
+        ))
+    }
+
+    fn values_rows(
+        &mut self,
+        rows: &[Vec<furrow_tsql::ast::expr::Expr>],
+    ) -> Result<(Vec<Vec<Expr>>, Vec<ResultColumn>)> {
+        let mut bound: Vec<Vec<Bound>> = Vec::new();
+        for row in rows {
+            let row = row.iter().map(|e| self.expr(e)).collect::<Result<_>>()?;
+            bound.push(row);
+        }
+        let width = bound.first().map_or(0, Vec::len);
+        if bound.iter().any(|row| row.len() != width) {
+            return refuse(10709, &[]);
+        }
+        let mut columns = Vec::new();
+        for at in 0..width {
+            let column: Vec<Bound> = bound.iter().filter_map(|r| r.get(at).cloned()).collect();
+            let all_null = column.iter().all(|b| b.is_null_literal);
+            let data_type = match all_null {
+                true => furrow_format::types::DataType::simple(furrow_format::types::TypeId::Int),
+                false => types::unify(&operands(&column))?,
+            };
+            columns.push(ResultColumn {
+                name: String::new(),
+                data_type,
+                nullable: column.iter().any(|b| b.nullable),
+            });
+        }
+        let mut exprs = Vec::new();
+        for row in bound {
+            let mut values = Vec::new();
+            for (value, column) in row.into_iter().zip(&columns) {
+                values.push(self.coerce(value, column.data_type)?);
+            }
+            exprs.push(values);
+        }
+        Ok((exprs, columns))
+    }
+
+    fn set(&mut self, op: SetOp, all: bool, left: &QueryBody, right: &QueryBody) -> Result<Nested> {
+        let (left, mut takes) = self.body(left)?;
+        let (right, more) = self.body(right)?;
+        takes.extend(more);
+        if !left.assigns.is_empty() || !right.assigns.is_empty() {
+            return refuse(141, &[]);
+        }
+        if left.columns.len() != right.columns.len() {
+            return refuse(205, &[]);
+        }
+        let mut columns = Vec::new();
+        for (a, b) in left.columns.iter().zip(&right.columns) {
+            columns.push(ResultColumn {
+                name: a.name.clone(),
+                data_type: types::unify_two(&a.data_type, &b.data_type)?,
+                nullable: a.nullable || b.nullable,
+            });
+        }
+        let left = self.retyped(left, &columns)?;
+        let right = self.retyped(right, &columns)?;
+        let types: Vec<_> = columns.iter().map(|c| c.data_type).collect();
+        let kind = match op {
+            SetOp::Union => SetKind::UnionAll,
+            SetOp::Except => SetKind::Except,
+            SetOp::Intersect => SetKind::Intersect,
+        };
+        let plan = Plan::Set(Box::new(SetPlan {
+            kind,
+            left,
+            right,
+            types: types.clone(),
+        }));
+        let plan = match (op, all) {
+            (SetOp::Union, false) => Plan::Distinct(Box::new(plan), types),
+            _ => plan,
+        };
+        let bound = BoundQuery {
+            plan,
+            columns,
+            assigns: Vec::new(),
+        };
+        Ok((bound, takes))
+    }
+
+    /// A query's rows with columns of these types.
+    pub(crate) fn retyped(&mut self, query: BoundQuery, to: &[ResultColumn]) -> Result<Plan> {
+        let same = query
+            .columns
+            .iter()
+            .zip(to)
+            .all(|(a, b)| a.data_type == b.data_type);
+        if same {
+            return Ok(query.plan);
+        }
+        let mut exprs = Vec::new();
+        for (at, (from, to)) in query.columns.iter().zip(to).enumerate() {
+            let column = Bound::of(Expr::Column(at), from.data_type);
+            exprs.push(self.coerce(column, to.data_type)?);
+        }
+        Ok(Plan::Project(Box::new(query.plan), exprs))
+    }
+
+    /// ORDER BY, OFFSET and FETCH of rows whose columns are the output's.
+    pub(crate) fn order_output(
+        &mut self,
+        plan: Plan,
+        columns: &[ResultColumn],
+        ordering: &Ordering<'_>,
+    ) -> Result<Plan> {
+        let mut plan = plan;
+        if !ordering.by.is_empty() {
+            let mut keys = Vec::new();
+            for item in ordering.by {
+                let at = output_column(item, columns)?;
+                let data_type = columns.get(at).map(|c| c.data_type);
+                let Some(data_type) = data_type else { continue };
+                keys.push(SortKey {
+                    expr: Expr::Column(at),
+                    data_type,
+                    descending: item.descending,
+                });
+            }
+            plan = Plan::Sort(Box::new(SortPlan {
+                input: plan,
+                keys,
+                width: columns.len(),
+            }));
+        }
+        self.limited(plan, ordering)
+    }
+
+    /// OFFSET and FETCH.
+    pub(crate) fn limited(&mut self, plan: Plan, ordering: &Ordering<'_>) -> Result<Plan> {
+        if ordering.offset.is_none() && ordering.fetch.is_none() {
+            return Ok(plan);
+        }
+        let offset = ordering.offset.map(|e| self.expr(e)).transpose()?;
+        let count = ordering.fetch.map(|e| self.expr(e)).transpose()?;
+        Ok(Plan::Top(Box::new(TopPlan {
+            input: plan,
+            count: count.map(|b| b.expr),
+            percent: false,
+            ties: None,
+            offset: offset.map(|b| b.expr),
+            is_fetch: true,
+        })))
+    }
+}
+
+/// The place of the output column that an ORDER BY item names.
+pub(crate) fn output_column(item: &OrderItem, columns: &[ResultColumn]) -> Result<usize> {
+    match &item.expr.kind {
+        ExprKind::Literal(Literal::Integer(digits)) => match digits.parse::<usize>() {
+            Ok(n) if (1..=columns.len()).contains(&n) => Ok(n - 1),
+            _ => {
+                let n: i64 = digits.parse().unwrap_or(i64::MAX);
+                refuse(108, &[n.into()])
+            }
+        },
+        ExprKind::Column(name) if name.parts.len() == 1 => {
+            let found = columns
+                .iter()
+                .position(|c| c.name.eq_ignore_ascii_case(name.name()));
+            match found {
+                Some(at) => Ok(at),
+                None => refuse(207, &[name.name().into()]),
+            }
+        }
+        _ => refuse(104, &[]),
+    }
+}
+
+fn top_of(body: &QueryBody) -> bool {
+    matches!(body, QueryBody::Select(select) if select.top.is_some())
+}
+
+/// Whether nothing in a plan's expression looks at the row.
+pub(crate) fn is_free(expr: &Expr) -> bool {
+    shift::columns_of(expr).is_empty()
+}

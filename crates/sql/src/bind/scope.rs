@@ -1,0 +1,266 @@
+//! Names in sight: sources of the query at hand, of those around it, common table expressions.
+
+use super::expr::Bound;
+use crate::context::Context;
+use crate::error::{Result, refuse};
+use crate::exec::Expr;
+use furrow_format::ObjectId;
+use furrow_format::types::DataType;
+use furrow_observe::messages::Message;
+use furrow_scalar::Coercibility;
+use furrow_tsql::ast::name::{Ident, ObjectName};
+use furrow_tsql::ast::query::Query;
+use std::rc::Rc;
+
+/// A column that a source offers.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceColumn {
+    /// Empty where it has none.
+    pub(crate) name: String,
+    pub(crate) data_type: DataType,
+    pub(crate) nullable: bool,
+}
+
+/// A source of rows in FROM: its columns begin at `start` in the wide row.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// The alias, or the table's name.
+    pub(crate) name: String,
+    /// The schema and the database it was named with, where it has no alias.
+    pub(crate) schema: Option<String>,
+    pub(crate) columns: Vec<SourceColumn>,
+    pub(crate) start: usize,
+}
+
+/// The names of one query.
+#[derive(Debug, Default)]
+pub(crate) struct Level {
+    pub(crate) sources: Vec<Source>,
+    /// Which columns of the wide row are looked at.
+    pub(crate) used: Vec<bool>,
+    /// Columns of the query around that this one looks at: place in the frame, and what it is there.
+    pub(crate) takes: Vec<(usize, Expr)>,
+    /// Calls of aggregates met so far, where they may be.
+    pub(crate) aggregates: Option<Vec<crate::exec::aggregate::AggregateCall>>,
+    /// Why there may be none, if there may not.
+    pub(crate) no_aggregates: u32,
+    /// Whether an argument of an aggregate is being bound.
+    pub(crate) in_aggregate: bool,
+}
+
+/// A common table expression.
+#[derive(Debug, Clone)]
+pub(crate) struct CteDef {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<Ident>,
+    pub(crate) query: Rc<Query>,
+    /// How many of the definitions it may itself name: those before it.
+    pub(crate) sees: usize,
+}
+
+/// Binds one statement.
+#[derive(Debug)]
+pub(crate) struct Binder<'c> {
+    pub(crate) cx: &'c mut Context,
+    /// Innermost last.
+    pub(crate) levels: Vec<Level>,
+    pub(crate) ctes: Vec<CteDef>,
+    pub(crate) next_frame: usize,
+    /// The table that the statement changes, and the name it goes by in FROM, until it is met there.
+    pub(crate) target: Option<(ObjectId, String)>,
+}
+
+/// Places of aggregates in expressions that are still to be put on the grouped row begin here.
+pub(crate) const AGGREGATES: usize = 1 << 24;
+
+impl Level {
+    /// The end of the wide row so far.
+    pub(crate) fn width(&self) -> usize {
+        self.sources.last().map_or(0, |s| s.start + s.columns.len())
+    }
+
+    /// The source and the column that have a place in the wide row.
+    pub(crate) fn column_at(&self, place: usize) -> Option<(&Source, &SourceColumn)> {
+        let source = self
+            .sources
+            .iter()
+            .find(|s| (s.start..s.start + s.columns.len()).contains(&place))?;
+        Some((source, source.columns.get(place - source.start)?))
+    }
+
+    /// Adds a source; gives its place in the wide row.
+    pub(crate) fn add(&mut self, mut source: Source) -> Result<usize> {
+        let start = self.width();
+        if let Some(twin) = self
+            .sources
+            .iter()
+            .find(|s| !s.name.is_empty() && s.name.eq_ignore_ascii_case(&source.name))
+        {
+            match (&twin.schema, &source.schema) {
+                (Some(a), Some(b)) if !a.eq_ignore_ascii_case(b) => {}
+                (Some(_), Some(_)) => {
+                    return refuse(1013, &[twin.name.clone().into(), source.name.into()]);
+                }
+                _ => return refuse(1011, &[source.name.into()]),
+            }
+        }
+        source.start = start;
+        self.used.resize(start + source.columns.len(), false);
+        self.sources.push(source);
+        Ok(start)
+    }
+}
+
+/// What a name was found to be.
+enum Found {
+    Nothing,
+    /// A table of that name is there, without the column.
+    NoColumn,
+    Column(usize),
+    Twice,
+}
+
+impl<'c> Binder<'c> {
+    pub(crate) fn new(cx: &'c mut Context) -> Binder<'c> {
+        Binder {
+            cx,
+            levels: Vec::new(),
+            ctes: Vec::new(),
+            next_frame: 0,
+            target: None,
+        }
+    }
+
+    /// The names of the query at hand.
+    pub(crate) fn level(&mut self) -> &mut Level {
+        if self.levels.is_empty() {
+            self.levels.push(Level::default());
+        }
+        let last = self.levels.len() - 1;
+        &mut self.levels[last]
+    }
+
+    fn look(level: &Level, name: &ObjectName) -> Found {
+        let column = name.name();
+        let mut found = Found::Nothing;
+        for source in &level.sources {
+            if let Some(table) = name.part(1) {
+                if !source.name.eq_ignore_ascii_case(&table.value) {
+                    continue;
+                }
+                if let (Some(schema), Some(of)) = (name.part(2), &source.schema)
+                    && !of.eq_ignore_ascii_case(&schema.value)
+                {
+                    continue;
+                }
+                if name.part(2).is_some() && source.schema.is_none() {
+                    continue;
+                }
+                if matches!(found, Found::Nothing) {
+                    found = Found::NoColumn;
+                }
+            }
+            for (at, candidate) in source.columns.iter().enumerate() {
+                if candidate.name.eq_ignore_ascii_case(column) {
+                    found = match found {
+                        Found::Column(_) | Found::Twice => Found::Twice,
+                        _ => Found::Column(source.start + at),
+                    };
+                }
+            }
+        }
+        found
+    }
+
+    /// A column by its name, of this query or of one around it.
+    pub(crate) fn column(&mut self, name: &ObjectName) -> Result<Bound> {
+        let depth = self.levels.len();
+        let mut no_column = false;
+        for at in (0..depth).rev() {
+            match Self::look(&self.levels[at], name) {
+                Found::Nothing => {}
+                Found::NoColumn => {
+                    no_column = true;
+                    break;
+                }
+                Found::Twice => return refuse(209, &[name.name().into()]),
+                Found::Column(place) => return self.column_of_level(at, place),
+            }
+        }
+        match name.part(1) {
+            Some(_) if !no_column => {
+                let shown = name
+                    .parts
+                    .iter()
+                    .map(|p| &*p.value)
+                    .collect::<Vec<_>>()
+                    .join(".");
+                refuse(4104, &[shown.into()])
+            }
+            _ => refuse(207, &[name.name().into()]),
+        }
+    }
+
+    fn column_of_level(&mut self, at: usize, place: usize) -> Result<Bound> {
+        let level = &mut self.levels[at];
+        if let Some(used) = level.used.get_mut(place) {
+            *used = true;
+        }
+        let Some((_, column)) = level.column_at(place) else {
+            return refuse(207, &["".into()]);
+        };
+        let (data_type, nullable) = (column.data_type, column.nullable);
+        let inner = at + 1;
+        let expr = match self.levels.get_mut(inner) {
+            None => Expr::Column(place),
+            Some(inner) => {
+                let known = inner
+                    .takes
+                    .iter()
+                    .find(|(_, from)| matches!(from, Expr::Column(p) if *p == place));
+                let slot = match known {
+                    Some((slot, _)) => *slot,
+                    None => {
+                        let slot = self.next_frame;
+                        self.next_frame += 1;
+                        inner.takes.push((slot, Expr::Column(place)));
+                        slot
+                    }
+                };
+                Expr::Outer(slot)
+            }
+        };
+        Ok(Bound {
+            expr,
+            data_type,
+            is_null_literal: false,
+            coercibility: Coercibility::Implicit,
+            nullable,
+        })
+    }
+
+    /// A variable by its name (137).
+    pub(crate) fn variable(&mut self, name: &str) -> Result<Bound> {
+        let place = self.cx.scope.find(name);
+        let variable = place.and_then(|at| Some((at, self.cx.scope.get(at)?)));
+        let Some((place, variable)) = variable else {
+            return refuse(137, &[name.into()]);
+        };
+        Ok(Bound {
+            expr: Expr::Variable(place),
+            data_type: variable.data_type,
+            is_null_literal: false,
+            coercibility: Coercibility::Default,
+            nullable: true,
+        })
+    }
+
+    /// Error 8120 and its like: a column that is neither grouped by nor within an aggregate.
+    pub(crate) fn not_grouped(&mut self, place: usize, number: u32) -> Message {
+        let names = self.level().column_at(place);
+        let (source, column) = names.map_or((String::new(), String::new()), |(s, c)| {
+            (s.name.clone(), c.name.clone())
+        });
+        Message::new(number, &[source.into(), column.into()])
+    }
+}

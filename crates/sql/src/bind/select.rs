@@ -1,0 +1,543 @@
+//! One SELECT: where, grouping, the list, order, top.
+
+use super::from::conjuncts;
+use super::place::filtered;
+use super::query::{BoundQuery, Nested, output_column};
+use super::scope::{AGGREGATES, Binder, Level};
+use super::shift::{same_expr, walk, walk_cond};
+use super::{Bound, access};
+use crate::error::{Result, refuse, unsupported};
+use crate::exec::aggregate::{AggregateCall, AggregatePlan};
+use crate::exec::sort::{SortKey, SortPlan, TopPlan};
+use crate::exec::{Cond, Expr, Plan};
+use crate::sink::ResultColumn;
+use furrow_format::types::{DataType, Family, TypeId};
+use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind, Literal};
+use furrow_tsql::ast::query::{GroupBy, GroupItem, GroupWith, OrderItem, Select, SelectItem, Top};
+use std::sync::Arc;
+
+/// ORDER BY, OFFSET, FETCH.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ordering<'q> {
+    pub(crate) by: &'q [OrderItem],
+    pub(crate) offset: Option<&'q Written>,
+    pub(crate) fetch: Option<&'q Written>,
+}
+
+/// A variable that SELECT sets.
+#[derive(Debug, Clone)]
+pub(crate) struct Assign {
+    /// Its place in the scope.
+    pub(crate) variable: usize,
+}
+
+/// An entry of the select list.
+struct Item {
+    name: String,
+    bound: Bound,
+    assign: Option<Assign>,
+}
+
+/// GROUP BY: what is grouped by, and which of it in each set.
+struct Groups {
+    exprs: Vec<Bound>,
+    sets: Vec<Vec<usize>>,
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT with its order.
+    pub(crate) fn select(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<Nested> {
+        self.levels.push(Level::default());
+        let bound = self.select_parts(select, ordering);
+        let takes = self.levels.pop().map(|l| l.takes).unwrap_or_default();
+        Ok((bound?, takes))
+    }
+
+    fn select_parts(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<BoundQuery> {
+        let node = self.from(&select.from)?;
+        let mut conds = Vec::new();
+        if let Some(filter) = &select.filter {
+            conjuncts(self.cond(filter)?, &mut conds);
+        }
+        let groups = match &select.group_by {
+            Some(group_by) => Some(self.groups(group_by)?),
+            None => None,
+        };
+        self.level().aggregates = Some(Vec::new());
+        let mut items = self.items(&select.items)?;
+        let mut having = match &select.having {
+            Some(having) => Some(self.cond(having)?),
+            None => None,
+        };
+        let mut order = self.order_keys(ordering.by, &items, select.distinct)?;
+        let calls = self.level().aggregates.take().unwrap_or_default();
+        let top = select.top.as_ref().map(|t| self.top(t)).transpose()?;
+        let grouped = groups.is_some() || !calls.is_empty() || having.is_some();
+        let base = match node {
+            Some(node) => self.place(node, conds),
+            None => filtered(Plan::One, conds),
+        };
+        let mut width = self.level().width();
+        let mut plan = base;
+        if grouped {
+            let groups = groups.unwrap_or(Groups {
+                exprs: Vec::new(),
+                sets: vec![Vec::new()],
+            });
+            let keys: Vec<Expr> = groups.exprs.iter().map(|g| g.expr.clone()).collect();
+            for item in &mut items {
+                self.regroup(&mut item.bound.expr, &keys, 8120)?;
+            }
+            if let Some(having) = &mut having {
+                self.regroup_cond(having, &keys, 8121)?;
+            }
+            for key in &mut order {
+                self.regroup(&mut key.expr, &keys, 8127)?;
+            }
+            width = groups.exprs.len() + calls.len();
+            plan = group_plan(plan, groups, calls);
+            plan = filtered(plan, having.into_iter().collect());
+        }
+        self.finish(
+            select,
+            ordering,
+            Parts {
+                plan,
+                items,
+                order,
+                top,
+                width,
+            },
+        )
+    }
+
+    /// Order, list, DISTINCT and TOP on the rows that remain.
+    fn finish(
+        &mut self,
+        select: &Select,
+        ordering: &Ordering<'_>,
+        parts: Parts,
+    ) -> Result<BoundQuery> {
+        let Parts {
+            mut plan,
+            items,
+            order,
+            top,
+            width,
+        } = parts;
+        let assigns: Vec<Assign> = items.iter().filter_map(|i| i.assign.clone()).collect();
+        if !assigns.is_empty() && assigns.len() != items.len() {
+            return refuse(141, &[]);
+        }
+        let columns: Vec<ResultColumn> = items
+            .iter()
+            .map(|i| ResultColumn {
+                name: i.name.clone(),
+                data_type: i.bound.data_type,
+                nullable: i.bound.nullable,
+            })
+            .collect();
+        let exprs: Vec<Expr> = items.into_iter().map(|i| i.bound.expr).collect();
+        if select.distinct {
+            for column in &columns {
+                if column.data_type.id.family() == Family::Lob {
+                    return refuse(421, &[column.data_type.id.name().into()]);
+                }
+            }
+            let types = columns.iter().map(|c| c.data_type).collect();
+            plan = Plan::Distinct(
+                Box::new(Plan::Project(Box::new(plan), exprs.clone())),
+                types,
+            );
+            let mut keys = Vec::new();
+            for key in order {
+                let Some(at) = exprs.iter().position(|e| same_expr(e, &key.expr)) else {
+                    return refuse(145, &[]);
+                };
+                keys.push(SortKey {
+                    expr: Expr::Column(at),
+                    ..key
+                });
+            }
+            plan = sorted(plan, keys.clone(), columns.len());
+            plan = topped(plan, top, keys);
+            plan = self.limited(plan, ordering)?;
+        } else {
+            plan = match scan_in_order(&plan, &order) {
+                Some(in_order) => in_order,
+                None => sorted(plan, order.clone(), width),
+            };
+            plan = topped(plan, top, order);
+            plan = self.limited(plan, ordering)?;
+            plan = Plan::Project(Box::new(plan), exprs);
+        }
+        Ok(BoundQuery {
+            plan,
+            columns,
+            assigns,
+        })
+    }
+
+    fn items(&mut self, written: &[SelectItem]) -> Result<Vec<Item>> {
+        let mut items = Vec::new();
+        for item in written {
+            match item {
+                SelectItem::Star(_) => self.star(None, &mut items)?,
+                SelectItem::QualifiedStar(name) => self.star(Some(name), &mut items)?,
+                SelectItem::Expr { expr, alias } => {
+                    let bound = self.expr(expr)?;
+                    let name = match (alias, &expr.kind) {
+                        (Some(alias), _) => alias.value.to_string(),
+                        (None, ExprKind::Column(name)) => name.name().to_owned(),
+                        _ => String::new(),
+                    };
+                    items.push(Item {
+                        name,
+                        bound,
+                        assign: None,
+                    });
+                }
+                SelectItem::Assign { variable, op, expr } => {
+                    let item = self.assign(&variable.value, *op, expr)?;
+                    items.push(item);
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    fn assign(&mut self, name: &str, op: AssignOp, expr: &Written) -> Result<Item> {
+        let target = self.variable(name)?;
+        let Expr::Variable(variable) = target.expr else {
+            return refuse(137, &[name.into()]);
+        };
+        let to = target.data_type;
+        let mut bound = self.expr(expr)?;
+        if let AssignOp::With(op) = op {
+            bound = self.binary(target, op, bound)?;
+        }
+        let expr = self.coerce(bound, to)?;
+        Ok(Item {
+            name: String::new(),
+            bound: Bound::of(expr, to),
+            assign: Some(Assign { variable }),
+        })
+    }
+
+    fn star(
+        &mut self,
+        of: Option<&furrow_tsql::ast::name::ObjectName>,
+        items: &mut Vec<Item>,
+    ) -> Result<()> {
+        let mut found = false;
+        let level = self.level();
+        let mut used = Vec::new();
+        for source in &level.sources {
+            if of.is_some_and(|name| !source.name.eq_ignore_ascii_case(name.name())) {
+                continue;
+            }
+            found = true;
+            for (at, column) in source.columns.iter().enumerate() {
+                let place = source.start + at;
+                used.push(place);
+                items.push(Item {
+                    name: column.name.clone(),
+                    bound: Bound {
+                        expr: Expr::Column(place),
+                        data_type: column.data_type,
+                        is_null_literal: false,
+                        coercibility: furrow_scalar::Coercibility::Implicit,
+                        nullable: column.nullable,
+                    },
+                    assign: None,
+                });
+            }
+        }
+        for place in used {
+            if let Some(used) = level.used.get_mut(place) {
+                *used = true;
+            }
+        }
+        match (found, of) {
+            (false, Some(name)) => refuse(107, &[super::from::shown(name).into()]),
+            (false, None) => super::expr::custom(263, 16, "Must specify table to select from."),
+            _ => Ok(()),
+        }
+    }
+
+    fn order_keys(
+        &mut self,
+        by: &[OrderItem],
+        items: &[Item],
+        distinct: bool,
+    ) -> Result<Vec<SortKey>> {
+        let columns: Vec<ResultColumn> = items
+            .iter()
+            .map(|i| ResultColumn {
+                name: i.name.clone(),
+                data_type: i.bound.data_type,
+                nullable: true,
+            })
+            .collect();
+        let mut keys = Vec::new();
+        for item in by {
+            let of_list = match &item.expr.kind {
+                ExprKind::Literal(Literal::Integer(_)) => Some(output_column(item, &columns)?),
+                ExprKind::Column(name) if name.parts.len() == 1 => columns
+                    .iter()
+                    .position(|c| c.name.eq_ignore_ascii_case(name.name())),
+                _ => None,
+            };
+            let bound = match of_list.and_then(|at| items.get(at)) {
+                Some(item) => item.bound.clone(),
+                None => self.expr(&item.expr)?,
+            };
+            let id = bound.data_type.id;
+            if id.family() == Family::Lob || id == TypeId::Xml {
+                return refuse(306, &[]);
+            }
+            let _ = distinct;
+            keys.push(SortKey {
+                expr: bound.expr,
+                data_type: bound.data_type,
+                descending: item.descending,
+            });
+        }
+        Ok(keys)
+    }
+
+    fn top(&mut self, top: &Top) -> Result<TopPlan> {
+        let count = self.expr(&top.count)?;
+        if !super::query::is_free(&count.expr) {
+            return Err(unsupported("TOP with a column"));
+        }
+        Ok(TopPlan {
+            input: Plan::One,
+            count: Some(count.expr),
+            percent: top.percent,
+            ties: top.with_ties.then(Vec::new),
+            offset: None,
+            is_fetch: false,
+        })
+    }
+
+    fn groups(&mut self, written: &GroupBy) -> Result<Groups> {
+        if written.all {
+            return Err(unsupported("GROUP BY ALL"));
+        }
+        let mut groups = Groups {
+            exprs: Vec::new(),
+            sets: vec![Vec::new()],
+        };
+        self.level().no_aggregates = 144;
+        for item in &written.items {
+            let sets = self.group_item(item, &mut groups.exprs)?;
+            groups.sets = crossed(&groups.sets, &sets);
+        }
+        self.level().no_aggregates = 0;
+        let parts: Vec<Vec<usize>> = (0..groups.exprs.len()).map(|n| vec![n]).collect();
+        match written.with {
+            Some(GroupWith::Rollup) => groups.sets = rolled_up(&parts),
+            Some(GroupWith::Cube) => groups.sets = cubed(&parts),
+            None => {}
+        }
+        if groups.exprs.len() > 24 && groups.sets.len() > 1 {
+            return Err(unsupported("more than 24 expressions in grouping sets"));
+        }
+        Ok(groups)
+    }
+
+    fn group_expr(&mut self, written: &Written, exprs: &mut Vec<Bound>) -> Result<usize> {
+        let bound = self.expr(written)?;
+        if super::query::is_free(&bound.expr) {
+            return refuse(164, &[]);
+        }
+        match exprs.iter().position(|e| same_expr(&e.expr, &bound.expr)) {
+            Some(at) => Ok(at),
+            None => {
+                exprs.push(bound);
+                Ok(exprs.len() - 1)
+            }
+        }
+    }
+
+    fn group_item(&mut self, item: &GroupItem, exprs: &mut Vec<Bound>) -> Result<Vec<Vec<usize>>> {
+        match item {
+            GroupItem::Expr(expr) => Ok(vec![vec![self.group_expr(expr, exprs)?]]),
+            GroupItem::Set(of) => {
+                let set = of.iter().map(|e| self.group_expr(e, exprs));
+                Ok(vec![set.collect::<Result<_>>()?])
+            }
+            GroupItem::Rollup(items) => {
+                let parts = self.group_parts(items, exprs)?;
+                Ok(rolled_up(&parts))
+            }
+            GroupItem::Cube(items) => {
+                let parts = self.group_parts(items, exprs)?;
+                if parts.len() > 12 {
+                    return Err(unsupported("CUBE of more than 12 parts"));
+                }
+                Ok(cubed(&parts))
+            }
+            GroupItem::Sets(items) => {
+                let mut sets = Vec::new();
+                for item in items {
+                    sets.extend(self.group_item(item, exprs)?);
+                }
+                Ok(sets)
+            }
+        }
+    }
+
+    fn group_parts(
+        &mut self,
+        items: &[GroupItem],
+        exprs: &mut Vec<Bound>,
+    ) -> Result<Vec<Vec<usize>>> {
+        let mut parts = Vec::new();
+        for item in items {
+            parts.push(self.group_item(item, exprs)?.concat());
+        }
+        Ok(parts)
+    }
+
+    /// Puts an expression on the grouped row: what is grouped by becomes its column, an aggregate its place
+    /// behind them; any other column is an error.
+    fn regroup(&mut self, expr: &mut Expr, keys: &[Expr], number: u32) -> Result<()> {
+        let mut stray = None;
+        walk(expr, &mut |part| regroup_part(part, keys, &mut stray));
+        self.no_stray(stray, number)
+    }
+
+    fn regroup_cond(&mut self, cond: &mut Cond, keys: &[Expr], number: u32) -> Result<()> {
+        let mut stray = None;
+        walk_cond(cond, &mut |part| regroup_part(part, keys, &mut stray));
+        self.no_stray(stray, number)
+    }
+
+    fn no_stray(&mut self, stray: Option<usize>, number: u32) -> Result<()> {
+        match stray {
+            None => Ok(()),
+            Some(place) => Err(self.not_grouped(place, number).into()),
+        }
+    }
+}
+
+/// What remains of a SELECT once its rows are grouped.
+struct Parts {
+    plan: Plan,
+    items: Vec<Item>,
+    order: Vec<SortKey>,
+    top: Option<TopPlan>,
+    width: usize,
+}
+
+fn regroup_part(part: &mut Expr, keys: &[Expr], stray: &mut Option<usize>) -> bool {
+    if let Some(at) = keys.iter().position(|k| same_expr(k, part)) {
+        *part = Expr::Column(at);
+        return true;
+    }
+    if let Expr::Column(at) = part {
+        if *at >= AGGREGATES {
+            *part = Expr::Column(keys.len() + (*at - AGGREGATES));
+        } else {
+            stray.get_or_insert(*at);
+        }
+        return true;
+    }
+    false
+}
+
+fn group_plan(input: Plan, groups: Groups, calls: Vec<AggregateCall>) -> Plan {
+    let keys: Vec<(Expr, DataType)> = groups
+        .exprs
+        .into_iter()
+        .map(|g| (g.expr, g.data_type))
+        .collect();
+    Plan::Aggregate(Box::new(AggregatePlan {
+        input,
+        groups: keys,
+        sets: groups.sets,
+        calls,
+    }))
+}
+
+fn crossed(a: &[Vec<usize>], b: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut sets = Vec::new();
+    for left in a {
+        for right in b {
+            sets.push([left.as_slice(), right.as_slice()].concat());
+        }
+    }
+    sets
+}
+
+fn rolled_up(parts: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let upto = |n: usize| parts.iter().take(n).flatten().copied().collect();
+    (0..=parts.len()).rev().map(upto).collect()
+}
+
+fn cubed(parts: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let all = 1_usize << parts.len().min(12);
+    (0..all)
+        .rev()
+        .map(|bits| {
+            let within = parts.iter().enumerate().filter(|(n, _)| bits >> n & 1 == 1);
+            within.flat_map(|(_, part)| part.iter().copied()).collect()
+        })
+        .collect()
+}
+
+fn sorted(plan: Plan, keys: Vec<SortKey>, width: usize) -> Plan {
+    if keys.is_empty() {
+        return plan;
+    }
+    Plan::Sort(Box::new(SortPlan {
+        input: plan,
+        keys,
+        width,
+    }))
+}
+
+fn topped(plan: Plan, top: Option<TopPlan>, keys: Vec<SortKey>) -> Plan {
+    match top {
+        None => plan,
+        Some(top) => Plan::Top(Box::new(TopPlan {
+            input: plan,
+            ties: top.ties.map(|_| keys),
+            ..top
+        })),
+    }
+}
+
+/// The plan again where it gives its rows in this order as they come: a scan of an index whose key begins with
+/// the order's columns.
+fn scan_in_order(plan: &Plan, order: &[SortKey]) -> Option<Plan> {
+    if order.is_empty() {
+        return Some(plan.clone());
+    }
+    let scan = access::as_scan(plan)?;
+    let index = scan.table.indexes().get(scan.index)?;
+    let fixed = scan.equal.len();
+    let mut backward = None;
+    let mut next = fixed;
+    for key in order {
+        let Expr::Column(column) = key.expr else {
+            return None;
+        };
+        let within = index.key().get(..fixed)?;
+        if within.iter().any(|k| k.column == column) {
+            continue;
+        }
+        let of = index.key().get(next)?;
+        next += 1;
+        let against = of.descending != key.descending;
+        if of.column != column || backward.is_some_and(|b| b != against) {
+            return None;
+        }
+        backward = Some(against);
+    }
+    let mut scan = (**scan).clone();
+    scan.backward = backward.unwrap_or(false);
+    Some(Plan::Scan(Arc::new(scan)))
+}

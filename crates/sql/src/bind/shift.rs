@@ -1,0 +1,146 @@
+//! Moving expressions from one row to another.
+
+use crate::exec::{Cond, Expr};
+
+/// Visits an expression and what is in it, from the outside in; where `visit` says true, it goes no deeper.
+/// What subqueries take from the row belongs to it.
+pub(crate) fn walk(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr) -> bool) {
+    if visit(expr) {
+        return;
+    }
+    match expr {
+        Expr::Const(_) | Expr::Outer(_) | Expr::Variable(_) | Expr::Column(_) => {}
+        Expr::Binary(parts) => {
+            walk(&mut parts.1, visit);
+            walk(&mut parts.2, visit);
+        }
+        Expr::Unary(_, operand) => walk(operand, visit),
+        Expr::Convert(parts) => walk(&mut parts.1, visit),
+        Expr::Call(_, arguments) | Expr::Ask(_, arguments) | Expr::Coalesce(arguments) => {
+            for argument in arguments {
+                walk(argument, visit);
+            }
+        }
+        Expr::Case(arms, otherwise) => {
+            for (when, then) in arms {
+                walk_cond(when, visit);
+                walk(then, visit);
+            }
+            if let Some(otherwise) = otherwise {
+                walk(otherwise, visit);
+            }
+        }
+        Expr::Subquery(query) => {
+            for (_, from) in &mut query.takes {
+                walk(from, visit);
+            }
+        }
+    }
+}
+
+/// [`walk`] of a condition.
+pub(crate) fn walk_cond(cond: &mut Cond, visit: &mut dyn FnMut(&mut Expr) -> bool) {
+    match cond {
+        Cond::And(parts) | Cond::Or(parts) => {
+            for part in parts {
+                walk_cond(part, visit);
+            }
+        }
+        Cond::Not(part) => walk_cond(part, visit),
+        Cond::Compare(parts) | Cond::Distinct(parts, _) => {
+            walk(&mut parts.1, visit);
+            walk(&mut parts.2, visit);
+        }
+        Cond::IsNull(expr, _) => walk(expr, visit),
+        Cond::Like(like) => {
+            walk(&mut like.text, visit);
+            walk(&mut like.pattern, visit);
+            if let Some(escape) = &mut like.escape {
+                walk(escape, visit);
+            }
+        }
+        Cond::Exists(query) => {
+            for (_, from) in &mut query.takes {
+                walk(from, visit);
+            }
+        }
+        Cond::Quantified(parts) => {
+            walk(&mut parts.expr, visit);
+            for (_, from) in &mut parts.query.takes {
+                walk(from, visit);
+            }
+        }
+    }
+}
+
+/// Puts what `each` gives in the place of every column of the row.
+pub(crate) fn map_columns(expr: &mut Expr, each: &mut dyn FnMut(usize) -> Expr) {
+    walk(expr, &mut |part| replace(part, each));
+}
+
+/// [`map_columns`] of a condition.
+pub(crate) fn map_cond(cond: &mut Cond, each: &mut dyn FnMut(usize) -> Expr) {
+    walk_cond(cond, &mut |part| replace(part, each));
+}
+
+fn replace(part: &mut Expr, each: &mut dyn FnMut(usize) -> Expr) -> bool {
+    match part {
+        Expr::Column(at) => {
+            *part = each(*at);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The columns that an expression looks at.
+pub(crate) fn columns_of(expr: &Expr) -> Vec<usize> {
+    let mut found = Vec::new();
+    map_columns(&mut expr.clone(), &mut |at| {
+        found.push(at);
+        Expr::Column(at)
+    });
+    found
+}
+
+/// The columns that a condition looks at.
+pub(crate) fn columns_of_cond(cond: &Cond) -> Vec<usize> {
+    let mut found = Vec::new();
+    map_cond(&mut cond.clone(), &mut |at| {
+        found.push(at);
+        Expr::Column(at)
+    });
+    found
+}
+
+/// Onto a row that begins at `start` of the one it was bound to.
+pub(crate) fn rebase(cond: &mut Cond, start: usize) {
+    if start > 0 {
+        map_cond(cond, &mut |at| Expr::Column(at.saturating_sub(start)));
+    }
+}
+
+/// Whether two expressions are the same text for all that matters to GROUP BY.
+pub(crate) fn same_expr(a: &Expr, b: &Expr) -> bool {
+    let all = |a: &[Expr], b: &[Expr]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_expr(a, b))
+    };
+    match (a, b) {
+        (Expr::Const(a), Expr::Const(b)) => a == b,
+        (Expr::Column(a), Expr::Column(b))
+        | (Expr::Outer(a), Expr::Outer(b))
+        | (Expr::Variable(a), Expr::Variable(b)) => a == b,
+        (Expr::Binary(a), Expr::Binary(b)) => {
+            a.0.op == b.0.op && same_expr(&a.1, &b.1) && same_expr(&a.2, &b.2)
+        }
+        (Expr::Unary(p, a), Expr::Unary(q, b)) => p.op == q.op && same_expr(a, b),
+        (Expr::Convert(a), Expr::Convert(b)) => a.0 == b.0 && same_expr(&a.1, &b.1),
+        (Expr::Call(f, a), Expr::Call(g, b)) => f.function.name == g.function.name && all(a, b),
+        (Expr::Ask(f, a), Expr::Ask(g, b)) => f.name == g.name && all(a, b),
+        (Expr::Coalesce(a), Expr::Coalesce(b)) => all(a, b),
+        (Expr::Case(a, x), Expr::Case(b, y)) => {
+            format!("{a:?}") == format!("{b:?}") && format!("{x:?}") == format!("{y:?}")
+        }
+        _ => false,
+    }
+}

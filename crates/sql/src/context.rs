@@ -1,0 +1,164 @@
+//! What a statement works with: sessions, variables, settings, what the last statement left.
+
+use crate::error::{Result, SqlError};
+use crate::scope::Scope;
+use crate::server::Server;
+use crate::sessions::Sessions;
+use furrow_format::types::{Date, DateTime2, DateTimeOffset, Time, Value};
+use furrow_io::random;
+use furrow_io::time::WallTime;
+use furrow_observe::messages::Message;
+use furrow_scalar::{Env, RandState, Settings};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// SET options that are on or off, or have a number.
+#[derive(Debug, Clone)]
+pub(crate) struct SetOptions {
+    pub(crate) nocount: bool,
+    pub(crate) xact_abort: bool,
+    pub(crate) quoted_identifier: bool,
+    pub(crate) settings: Settings,
+}
+
+impl Default for SetOptions {
+    fn default() -> SetOptions {
+        SetOptions {
+            nocount: false,
+            xact_abort: false,
+            quoted_identifier: true,
+            settings: Settings::US_ENGLISH,
+        }
+    }
+}
+
+/// What the statement before left: @@ROWCOUNT and its like.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Last {
+    /// @@ROWCOUNT, as ROWCOUNT_BIG() has it.
+    pub(crate) rows: u64,
+    /// @@ERROR.
+    pub(crate) error: u32,
+    /// @@IDENTITY.
+    pub(crate) identity: Option<i64>,
+    /// SCOPE_IDENTITY().
+    pub(crate) scope_identity: Option<i64>,
+}
+
+/// The error that a CATCH block is about.
+#[derive(Debug, Clone)]
+pub(crate) struct Caught {
+    pub(crate) message: Message,
+    pub(crate) procedure: Option<String>,
+}
+
+/// What a statement works with.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) server: Arc<Server>,
+    pub(crate) sessions: Sessions,
+    pub(crate) scope: Scope,
+    /// Values of outer rows for the subqueries that refer to them.
+    pub(crate) frame: Vec<Value>,
+    pub(crate) set: SetOptions,
+    pub(crate) last: Last,
+    /// Errors of the CATCH blocks that are at work, innermost last.
+    pub(crate) caught: Vec<Caught>,
+    /// The procedures at work, innermost last.
+    pub(crate) procedures: Vec<String>,
+    /// The moment of the statement.
+    pub(crate) now: DateTimeOffset,
+    pub(crate) rand: RandState,
+    pub(crate) cancel: Arc<AtomicBool>,
+}
+
+fn moment() -> DateTimeOffset {
+    let at = WallTime::now().civil();
+    let seconds = u64::from(at.hour * 3600 + at.minute * 60 + at.second);
+    let ticks = seconds * 10_000_000 + u64::from(at.microsecond) * 10;
+    let date = Date::from_ymd(at.year.clamp(1, 9999) as u32, at.month, at.day);
+    DateTimeOffset {
+        utc: DateTime2 {
+            date: date.unwrap_or(Date::MAX),
+            time: Time::new(ticks, 7).unwrap_or(Time::MIDNIGHT),
+        },
+        offset_minutes: 0,
+    }
+}
+
+impl Context {
+    pub(crate) fn new(server: &Arc<Server>, sessions: Sessions) -> Context {
+        let seed = random::random_seed().to_le_bytes();
+        let [a, b, c, d, ..] = seed;
+        Context {
+            server: Arc::clone(server),
+            sessions,
+            scope: Scope::default(),
+            frame: Vec::new(),
+            set: SetOptions::default(),
+            last: Last::default(),
+            caught: Vec::new(),
+            procedures: Vec::new(),
+            now: moment(),
+            rand: RandState::seeded(i32::from_le_bytes([a, b, c, d])),
+            cancel: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// A statement begins: GETDATE() is this moment for all of it.
+    pub(crate) fn tick(&mut self) {
+        self.now = moment();
+    }
+
+    /// Calls what needs the clock and random numbers.
+    pub(crate) fn with_env<T>(&mut self, call: impl FnOnce(&mut Env<'_>) -> T) -> T {
+        let mut random = random::guid_v4;
+        let mut env = Env {
+            settings: self.set.settings,
+            now: self.now,
+            random: &mut random,
+            rand: self.rand,
+        };
+        let result = call(&mut env);
+        self.rand = env.rand;
+        result
+    }
+
+    /// The settings that expressions depend on.
+    #[inline]
+    pub(crate) fn settings(&self) -> Settings {
+        self.set.settings
+    }
+
+    /// The end that the client asked for, if it has.
+    #[inline]
+    pub(crate) fn check_cancel(&self) -> Result<()> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(SqlError::cancelled()),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs `body` as one statement: undone when it fails, outside of a transaction committed when it does
+    /// not. Within a statement it is part of it.
+    pub(crate) fn statement<T>(
+        &mut self,
+        body: impl FnOnce(&mut Context) -> Result<T>,
+    ) -> Result<T> {
+        if self.sessions.in_statement() {
+            return body(self);
+        }
+        self.sessions.begin_statement()?;
+        match body(self) {
+            Ok(value) => {
+                self.sessions.finish_statement()?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.frame.clear();
+                self.sessions.undo_statement()?;
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The table that a statement changes.
+
+use crate::bind::{Binder, Bound, Node, Resolved, conjuncts, shown, table_hints};
+use crate::error::{Result, refuse, unsupported};
+use crate::exec::{Cond, Expr, Plan};
+use furrow_engine::{Database, LockHints, Table};
+use furrow_format::types::{DataType, TypeId};
+use furrow_tsql::ast::dml::{Output, Target, TargetTable};
+use furrow_tsql::ast::expr::Condition;
+use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::query::{TableRef, TableSource};
+use std::sync::Arc;
+
+/// A table to be changed.
+#[derive(Debug, Clone)]
+pub(super) struct TargetOf {
+    pub(super) db: Arc<Database>,
+    pub(super) table: Arc<Table>,
+    pub(super) hints: LockHints,
+}
+
+/// The table that a target names: 208 for none.
+pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TargetOf> {
+    let name = named(target)?;
+    match binder.resolve(name)? {
+        Resolved::Table(db, table) => {
+            let (hints, _) = table_hints(&table, &target.hints)?;
+            Ok(TargetOf { db, table, hints })
+        }
+        Resolved::View(..) => {
+            let text = "Ad hoc updates to system catalogs are not allowed.";
+            Err(furrow_observe::messages::Message::custom(259, 16, 1, text).into())
+        }
+        Resolved::Cte(_) => Err(unsupported(
+            "changing rows through a common table expression",
+        )),
+    }
+}
+
+pub(super) fn named(target: &Target) -> Result<&ObjectName> {
+    match &target.table {
+        TargetTable::Name(name) => Ok(name),
+        TargetTable::Variable(_) => Err(unsupported("a table variable")),
+        TargetTable::Rowset(name, _) => Err(unsupported(name)),
+    }
+}
+
+/// OUTPUT is not there yet.
+pub(super) fn no_output(output: &[Output]) -> Result<()> {
+    match output.is_empty() {
+        true => Ok(()),
+        false => Err(unsupported("OUTPUT")),
+    }
+}
+
+/// Rows to be changed: a plan whose wide row has the name of the target's row at `name_at`.
+pub(super) struct Found {
+    pub(super) target: TargetOf,
+    pub(super) node: Node,
+    pub(super) conds: Vec<Cond>,
+    pub(super) name_at: usize,
+    /// Where the target's columns begin in the wide row.
+    pub(super) start: usize,
+}
+
+/// Binds the sources of an UPDATE or DELETE: its FROM, or the target alone.
+pub(super) fn sources(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    from: &[TableRef],
+    filter: Option<&Condition>,
+) -> Result<Found> {
+    let name = named(target)?;
+    let of_alias = aliased(from, name);
+    let resolved = match &of_alias {
+        Some(source) => match binder.resolve(&source.name)? {
+            Resolved::Table(db, table) => {
+                let (hints, _) = table_hints(&table, &target.hints)?;
+                TargetOf { db, table, hints }
+            }
+            _ => return Err(unsupported("changing rows of what is no table")),
+        },
+        None => resolve(binder, target)?,
+    };
+    binder.target = Some((resolved.table.id(), name.name().to_owned()));
+    let alone = [TableRef::Table(Box::new(TableSource {
+        name: name.clone(),
+        system_time: None,
+        alias: None,
+        sample: None,
+        hints: target.hints.clone(),
+    }))];
+    let node = match (from.is_empty(), &of_alias) {
+        (true, _) => binder.from(&alone)?,
+        _ => binder.from(from)?,
+    };
+    let node = match (node, binder.target.take()) {
+        (Some(node), None) => node,
+        // The target is not among the sources: each of its rows goes with each of theirs.
+        (Some(_), Some(_)) | (None, _) => {
+            return refuse(208, &[shown(name).into()]);
+        }
+    };
+    let mut conds = Vec::new();
+    if let Some(filter) = filter {
+        conjuncts(binder.cond(filter)?, &mut conds);
+    }
+    let level = binder.level();
+    let source = level.sources.iter().find(|s| {
+        s.columns.last().is_some_and(|c| c.name.is_empty())
+            && s.name.eq_ignore_ascii_case(name.name())
+    });
+    let Some(source) = source else {
+        return refuse(208, &[shown(name).into()]);
+    };
+    let start = source.start;
+    let name_at = start + source.columns.len() - 1;
+    Ok(Found {
+        target: resolved,
+        node,
+        conds,
+        name_at,
+        start,
+    })
+}
+
+/// The source in FROM that has this alias, or is this table.
+fn aliased(from: &[TableRef], name: &ObjectName) -> Option<TableSource> {
+    fn within(source: &TableRef, name: &str, alias: bool) -> Option<TableSource> {
+        match source {
+            TableRef::Table(table) => {
+                let found = match (&table.alias, alias) {
+                    (Some(alias), true) => alias.value.eq_ignore_ascii_case(name),
+                    (None, false) => table.name.name().eq_ignore_ascii_case(name),
+                    _ => false,
+                };
+                found.then(|| (**table).clone())
+            }
+            TableRef::Join(join) => {
+                within(&join.left, name, alias).or_else(|| within(&join.right, name, alias))
+            }
+            _ => None,
+        }
+    }
+    let find = |alias| from.iter().find_map(|s| within(s, name.name(), alias));
+    match name.parts.len() {
+        1 => find(true).or_else(|| find(false)),
+        _ => find(false),
+    }
+}
+
+/// A value as a column takes it: types convert as in an assignment, lengths are the engine's to check.
+pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> Result<Expr> {
+    let text = |id: TypeId| {
+        matches!(
+            id,
+            TypeId::Char | TypeId::VarChar | TypeId::NChar | TypeId::NVarChar
+        )
+    };
+    let bytes = |id: TypeId| matches!(id, TypeId::Binary | TypeId::VarBinary);
+    let (from, id) = (bound.data_type.id, to.id);
+    if (text(from) && text(id)) || (bytes(from) && bytes(id)) {
+        return Ok(bound.expr);
+    }
+    let wide = match (text(id), bytes(id)) {
+        (true, _) if id.is_unicode() => DataType::sized(TypeId::NVarChar, 8000),
+        (true, _) => DataType::sized(TypeId::VarChar, 8000),
+        (_, true) if text(from) => to,
+        (_, true) => DataType::sized(TypeId::VarBinary, 8000),
+        _ => to,
+    };
+    binder.coerce(bound, wide)
+}
+
+/// A plan cut to its first rows.
+pub(super) fn topped(
+    binder: &mut Binder<'_>,
+    plan: Plan,
+    top: Option<&furrow_tsql::ast::query::Top>,
+) -> Result<Plan> {
+    let Some(top) = top else { return Ok(plan) };
+    let count = binder.expr(&top.count)?.expr;
+    Ok(Plan::Top(Box::new(crate::exec::sort::TopPlan {
+        input: plan,
+        count: Some(count),
+        percent: top.percent,
+        ties: None,
+        offset: None,
+        is_fetch: false,
+    })))
+}

@@ -1,0 +1,103 @@
+//! Errors of statements: the product's messages, and what they mean for what goes on.
+
+use furrow_engine::EngineError;
+use furrow_observe::messages::{Arg, Message};
+use std::fmt;
+
+/// A result whose error is what the client is told.
+pub type Result<T> = std::result::Result<T, Box<SqlError>>;
+
+/// Why a statement failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlError {
+    /// What the client prints, in order; never empty. A line of 0 is filled in with the statement's.
+    pub messages: Vec<Message>,
+    /// The procedure that was at work.
+    pub procedure: Option<String>,
+    /// Whether the client asked for the end: nothing is caught, nothing is printed.
+    pub cancelled: bool,
+}
+
+impl SqlError {
+    /// The message that counts: what ERROR_NUMBER() tells and CATCH is about.
+    pub fn first(&self) -> &Message {
+        static NONE: Message = Message {
+            number: 0,
+            level: 16,
+            state: 1,
+            text: String::new(),
+            line: 0,
+        };
+        self.messages.first().unwrap_or(&NONE)
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        self.first().number
+    }
+
+    /// The end that the client asked for.
+    pub(crate) fn cancelled() -> Box<SqlError> {
+        Box::new(SqlError {
+            messages: Vec::new(),
+            procedure: None,
+            cancelled: true,
+        })
+    }
+
+    /// At a line, where none is known yet.
+    #[must_use]
+    pub(crate) fn at(mut self: Box<Self>, line: u32) -> Box<SqlError> {
+        for message in self.messages.iter_mut().filter(|m| m.line == 0) {
+            message.line = line;
+        }
+        self
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, message) in self.messages.iter().enumerate() {
+            if n > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{message}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+impl From<Message> for Box<SqlError> {
+    fn from(message: Message) -> Box<SqlError> {
+        Box::new(SqlError {
+            messages: vec![message],
+            procedure: None,
+            cancelled: false,
+        })
+    }
+}
+
+impl From<EngineError> for Box<SqlError> {
+    fn from(error: EngineError) -> Box<SqlError> {
+        Box::new(SqlError {
+            messages: error.messages(),
+            procedure: None,
+            cancelled: false,
+        })
+    }
+}
+
+/// A message of the tables as an error.
+#[cold]
+pub(crate) fn refuse<T>(number: u32, args: &[Arg]) -> Result<T> {
+    Err(Message::new(number, args).into())
+}
+
+/// What T-SQL has and this engine does not: error 40514 with the clause named.
+#[cold]
+pub(crate) fn unsupported(what: &str) -> Box<SqlError> {
+    let text = format!("'{what}' is not supported in this version of Furrow.");
+    Message::custom(40514, 16, 1, &text).into()
+}

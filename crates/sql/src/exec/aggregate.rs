@@ -1,0 +1,151 @@
+//! Grouping and aggregates.
+//!
+//! Groups are kept in a table by key and given out in the order in which they came up. Grouping sets are
+//! groups of their own: a column that a set leaves out is NULL in it, and GROUPING tells so.
+
+use super::expr::Expr;
+use super::key::KeyTable;
+use super::operator::{Cursor, Plan, Ready};
+use crate::context::Context;
+use crate::error::Result;
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_scalar::aggregate::{Accumulator, BoundAggregate};
+
+/// A call of an aggregate.
+#[derive(Debug, Clone)]
+pub(crate) struct AggregateCall {
+    pub(crate) bound: BoundAggregate,
+    /// `None` of COUNT(*).
+    pub(crate) argument: Option<Expr>,
+    /// DISTINCT, under the type of the argument.
+    pub(crate) distinct: Option<DataType>,
+}
+
+/// Grouping: its rows are the group's columns, then the aggregates, then, where there are several sets, the
+/// bits of the columns that are not of the set, the first column's highest.
+#[derive(Debug, Clone)]
+pub(crate) struct AggregatePlan {
+    pub(crate) input: Plan,
+    pub(crate) groups: Vec<(Expr, DataType)>,
+    /// Which columns are grouped by, for each set; one of all, without GROUPING SETS.
+    pub(crate) sets: Vec<Vec<usize>>,
+    pub(crate) calls: Vec<AggregateCall>,
+}
+
+/// The state of one group.
+struct Group {
+    accumulators: Vec<Accumulator>,
+    /// Values seen, of DISTINCT calls.
+    seen: Vec<Option<KeyTable>>,
+}
+
+impl AggregatePlan {
+    fn start(&self) -> Group {
+        Group {
+            accumulators: self.calls.iter().map(|c| c.bound.start()).collect(),
+            seen: self
+                .calls
+                .iter()
+                .map(|c| c.distinct.map(|t| KeyTable::new(vec![t])))
+                .collect(),
+        }
+    }
+
+    fn feed(&self, group: &mut Group, row: &[Value], cx: &mut Context) -> Result<()> {
+        for ((call, accumulator), seen) in self
+            .calls
+            .iter()
+            .zip(&mut group.accumulators)
+            .zip(&mut group.seen)
+        {
+            let Some(argument) = &call.argument else {
+                accumulator.add_row();
+                continue;
+            };
+            let value = argument.eval(row, cx)?;
+            if value.is_null() {
+                continue;
+            }
+            if let Some(seen) = seen
+                && !seen.insert(std::slice::from_ref(&*value)).1
+            {
+                continue;
+            }
+            match &call.bound.conversion {
+                Some(conversion) => {
+                    let converted = conversion.apply(&value, &cx.settings())?;
+                    accumulator.add(&call.bound, &converted)?;
+                }
+                None => accumulator.add(&call.bound, &value)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, group: &Group, out: &mut Vec<Value>) -> Result<()> {
+        for (call, accumulator) in self.calls.iter().zip(&group.accumulators) {
+            out.push(accumulator.finish(&call.bound)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        if self.groups.is_empty() {
+            let mut group = self.start();
+            self.input
+                .for_each(cx, &mut |cx, row| self.feed(&mut group, row, cx))?;
+            let mut out = Vec::new();
+            self.finish(&group, &mut out)?;
+            return Ok(Box::new(Ready::new(vec![out])));
+        }
+        let several = self.sets.len() > 1;
+        let mut types: Vec<DataType> = self.groups.iter().map(|g| g.1).collect();
+        types.push(DataType::simple(TypeId::Int));
+        let mut table = KeyTable::new(types);
+        let mut groups: Vec<Group> = Vec::new();
+        let mut key = Vec::new();
+        let width = self.groups.len();
+        self.input.for_each(cx, &mut |cx, row| {
+            let mut values = Vec::with_capacity(width);
+            for (expr, _) in &self.groups {
+                values.push(expr.eval(row, cx)?.into_owned());
+            }
+            for set in &self.sets {
+                key.clear();
+                let mut left_out = 0_i32;
+                for (at, value) in values.iter().enumerate() {
+                    let within = set.contains(&at);
+                    left_out = left_out << 1 | i32::from(!within);
+                    key.push(if within { value.clone() } else { Value::Null });
+                }
+                key.push(Value::Int(left_out));
+                let (number, new) = table.insert(&key);
+                if new {
+                    groups.push(self.start());
+                }
+                if let Some(group) = groups.get_mut(number) {
+                    self.feed(group, row, cx)?;
+                }
+            }
+            Ok(())
+        })?;
+        let mut rows = table.into_keys();
+        for (row, group) in rows.iter_mut().zip(&groups) {
+            let left_out = row.pop();
+            self.finish(group, row)?;
+            if several {
+                row.extend(left_out);
+            }
+        }
+        // The set of no columns has its row even when there is nothing to group.
+        if rows.is_empty() && self.sets.iter().any(Vec::is_empty) {
+            let mut row = vec![Value::Null; width];
+            self.finish(&self.start(), &mut row)?;
+            if several {
+                row.push(Value::Int((1 << width) - 1));
+            }
+            rows.push(row);
+        }
+        Ok(Box::new(Ready::new(rows)))
+    }
+}

@@ -1,0 +1,325 @@
+//! Bound expressions: columns are places in a row, types are settled, what is left is values.
+
+use super::operator::Plan;
+use crate::context::Context;
+use crate::error::Result;
+use furrow_format::types::Value;
+use furrow_scalar::convert::Conversion;
+use furrow_scalar::functions::BoundFn;
+use furrow_scalar::ops::{self, BoundBinary, BoundCompare, BoundUnary, LikePattern, Truth};
+use furrow_scalar::types;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A function that asks the connection, such as `@@ROWCOUNT` or `DB_ID(x)`.
+pub(crate) type Ask = fn(&mut Context, &[Cow<'_, Value>]) -> Result<Value>;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(crate) enum Expr {
+    Const(Value),
+    /// A column of the row.
+    Column(usize),
+    /// A column of an outer row: its place in the frame.
+    Outer(usize),
+    /// A variable: its place in the scope.
+    Variable(usize),
+    Binary(Box<(BoundBinary, Expr, Expr)>),
+    Unary(BoundUnary, Box<Expr>),
+    Convert(Box<(Conversion, Expr)>),
+    Call(Box<BoundFn>, Vec<Expr>),
+    Ask(Asked, Vec<Expr>),
+    /// CASE, IIF, NULLIF, CHOOSE.
+    Case(Vec<(Cond, Expr)>, Option<Box<Expr>>),
+    /// COALESCE and ISNULL: the first that is not NULL.
+    Coalesce(Vec<Expr>),
+    /// A subquery of one value: error 512 for more rows.
+    Subquery(Box<SubPlan>),
+}
+
+/// An [`Ask`] with its name.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) name: &'static str,
+    pub(crate) ask: Ask,
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A subquery, and which columns of the outer row it takes.
+#[derive(Debug, Clone)]
+pub(crate) struct SubPlan {
+    pub(crate) plan: Plan,
+    /// Outer values it needs: where each goes in the frame, and where it comes from.
+    pub(crate) takes: Vec<(usize, Expr)>,
+}
+
+impl SubPlan {
+    /// Puts the outer row's values in the frame.
+    pub(crate) fn bring(&self, row: &[Value], cx: &mut Context) -> Result<()> {
+        for (place, from) in &self.takes {
+            let value = from.eval(row, cx)?.into_owned();
+            if cx.frame.len() <= *place {
+                cx.frame.resize(place + 1, Value::Null);
+            }
+            cx.frame[*place] = value;
+        }
+        Ok(())
+    }
+}
+
+/// A condition.
+#[derive(Debug, Clone)]
+pub(crate) enum Cond {
+    And(Vec<Cond>),
+    Or(Vec<Cond>),
+    Not(Box<Cond>),
+    Compare(Box<(BoundCompare, Expr, Expr)>),
+    IsNull(Box<Expr>, bool),
+    /// IS [NOT] DISTINCT FROM.
+    Distinct(Box<(BoundCompare, Expr, Expr)>, bool),
+    Like(Box<Like>),
+    Exists(Box<SubPlan>),
+    /// `expr op ANY|ALL (query)`, IN (query) too.
+    Quantified(Box<Quantified>),
+}
+
+/// `text LIKE pattern ESCAPE escape`.
+#[derive(Debug, Clone)]
+pub(crate) struct Like {
+    pub(crate) text: Expr,
+    pub(crate) pattern: Expr,
+    pub(crate) escape: Option<Expr>,
+    pub(crate) collation: furrow_format::types::Collation,
+    pub(crate) unicode: bool,
+    /// The pattern compiled, where it is constant.
+    pub(crate) compiled: Option<LikePattern>,
+}
+
+/// A comparison with the rows of a query.
+#[derive(Debug, Clone)]
+pub(crate) struct Quantified {
+    pub(crate) expr: Expr,
+    pub(crate) compare: BoundCompare,
+    pub(crate) all: bool,
+    pub(crate) query: SubPlan,
+}
+
+impl Expr {
+    /// The value for a row.
+    pub(crate) fn eval<'r>(&'r self, row: &'r [Value], cx: &mut Context) -> Result<Cow<'r, Value>> {
+        Ok(match self {
+            Expr::Const(value) => Cow::Borrowed(value),
+            Expr::Column(at) => row.get(*at).map_or(Cow::Owned(Value::Null), Cow::Borrowed),
+            Expr::Outer(at) => Cow::Owned(cx.frame.get(*at).cloned().unwrap_or(Value::Null)),
+            Expr::Variable(at) => {
+                let variable = cx.scope.get(*at);
+                Cow::Owned(variable.map_or(Value::Null, |v| v.value.clone()))
+            }
+            Expr::Binary(parts) => {
+                let (op, left, right) = &**parts;
+                let left = left.eval(row, cx)?;
+                let right = right.eval(row, cx)?;
+                Cow::Owned(op.eval(&left, &right, &cx.settings())?)
+            }
+            Expr::Unary(op, operand) => Cow::Owned(op.eval(&*operand.eval(row, cx)?)?),
+            Expr::Convert(parts) => {
+                let value = parts.1.eval(row, cx)?;
+                Cow::Owned(parts.0.apply(&value, &cx.settings())?)
+            }
+            Expr::Call(function, arguments) => {
+                let values = eval_all(arguments, row, cx)?;
+                let borrowed: SmallVec<[&Value; 4]> = values.iter().map(AsRef::as_ref).collect();
+                Cow::Owned(cx.with_env(|env| function.eval(env, &borrowed))?)
+            }
+            Expr::Ask(asked, arguments) => {
+                let values = eval_all(arguments, row, cx)?;
+                Cow::Owned((asked.ask)(cx, &values)?)
+            }
+            Expr::Case(arms, otherwise) => {
+                for (when, then) in arms {
+                    if when.eval(row, cx)? == Some(true) {
+                        return then.eval(row, cx);
+                    }
+                }
+                match otherwise {
+                    Some(otherwise) => return otherwise.eval(row, cx),
+                    None => Cow::Owned(Value::Null),
+                }
+            }
+            Expr::Coalesce(options) => {
+                for option in options {
+                    let value = option.eval(row, cx)?;
+                    if !value.is_null() {
+                        return Ok(value);
+                    }
+                }
+                Cow::Owned(Value::Null)
+            }
+            Expr::Subquery(query) => Cow::Owned(scalar_subquery(query, row, cx)?),
+        })
+    }
+}
+
+fn eval_all<'r>(
+    arguments: &'r [Expr],
+    row: &'r [Value],
+    cx: &mut Context,
+) -> Result<SmallVec<[Cow<'r, Value>; 4]>> {
+    let mut values = SmallVec::new();
+    for argument in arguments {
+        values.push(argument.eval(row, cx)?);
+    }
+    Ok(values)
+}
+
+fn scalar_subquery(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<Value> {
+    query.bring(row, cx)?;
+    let mut cursor = query.plan.open(cx)?;
+    let mut found = Vec::new();
+    if !cursor.next(cx, &mut found)? {
+        cursor.close(cx);
+        return Ok(Value::Null);
+    }
+    let value = found.first().cloned().unwrap_or(Value::Null);
+    let more = cursor.next(cx, &mut found)?;
+    cursor.close(cx);
+    if more {
+        return crate::error::refuse(512, &[]);
+    }
+    Ok(value)
+}
+
+impl Cond {
+    /// Whether it holds for a row; `None` is unknown.
+    pub(crate) fn eval(&self, row: &[Value], cx: &mut Context) -> Result<Truth> {
+        Ok(match self {
+            Cond::And(parts) => {
+                let mut all = Some(true);
+                for part in parts {
+                    all = ops::and(all, part.eval(row, cx)?);
+                    if all == Some(false) {
+                        break;
+                    }
+                }
+                all
+            }
+            Cond::Or(parts) => {
+                let mut any = Some(false);
+                for part in parts {
+                    any = ops::or(any, part.eval(row, cx)?);
+                    if any == Some(true) {
+                        break;
+                    }
+                }
+                any
+            }
+            Cond::Not(part) => ops::not(part.eval(row, cx)?),
+            Cond::Compare(parts) => {
+                let (compare, left, right) = &**parts;
+                let left = left.eval(row, cx)?;
+                let right = right.eval(row, cx)?;
+                compare.eval(&left, &right, &cx.settings())?
+            }
+            Cond::IsNull(expr, not) => Some(expr.eval(row, cx)?.is_null() != *not),
+            Cond::Distinct(parts, not) => {
+                let (compare, left, right) = &**parts;
+                let left = left.eval(row, cx)?;
+                let right = right.eval(row, cx)?;
+                let same = match (left.is_null(), right.is_null()) {
+                    (true, true) => true,
+                    (false, false) => compare.eval(&left, &right, &cx.settings())? == Some(true),
+                    _ => false,
+                };
+                Some(same == *not)
+            }
+            Cond::Like(like) => like.eval(row, cx)?,
+            Cond::Exists(query) => {
+                query.bring(row, cx)?;
+                let mut cursor = query.plan.open(cx)?;
+                let found = cursor.next(cx, &mut Vec::new());
+                cursor.close(cx);
+                Some(found?)
+            }
+            Cond::Quantified(parts) => parts.eval(row, cx)?,
+        })
+    }
+
+    /// Whether it is true for a row: what WHERE, ON and HAVING keep.
+    #[inline]
+    pub(crate) fn holds(&self, row: &[Value], cx: &mut Context) -> Result<bool> {
+        Ok(self.eval(row, cx)? == Some(true))
+    }
+}
+
+impl Like {
+    fn eval(&self, row: &[Value], cx: &mut Context) -> Result<Truth> {
+        let text = self.text.eval(row, cx)?;
+        if let Some(pattern) = &self.compiled {
+            return Ok(pattern.eval(text.as_str()));
+        }
+        let pattern = self.pattern.eval(row, cx)?;
+        let escape = match &self.escape {
+            Some(escape) => Some(escape.eval(row, cx)?),
+            None => None,
+        };
+        if escape.as_ref().is_some_and(|e| e.is_null()) {
+            return Ok(None);
+        }
+        let Some(pattern) = pattern.as_str() else {
+            return Ok(None);
+        };
+        let escape = escape.as_ref().and_then(|e| e.as_str());
+        let pattern = LikePattern::new(pattern, escape, self.collation, self.unicode)?;
+        Ok(pattern.eval(text.as_str()))
+    }
+}
+
+impl Quantified {
+    fn eval(&self, row: &[Value], cx: &mut Context) -> Result<Truth> {
+        let value = self.expr.eval(row, cx)?;
+        self.query.bring(row, cx)?;
+        let mut cursor = self.query.plan.open(cx)?;
+        let mut found = Vec::new();
+        let mut result = Some(self.all);
+        let done: Result<()> = loop {
+            match cursor.next(cx, &mut found) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+            let other = found.first().unwrap_or(&Value::Null);
+            let truth = match self.compare.eval(&value, other, &cx.settings()) {
+                Ok(truth) => truth,
+                Err(e) => break Err(e.into()),
+            };
+            result = match self.all {
+                true => ops::and(result, truth),
+                false => ops::or(result, truth),
+            };
+            if result == Some(!self.all) {
+                break Ok(());
+            }
+        };
+        cursor.close(cx);
+        done.map(|()| result)
+    }
+}
+
+/// A value of any type as the number of a TOP, FETCH or the like.
+pub(crate) fn as_count(value: &Value, cx: &Context) -> Result<Option<i64>> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let from = value.type_id().map(furrow_format::types::DataType::simple);
+    let big = furrow_format::types::DataType::simple(furrow_format::types::TypeId::BigInt);
+    let Some(from) = from else { return Ok(None) };
+    types::require_implicit(from.id, big.id)?;
+    let conversion = Conversion::explicit(from, big, None)?;
+    Ok(conversion.apply(value, &cx.settings())?.as_i64())
+}

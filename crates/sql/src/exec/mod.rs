@@ -1,0 +1,20 @@
+//! Plans and how they run.
+//!
+//! A [`Plan`] is a tree of operators that a binder has made; it can be run again and again. [`Plan::open`] gives
+//! a [`Cursor`](operator::Cursor) that pulls one row at a time into a buffer that the caller keeps: columns of
+//! a row are never moved when nothing looks at them.
+//!
+//! - `expr`: bound expressions and conditions on a row.
+//! - `scan`, `join`, `aggregate`, `sort`, `set`, `source`: the operators.
+
+pub(crate) mod aggregate;
+pub(crate) mod expr;
+pub(crate) mod join;
+pub(crate) mod key;
+pub(crate) mod operator;
+pub(crate) mod scan;
+pub(crate) mod set;
+pub(crate) mod sort;
+
+pub(crate) use expr::{Cond, Expr, SubPlan};
+pub(crate) use operator::{Cursor, Plan};

@@ -1,0 +1,206 @@
+//! The tree of a plan, and the interface of what runs it.
+
+use super::aggregate::AggregatePlan;
+use super::expr::{Cond, Expr};
+use super::join::JoinPlan;
+use super::scan::ScanPlan;
+use super::set::SetPlan;
+use super::sort::{SortPlan, TopPlan};
+use crate::context::Context;
+use crate::error::Result;
+use crate::views::ViewPlan;
+use furrow_format::types::{DataType, Value};
+use std::sync::Arc;
+
+/// Rows, one at a time.
+pub(crate) trait Operator {
+    /// Puts the next row in `out`, or says that there is none. Columns that nothing looks at are left as they
+    /// are: the caller passes the same buffer each time, or an empty one.
+    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool>;
+
+    /// Lets go of scans. Called once; what was not run to its end is ended by it.
+    fn close(&mut self, cx: &mut Context);
+}
+
+/// A plan that runs.
+pub(crate) type Cursor<'p> = Box<dyn Operator + 'p>;
+
+/// What rows come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Plan {
+    /// One row of no columns.
+    One,
+    /// Rows of expressions.
+    Values(Vec<Vec<Expr>>),
+    /// Rows of a table.
+    Scan(Arc<ScanPlan>),
+    /// Rows of a system view or function.
+    View(Arc<ViewPlan>),
+    /// Rows for which a condition is true.
+    Filter(Box<Plan>, Box<Cond>),
+    /// Expressions on each row.
+    Project(Box<Plan>, Vec<Expr>),
+    Join(Box<JoinPlan>),
+    Aggregate(Box<AggregatePlan>),
+    Sort(Box<SortPlan>),
+    Top(Box<TopPlan>),
+    /// Rows that differ, under these types.
+    Distinct(Box<Plan>, Vec<DataType>),
+    Set(Box<SetPlan>),
+}
+
+impl Plan {
+    /// Starts it.
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        Ok(match self {
+            Plan::One => Box::new(Rows {
+                rows: std::slice::from_ref(&NO_EXPRESSIONS),
+                next: 0,
+            }),
+            Plan::Values(rows) => Box::new(Rows { rows, next: 0 }),
+            Plan::Scan(scan) => scan.open(cx)?,
+            Plan::View(view) => view.open(cx)?,
+            Plan::Filter(input, cond) => Box::new(Filter {
+                input: input.open(cx)?,
+                cond,
+            }),
+            Plan::Project(input, exprs) => Box::new(Project {
+                input: input.open(cx)?,
+                exprs,
+                row: Vec::new(),
+            }),
+            Plan::Join(join) => join.open(cx)?,
+            Plan::Aggregate(aggregate) => aggregate.open(cx)?,
+            Plan::Sort(sort) => sort.open(cx)?,
+            Plan::Top(top) => top.open(cx)?,
+            Plan::Distinct(input, types) => super::set::distinct(input, types, cx)?,
+            Plan::Set(set) => set.open(cx)?,
+        })
+    }
+
+    /// Runs it to the end and keeps the rows.
+    pub(crate) fn collect(&self, cx: &mut Context) -> Result<Vec<Vec<Value>>> {
+        let mut rows = Vec::new();
+        self.for_each(cx, &mut |_, row| {
+            rows.push(row.to_vec());
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Runs it to the end.
+    pub(crate) fn for_each(
+        &self,
+        cx: &mut Context,
+        each: &mut dyn FnMut(&mut Context, &[Value]) -> Result<()>,
+    ) -> Result<()> {
+        let mut cursor = self.open(cx)?;
+        let mut row = Vec::new();
+        let done = loop {
+            match cursor.next(cx, &mut row) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+            if let Err(e) = each(cx, &row) {
+                break Err(e);
+            }
+        };
+        cursor.close(cx);
+        done
+    }
+}
+
+static NO_EXPRESSIONS: Vec<Expr> = Vec::new();
+
+/// Rows of expressions.
+struct Rows<'p> {
+    rows: &'p [Vec<Expr>],
+    next: usize,
+}
+
+impl Operator for Rows<'_> {
+    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        let Some(row) = self.rows.get(self.next) else {
+            return Ok(false);
+        };
+        self.next += 1;
+        out.clear();
+        for expr in row {
+            out.push(expr.eval(&[], cx)?.into_owned());
+        }
+        Ok(true)
+    }
+
+    fn close(&mut self, _: &mut Context) {}
+}
+
+struct Filter<'p> {
+    input: Cursor<'p>,
+    cond: &'p Cond,
+}
+
+impl Operator for Filter<'_> {
+    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        while self.input.next(cx, out)? {
+            if self.cond.holds(out, cx)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn close(&mut self, cx: &mut Context) {
+        self.input.close(cx);
+    }
+}
+
+struct Project<'p> {
+    input: Cursor<'p>,
+    exprs: &'p [Expr],
+    row: Vec<Value>,
+}
+
+impl Operator for Project<'_> {
+    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        if !self.input.next(cx, &mut self.row)? {
+            return Ok(false);
+        }
+        out.clear();
+        for expr in self.exprs {
+            out.push(expr.eval(&self.row, cx)?.into_owned());
+        }
+        Ok(true)
+    }
+
+    fn close(&mut self, cx: &mut Context) {
+        self.input.close(cx);
+    }
+}
+
+/// Rows that are there already.
+pub(crate) struct Ready {
+    pub(crate) rows: std::vec::IntoIter<Vec<Value>>,
+}
+
+impl Ready {
+    pub(crate) fn new(rows: Vec<Vec<Value>>) -> Ready {
+        Ready {
+            rows: rows.into_iter(),
+        }
+    }
+}
+
+impl Operator for Ready {
+    fn next(&mut self, _: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        match self.rows.next() {
+            Some(row) => {
+                *out = row;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn close(&mut self, _: &mut Context) {}
+}

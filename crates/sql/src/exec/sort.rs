@@ -1,0 +1,182 @@
+//! Sorting, TOP, OFFSET and FETCH.
+
+use super::expr::{Expr, as_count};
+use super::operator::{Cursor, Operator, Plan, Ready};
+use crate::context::Context;
+use crate::error::{Result, refuse};
+use furrow_format::types::{DataType, Value};
+use furrow_observe::messages::Message;
+use furrow_scalar::ops::order;
+use std::cmp::Ordering;
+
+/// A key to sort by.
+#[derive(Debug, Clone)]
+pub(crate) struct SortKey {
+    pub(crate) expr: Expr,
+    pub(crate) data_type: DataType,
+    pub(crate) descending: bool,
+}
+
+/// Rows in order. Rows with the same keys keep the order in which they came.
+#[derive(Debug, Clone)]
+pub(crate) struct SortPlan {
+    pub(crate) input: Plan,
+    pub(crate) keys: Vec<SortKey>,
+    /// How many of the row's first columns are given on.
+    pub(crate) width: usize,
+}
+
+/// The order of two rows' keys.
+pub(crate) fn compare_keys(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
+    for (key, (a, b)) in keys.iter().zip(a.iter().zip(b)) {
+        let order = order(a, b, &key.data_type);
+        let order = match key.descending {
+            true => order.reverse(),
+            false => order,
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+impl SortPlan {
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        let mut rows: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+        self.input.for_each(cx, &mut |cx, row| {
+            let mut key = Vec::with_capacity(self.keys.len());
+            for by in &self.keys {
+                key.push(by.expr.eval(row, cx)?.into_owned());
+            }
+            let kept = row.get(..self.width).unwrap_or(row);
+            rows.push((key, kept.to_vec()));
+            Ok(())
+        })?;
+        rows.sort_by(|a, b| compare_keys(&self.keys, &a.0, &b.0));
+        let rows = rows.into_iter().map(|(_, row)| row).collect();
+        Ok(Box::new(Ready::new(rows)))
+    }
+}
+
+/// TOP, or OFFSET and FETCH.
+#[derive(Debug, Clone)]
+pub(crate) struct TopPlan {
+    pub(crate) input: Plan,
+    /// TOP or FETCH.
+    pub(crate) count: Option<Expr>,
+    pub(crate) percent: bool,
+    /// WITH TIES: rows whose keys are those of the last one come as well.
+    pub(crate) ties: Option<Vec<SortKey>>,
+    pub(crate) offset: Option<Expr>,
+    /// Whether the count is FETCH's, with messages of its own.
+    pub(crate) is_fetch: bool,
+}
+
+struct Top<'p> {
+    input: Cursor<'p>,
+    left: u64,
+    ties: Option<&'p [SortKey]>,
+    /// Keys of the last row within the count.
+    last: Option<Vec<Value>>,
+    over: bool,
+}
+
+fn percent_of(value: &Value, rows: usize) -> u64 {
+    let text = value.to_string();
+    let percent: f64 = text.parse().unwrap_or(0.0);
+    (rows as f64 * percent.clamp(0.0, 100.0) / 100.0).ceil() as u64
+}
+
+impl TopPlan {
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        let skip = match &self.offset {
+            Some(offset) => {
+                let value = offset.eval(&[], cx)?.into_owned();
+                match as_count(&value, cx)? {
+                    Some(n) if n >= 0 => n as u64,
+                    _ => return refuse(10742, &[]),
+                }
+            }
+            None => 0,
+        };
+        let count = match &self.count {
+            Some(count) => Some(count.eval(&[], cx)?.into_owned()),
+            None => None,
+        };
+        let (input, left): (Cursor<'p>, u64) = match (&count, self.percent) {
+            (Some(percent), true) => {
+                let rows = self.input.collect(cx)?;
+                let left = percent_of(percent, rows.len());
+                (Box::new(Ready::new(rows)), left)
+            }
+            (Some(value), false) => {
+                let left = match as_count(value, cx)? {
+                    Some(n) if n > 0 || (n == 0 && !self.is_fetch) => n as u64,
+                    Some(_) if self.is_fetch => return refuse(10744, &[]),
+                    _ => {
+                        let text = "A TOP N or FETCH rowcount value may not be negative.";
+                        return Err(Message::custom(1060, 15, 1, text).into());
+                    }
+                };
+                (self.input.open(cx)?, left)
+            }
+            (None, _) => (self.input.open(cx)?, u64::MAX),
+        };
+        let mut top = Top {
+            input,
+            left,
+            ties: self.ties.as_deref(),
+            last: None,
+            over: false,
+        };
+        let mut passed = Vec::new();
+        for _ in 0..skip {
+            if !top.input.next(cx, &mut passed)? {
+                break;
+            }
+        }
+        Ok(Box::new(top))
+    }
+}
+
+impl Operator for Top<'_> {
+    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        if self.over || (self.left == 0 && self.last.is_none()) {
+            return Ok(false);
+        }
+        if !self.input.next(cx, out)? {
+            self.over = true;
+            return Ok(false);
+        }
+        let keys = match self.ties {
+            Some(keys) if self.left <= 1 => {
+                let mut values = Vec::with_capacity(keys.len());
+                for key in keys {
+                    values.push(key.expr.eval(out, cx)?.into_owned());
+                }
+                Some((keys, values))
+            }
+            _ => None,
+        };
+        if self.left > 0 {
+            self.left -= 1;
+            if self.left == 0 {
+                self.last = keys.map(|k| k.1);
+            }
+            return Ok(true);
+        }
+        let tied = match (keys, &self.last) {
+            (Some((keys, values)), Some(last)) => {
+                compare_keys(keys, &values, last) == Ordering::Equal
+            }
+            _ => false,
+        };
+        self.over = !tied;
+        Ok(tied)
+    }
+
+    fn close(&mut self, cx: &mut Context) {
+        self.input.close(cx);
+    }
+}

@@ -1,0 +1,124 @@
+//! Batches: statements in their order, variables, control of flow, transactions, errors.
+//!
+//! # Errors
+//! 1. An error ends its statement, which is undone. Within TRY it goes to CATCH; else the client is told, and the
+//!    batch goes on with the next statement where the product does (constraint violations and the like), or
+//!    ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON).
+//! 2. A message of level 10 and below is information and ends nothing.
+
+mod flow;
+mod statement;
+mod transaction;
+
+use crate::connection::BatchEnd;
+use crate::context::Context;
+use crate::error::SqlError;
+use crate::sink::{Notice, Sink};
+use furrow_format::types::Value;
+use furrow_observe::messages::Message;
+use furrow_tsql::ast::Stmt;
+use furrow_tsql::{Options, SyntaxError};
+
+pub(crate) use flow::run_statements;
+
+/// Where a statement sends control.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Flow {
+    /// To the next one.
+    Next,
+    Break,
+    Continue,
+    /// Out of the procedure or batch.
+    Return(Value),
+}
+
+/// What a batch works with besides its context.
+pub(crate) struct Run<'a> {
+    pub(crate) cx: &'a mut Context,
+    pub(crate) sink: &'a mut dyn Sink,
+    /// The highest level of an error told.
+    pub(crate) worst: u8,
+    /// Blocks of TRY that are at work.
+    pub(crate) tries: u32,
+    /// The text of the batch or module, which modules are made from.
+    pub(crate) text: &'a str,
+}
+
+impl Run<'_> {
+    /// Tells the client of an error.
+    pub(crate) fn tell(&mut self, error: &SqlError) {
+        for message in &error.messages {
+            self.worst = self.worst.max(message.level);
+            self.sink.notice(&Notice {
+                message: message.clone(),
+                procedure: error.procedure.clone(),
+            });
+        }
+    }
+
+    /// Tells the client something.
+    pub(crate) fn inform(&mut self, message: Message) {
+        let procedure = self.cx.procedures.last().cloned();
+        self.sink.notice(&Notice { message, procedure });
+    }
+
+    /// A statement is done.
+    pub(crate) fn done(&mut self, rows: Option<u64>) {
+        if let Some(rows) = rows {
+            self.cx.last.rows = rows;
+        }
+        let told = if self.cx.set.nocount { None } else { rows };
+        self.sink.done(told);
+    }
+}
+
+fn of_syntax(error: &SyntaxError) -> Message {
+    Message::custom(error.number, error.level, error.state, &error.message).at_line(error.line)
+}
+
+/// Reads a text as statements, or tells what is wrong with it.
+pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>> {
+    let options = Options {
+        quoted_identifier: cx.set.quoted_identifier,
+    };
+    match furrow_tsql::parse(text, options) {
+        Ok(batch) => Ok(batch.statements),
+        Err(errors) => Err(Box::new(SqlError {
+            messages: errors.iter().map(of_syntax).collect(),
+            procedure: None,
+            cancelled: false,
+        })),
+    }
+}
+
+/// Runs a batch of a client.
+pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> BatchEnd {
+    let mut end = BatchEnd {
+        worst_level: 0,
+        cancelled: false,
+    };
+    let parsed = parse(text, cx);
+    cx.scope = crate::scope::Scope::default();
+    cx.caught.clear();
+    let mut run = Run {
+        cx,
+        sink,
+        worst: 0,
+        tries: 0,
+        text,
+    };
+    let result = match parsed {
+        Ok(statements) => run_statements(&mut run, &statements).map(|_| ()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = result {
+        if error.cancelled {
+            end.cancelled = true;
+            let _ = run.cx.sessions.roll_back_all();
+        }
+        run.cx.last.error = error.number();
+        run.tell(&error);
+    }
+    end.worst_level = run.worst;
+    end
+}

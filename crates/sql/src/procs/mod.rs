@@ -1,0 +1,1 @@
+//! System procedures: `sp_helpdb`, `xp_readerrorlog` and their like.

@@ -1,0 +1,313 @@
+//! A connection's engine sessions: one in each database it works in, all under one number.
+//!
+//! The transaction is one for the connection. A session joins it when the connection first works in its
+//! database, and all end together. Only one database besides `tempdb` may be changed by a transaction: there is
+//! no commit in two phases that would keep several in step.
+
+use crate::error::{Result, SqlError, refuse};
+use crate::server::Server;
+use furrow_engine::{
+    Database, EngineError, Isolation, OpenStatement, Session, SessionSavepoint, Timeout,
+};
+use furrow_format::DatabaseId;
+use std::sync::Arc;
+
+/// A session and the statement that is open in it.
+#[derive(Debug)]
+struct Seat {
+    session: Session,
+    statement: Option<OpenStatement>,
+    /// Savepoints of the open transaction, by name, latest last.
+    savepoints: Vec<(String, SessionSavepoint)>,
+}
+
+/// The sessions of a connection.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    server: Arc<Server>,
+    id: i32,
+    seats: Vec<Seat>,
+    /// Place of the current database's seat.
+    current: usize,
+    /// @@TRANCOUNT.
+    count: u32,
+    in_statement: bool,
+    isolation: Isolation,
+    timeout: Timeout,
+}
+
+impl Sessions {
+    pub(crate) fn new(server: &Arc<Server>, database: &str) -> Result<Sessions> {
+        let id = server.instance().next_session_id();
+        let db = server.instance().database(database)?;
+        let session = Session::numbered(&db, id)?;
+        Ok(Sessions {
+            server: Arc::clone(server),
+            id,
+            seats: vec![Seat {
+                session,
+                statement: None,
+                savepoints: Vec::new(),
+            }],
+            current: 0,
+            count: 0,
+            in_statement: false,
+            isolation: Isolation::ReadCommitted,
+            timeout: Timeout::Forever,
+        })
+    }
+
+    /// @@SPID.
+    pub(crate) fn id(&self) -> i32 {
+        self.id
+    }
+
+    /// @@TRANCOUNT.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The current database.
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        self.seat().session.database()
+    }
+
+    fn seat(&self) -> &Seat {
+        // `current` is a place of `seats` from the beginning on, and seats only go behind it.
+        &self.seats[self.current]
+    }
+
+    /// The current database's session.
+    pub(crate) fn session(&mut self) -> &mut Session {
+        let current = self.current;
+        &mut self.seats[current].session
+    }
+
+    /// The session in a database, made and taken into the transaction and statement that are open.
+    pub(crate) fn of(&mut self, db: &Arc<Database>) -> Result<&mut Session> {
+        let place = self.place(db)?;
+        Ok(&mut self.seats[place].session)
+    }
+
+    /// The session in a database that it has worked in.
+    pub(crate) fn by_id(&mut self, id: DatabaseId) -> Result<&mut Session> {
+        let found = self
+            .seats
+            .iter()
+            .position(|s| s.session.database().id() == id);
+        match found {
+            Some(place) => Ok(&mut self.seats[place].session),
+            None => {
+                let db = self.server.instance().database_by_id(id);
+                let db = db.ok_or_else(|| EngineError::refused(911, &["".into()]))?;
+                self.of(&db)
+            }
+        }
+    }
+
+    fn place(&mut self, db: &Arc<Database>) -> Result<usize> {
+        let known = |s: &Seat| s.session.database().id() == db.id();
+        if let Some(place) = self.seats.iter().position(known) {
+            return Ok(place);
+        }
+        let mut session = Session::numbered(db, self.id)?;
+        session.set_isolation(self.isolation);
+        session.set_lock_timeout(self.timeout);
+        if self.count > 0 {
+            session.begin()?;
+        }
+        let statement = match self.in_statement {
+            true => Some(session.begin_statement()?),
+            false => None,
+        };
+        self.seats.push(Seat {
+            session,
+            statement,
+            savepoints: Vec::new(),
+        });
+        Ok(self.seats.len() - 1)
+    }
+
+    /// USE.
+    pub(crate) fn change_database(&mut self, name: &str) -> Result<()> {
+        let db = self.server.instance().database(name)?;
+        self.current = self.place(&db)?;
+        self.rest();
+        Ok(())
+    }
+
+    /// Lets go of databases that nothing is open in, so that they can be dropped or detached.
+    fn rest(&mut self) {
+        if self.count > 0 || self.in_statement {
+            return;
+        }
+        let keep = self.database().id();
+        self.seats.retain(|s| s.session.database().id() == keep);
+        self.current = 0;
+    }
+
+    /// Begins a statement in all sessions that there are.
+    pub(crate) fn begin_statement(&mut self) -> Result<()> {
+        debug_assert!(!self.in_statement);
+        self.in_statement = true;
+        for at in 0..self.seats.len() {
+            let begun = self.seats[at].session.begin_statement();
+            match begun {
+                Ok(statement) => self.seats[at].statement = Some(statement),
+                Err(e) => {
+                    self.undo_statement()?;
+                    return Err(e.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a statement is open.
+    pub(crate) fn in_statement(&self) -> bool {
+        self.in_statement
+    }
+
+    /// Ends it: outside of a transaction it is committed.
+    pub(crate) fn finish_statement(&mut self) -> Result<()> {
+        self.in_statement = false;
+        let mut failed = None;
+        for seat in &mut self.seats {
+            if let Some(statement) = seat.statement.take() {
+                let done = match failed {
+                    None => seat.session.finish_statement(statement),
+                    Some(_) => seat.session.undo_statement(statement),
+                };
+                if let Err(e) = done {
+                    failed.get_or_insert(e);
+                }
+            }
+        }
+        self.rest();
+        failed.map_or(Ok(()), |e| Err(e.into()))
+    }
+
+    /// Undoes it. A session whose transaction is gone (the victim of a deadlock) takes the whole transaction
+    /// with it.
+    pub(crate) fn undo_statement(&mut self) -> Result<()> {
+        self.in_statement = false;
+        let mut failed = None;
+        for seat in &mut self.seats {
+            if let Some(statement) = seat.statement.take()
+                && let Err(e) = seat.session.undo_statement(statement)
+            {
+                failed.get_or_insert(e);
+            }
+        }
+        if self.count > 0 && self.seats.iter().any(|s| !s.session.in_transaction()) {
+            self.roll_back_all()?;
+        }
+        self.rest();
+        failed.map_or(Ok(()), |e| Err(e.into()))
+    }
+
+    /// BEGIN TRANSACTION.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        if self.count == 0 {
+            for seat in &mut self.seats {
+                seat.session.begin()?;
+            }
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// COMMIT: the outermost makes it durable. 3902 where there is none.
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        match self.count {
+            0 => return refuse(3902, &[]),
+            1 => {}
+            _ => {
+                self.count -= 1;
+                return Ok(());
+            }
+        }
+        self.count = 0;
+        let mut failed: Option<Box<SqlError>> = None;
+        for seat in &mut self.seats {
+            seat.savepoints.clear();
+            let done = match failed {
+                None => seat.session.commit(),
+                Some(_) => seat.session.rollback(),
+            };
+            if let Err(e) = done {
+                failed.get_or_insert(e.into());
+            }
+        }
+        self.rest();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// ROLLBACK of everything: 3903 where there is nothing.
+    pub(crate) fn rollback(&mut self) -> Result<()> {
+        if self.count == 0 {
+            return refuse(3903, &[]);
+        }
+        self.roll_back_all()
+    }
+
+    /// Rolls back whatever is open.
+    pub(crate) fn roll_back_all(&mut self) -> Result<()> {
+        self.count = 0;
+        let mut failed: Option<Box<SqlError>> = None;
+        for seat in &mut self.seats {
+            seat.savepoints.clear();
+            if seat.session.in_transaction()
+                && let Err(e) = seat.session.rollback()
+            {
+                failed.get_or_insert(e.into());
+            }
+        }
+        self.rest();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// SAVE TRANSACTION.
+    pub(crate) fn save(&mut self, name: &str) -> Result<()> {
+        if self.count == 0 {
+            return refuse(628, &[]);
+        }
+        for seat in &mut self.seats {
+            let savepoint = seat.session.savepoint()?;
+            seat.savepoints.push((name.to_owned(), savepoint));
+        }
+        Ok(())
+    }
+
+    /// ROLLBACK to a savepoint; `false` where there is none of that name.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<bool> {
+        let mut found = false;
+        for seat in &mut self.seats {
+            let place = seat.savepoints.iter().rposition(|(n, _)| n == name);
+            if let Some(at) = place {
+                found = true;
+                seat.savepoints.truncate(at + 1);
+                if let Some((_, savepoint)) = seat.savepoints.last() {
+                    seat.session.rollback_to(*savepoint)?;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// SET TRANSACTION ISOLATION LEVEL.
+    pub(crate) fn set_isolation(&mut self, isolation: Isolation) {
+        self.isolation = isolation;
+        for seat in &mut self.seats {
+            seat.session.set_isolation(isolation);
+        }
+    }
+
+    /// SET LOCK_TIMEOUT.
+    pub(crate) fn set_lock_timeout(&mut self, timeout: Timeout) {
+        self.timeout = timeout;
+        for seat in &mut self.seats {
+            seat.session.set_lock_timeout(timeout);
+        }
+    }
+}
