@@ -28,6 +28,7 @@ fn key(written: &KeyConstraint, name: Option<&str>, column: Option<&str>) -> Con
         primary: written.primary,
         clustered: written.clustered.unwrap_or(written.primary),
         key,
+        filegroup: None,
     }
 }
 
