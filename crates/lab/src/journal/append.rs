@@ -94,7 +94,7 @@ impl AppendFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_io::{MemoryVolume, read_file};
+    use furrow_io::{MemoryVolume, read_file, write_file};
     use std::path::PathBuf;
 
     #[test]
