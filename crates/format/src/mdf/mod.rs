@@ -1,8 +1,8 @@
 //! Reader of SQL Server's data files, versions 611 to 957: from bytes to tables and rows.
 //!
 //! Purpose: look into a `.mdf` without a server. [`MdfImage`] holds files in memory; anything else that gives
-//! verified pages can be a [`PageSource`], such as `furrow_check::Pages` over files of any size. [`Database`] reads the catalog and gives tables and their rows;
-//! [`summarize`] reads the allocation maps and counts how pages fare under verification.
+//! verified pages can be a [`PageSource`], such as `furrow_check::Pages` over files of any size.
+//! [`Database`] reads the catalog and gives tables and their rows; [`summarize`] reads the allocation maps and counts how pages fare under verification.
 //!
 //! The way in
 //! 1. refuse what isn't a data file ([`sniff`]); put torn bits back before any byte is used;
@@ -45,4 +45,4 @@ pub use rows::{Row, Rows};
 pub use source::{MdfImage, PageRef, PageSource, sniff};
 pub use space::{FileSummary, free_extents, summarize, summarize_with};
 pub use table::{Index, Owner, Table, TableColumn, TableRows};
-pub use walk::OwnedPages;
+pub use walk::{OwnedPages, is_allocated};

@@ -114,7 +114,7 @@ pub(super) fn sound_page(
 }
 
 /// Whether the PFS says that the page is in use; `None` when its PFS page can't be read.
-pub(super) fn is_allocated(source: &dyn PageSource, id: PageId) -> Option<bool> {
+pub fn is_allocated(source: &dyn PageSource, id: PageId) -> Option<bool> {
     let pfs = PageId {
         file: id.file,
         page: pfs_page_of(id.page),

@@ -143,6 +143,48 @@ pub(crate) struct InspectArguments {
 pub(crate) enum InspectCommand {
     /// Foresees where the next extents will go: free extents, skip targets, each file's share
     Fill(FillArguments),
+    /// Shows one page: header, slots, records by the columns of their table, maps as ranges
+    Page(PageArguments),
+    /// Writes the rows of a table as CSV or Parquet
+    Export(ExportArguments),
+}
+
+/// Options of `inspect page`.
+#[derive(Debug, Args)]
+pub(crate) struct PageArguments {
+    /// The data file that has the page
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The page: a number, or file and number as 3:153
+    #[arg(value_name = "N")]
+    pub(crate) page: String,
+    /// The other files of the database, so that a page of a secondary file finds its table
+    #[arg(value_name = "OTHER")]
+    pub(crate) others: Vec<PathBuf>,
+    /// Print the page as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `inspect export`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("format").required(true).args(["csv", "parquet"]))]
+pub(crate) struct ExportArguments {
+    /// The primary data file (.mdf), then its secondary files (.ndf) if there are any
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The table
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: String,
+    /// As CSV: a line of names, values as they print, NULL as nothing, empty text as ""
+    #[arg(long)]
+    pub(crate) csv: bool,
+    /// As Parquet, each column of the type that is nearest to its own
+    #[arg(long)]
+    pub(crate) parquet: bool,
+    /// Where to; it must not exist yet [default: CSV to standard output, Parquet to NAME.parquet]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Options of `inspect fill`.

@@ -5,7 +5,9 @@
     reason = "helpers of tests: a failure is a failed test"
 )]
 
+mod damage;
 mod experiment;
+mod export;
 mod inspect;
 mod interrupted;
 mod reader;

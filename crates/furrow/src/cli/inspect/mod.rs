@@ -1,7 +1,9 @@
 //! `furrow inspect`: what is in a data file, read without a server and without changing a byte.
 
+mod export;
 mod fill;
 mod overview;
+mod page;
 mod rows;
 
 use super::args::{InspectArguments, InspectCommand};
@@ -16,6 +18,8 @@ use std::path::PathBuf;
 pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
     match &options.command {
         Some(InspectCommand::Fill(fill)) => fill::run(fill),
+        Some(InspectCommand::Page(page)) => page::run(page),
+        Some(InspectCommand::Export(export)) => export::run(export),
         None => overview::run(options),
     }
 }

@@ -1,0 +1,129 @@
+//! A file written from front to back.
+
+use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open, SystemVolume, Volume};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes written at once.
+const BLOCK: usize = 1 << 20;
+/// What lengths are rounded up to until the end is known: direct I/O wants whole sectors.
+const SECTOR: usize = 4096;
+
+/// A new file. Dropping it without an error before writes what is left and cuts it to length.
+pub(super) struct OutFile {
+    file: Arc<dyn File>,
+    path: PathBuf,
+    block: AlignedBuf,
+    filled: usize,
+    /// Bytes of whole blocks written.
+    written: u64,
+}
+
+/// Can remove the file once nobody writes it.
+pub(super) struct Keeper(PathBuf);
+
+impl Keeper {
+    /// Removes the file; what cannot be removed stays.
+    pub(super) fn remove(&self) {
+        let _stays = SystemVolume::new().remove(&self.0);
+    }
+}
+
+fn other(error: IoError) -> std::io::Error {
+    let kind = match error.kind {
+        furrow_io::IoErrorKind::AlreadyExists => std::io::ErrorKind::AlreadyExists,
+        _ => std::io::ErrorKind::Other,
+    };
+    std::io::Error::new(kind, error.kind.to_string())
+}
+
+impl OutFile {
+    /// A file that must not exist yet.
+    pub(super) fn create(path: &Path) -> std::io::Result<OutFile> {
+        let file = SystemVolume::new()
+            .open(path, Open::Create, Access::Log)
+            .map_err(other)?;
+        Ok(OutFile {
+            file,
+            path: path.to_owned(),
+            block: AlignedBuf::new(BLOCK),
+            filled: 0,
+            written: 0,
+        })
+    }
+
+    pub(super) fn keeper(&self) -> Keeper {
+        Keeper(self.path.clone())
+    }
+}
+
+impl Write for OutFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = BLOCK - self.filled;
+        let taken = bytes.len().min(room);
+        self.block[self.filled..self.filled + taken].copy_from_slice(&bytes[..taken]);
+        self.filled += taken;
+        if self.filled == BLOCK {
+            self.file
+                .write_at(self.written, &self.block)
+                .map_err(other)?;
+            self.written += BLOCK as u64;
+            self.filled = 0;
+        }
+        Ok(taken)
+    }
+
+    /// Everything is in the file, and durable; more may follow.
+    fn flush(&mut self) -> std::io::Result<()> {
+        let padded = self.filled.div_ceil(SECTOR) * SECTOR;
+        if padded > 0 {
+            self.block[self.filled..padded].fill(0);
+            self.file
+                .write_at(self.written, &self.block[..padded])
+                .map_err(other)?;
+        }
+        let length = self.written + self.filled as u64;
+        self.file.resize(length, Fill::Allocate).map_err(other)?;
+        self.file.sync().map_err(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_every_length_arrive_and_an_existing_file_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        for length in [
+            0,
+            1,
+            SECTOR,
+            SECTOR + 1,
+            BLOCK - 1,
+            BLOCK,
+            BLOCK + 1,
+            3 * BLOCK + 17,
+        ] {
+            let path = dir.path().join(length.to_string());
+            let bytes: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
+            let mut out = OutFile::create(&path).unwrap();
+            let (first, rest) = bytes.split_at(length / 3);
+            out.write_all(first).unwrap();
+            // In the middle too: what follows must overwrite the padding.
+            out.flush().unwrap();
+            out.write_all(rest).unwrap();
+            out.flush().unwrap();
+            let file = SystemVolume::new()
+                .open(&path, Open::ReadOnly, Access::Log)
+                .unwrap();
+            let mut back = vec![0; usize::try_from(file.len_bytes().unwrap()).unwrap()];
+            if !back.is_empty() {
+                file.read_at(0, &mut back).unwrap();
+            }
+            assert!(back == bytes, "{length}");
+            assert!(OutFile::create(&path).is_err());
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `furrow inspect page`: one page, as its bytes say: header, slots, records by the columns of the table
+//! that owns it, allocation maps as ranges.
+
+mod content;
+mod print;
+
+use super::super::args::PageArguments;
+use super::super::{FAILED, Failure, USAGE};
+use super::{closed, open_files};
+use content::{Content, content};
+use furrow_check::{Pages, SourceFile, damage_message};
+use furrow_format::catalog::unit_kind;
+use furrow_format::mdf::{Database, Owner, PageSource, is_allocated};
+use furrow_format::{FileId, Page, PageId, PageNo, Protection};
+use std::io::Write;
+
+/// What is shown of a page.
+struct Dump {
+    file: String,
+    id: PageId,
+    /// How it is protected, or what is wrong with it.
+    protection: Result<Protection, String>,
+    header: Vec<(&'static str, Figure)>,
+    owner: Option<Owner>,
+    /// By the PFS.
+    in_use: bool,
+    content: Content,
+}
+
+/// A figure of the header.
+enum Figure {
+    Number(u64),
+    Text(String),
+}
+
+pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
+    let mut paths = vec![options.file.clone()];
+    paths.extend(options.others.iter().cloned());
+    let first = open_files(std::slice::from_ref(&options.file))?;
+    let first = furrow_check::PageSource::files(&first);
+    let id = page_id(
+        &options.page,
+        first.first().map_or(FileId(1), |file| file.id),
+    )?;
+    let files = open_files(&paths)?;
+    let known = furrow_check::PageSource::files(&files);
+    let pages = Pages::new(&files);
+    let Some(bytes) = pages.page(id) else {
+        let why = pages.problem(id).unwrap_or_else(|| {
+            let size = pages.size_pages(id.file);
+            format!("file {} has {size} pages", id.file)
+        });
+        return Err(Failure::new(
+            FAILED,
+            format!("there is no page {id}: {why}"),
+        ));
+    };
+    // What lies on a page that nobody uses is left over, and may be anything.
+    let in_use = is_allocated(&pages, id) != Some(false);
+    let fault = match pages.protection(id) {
+        Some(Err(fault)) => Some(fault),
+        _ => None,
+    };
+    // Without its catalog a page is still worth a look.
+    let database = Database::open_damaged(&pages).ok().map(|opened| opened.0);
+    let page = Page::new(&bytes);
+    let owner = database.as_ref().and_then(|database| {
+        let unit = database.unit(page.unit())?;
+        database.owner(unit)
+    });
+    let dump = Dump {
+        file: name_of(&known, id),
+        id,
+        protection: match (fault, pages.protection(id)) {
+            (Some(fault), _) => Err(fault.to_string()),
+            (None, Some(Ok(protection))) => Ok(protection),
+            _ => Ok(Protection::None),
+        },
+        header: header(page),
+        in_use,
+        content: content(
+            page,
+            id,
+            pages.size_pages(id.file),
+            owner.as_ref(),
+            database.as_ref(),
+        ),
+        owner,
+    };
+    let mut out = std::io::stdout().lock();
+    let printed = if options.json {
+        writeln!(out, "{:#}", print::as_json(&dump))
+    } else {
+        print::print(&dump, &mut out)
+    };
+    printed.map_err(closed)?;
+    match fault {
+        Some(fault) if in_use => {
+            eprintln!("{}", damage_message(id, &fault, &known, 0));
+            Ok(FAILED)
+        }
+        _ => Ok(0),
+    }
+}
+
+fn name_of(files: &[SourceFile], id: PageId) -> String {
+    let file = files.iter().find(|file| file.id == id.file);
+    file.map_or_else(String::new, |file| file.name.clone())
+}
+
+/// `153` of the first file, or `3:153`.
+fn page_id(text: &str, first: FileId) -> Result<PageId, Failure> {
+    let wrong = || {
+        let text = format!("{text:?} is no page; write a number, or file and number as 3:153");
+        Failure::new(USAGE, text)
+    };
+    let inner = text.trim_start_matches('(').trim_end_matches(')');
+    let (file, page) = match inner.split_once(':') {
+        Some((file, page)) => (file.parse().map(FileId).map_err(|_| wrong())?, page),
+        None => (first, inner),
+    };
+    let page = page.parse().map(PageNo).map_err(|_| wrong())?;
+    Ok(PageId { file, page })
+}
+
+fn header(page: Page<'_>) -> Vec<(&'static str, Figure)> {
+    let number = |n: u64| Figure::Number(n);
+    vec![
+        ("page", Figure::Text(page.page_id().to_string())),
+        ("header_version", number(page.header_version().into())),
+        ("type", number(page.page_type().to_byte().into())),
+        ("type_name", Figure::Text(page.page_type().to_string())),
+        ("type_flags", number(page.type_flags().into())),
+        ("level", number(page.level().into())),
+        ("flags", Figure::Text(format!("{:#06x}", page.flags().0))),
+        ("object_part", number(page.object_part().into())),
+        ("index_part", number(page.index_part().into())),
+        ("unit", Figure::Text(format!("{:#x}", page.unit().0))),
+        ("previous", Figure::Text(page.prev().to_string())),
+        ("next", Figure::Text(page.next().to_string())),
+        ("pminlen", number(page.pminlen().into())),
+        ("slots", number(page.slot_count().into())),
+        ("free_bytes", number(page.free_count().into())),
+        ("free_data", number(page.free_data().into())),
+        ("reserved_bytes", number(page.reserved_count().into())),
+        ("ghosts", number(page.ghost_count().into())),
+        ("lsn", Figure::Text(page.lsn().to_string())),
+        (
+            "torn_bits",
+            Figure::Text(format!("{:#010x}", page.torn_bits())),
+        ),
+    ]
+}
+
+/// What a unit holds, in a word.
+fn unit_word(kind: u8) -> &'static str {
+    match kind {
+        unit_kind::IN_ROW => "rows",
+        unit_kind::LOB => "large values",
+        unit_kind::ROW_OVERFLOW => "columns that left their rows",
+        _ => "something else",
+    }
+}
+
+/// Schema and name of the owner's table.
+fn table_of(owner: &Owner) -> Option<String> {
+    let name = owner.object.as_deref()?;
+    Some(match &owner.schema {
+        Some(schema) => format!("{schema}.{name}"),
+        None => name.to_owned(),
+    })
+}
