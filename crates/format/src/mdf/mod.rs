@@ -2,7 +2,8 @@
 //!
 //! Purpose: look into a `.mdf` without a server. [`MdfImage`] holds files in memory; anything else that gives
 //! verified pages can be a [`PageSource`], such as `furrow_check::Pages` over files of any size.
-//! [`Database`] reads the catalog and gives tables and their rows; [`summarize`] reads the allocation maps and counts how pages fare under verification.
+//! [`Database`] reads the catalog and gives tables and their rows; [`summarize`] reads the allocation maps
+//! and counts how pages fare under verification.
 //!
 //! The way in
 //! 1. refuse what isn't a data file ([`sniff`]); put torn bits back before any byte is used;

@@ -1,4 +1,5 @@
-//! CSV as RFC 4180 has it, but for lines that end with a line feed alone. NULL is nothing, empty text is `""`.
+//! CSV as RFC 4180 has it, but for lines that end with a line feed alone. NULL is nothing, empty text is
+//! `""`.
 
 use furrow_format::mdf::TableColumn;
 use furrow_format::types::Value;
