@@ -10,6 +10,7 @@ use furrow_engine::{
     Database, EngineError, Isolation, OpenStatement, Session, SessionSavepoint, Timeout,
 };
 use furrow_format::DatabaseId;
+use furrow_observe::task::Task;
 use std::sync::Arc;
 
 /// A session and the statement that is open in it.
@@ -26,6 +27,8 @@ struct Seat {
 pub(crate) struct Sessions {
     server: Arc<Server>,
     id: i32,
+    /// The connection's: waits and trace flags are its own in whatever database it works.
+    task: Arc<Task>,
     seats: Vec<Seat>,
     /// Place of the current database's seat.
     current: usize,
@@ -40,10 +43,12 @@ impl Sessions {
     pub(crate) fn new(server: &Arc<Server>, database: &str) -> Result<Sessions> {
         let id = server.instance().next_session_id();
         let db = server.instance().database(database)?;
-        let session = Session::numbered(&db, id)?;
+        let task = Task::new(server.instance().instruments(), id, "session");
+        let session = Session::of_task(&db, &task)?;
         Ok(Sessions {
             server: Arc::clone(server),
             id,
+            task,
             seats: vec![Seat {
                 session,
                 statement: None,
@@ -60,6 +65,11 @@ impl Sessions {
     /// @@SPID.
     pub(crate) fn id(&self) -> i32 {
         self.id
+    }
+
+    /// The task that all of them work under.
+    pub(crate) fn task(&self) -> &Arc<Task> {
+        &self.task
     }
 
     /// @@TRANCOUNT.
@@ -110,7 +120,7 @@ impl Sessions {
         if let Some(place) = self.seats.iter().position(known) {
             return Ok(place);
         }
-        let mut session = Session::numbered(db, self.id)?;
+        let mut session = Session::of_task(db, &self.task)?;
         session.set_isolation(self.isolation);
         session.set_lock_timeout(self.timeout);
         if self.count > 0 {

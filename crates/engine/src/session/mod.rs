@@ -86,12 +86,19 @@ impl Session {
     /// The same with a number of [`Instance::next_session_id`](crate::Instance::next_session_id): a
     /// connection that works in several databases has a session in each, all with its number.
     pub fn numbered(db: &Arc<Database>, id: i32) -> Result<Session, EngineError> {
+        Session::of_task(db, &Task::new(&db.instruments, id, "session"))
+    }
+
+    /// The same on the account of a task that others may share: its number is the session's, its waits and
+    /// trace flags are one for all sessions of a connection.
+    pub fn of_task(db: &Arc<Database>, task: &Arc<Task>) -> Result<Session, EngineError> {
         let stay = db.enter()?;
+        let id = task.session_id();
         Ok(Session {
             db: Arc::clone(db),
             _stay: stay,
             id,
-            task: Task::new(&db.instruments, id, "session"),
+            task: Arc::clone(task),
             owner: db.locks.owner(id),
             isolation: Isolation::ReadCommitted,
             hints: LockHints::default(),

@@ -12,6 +12,7 @@ mod database;
 mod dbcc;
 mod format;
 mod media;
+mod procedures;
 mod queries;
 mod statements;
 mod storage;
@@ -45,7 +46,7 @@ macro_rules! messages {
 use messages;
 
 /// The tables; each is sorted by number, and no number is in two.
-const TABLES: [&[MessageInfo]; 7] = [
+const TABLES: [&[MessageInfo]; 8] = [
     statements::ROWS,
     database::ROWS,
     storage::ROWS,
@@ -53,6 +54,7 @@ const TABLES: [&[MessageInfo]; 7] = [
     dbcc::ROWS,
     values::ROWS,
     queries::ROWS,
+    procedures::ROWS,
 ];
 
 /// The row of a number.

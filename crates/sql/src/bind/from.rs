@@ -232,15 +232,8 @@ impl Binder<'_> {
                 self.rows(bound.plan, Vec::new(), &name, &bound.columns)
             }
             Resolved::View(database, view) => {
-                let columns: Vec<ResultColumn> = view
-                    .columns
-                    .iter()
-                    .map(|c| ResultColumn {
-                        name: c.name.to_owned(),
-                        data_type: c.data_type,
-                        nullable: c.nullable,
-                    })
-                    .collect();
+                let columns: Vec<ResultColumn> =
+                    view.columns.iter().map(ResultColumn::from).collect();
                 let plan = Plan::View(Arc::new(ViewPlan {
                     view,
                     database,

@@ -97,6 +97,7 @@ pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> Ba
         worst_level: 0,
         cancelled: false,
     };
+    let _task = furrow_observe::task::enter(cx.sessions.task());
     let parsed = parse(text, cx);
     cx.scope = crate::scope::Scope::default();
     cx.caught.clear();

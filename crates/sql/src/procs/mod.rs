@@ -1,1 +1,167 @@
 //! System procedures: `sp_helpdb`, `xp_readerrorlog` and their like.
+//!
+//! Each is a row of a table: its name, its parameters with types and defaults, what it does in one sentence
+//! (for the reference), and the function that runs it. EXEC looks a name up with [`find`] and hands the
+//! arguments over to [`call`], which matches them with the parameters as it does for procedures of users.
+//! What a procedure shows comes from the engine's own state; what it returns is its return status.
+
+mod errorlog;
+
+use crate::error::{Result, refuse};
+use crate::interp::Run;
+use crate::sink::ResultColumn;
+use crate::views::ViewColumn;
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_scalar::convert::Conversion;
+
+/// What a parameter is when no argument is given for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Fallback {
+    /// An argument must be given.
+    Required,
+    Null,
+    Int(i32),
+    Text(&'static str),
+}
+
+/// A parameter of a system procedure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parameter {
+    /// With its `@`.
+    pub(crate) name: &'static str,
+    pub(crate) data_type: DataType,
+    pub(crate) fallback: Fallback,
+}
+
+/// A system procedure.
+pub(crate) struct SystemProcedure {
+    pub(crate) name: &'static str,
+    pub(crate) parameters: &'static [Parameter],
+    /// An extended procedure: its arguments go by place, and their types must be right as they are (22004).
+    pub(crate) extended: bool,
+    /// What it does, in one sentence.
+    pub(crate) text: &'static str,
+    /// Runs it with one value for each parameter; gives the return status.
+    pub(crate) body: fn(&mut Run<'_>, &[Value]) -> Result<i32>,
+}
+
+/// An argument as EXEC has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    /// The parameter that it names, with its `@`.
+    pub(crate) name: Option<String>,
+    /// Its value and type; `None` for DEFAULT.
+    pub(crate) value: Option<(Value, DataType)>,
+}
+
+pub(crate) const fn parameter(
+    name: &'static str,
+    data_type: DataType,
+    fallback: Fallback,
+) -> Parameter {
+    Parameter {
+        name,
+        data_type,
+        fallback,
+    }
+}
+
+/// The tables of all procedures.
+static TABLES: &[&[SystemProcedure]] = &[errorlog::PROCEDURES];
+
+/// All of them, by table.
+pub(crate) fn all() -> impl Iterator<Item = &'static SystemProcedure> {
+    TABLES.iter().flat_map(|table| table.iter())
+}
+
+/// The system procedure of a name without schema or database, in any case of letters.
+pub(crate) fn find(name: &str) -> Option<&'static SystemProcedure> {
+    all().find(|p| p.name.eq_ignore_ascii_case(name))
+}
+
+/// Runs a system procedure; gives its return status. 201, 8143, 8144 and 8145 for arguments that do not fit its
+/// parameters.
+pub(crate) fn call(
+    run: &mut Run<'_>,
+    procedure: &'static SystemProcedure,
+    given: Vec<Given>,
+) -> Result<i32> {
+    let values = matched(run, procedure, given)?;
+    (procedure.body)(run, &values)
+}
+
+fn matched(
+    run: &Run<'_>,
+    procedure: &'static SystemProcedure,
+    given: Vec<Given>,
+) -> Result<Vec<Value>> {
+    let parameters = procedure.parameters;
+    let mut values: Vec<Option<Value>> = vec![None; parameters.len()];
+    for (place, argument) in given.into_iter().enumerate() {
+        let by_name = argument.name.as_ref().filter(|_| !procedure.extended);
+        let at = match by_name {
+            Some(name) => parameters
+                .iter()
+                .position(|p| p.name.eq_ignore_ascii_case(name)),
+            None if place < parameters.len() => Some(place),
+            None => return refuse(8144, &[procedure.name.into()]),
+        };
+        let name = argument.name.unwrap_or_default();
+        let Some((at, parameter)) = at.and_then(|at| Some((at, parameters.get(at)?))) else {
+            return refuse(8145, &[name.into(), procedure.name.into()]);
+        };
+        if values.get(at).is_some_and(Option::is_some) {
+            return refuse(8143, &[parameter.name.into()]);
+        }
+        let Some((value, from)) = argument.value else {
+            continue;
+        };
+        if procedure.extended && !fits(&value, from, parameter.data_type) {
+            return refuse(22004, &["Invalid Parameter Type".into()]);
+        }
+        let conversion = Conversion::implicit(from, parameter.data_type)?;
+        let value = match conversion {
+            Some(conversion) => conversion.apply(&value, &run.cx.settings())?,
+            None => value,
+        };
+        if let Some(slot) = values.get_mut(at) {
+            *slot = Some(value);
+        }
+    }
+    let filled = parameters.iter().zip(values).map(|(parameter, value)| {
+        Ok(match (value, parameter.fallback) {
+            (Some(value), _) => value,
+            (None, Fallback::Null) => Value::Null,
+            (None, Fallback::Int(n)) => Value::Int(n),
+            (None, Fallback::Text(text)) => Value::NVarChar(text.to_owned()),
+            (None, Fallback::Required) => {
+                return refuse(201, &[procedure.name.into(), parameter.name.into()]);
+            }
+        })
+    });
+    filled.collect()
+}
+
+/// Whether an extended procedure takes an argument for a parameter: text must be Unicode.
+fn fits(value: &Value, from: DataType, to: DataType) -> bool {
+    if value.is_null() {
+        return true;
+    }
+    let text = from.id.has_collation();
+    match to.id {
+        TypeId::NVarChar => text && from.id.is_unicode(),
+        TypeId::Int => value.as_i64().is_some(),
+        _ => !text || from.id.is_unicode(),
+    }
+}
+
+/// Shows a result set.
+pub(crate) fn show(run: &mut Run<'_>, columns: &[ViewColumn], rows: Vec<Vec<Value>>) {
+    let columns: Vec<ResultColumn> = columns.iter().map(ResultColumn::from).collect();
+    run.sink.columns(&columns);
+    for row in &rows {
+        debug_assert_eq!(row.len(), columns.len());
+        run.sink.row(row);
+    }
+    run.done(Some(rows.len() as u64));
+}

@@ -3,14 +3,18 @@
 //! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the function
 //! that gives its rows from the engine's own state at the moment of the query.
 
+pub(crate) mod value;
+
 use crate::context::Context;
 use crate::error::Result;
 use crate::exec::operator::{Operator, Ready};
 use crate::exec::{Cursor, Expr};
+use crate::sink::ResultColumn;
 use furrow_engine::Database;
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_format::types::{DataType, Value};
 use furrow_scalar::functions;
 use std::sync::Arc;
+pub(crate) use value::{INT, SYSNAME};
 
 /// A column of a system view.
 #[derive(Debug, Clone, Copy)]
@@ -61,10 +65,15 @@ pub(crate) const fn nullable(name: &'static str, data_type: DataType) -> ViewCol
     }
 }
 
-/// `int`.
-pub(crate) const INT: DataType = DataType::simple(TypeId::Int);
-/// `sysname`.
-pub(crate) const SYSNAME: DataType = DataType::sized(TypeId::NVarChar, 256);
+impl From<&ViewColumn> for ResultColumn {
+    fn from(column: &ViewColumn) -> ResultColumn {
+        ResultColumn {
+            name: column.name.to_owned(),
+            data_type: column.data_type,
+            nullable: column.nullable,
+        }
+    }
+}
 
 /// All of them.
 static VIEWS: &[SystemView] = &[
@@ -92,7 +101,7 @@ static VIEWS: &[SystemView] = &[
 ];
 
 /// `nvarchar(max)`.
-const TEXT: DataType = DataType::sized(TypeId::NVarChar, -1);
+const TEXT: DataType = value::NTEXT;
 
 fn tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     for table in view.database.catalog().tables() {

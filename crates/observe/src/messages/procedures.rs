@@ -1,0 +1,20 @@
+//! Messages of procedures: of calling them, and of the system's own.
+
+use super::messages;
+
+pub(super) const ROWS: &[super::MessageInfo] = messages! {
+    201 16 4 "Procedure or function '%.*ls' expects parameter '%.*ls', which was not supplied.";
+    8143 16 1 "Parameter '%.*ls' was supplied multiple times.";
+    8145 16 1 "%.*ls is not a parameter for procedure %.*ls.";
+    15007 16 1 "'%s' is not a valid login or you do not have permission.";
+    15009 16 1 "The object '%s' does not exist in database '%s' or is invalid for this operation.";
+    15010 16 1 "The database '%s' does not exist. Supply a valid database name. To see available databases, \
+        use sys.databases.";
+    15124 16 1 "The configuration option '%s' is not unique.";
+    15129 16 1 "'%d' is not a valid value for configuration option '%s'.";
+    15177 16 1 "Usage:  sp_dbremove <dbname> [,dropdev]";
+    15250 16 1 "The database name component of the object qualifier must be the name of the current database.";
+    15325 16 1 "The current database does not contain a %s named '%ls'.";
+    15457 10 1 "Configuration option '%ls' changed from %ld to %ld. Run the RECONFIGURE statement to install.";
+    15472 10 1 "The object '%ls' does not have any indexes, or you do not have permissions.";
+};
