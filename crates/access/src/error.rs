@@ -1,6 +1,6 @@
 //! What can go wrong with rows.
 
-use furrow_format::{PageId, RowError};
+use furrow_format::{PageId, RowError, RowId};
 use furrow_log::LogError;
 use furrow_pool::PoolError;
 use furrow_space::SpaceError;
@@ -42,6 +42,14 @@ pub enum AccessError {
     Damaged {
         /// The page.
         page: PageId,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A node of a large value is not there, or is not what leads to it says (7105).
+    #[error("large value at {at}: {what}")]
+    Large {
+        /// The node.
+        at: RowId,
         /// What is wrong with it.
         what: &'static str,
     },

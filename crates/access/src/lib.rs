@@ -3,6 +3,7 @@
 //! - [`Shape`]: what rows look like; [`Key`]: what trees are searched by.
 //! - [`Tree`]: a B+tree with its insert, delete, update, point read and range scan.
 //! - [`Heap`]: rows by address, with its insert, delete, update, point read and allocation-order scan.
+//! - [`read_large`]: values that lie outside of their rows.
 //! - [`By`]: on whose behalf an operation runs: a transaction, the undoing of one, the engine itself.
 //! - [`UndoOp`]: what a log record says about undoing.
 //!
@@ -19,6 +20,7 @@ mod author;
 mod error;
 mod heap;
 mod key;
+mod large;
 mod shape;
 mod tree;
 mod undo;
@@ -28,6 +30,7 @@ pub use author::By;
 pub use error::AccessError;
 pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapScan, HeapStep, HeapVisitor};
 pub use key::Key;
+pub use large::{MAX_LARGE_BYTES, large_len, read_large};
 pub use shape::{KeyColumn, Shape};
 pub use tree::{
     Bound, Cursor, Direction, Gate, Purge, RowBatch, RowCheck, Step, Tree, TreeParts, TreeScan,

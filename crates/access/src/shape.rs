@@ -4,7 +4,9 @@ use crate::AccessError;
 use crate::key::Key;
 use furrow_format::catalog::{RowsetColumn, layout_status, row_layout};
 use furrow_format::types::{Collation, DataType, TypeId, compare};
-use furrow_format::{Page, PageBuf, PageId, PageType, Record, RowError, RowForm, RowLayout};
+use furrow_format::{
+    AllocUnitId, Page, PageBuf, PageId, PageType, Record, RowError, RowForm, RowLayout,
+};
 use std::cmp::Ordering;
 
 /// Most bytes of a whole key: 900 of an index, 900 of the clustered key behind it, two uniquifiers.
@@ -36,6 +38,9 @@ pub struct Shape {
     pub key: Vec<KeyColumn>,
     /// Whether a whole key occurs once (then without the uniquifier or locator).
     pub unique: bool,
+    /// Whether the rows lie in files that nobody changes and that another engine may have written. Such trees
+    /// number their levels as they like: leaves of data are told by the type of their page.
+    pub at_rest: bool,
 }
 
 fn variable_uniquifier(column: &RowsetColumn) -> bool {
@@ -87,7 +92,35 @@ impl Shape {
             node,
             key,
             unique,
+            at_rest: false,
         })
+    }
+
+    /// The same for rows in files that nobody changes: [`Shape::at_rest`].
+    #[must_use]
+    pub fn resting(mut self) -> Shape {
+        self.at_rest = true;
+        self
+    }
+
+    /// Whether a page holds leaf rows.
+    #[inline]
+    pub fn is_leaf(&self, page: Page<'_>) -> bool {
+        match self.at_rest && self.leaf.form().is_data() {
+            false => page.level() == 0,
+            true => page.page_type() == PageType::Data,
+        }
+    }
+
+    /// Whether a page is one of this allocation unit. Clustered leaves that SQL Server 2000 wrote bear no
+    /// index number.
+    #[inline]
+    pub(crate) fn owns(&self, page: Page<'_>, unit: AllocUnitId) -> bool {
+        page.unit() == unit
+            || self.at_rest
+                && page.page_type() == PageType::Data
+                && page.index_part() == 0
+                && page.object_part() == unit.object_part()
     }
 
     /// Type of leaf pages.
@@ -162,7 +195,7 @@ impl Shape {
         key: &Key,
     ) -> Result<Ordering, AccessError> {
         let view = Page::new(page);
-        let is_leaf = view.level() == 0;
+        let is_leaf = self.is_leaf(view);
         self.try_compare(view, is_leaf, slot, key)
             .ok_or_else(|| AccessError::Damaged {
                 page: view.page_id(),

@@ -55,5 +55,6 @@ pub use session::{
 };
 pub use table::{
     BulkInserter, BulkOptions, Check, Column, Index, IndexKey, IndexKind, Inserter, OpenScan,
-    PushValues, ReadLock, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Table, TableChild,
+    PushValues, ReadLock, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Storage, Table,
+    TableChild,
 };

@@ -81,4 +81,4 @@ pub use record::{
     DATA_HEADER_SIZE, FORWARDING_STUB_SIZE, INDEX_HEADER_SIZE, MAX_ROW_SIZE, Record, RecordBuilder,
     RecordKind, Status, VERSION_TAG_SIZE, VarColumn, forwarding_stub, record_len,
 };
-pub use row::{ColumnLayout, ColumnSpec, Place, RowError, RowExtras, RowForm, RowLayout};
+pub use row::{ColumnLayout, ColumnSpec, Held, Place, RowError, RowExtras, RowForm, RowLayout};

@@ -56,6 +56,9 @@ pub struct SpaceOptions {
     pub extents_a_turn: u32,
     /// How a file's new bytes come to be: allocated (instant file initialisation) or zeroed.
     pub fill: Fill,
+    /// Whether nothing is ever allocated: maps that cannot be read then count as full, and the rest of the
+    /// files can be used.
+    pub at_rest: bool,
 }
 
 impl SpaceOptions {
@@ -68,6 +71,7 @@ impl Default for SpaceOptions {
         SpaceOptions {
             extents_a_turn: 1,
             fill: Fill::Allocate,
+            at_rest: false,
         }
     }
 }

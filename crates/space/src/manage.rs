@@ -28,7 +28,7 @@ impl Space {
         if self.files.read().contains_key(&file.file_id) {
             return Err(SpaceError::FileExists(file.file_id));
         }
-        let opened = Arc::new(open_file(self.store(), file)?);
+        let opened = Arc::new(open_file(self.store(), file, self.options)?);
         self.files.write().insert(file.file_id, Arc::clone(&opened));
         if !opened.is_closed() {
             // The newest comes second in the filling order.

@@ -34,7 +34,7 @@ impl Space {
     pub fn open(store: Arc<Store>, config: SpaceConfig) -> Result<Arc<Space>, SpaceError> {
         let mut files = BTreeMap::new();
         for file in &config.files {
-            let opened = Arc::new(open_file(&store, file)?);
+            let opened = Arc::new(open_file(&store, file, config.options)?);
             if files.insert(file.file_id, opened).is_some() {
                 return Err(SpaceError::FileExists(file.file_id));
             }
@@ -98,6 +98,15 @@ impl Space {
         &self.store
     }
 
+    /// Pages of all its files: no walk over pages can be longer that does not go in circles.
+    pub fn all_pages(&self) -> u64 {
+        let files = self.files.read();
+        files
+            .values()
+            .map(|file| u64::from(file.size_pages()))
+            .sum()
+    }
+
     pub(crate) fn filegroup(&self, id: u16) -> Result<Arc<Filegroup>, SpaceError> {
         let groups = self.filegroups.read();
         groups
@@ -116,7 +125,11 @@ impl Space {
 }
 
 /// Reads a file's header and counts its free extents.
-pub(crate) fn open_file(store: &Store, file: &DataFile) -> Result<FileSpace, SpaceError> {
+pub(crate) fn open_file(
+    store: &Store,
+    file: &DataFile,
+    options: SpaceOptions,
+) -> Result<FileSpace, SpaceError> {
     let header = {
         let page = PageId {
             file: file.file_id,
@@ -146,12 +159,14 @@ pub(crate) fn open_file(store: &Store, file: &DataFile) -> Result<FileSpace, Spa
     }
     let mut counts = Vec::new();
     for start in (0..size_pages).step_by(GAM_INTERVAL as usize) {
-        counts.push(count_interval(
-            store,
-            file.file_id,
-            PageNo(start),
-            size_pages,
-        )?);
+        let counted = count_interval(store, file.file_id, PageNo(start), size_pages);
+        counts.push(match counted {
+            Err(error) if options.at_rest => {
+                tracing::warn!(%error, "the allocation maps of a file at rest cannot be read");
+                IntervalCount { free: 0, mixed: 0 }
+            }
+            other => other?,
+        });
     }
     Ok(FileSpace::new(file, size_pages, &counts))
 }

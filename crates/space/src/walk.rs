@@ -1,16 +1,23 @@
 //! The pages of a unit in allocation order.
 
+use crate::error::damaged;
+use crate::reserve::pfs_of;
 use crate::unit::{IamPage, ScanPlace, Unit};
 use crate::{Space, SpaceError};
-use furrow_format::{EXTENT_PAGES, FileId, PageId};
+use furrow_format::{EXTENT_PAGES, FileId, Iam, PageId, Pfs, pfs_index_of};
+use furrow_pool::LatchRank;
 use std::collections::VecDeque;
 
 /// A walk over a unit's pages in the order of its IAM pages, and of the extents in each. No latch is held
 /// between batches: pages that come or go meanwhile may be seen or not.
+///
+/// Pages of mixed extents, which IAM pages name one by one, come first of each; files of our own have none.
 #[derive(Debug)]
 pub struct PageWalk {
     chain: VecDeque<IamPage>,
     place: ScanPlace,
+    /// Whether the single pages of the first of `chain` have been given out.
+    singles_done: bool,
 }
 
 /// Pages of a unit, as the views of space count them.
@@ -27,6 +34,9 @@ pub struct PageCounts {
 impl PageWalk {
     /// The next pages in use: those under one PFS page, at most. `None` at the end.
     pub fn next_batch(&mut self, space: &Space) -> Result<Option<Vec<PageId>>, SpaceError> {
+        if let Some(singles) = self.next_singles(space)? {
+            return Ok(Some(singles));
+        }
         while let Some(seen) = self.next_extents(space)? {
             let pages: Vec<PageId> = seen
                 .into_iter()
@@ -40,8 +50,38 @@ impl PageWalk {
             if !pages.is_empty() {
                 return Ok(Some(pages));
             }
+            if let Some(singles) = self.next_singles(space)? {
+                return Ok(Some(singles));
+            }
         }
         Ok(None)
+    }
+
+    /// The pages in use that the IAM page at hand names one by one; once for each IAM page, and `None` where
+    /// there are none.
+    fn next_singles(&mut self, space: &Space) -> Result<Option<Vec<PageId>>, SpaceError> {
+        let Some(&iam) = self.chain.front().filter(|_| !self.singles_done) else {
+            return Ok(None);
+        };
+        self.singles_done = true;
+        let named: Vec<PageId> = {
+            let guard = space.store().read(iam.page, LatchRank::Iam)?;
+            let iam_page = Iam::new(&guard).ok_or(damaged(iam.page, "no sound IAM page"))?;
+            iam_page
+                .single_pages()
+                .filter(|page| !page.is_none())
+                .collect()
+        };
+        let mut pages = Vec::new();
+        for page in named {
+            let id = pfs_of(page);
+            let guard = space.store().read(id, LatchRank::Pfs)?;
+            let pfs = Pfs::new(&guard).ok_or(damaged(id, "no sound PFS page"))?;
+            if pfs.get(pfs_index_of(page.page)).is_allocated() {
+                pages.push(page);
+            }
+        }
+        Ok((!pages.is_empty()).then_some(pages))
     }
 
     fn next_extents(
@@ -55,6 +95,7 @@ impl PageWalk {
         if self.place.iam != 0 {
             self.chain.pop_front();
             self.place = ScanPlace { iam: 0, bit: 0 };
+            self.singles_done = false;
         }
         Ok(Some(seen))
     }
@@ -67,6 +108,7 @@ impl Space {
         Ok(PageWalk {
             chain,
             place: ScanPlace { iam: 0, bit: 0 },
+            singles_done: false,
         })
     }
 
@@ -84,6 +126,7 @@ impl Space {
                         PageWalk {
                             chain: [iam].into(),
                             place,
+                            singles_done: false,
                         },
                     ));
                 }

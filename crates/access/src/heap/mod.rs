@@ -112,6 +112,11 @@ impl Heap {
         &self.parts.unit
     }
 
+    /// The pages of its database.
+    pub fn pages(&self) -> &Store {
+        &self.parts.store
+    }
+
     fn store(&self) -> &Store {
         &self.parts.store
     }
@@ -132,7 +137,7 @@ impl Heap {
 
     fn is_mine(&self, page: &PageBuf) -> bool {
         let view = Page::new(page);
-        view.page_type() == PageType::Data && view.unit() == self.unit().id()
+        view.page_type() == PageType::Data && self.shape().owns(view, self.unit().id())
     }
 
     /// Reads the row with this address, as it is now; no locks are looked at. The closure gets the record.
@@ -175,6 +180,9 @@ impl Heap {
             let moved = Page::new(&page).record(target.slot);
             if let Some(record) = moved.filter(|r| record::home_of(r) == Some(rid)) {
                 return Ok(Some(with(record, Status(first(record)).is_ghost())));
+            }
+            if self.shape().at_rest {
+                return Err(damaged(rid.page, "a forwarding stub leads to no row of it"));
             }
             // It moved again, or came home: the stub tells.
         }

@@ -11,6 +11,7 @@
 
 use super::Tree;
 use super::node::{Side, damaged};
+use super::resting::Resting;
 use crate::{AccessError, Key};
 use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
 use furrow_pool::{PageKey, PageRead, Sh};
@@ -86,18 +87,20 @@ pub struct Cursor<'t> {
 /// the tree, which must be the same every time.
 #[derive(Debug)]
 pub struct TreeScan {
-    direction: Direction,
+    pub(super) direction: Direction,
     /// Where to go on.
     from: Bound,
     to: Bound,
     done: bool,
-    read_ahead: bool,
+    pub(super) read_ahead: bool,
     ahead: Vec<PageId>,
     asked_up_to: Option<PageId>,
     /// The leaf copied last, whole up to its last row, and its LSN then.
-    behind: Option<(PageId, Lsn)>,
+    pub(super) behind: Option<(PageId, Lsn)>,
     /// Leaves reached by links since the last descent.
     by_link: u32,
+    /// Of a tree at rest.
+    pub(super) resting: Resting,
     bytes: Vec<u8>,
     /// Where rows begin in `bytes`.
     starts: Vec<u32>,
@@ -137,6 +140,7 @@ impl Tree {
             form: (self.shape().leaf_type(), 0),
             behind: None,
             by_link: 0,
+            resting: Resting::default(),
             next: 0,
         }
     }
@@ -208,7 +212,8 @@ impl TreeScan {
             self.bytes.clear();
             self.starts.clear();
             self.next = 0;
-            if self.done {
+            // A tree of another engine has no page before its first row.
+            if self.done || tree.root().is_none() {
                 return Ok(Step::End);
             }
             let waiting = match self.direction {
@@ -234,15 +239,16 @@ impl TreeScan {
         tree: &Tree,
         visitor: &mut dyn Visitor,
     ) -> Result<Option<Key>, AccessError> {
-        let (leaf, slot) = match self.next_by_link(tree)? {
-            Some(leaf) => (leaf, 0),
-            None => match self.descend(tree)? {
-                Some(place) => place,
-                None => {
-                    self.done = true;
-                    return Ok(None);
-                }
+        let place = match tree.shape().at_rest {
+            true => self.resting_place(tree, |scan| scan.descend(tree))?,
+            false => match self.next_by_link(tree)? {
+                Some(leaf) => Some((leaf, 0)),
+                None => self.descend(tree)?,
             },
+        };
+        let Some((leaf, slot)) = place else {
+            self.done = true;
+            return Ok(None);
         };
         let end = match &self.to {
             Bound::Open => Page::new(&leaf).slot_count(),
@@ -262,10 +268,17 @@ impl TreeScan {
             Bound::Included(key) => (key.clone(), Side::Before),
             Bound::Excluded(key) => (key.clone(), Side::Behind),
         };
-        let ahead = self.read_ahead.then_some(&mut self.ahead);
-        let mut leaf = tree.leaf_at(&key, side, Sh, ahead)?;
-        self.by_link = 0;
-        self.prefetch(tree)?;
+        let mut leaf = if tree.shape().at_rest {
+            let (leaf, above) = tree.resting_leaf(&key, side, Sh)?;
+            self.begin_ahead(tree, above)?;
+            leaf
+        } else {
+            let ahead = self.read_ahead.then_some(&mut self.ahead);
+            let leaf = tree.leaf_at(&key, side, Sh, ahead)?;
+            self.by_link = 0;
+            self.prefetch(tree)?;
+            leaf
+        };
         let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
         // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over
         // hand.
@@ -308,20 +321,14 @@ impl TreeScan {
         tree: &Tree,
         visitor: &mut dyn Visitor,
     ) -> Result<Option<Key>, AccessError> {
-        let (key, side) = match &self.from {
-            Bound::Open => (Self::empty_key(), Side::Behind),
-            Bound::Included(key) => (key.clone(), Side::Behind),
-            Bound::Excluded(key) => (key.clone(), Side::Before),
+        let place = match tree.shape().at_rest {
+            true => self.resting_place(tree, |scan| scan.descend_back(tree).map(Some))?,
+            false => Some(self.descend_back(tree)?),
         };
-        let (leaf, end) = loop {
-            if let Some(found) = self.last_leaf_before(tree, &key, side)? {
-                break found;
-            }
-        };
-        if end == 0 {
+        let Some((leaf, end)) = place.filter(|place| place.1 > 0) else {
             self.done = true;
             return Ok(None);
-        }
+        };
         let start = match &self.to {
             Bound::Open => 0,
             Bound::Included(to) => tree.rows_before(&leaf, 0, to, Side::Before)?,
@@ -331,6 +338,20 @@ impl TreeScan {
             self.done = true;
         }
         self.copy(tree, &leaf, start.min(end)..end, visitor)
+    }
+
+    /// The last leaf that has rows before `from`, and how many.
+    fn descend_back<'t>(&mut self, tree: &'t Tree) -> Result<(PageRead<'t>, u16), AccessError> {
+        let (key, side) = match &self.from {
+            Bound::Open => (Self::empty_key(), Side::Behind),
+            Bound::Included(key) => (key.clone(), Side::Behind),
+            Bound::Excluded(key) => (key.clone(), Side::Before),
+        };
+        loop {
+            if let Some(found) = self.last_leaf_before(tree, &key, side)? {
+                return Ok(found);
+            }
+        }
     }
 
     /// The last leaf that has rows before the place, and how many; none at all: the first leaf and 0. `None`
@@ -378,8 +399,8 @@ impl TreeScan {
         };
         let view = Page::new(&left);
         let is_neighbour = view.page_type() == tree.shape().leaf_type()
-            && view.level() == 0
-            && view.unit() == tree.unit().id()
+            && tree.shape().is_leaf(view)
+            && tree.shape().owns(view, tree.unit().id())
             && view.next() == here;
         Ok(is_neighbour.then_some(left))
     }
@@ -487,7 +508,7 @@ impl TreeScan {
             Direction::Backward => slots.start,
         };
         self.from = Bound::Excluded(tree.key_at(leaf, last)?);
-        if self.direction == Direction::Forward {
+        if self.direction == Direction::Forward || tree.shape().at_rest {
             self.behind = Some((leaf.key().page, Page::new(leaf).lsn()));
         }
         Ok(())

@@ -48,6 +48,9 @@ impl Tree {
         mode: M,
         mut ahead: Option<&mut Ahead>,
     ) -> Result<PageGuard<'_, M>, AccessError> {
+        if self.parts.shape.at_rest {
+            return Ok(self.resting_leaf(key, side, mode)?.0);
+        }
         loop {
             if self.root_level.load(Atomic::Relaxed) == 0 {
                 let root = self.fetch(self.root(), mode)?;
@@ -139,7 +142,9 @@ impl Tree {
 
     pub(super) fn expect_level(&self, page: &PageBuf, level: u8) -> Result<(), AccessError> {
         let view = Page::new(page);
-        if view.level() != level || view.unit() != self.parts.unit.id() {
+        let resting = self.parts.shape.at_rest;
+        if (view.level() != level && !resting) || !self.parts.shape.owns(view, self.parts.unit.id())
+        {
             return Err(damaged(page, "it is not the child that its parent says"));
         }
         Ok(())

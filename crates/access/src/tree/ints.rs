@@ -124,10 +124,10 @@ impl IntKey {
         }
     }
 
-    /// Where it lies in records of a page of this level.
+    /// Where it lies in records of a leaf, or of a page above.
     #[inline]
-    pub(super) fn offset(&self, level: u8) -> usize {
-        if level == 0 {
+    pub(super) fn offset(&self, is_leaf: bool) -> usize {
+        if is_leaf {
             self.leaf_offset
         } else {
             self.node_offset

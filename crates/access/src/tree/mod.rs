@@ -31,6 +31,7 @@ mod ints;
 mod node;
 mod recent;
 mod remove;
+mod resting;
 mod split;
 mod update;
 
@@ -46,8 +47,8 @@ use furrow_format::{Change, PageId, PageInit, RowsetId};
 use furrow_pool::LatchRank;
 use furrow_space::{Space, Unit};
 use furrow_txn::{Author, Mini, Store};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::sync::{Arc, OnceLock};
 
 /// What identifies a tree.
 #[derive(Debug, Clone)]
@@ -78,6 +79,8 @@ pub struct Tree {
     last_leaf: AtomicU64,
     recent: recent::Recent,
     ints: Option<ints::IntKey>,
+    /// Whether the keys of a tree at rest come in the order that this engine compares them by.
+    in_our_order: OnceLock<bool>,
 }
 
 impl Tree {
@@ -89,6 +92,7 @@ impl Tree {
             root_level: AtomicU8::new(0),
             last_leaf: AtomicU64::new(0),
             recent: recent::Recent::new(),
+            in_our_order: OnceLock::new(),
         }
     }
 
@@ -136,6 +140,11 @@ impl Tree {
         &self.parts.unit
     }
 
+    /// The pages of its database.
+    pub fn pages(&self) -> &Store {
+        &self.parts.store
+    }
+
     fn store(&self) -> &Store {
         &self.parts.store
     }
@@ -147,6 +156,12 @@ impl Tree {
         key: &Key,
         with: impl FnOnce(&[u8]) -> T,
     ) -> Result<Option<T>, AccessError> {
+        if self.root().is_none() {
+            return Ok(None);
+        }
+        if self.parts.shape.at_rest && !self.is_in_our_order()? {
+            return self.find_in_any_order(key, with);
+        }
         let leaf = self.leaf_for(key, furrow_pool::Sh)?;
         let Some(slot) = self.find_exact(&leaf, key)? else {
             return Ok(None);

@@ -29,7 +29,8 @@ impl Tree {
     ) -> Result<u16, AccessError> {
         let view = Page::new(page);
         let ints = self.ints.and_then(|ints| Some((ints, ints.wanted(key)?)));
-        let ints = ints.map(|(ints, wanted)| (ints, wanted, ints.offset(view.level())));
+        let ints =
+            ints.map(|(ints, wanted)| (ints, wanted, ints.offset(self.parts.shape.is_leaf(view))));
         let (mut low, mut high) = (from, view.slot_count());
         // A whole key of one column occurs once.
         if let Some((ints, wanted, offset)) = ints

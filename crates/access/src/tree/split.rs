@@ -235,7 +235,7 @@ impl Tree {
     pub(crate) fn key_of_row(&self, page: &PageBuf, row: &[u8]) -> Result<Key, AccessError> {
         let shape = &self.parts.shape;
         let view = Page::new(page);
-        let key = if view.level() == 0 {
+        let key = if shape.is_leaf(view) {
             shape.key_of(row)
         } else {
             self.node_key(row, view.pminlen())

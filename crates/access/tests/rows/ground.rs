@@ -453,6 +453,7 @@ pub fn heap_shape() -> Shape {
         node: None,
         key: Vec::new(),
         unique: false,
+        at_rest: false,
     }
 }
 

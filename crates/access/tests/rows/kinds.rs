@@ -70,6 +70,7 @@ fn shape(form: RowForm, columns: &[Column], key: &[(usize, bool)]) -> Shape {
         node: (form != RowForm::Heap).then(|| RowLayout::new(RowForm::IndexNode, &node).unwrap()),
         key: keyed.collect(),
         unique: true,
+        at_rest: false,
     }
 }
 

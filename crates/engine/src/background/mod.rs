@@ -139,7 +139,7 @@ impl Drop for Background {
 impl Database {
     /// Starts the threads, where the instance wants them; a second call does nothing.
     pub(crate) fn start_background(self: &Arc<Database>) -> Result<(), EngineError> {
-        if !self.shared.config.background {
+        if !self.shared.config.background || self.is_read_only() {
             return Ok(());
         }
         let mut background = self.background.lock();
@@ -153,6 +153,9 @@ impl Database {
     /// were cleaned.
     pub fn purge_ghosts(&self) -> Result<usize, EngineError> {
         self.check()?;
+        if self.is_read_only() {
+            return Ok(0);
+        }
         self.catalog.purge_ghosts(&self.locks, ghosts::LEAVES)
     }
 

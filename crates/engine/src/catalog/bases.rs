@@ -11,6 +11,7 @@ use furrow_format::{BOOT_PAGE, Page, PageId, Record, RowForm, RowLayout};
 use furrow_pool::LatchRank;
 use furrow_space::Space;
 use furrow_txn::Store;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A base table's tree and the layout of its rows.
@@ -25,6 +26,9 @@ struct Base {
 #[derive(Debug)]
 pub(crate) struct Bases {
     bases: Vec<Base>,
+    /// Of a database at rest, whose base tables may be another version's: rows by table, in the columns of
+    /// ours, in key order. There are no trees then.
+    kept: HashMap<i32, Vec<Vec<Value>>>,
 }
 
 /// Takes every row that is not a ghost. Who reads the catalog this way does so when nobody changes it,
@@ -140,7 +144,36 @@ impl Bases {
                 layout: layout_of(table)?,
             });
         }
-        Ok(Bases { bases })
+        Ok(Bases {
+            bases,
+            kept: HashMap::new(),
+        })
+    }
+
+    /// Base tables whose rows are kept in memory; none yet.
+    pub(crate) fn at_rest() -> Bases {
+        Bases {
+            bases: Vec::new(),
+            kept: HashMap::new(),
+        }
+    }
+
+    /// Keeps the rows of a table.
+    pub(crate) fn keep<R: BaseRow>(&mut self, rows: &[R]) {
+        let rows = rows.iter().map(BaseRow::to_values).collect();
+        self.kept.insert(R::TABLE.id, rows);
+    }
+
+    fn kept_rows<R: BaseRow>(&self, prefix: &[Value]) -> Result<Vec<R>, EngineError> {
+        let key: Vec<usize> = R::TABLE.key().take(prefix.len()).collect();
+        let wanted = |row: &&Vec<Value>| {
+            let mut pairs = key.iter().zip(prefix);
+            pairs.all(|(&at, value)| row.get(at) == Some(value))
+        };
+        let rows = self.kept.get(&R::TABLE.id).into_iter().flatten();
+        let rows = rows.filter(wanted).map(|row| R::from_values(row.clone()));
+        let rows: Option<Vec<R>> = rows.collect();
+        rows.ok_or_else(|| damaged(&format!("a row of {} cannot be read", R::TABLE.name)))
     }
 
     fn base(&self, table: &BaseTable) -> Result<&Base, EngineError> {
@@ -189,6 +222,9 @@ impl Bases {
 
     /// The rows whose key begins with `prefix`.
     pub(crate) fn rows<R: BaseRow>(&self, prefix: &[Value]) -> Result<Vec<R>, EngineError> {
+        if self.bases.is_empty() {
+            return self.kept_rows(prefix);
+        }
         let base = self.base(R::TABLE)?;
         let mut key = Key::new();
         for (value, at) in prefix.iter().zip(base.table.key()) {

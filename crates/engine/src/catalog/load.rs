@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Rows by the object they belong to.
-fn by_object<R>(rows: Vec<R>, object: impl Fn(&R) -> i32) -> HashMap<i32, Vec<R>> {
+pub(super) fn by_object<R>(rows: Vec<R>, object: impl Fn(&R) -> i32) -> HashMap<i32, Vec<R>> {
     let mut map: HashMap<i32, Vec<R>> = HashMap::new();
     for row in rows {
         map.entry(object(&row)).or_default().push(row);
@@ -24,7 +24,7 @@ fn by_object<R>(rows: Vec<R>, object: impl Fn(&R) -> i32) -> HashMap<i32, Vec<R>
     map
 }
 
-fn by_rowset<R>(rows: Vec<R>, rowset: impl Fn(&R) -> i64) -> HashMap<i64, Vec<R>> {
+pub(super) fn by_rowset<R>(rows: Vec<R>, rowset: impl Fn(&R) -> i64) -> HashMap<i64, Vec<R>> {
     let mut map: HashMap<i64, Vec<R>> = HashMap::new();
     for row in rows {
         map.entry(rowset(&row)).or_default().push(row);
@@ -32,7 +32,7 @@ fn by_rowset<R>(rows: Vec<R>, rowset: impl Fn(&R) -> i64) -> HashMap<i64, Vec<R>
     map
 }
 
-fn take<K: std::hash::Hash + Eq, R>(map: &mut HashMap<K, Vec<R>>, key: &K) -> Vec<R> {
+pub(super) fn take<K: std::hash::Hash + Eq, R>(map: &mut HashMap<K, Vec<R>>, key: &K) -> Vec<R> {
     map.remove(key).unwrap_or_default()
 }
 

@@ -38,6 +38,7 @@ mod load;
 mod module;
 mod named;
 mod overlay;
+mod resting;
 mod rewrite;
 mod rowsets;
 mod schemas;
@@ -91,10 +92,14 @@ pub(crate) fn name_key(schema: &str, name: &str) -> String {
 impl Catalog {
     /// Opens the catalog: pages are redone, nothing is undone yet.
     pub fn open(store: &Arc<Store>, space: &Arc<Space>) -> Result<Catalog, EngineError> {
-        Ok(Catalog {
+        Ok(Catalog::over(store, space, Bases::open(store, space)?))
+    }
+
+    fn over(store: &Arc<Store>, space: &Arc<Space>, bases: Bases) -> Catalog {
+        Catalog {
             store: Arc::clone(store),
             space: Arc::clone(space),
-            bases: Bases::open(store, space)?,
+            bases,
             ids: RwLock::new(None),
             named: RwLock::default(),
             schemas: RwLock::default(),
@@ -102,7 +107,7 @@ impl Catalog {
             change: Mutex::new(()),
             cleaning: Mutex::new(()),
             freeing: RwLock::new(()),
-        })
+        }
     }
 
     /// Typed rows of the base tables.

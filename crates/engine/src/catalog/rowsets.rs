@@ -19,7 +19,7 @@ pub(super) const TO_DROP: u8 = 0;
 /// Log space for a root page and its map bits.
 const ROOT_LOG_BYTES: u64 = 16 * 1024;
 
-fn damaged(what: String) -> EngineError {
+pub(super) fn damaged(what: String) -> EngineError {
     EngineError::Damaged(what)
 }
 

@@ -1,11 +1,12 @@
 //! A database put together from its parts, and taken apart again.
 
-use super::{Database, DatabaseOptions, EngineError, StateCell};
+use super::{Database, DatabaseOptions, EngineError, StateCell, Updateability};
 use crate::background::Keeper;
 use crate::catalog::Catalog;
 use crate::files::{FileBook, Guarded, Hooks};
 use crate::instance::Shared;
 use furrow_format::{DatabaseId, FileId};
+use furrow_io::File;
 use furrow_log::Log;
 use furrow_pool::PoolFile;
 use furrow_space::Space;
@@ -48,6 +49,23 @@ impl Registration {
         Ok(self.shared.pool.add_file(self.id, file, pool_file)?)
     }
 
+    /// Makes a data file known to the pool that is read only.
+    pub(crate) fn add_resting_file(
+        &self,
+        file: FileId,
+        data: &Arc<dyn File>,
+    ) -> Result<(), EngineError> {
+        let path = data.path().to_string_lossy().into_owned();
+        let stats = self.shared.instruments.files.open(self.id.0, file.0, &path);
+        stats.set_size_bytes(data.len_bytes()?);
+        let pool_file = PoolFile {
+            file: Arc::clone(data),
+            stats,
+            double_write: None,
+        };
+        Ok(self.shared.pool.add_file(self.id, file, pool_file)?)
+    }
+
     /// Makes the pool forget a data file.
     pub(crate) fn remove_file(&self, file: FileId) -> Result<(), EngineError> {
         self.shared.pool.remove_file(self.id, file)?;
@@ -85,6 +103,7 @@ pub(crate) struct Parts {
     pub(crate) book: FileBook,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) registration: Registration,
+    pub(crate) access: Updateability,
 }
 
 impl Database {
@@ -108,6 +127,7 @@ impl Database {
             hooks: parts.hooks,
             registration: parts.registration,
             background: Mutex::new(None),
+            access: parts.access,
             users: AtomicU32::new(0),
         });
         database.hooks.bind(&database);

@@ -21,7 +21,7 @@ impl Drop for Stay {
 }
 
 /// More than a change of the boot page writes to the log.
-const BOOT_LOG_BYTES: u64 = 1024;
+pub(super) const BOOT_LOG_BYTES: u64 = 1024;
 
 /// Bytes of the name on the boot page.
 const NAME_BYTES: usize = 256;
@@ -56,17 +56,22 @@ impl Database {
 
     /// Lets nobody in any more; 3702 when somebody is there.
     pub(crate) fn seal(&self) -> Result<(), EngineError> {
-        let sealed = self
-            .users
-            .compare_exchange(0, CLOSED, Ordering::AcqRel, Ordering::Acquire);
-        match sealed {
-            Ok(_) => Ok(()),
+        match self.close_doors(0) {
+            Ok(()) => Ok(()),
             Err(users) if users & CLOSED != 0 => Ok(()),
             Err(_) => {
                 let args = ["database".into(), self.name.as_str().into()];
                 Err(EngineError::refused(3702, &args))
             }
         }
+    }
+
+    /// Lets nobody in any more, when exactly so many are there.
+    pub(super) fn close_doors(&self, users: u32) -> Result<(), u32> {
+        let sealed =
+            self.users
+                .compare_exchange(users, users | CLOSED, Ordering::AcqRel, Ordering::Acquire);
+        sealed.map(drop)
     }
 
     /// Lets sessions in again, after a closing that was given up.
@@ -83,6 +88,15 @@ impl Database {
     /// A checkpoint at a given pace.
     pub fn checkpoint_with(&self, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
         let _entered = self.shared.enter();
+        self.check_changes()?;
+        self.checkpoint_now(options)
+    }
+
+    /// A checkpoint, also of a database that is about to be read-only.
+    pub(super) fn checkpoint_now(
+        &self,
+        options: CheckpointOptions,
+    ) -> Result<Checkpoint, EngineError> {
         self.catalog.write_counts()?;
         self.note_log_size()?;
         self.keeper.checkpoint(options)
@@ -153,7 +167,7 @@ impl Database {
     pub(crate) fn shut_down(&self) -> Result<(), EngineError> {
         self.seal()?;
         self.stop_background();
-        let written = if self.state() == DatabaseState::Online {
+        let written = if self.state() == DatabaseState::Online && !self.is_read_only() {
             self.write_clean_flag(true)
                 .and_then(|()| self.checkpoint())
                 .map(|_| ())
@@ -176,7 +190,7 @@ impl Database {
         self.registration.end();
     }
 
-    fn stop_background(&self) {
+    pub(super) fn stop_background(&self) {
         // Taken out first: the threads look at the database while they end.
         let background = self.background.lock().take();
         drop(background);
@@ -184,7 +198,8 @@ impl Database {
 
     /// An error (5004 first) unless files may be changed now.
     pub(crate) fn must_be_writable(&self) -> Result<(), EngineError> {
-        self.check().map_err(|e| e.after(Message::new(5004, &[])))?;
+        let ready = self.check().and_then(|()| self.check_changes());
+        ready.map_err(|e| e.after(Message::new(5004, &[])))?;
         Ok(self.store.check()?)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::assemble::{Parts, Registration};
 use super::spec::{DatabasePlan, DatabaseSpec, FilePlan};
-use super::{Database, EngineError, StateCell, bootstrap};
+use super::{Database, EngineError, StateCell, Updateability, bootstrap};
 use crate::DatabaseState;
 use crate::background::Keeper;
 use crate::catalog::Catalog;
@@ -168,6 +168,7 @@ fn build(
         book,
         hooks,
         registration,
+        access: Updateability::default(),
     });
     database.join_other_files(
         files
@@ -221,6 +222,7 @@ fn log_entry(plan: &DatabasePlan, files: &[MadeFile<'_>]) -> Result<LogEntry, En
         max_pages: log.max_pages,
         growth: log.growth,
         guid: made.guid,
+        recorded_pages: None,
     })
 }
 
@@ -290,6 +292,7 @@ fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTi
             target_recovery_s: spec.options.target_recovery_s,
             log_incarnation: 1,
             log_backup_lsn: Lsn::ZERO,
+            read_only: false,
         },
     }
 }

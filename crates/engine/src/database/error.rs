@@ -110,6 +110,9 @@ impl EngineError {
             EngineError::Txn(e) => vec![txn_message(e)],
             EngineError::Access(AccessError::Txn(e)) => vec![txn_message(e)],
             EngineError::Space(e) | EngineError::Access(AccessError::Space(e)) => space_messages(e),
+            EngineError::Access(e @ AccessError::Large { .. }) => {
+                vec![Message::custom(7105, 22, 6, &e.to_string())]
+            }
             EngineError::Recovery(RecoveryError::Log(e)) => vec![log_message(e)],
             EngineError::Recovery(RecoveryError::Pool(e)) => vec![pool_message(e)],
             EngineError::Recovery(RecoveryError::Txn(e)) => vec![txn_message(e)],

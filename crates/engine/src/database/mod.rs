@@ -1,6 +1,7 @@
 //! A database: its files, its log, its catalog, and who works on them.
 
 mod assemble;
+mod attach;
 mod bootstrap;
 mod close;
 mod create;
@@ -8,6 +9,7 @@ mod error;
 mod open;
 mod spec;
 mod state;
+mod updateability;
 mod words;
 
 pub use close::Stay;
@@ -15,12 +17,14 @@ pub use error::EngineError;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec};
 pub use state::{DatabaseOptions, DatabaseState};
 
+pub(crate) use attach::{attach_resting, sniff_resting};
 pub(crate) use bootstrap::FILES1_PAGE;
 pub(crate) use create::{check_paths, create, header_of, now};
 pub(crate) use error::os_error;
 pub(crate) use open::{Moved, birth, open, sniff, state_after};
 pub(crate) use spec::{Asked, FilePlan, check_filegroup, plan_file, round_growth};
 pub(crate) use state::StateCell;
+pub(crate) use updateability::Updateability;
 
 use crate::background::{Background, Keeper};
 use crate::catalog::Catalog;
@@ -71,6 +75,7 @@ pub struct Database {
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) registration: Registration,
     pub(crate) background: Mutex<Option<Background>>,
+    pub(crate) access: Updateability,
     /// Sessions in it.
     pub(crate) users: AtomicU32,
 }

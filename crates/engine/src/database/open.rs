@@ -13,7 +13,7 @@
 
 use super::assemble::{Parts, Registration};
 use super::create::space_options;
-use super::{Database, DatabaseOptions, EngineError, StateCell};
+use super::{Database, DatabaseOptions, EngineError, StateCell, Updateability};
 use crate::DatabaseState;
 use crate::background::Keeper;
 use crate::catalog::Catalog;
@@ -23,13 +23,13 @@ use crate::files::{
 };
 use crate::instance::Shared;
 use furrow_format::types::Guid;
-use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileHeader, FileId, Lsn};
+use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileHeader, FileId, Lsn, OwnBoot};
 use furrow_io::time::Moment;
 use furrow_io::{Access, File, IoErrorKind, Open};
 use furrow_log::LogError;
 use furrow_observe::errorlog::Source;
 use furrow_observe::messages::{Arg, Message};
-use furrow_pool::LatchRank;
+use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, redo, undo};
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_txn::Store;
@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What of an opened database the instance has to know.
+/// What of a database the instance has to know before it is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sniffed {
     pub(crate) name: String,
@@ -325,14 +325,9 @@ impl Opening<'_> {
         let catalog = Catalog::open(&self.store, &space)?;
         let undone = self.undo(&catalog)?;
         catalog.after_undo()?;
+        let own = self.own_boot()?;
         let files = self.files.into_values().collect();
         let book = FileBook::new(self.binding, files, BTreeMap::new());
-        // As redo left it, which may be newer than what the file said at first.
-        let boot = {
-            let page = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
-            Boot::decode(&page)
-        };
-        let own = boot.map_err(|e| EngineError::Damaged(e.to_string()))?.own;
         let database = Database::assemble(Parts {
             name: self.name,
             options: DatabaseOptions {
@@ -347,20 +342,31 @@ impl Opening<'_> {
             book,
             hooks,
             registration: self.registration,
+            access: Updateability::of(own.read_only),
         });
         database.load_groups()?;
-        database.clear_away(&self.defunct)?;
-        database.write_clean_flag(false)?;
-        database.write_identity()?;
-        let clean = self.analysis.clean;
-        if !clean {
-            let args = [database.name.as_str().into(), database.id.0.into()];
-            say(self.shared, &Message::new(3454, &args));
+        // One that was made read-only and let go in peace is not written, be it only to say that it is open.
+        let untouched = own.read_only && own.clean_shutdown && self.analysis.clean;
+        if !untouched || !self.defunct.is_empty() {
+            database.clear_away(&self.defunct)?;
+            database.write_clean_flag(own.read_only)?;
+            database.write_identity()?;
+            if !self.analysis.clean {
+                let args = [database.name.as_str().into(), database.id.0.into()];
+                say(self.shared, &Message::new(3454, &args));
+            }
+            database.checkpoint_now(CheckpointOptions::default())?;
         }
-        database.checkpoint()?;
         database.tell_recovered(&self.analysis, undone, begun, self.phases);
         database.state.set(DatabaseState::Online);
         Ok(database)
+    }
+
+    /// Our part of the boot page as redo left it, which may be newer than what the file said at first.
+    fn own_boot(&self) -> Result<OwnBoot, EngineError> {
+        let page = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
+        let boot = Boot::decode(&page).map_err(|e| EngineError::Damaged(e.to_string()))?;
+        Ok(boot.own)
     }
 
     fn undo(&mut self, catalog: &Catalog) -> Result<u64, EngineError> {

@@ -30,6 +30,8 @@ pub(crate) struct LogEntry {
     pub(crate) max_pages: Option<u32>,
     pub(crate) growth: FileGrowth,
     pub(crate) guid: Guid,
+    /// Its size as the catalog has it, of a log that is not open.
+    pub(crate) recorded_pages: Option<u32>,
 }
 
 /// A filegroup.

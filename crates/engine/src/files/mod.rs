@@ -19,16 +19,18 @@ mod hooks;
 mod metered;
 mod online;
 mod physical;
+mod resting;
 mod rows;
 
 pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use hooks::{Hooks, SLOW_GROWTH_MS};
 pub(crate) use metered::Metered;
 pub(crate) use physical::{
-    Guarded, Made, check_free, double_write_path, open_data, open_error, read_boot, read_header,
-    remove_own,
+    Guarded, Made, check_free, double_write_path, is_own_boot, open_data, open_error, read_boot,
+    read_header, remove_own,
 };
-pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, read_files1};
+pub(crate) use resting::RestingFiles;
+pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, parse_file, read_files1};
 
 pub use hooks::ClientSink;
 pub use online::FileChange;

@@ -276,6 +276,11 @@ fn check_length(file: &dyn File, path: &Path, size_pages: u32) -> Result<(), Eng
     Ok(())
 }
 
+/// Whether a boot page is one of ours.
+pub(crate) fn is_own_boot(page: &PageBuf) -> bool {
+    furrow_format::boot::field::MAGIC.get(page) == OWN_MAGIC
+}
+
 /// Reads and proves the boot page of a primary file of ours.
 pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<Boot, EngineError> {
     let page = match read_page(file, BOOT_PAGE) {
@@ -284,10 +289,10 @@ pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<Boot, EngineErro
         Err(PageReadError::Bad(what)) => return Err(bad_page(BOOT_PAGE, path, &what)),
     };
     let boot = Boot::decode(&page).map_err(|e| bad_page(BOOT_PAGE, path, &e.to_string()))?;
-    if furrow_format::boot::field::MAGIC.get(&page) != OWN_MAGIC {
+    if !is_own_boot(&page) {
         let text = format!(
             "The database '{}' in file '{}' has version {} and was not made by this engine: it can be \
-             inspected and read, not opened.",
+             attached READ_ONLY, and is not written.",
             boot.name,
             path.display(),
             boot.version

@@ -178,6 +178,7 @@ impl ParsedFile {
             max_pages: self.plan.max_pages,
             growth: self.plan.growth,
             guid: self.guid,
+            recorded_pages: None,
         }
     }
 }

@@ -21,6 +21,9 @@ pub struct AttachOptions {
     /// Where files are now that were moved; the others are looked for where the catalog says, then beside the
     /// primary file.
     pub files: Vec<PathBuf>,
+    /// READ_ONLY: files are opened for reading only, and no log is needed. So a real file of SQL Server is
+    /// attached, of versions 611 to 957, or a database of our own that was shut down cleanly.
+    pub read_only: bool,
 }
 
 impl Instance {
@@ -28,7 +31,7 @@ impl Instance {
         let _entered = self.shared.enter();
         let mut list = self.list.lock();
         for listed in list.databases.clone() {
-            if listed.phase == Phase::Whole {
+            if matches!(listed.phase, Phase::Whole | Phase::ReadOnly) {
                 self.start_one(&listed);
             } else {
                 self.clear(&mut list, &listed)?;
@@ -46,7 +49,7 @@ impl Instance {
             self.enter(listed, primary, None, DatabaseState::Offline);
             return;
         }
-        let opened = self.open_database(DatabaseId(listed.id), &listed.name, primary, &[]);
+        let opened = self.open_listed(listed, primary);
         match opened {
             Ok(database) => self.enter(listed, primary, Some(database), DatabaseState::Online),
             Err(error) => {
@@ -68,6 +71,15 @@ impl Instance {
             log.write_message(source, &Message::new(3414, &args));
         }
         state
+    }
+
+    /// Opens a database of the list in the way that it was attached in.
+    fn open_listed(&self, listed: &Listed, primary: &Path) -> Result<Arc<Database>, EngineError> {
+        let id = DatabaseId(listed.id);
+        if listed.phase == Phase::ReadOnly {
+            return database::attach_resting(&self.shared, id, &listed.name, &listed.paths);
+        }
+        self.open_database(id, &listed.name, primary, &[])
     }
 
     fn open_database(
@@ -189,22 +201,61 @@ impl Instance {
         database.start_background()
     }
 
-    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know.
+    /// CREATE DATABASE ... FOR ATTACH READ_ONLY: opens a real SQL Server database, or one of ours that was
+    /// shut down cleanly, from files that are not changed: the primary one first, further ones where they do
+    /// not lie beside it. The name is the file's own where none is given.
+    pub fn attach_read_only(
+        &self,
+        name: Option<&str>,
+        files: &[PathBuf],
+    ) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.list.lock();
+        let Some(primary) = files.first() else {
+            return Err(EngineError::refused(5171, &["".into()]));
+        };
+        self.unused_path(&list, primary)?;
+        let sniffed = database::sniff_resting(&self.shared, primary)?;
+        let name = name.map_or(sniffed.name, str::to_owned);
+        self.free_name(&list, &name)?;
+        let listed = Listed {
+            id: list.free_id(),
+            phase: Phase::ReadOnly,
+            binding: sniffed.binding.0,
+            name,
+            paths: files.to_vec(),
+        };
+        let database = self.open_listed(&listed, primary)?;
+        list.change(|all| all.push(listed.clone()))?;
+        let kept = Some(Arc::clone(&database));
+        self.enter(&listed, primary, kept, DatabaseState::Online);
+        Ok(database)
+    }
+
+    fn unused_path(&self, list: &DatabaseList, primary: &Path) -> Result<(), EngineError> {
+        let mut all = list.databases.iter();
+        if all.any(|d| d.paths.first().is_some_and(|p| p == primary)) {
+            let path = primary.display().to_string();
+            return Err(EngineError::refused(12106, &[path.into()]));
+        }
+        Ok(())
+    }
+
+    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know; with
+    /// `read_only`, as [`Instance::attach_read_only`] does.
     pub fn attach_database(
         &self,
         primary: &Path,
         options: &AttachOptions,
     ) -> Result<Arc<Database>, EngineError> {
+        if options.read_only {
+            let mut files = vec![primary.to_path_buf()];
+            files.extend(options.files.iter().filter(|f| *f != primary).cloned());
+            return self.attach_read_only(options.name.as_deref(), &files);
+        }
         let _entered = self.shared.enter();
         let mut list = self.list.lock();
-        if list
-            .databases
-            .iter()
-            .any(|d| d.paths.first().is_some_and(|p| p == primary))
-        {
-            let path = primary.display().to_string();
-            return Err(EngineError::refused(12106, &[path.into()]));
-        }
+        self.unused_path(&list, primary)?;
         let sniffed = database::sniff(&self.shared, primary)?;
         let name = options.name.clone().unwrap_or(sniffed.name);
         self.free_name(&list, &name)?;
@@ -285,6 +336,16 @@ impl Instance {
             .read()
             .get(&name.to_lowercase())
             .and_then(|e| e.database.clone());
+        if listed.phase == Phase::ReadOnly {
+            // Its files are somebody else's, and were promised not to be changed: they stay.
+            self.close_entry(name)?;
+            list.change(|all| all.retain(|d| d.id != listed.id))?;
+            self.forget(name);
+            self.log_line(&format!(
+                "Database '{name}', attached READ_ONLY, was dropped; its files were left as they are."
+            ));
+            return Ok(());
+        }
         if let Some(database) = &open {
             database.seal()?;
             listed.paths = database.all_paths();
@@ -340,7 +401,7 @@ impl Instance {
         let primary = listed.paths.first().cloned().unwrap_or_default();
         // The old handles must be gone before the files can be locked again.
         self.forget(name);
-        let opened = self.open_database(DatabaseId(listed.id), &listed.name, &primary, &[]);
+        let opened = self.open_listed(&listed, &primary);
         match opened {
             Ok(database) => {
                 let kept = Some(Arc::clone(&database));

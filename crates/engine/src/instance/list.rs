@@ -33,6 +33,8 @@ pub(crate) enum Phase {
     Creating,
     /// It is being dropped, or was when the process died: the same.
     Dropping,
+    /// It is whole, and attached READ_ONLY: nothing of it is ever written or removed.
+    ReadOnly,
 }
 
 /// A database of the list.
@@ -43,7 +45,8 @@ pub(crate) struct Listed {
     /// Binding GUID: proof that a file is this database's.
     pub(crate) binding: [u8; 16],
     pub(crate) name: String,
-    /// The primary file first; the others are only told while creating or dropping.
+    /// The primary file first; the others are only told while creating or dropping, and of what is attached
+    /// READ_ONLY.
     pub(crate) paths: Vec<PathBuf>,
 }
 
@@ -138,6 +141,7 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::Whole => 0,
             Phase::Creating => 1,
             Phase::Dropping => 2,
+            Phase::ReadOnly => 3,
         });
         body.extend_from_slice(&database.binding);
         text(&mut body, &database.name);
@@ -205,6 +209,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             0 => Phase::Whole,
             1 => Phase::Creating,
             2 => Phase::Dropping,
+            3 => Phase::ReadOnly,
             _ => return None,
         };
         let (binding, name) = (body.array()?, body.text()?);

@@ -24,6 +24,8 @@ pub struct DatabaseView {
     pub reason: Option<String>,
     /// Recovery model, of an open one.
     pub recovery_model: Option<RecoveryModel>,
+    /// Whether it takes no changes; of one that is not open, `false`.
+    pub read_only: bool,
     /// Primary file.
     pub primary: PathBuf,
 }
@@ -110,6 +112,7 @@ impl Instance {
                     state: open.map_or(entry.state, |d| d.state()),
                     reason: open.and_then(|d| d.state.reason()),
                     recovery_model: open.map(|d| d.options.read().recovery_model),
+                    read_only: open.is_some_and(|d| d.is_read_only()),
                     primary: entry.primary.clone(),
                 }
             })
@@ -149,7 +152,10 @@ impl Database {
             filegroup: 0,
             name: log.name,
             path: log.path,
-            size_pages: self.store.log().file().len_bytes()? / PAGE_SIZE as u64,
+            size_pages: match log.recorded_pages {
+                Some(pages) => u64::from(pages),
+                None => self.store.log().file().len_bytes()? / PAGE_SIZE as u64,
+            },
             max_pages: log.max_pages,
             growth: log.growth,
             free_extents: 0,

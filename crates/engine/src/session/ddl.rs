@@ -153,6 +153,7 @@ impl Session {
     /// DBCC UPDATEUSAGE: counts the rows of a table, while nobody changes them. That it finds other counts
     /// than there are should not happen.
     pub fn update_usage(&mut self, table: &Arc<Table>) -> Result<i64, EngineError> {
+        self.db.check_changes()?;
         self.reading(|session| {
             session.lock_table(table, LockMode::S)?;
             for index in &table.indexes {

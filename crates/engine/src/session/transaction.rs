@@ -178,7 +178,7 @@ impl Session {
         &mut self,
         body: impl FnOnce(&mut Session) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        self.statement(|session| {
+        self.run_statement(|session| {
             let outer = std::mem::replace(&mut session.in_statement, true);
             let result = body(session);
             session.in_statement = outer;
@@ -229,8 +229,17 @@ impl Session {
         undone.map_err(|e| self.db.worded(e))
     }
 
-    /// Runs a statement that changes something.
+    /// Runs a statement that changes something; 3906 where nothing may be.
+    #[inline]
     pub(crate) fn statement<T>(
+        &mut self,
+        body: impl FnOnce(&mut Session) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.db.check_changes()?;
+        self.run_statement(body)
+    }
+
+    fn run_statement<T>(
         &mut self,
         body: impl FnOnce(&mut Session) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {

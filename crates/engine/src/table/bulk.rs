@@ -214,6 +214,7 @@ impl BulkInserter<'_> {
 
     fn begin(&mut self) -> Result<(), EngineError> {
         let session = self.values.session();
+        session.database().check_changes()?;
         let begun = if session.in_transaction() {
             Begun::Inside(session.savepoint()?)
         } else {

@@ -4,8 +4,11 @@ use super::ghosts::{GhostQueue, Sweep};
 use crate::EngineError;
 use furrow_access::{AccessError, By, Heap, Key, Shape, Tree, UndoOp};
 use furrow_format::catalog::{index_kind, index_status};
+use furrow_format::types::Value;
 use furrow_format::{AllocUnitId, PageId, RowId, RowsetId};
 use furrow_space::Unit;
+use furrow_txn::Store;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -90,6 +93,14 @@ impl Rowset {
     /// Its allocation unit's id.
     pub fn unit_id(&self) -> AllocUnitId {
         self.unit().id()
+    }
+
+    /// What reads the pages that its rows point to.
+    pub(crate) fn store(&self) -> &Store {
+        match &self.body {
+            Body::Tree(tree) => tree.pages(),
+            Body::Heap(heap) => heap.pages(),
+        }
     }
 
     pub(crate) fn unit(&self) -> &Arc<Unit> {
@@ -261,6 +272,8 @@ pub struct Index {
     /// rows do not say where they are.
     pub(crate) locator: Vec<usize>,
     pub(crate) uniquifier: bool,
+    /// By place of the table's column: its value in rows that are older than it, where that is not NULL.
+    pub(crate) older: Arc<HashMap<usize, Value>>,
 }
 
 impl Index {

@@ -10,12 +10,16 @@ use furrow_format::catalog::{
     self, AllocUnit, Identity, IndexColumn, IndexStat, ObjectValue, RowsetColumn, SchemaObject,
     column_status, index_column_status, layout_status, object_status, object_type,
 };
+use furrow_format::mdf::{UNKNOWN_TYPE, declared_type};
 use furrow_format::types::{Collation, DataType, DateTime, TypeId, Value};
 use furrow_format::{DatabaseId, ObjectId, RowsetId};
 use furrow_txn::lock::Resource;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Bit of `syscolpars.status`.
+const FILESTREAM: i32 = 0x20;
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +40,28 @@ pub struct Column {
     pub default_text: Option<String>,
     /// The name of its default's object.
     pub default_name: Option<String>,
+    /// The number of the type it was declared with: an alias type has its own, from 257 up (`sysname` 256).
+    pub user_type: i32,
+    /// Where its values are.
+    pub storage: Storage,
+}
+
+/// Where the values of a column are. Columns of tables that this engine made are in their rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Storage {
+    /// In the row, or where a pointer in it leads.
+    #[default]
+    Row,
+    /// Among those of the sparse columns that are not NULL.
+    Sparse,
+    /// Nowhere: it is computed when it is read.
+    Computed,
+    /// Nowhere: it is all sparse columns in one.
+    ColumnSet,
+    /// In files of their own.
+    Filestream,
+    /// In the row, in a type that is not known.
+    Unknown,
 }
 
 impl Column {
@@ -169,10 +195,13 @@ pub struct Table {
     pub(crate) common: Arc<Common>,
     pub(crate) rows: TableRows,
     superseded: AtomicBool,
+    /// Why its rows cannot be read.
+    pub(super) unreadable: Option<String>,
 }
 
 /// Finds or opens the rows of an index.
-type FindRowset<'a> = &'a mut dyn FnMut(&TableRows, RowsetId) -> Result<Arc<Rowset>, EngineError>;
+pub(super) type FindRowset<'a> =
+    &'a mut dyn FnMut(&TableRows, RowsetId) -> Result<Arc<Rowset>, EngineError>;
 
 fn damaged(rows: &TableRows, what: &str) -> EngineError {
     EngineError::Damaged(format!("table '{}': {what}", rows.object.name))
@@ -214,7 +243,61 @@ impl Table {
             common: before.map(|t| Arc::clone(&t.common)).unwrap_or_default(),
             rows,
             superseded: AtomicBool::new(false),
+            unreadable: None,
         })
+    }
+
+    /// A table of a database at rest.
+    pub(super) fn put_together(
+        rows: TableRows,
+        columns: Vec<Column>,
+        indexes: Vec<Index>,
+        unreadable: Option<String>,
+    ) -> Table {
+        // Without values to hand out, one that cannot be read is of no use to anybody.
+        let identity = Self::identity(&rows, &columns).unwrap_or_default();
+        Table {
+            id: ObjectId(rows.object.id),
+            name: rows.object.name.clone(),
+            schema: rows.schema.clone(),
+            columns,
+            indexes,
+            identity,
+            checks: checks_of(&rows),
+            common: Arc::default(),
+            rows,
+            superseded: AtomicBool::new(false),
+            unreadable,
+        }
+    }
+
+    /// A column of a table of a database at rest.
+    pub(super) fn resting_column(rows: &TableRows, row: &catalog::Column) -> Column {
+        let declared = declared_type(row);
+        let is = |bit: i32| row.status & bit != 0;
+        let storage = match declared {
+            _ if is(FILESTREAM) => Storage::Filestream,
+            None => Storage::Unknown,
+            _ if is(column_status::COLUMN_SET) => Storage::ColumnSet,
+            _ if is(column_status::SPARSE) => Storage::Sparse,
+            _ if is(column_status::COMPUTED) => Storage::Computed,
+            _ => Storage::Row,
+        };
+        Column {
+            id: row.colid,
+            name: row.name.clone().unwrap_or_default(),
+            data_type: declared.unwrap_or(UNKNOWN_TYPE),
+            nullable: !is(column_status::NOT_NULL),
+            identity: is(column_status::IDENTITY),
+            default: None,
+            default_text: text_of(&rows.values, row.dflt).filter(|_| row.dflt != 0),
+            default_name: {
+                let named = rows.children.iter().find(|c| c.id == row.dflt);
+                named.map(|c| c.name.clone())
+            },
+            user_type: row.utype,
+            storage,
+        }
     }
 
     pub(crate) fn made_column(rows: &TableRows, row: &catalog::Column) -> Option<Column> {
@@ -241,10 +324,12 @@ impl Table {
                 .and_then(|t| DefaultValue::parse(t, &data_type)),
             default_text: text,
             default_name: named.map(|c| c.name.clone()),
+            user_type: row.utype,
+            storage: Storage::Row,
         })
     }
 
-    fn index(rows: &TableRows, row: &IndexStat, rowset: Arc<Rowset>) -> Option<Index> {
+    pub(super) fn index(rows: &TableRows, row: &IndexStat, rowset: Arc<Rowset>) -> Option<Index> {
         let kind = Index::kind_of(row.kind)?;
         let column_at = |colid: i32| rows.columns.iter().position(|c| c.colid == colid);
         let mut members: Vec<&IndexColumn> = rows
@@ -288,6 +373,7 @@ impl Table {
             leaf,
             leaf_of,
             locator: Vec::new(),
+            older: Arc::default(),
         })
     }
 
@@ -301,9 +387,8 @@ impl Table {
     ) -> Option<Vec<LeafColumn>> {
         let column_at = |colid: i32| rows.columns.iter().position(|c| c.colid == colid);
         let layout = rows
-            .layouts
-            .iter()
-            .filter(|l| l.rsid == row.rowset && l.status & layout_status::DROPPED == 0);
+            .stored_columns(row.rowset)
+            .filter(|l| l.status & layout_status::DROPPED == 0);
         if kind != super::IndexKind::Nonclustered {
             return layout
                 .map(|l| match l.status & layout_status::UNIQUIFIER != 0 {
@@ -345,6 +430,19 @@ impl Table {
 
     fn place_locators(indexes: &mut [Index]) -> Option<()> {
         let base = indexes.first()?;
+        let places = indexes.iter().map(|index| Self::locator_in(base, index));
+        let places: Vec<Vec<usize>> = places.collect::<Option<_>>()?;
+        for (index, place) in indexes.iter_mut().zip(places) {
+            index.locator = place;
+        }
+        Some(())
+    }
+
+    /// Where the leaf rows of an index have the columns of the base key; none in a heap itself.
+    pub(super) fn locator_in(base: &Index, index: &Index) -> Option<Vec<usize>> {
+        if index.kind == super::IndexKind::Heap {
+            return Some(Vec::new());
+        }
         let mut wanted: Vec<LeafColumn> = match base.kind {
             super::IndexKind::Heap => vec![LeafColumn::Rid],
             super::IndexKind::Clustered => {
@@ -356,14 +454,8 @@ impl Table {
         if base.uniquifier {
             wanted.push(LeafColumn::Uniquifier);
         }
-        for index in indexes
-            .iter_mut()
-            .filter(|i| i.kind != super::IndexKind::Heap)
-        {
-            let place = |w: &LeafColumn| index.leaf.iter().position(|l| l == w);
-            index.locator = wanted.iter().map(place).collect::<Option<_>>()?;
-        }
-        Some(())
+        let place = |w: &LeafColumn| index.leaf.iter().position(|l| l == w);
+        wanted.iter().map(place).collect()
     }
 
     /// The counter of a changed table goes on where the one before it is.

@@ -35,6 +35,10 @@ pub(super) fn mode_of_row(range: LockMode) -> LockMode {
 impl Session {
     /// How this session reads.
     pub(super) fn reading_mode(&self, lock: ReadLock) -> Reading {
+        if self.db.is_read_only() {
+            // Nobody changes anything, so that there is nothing to lock against.
+            return Reading::Dirty;
+        }
         let serializable = self.level() == Isolation::Serializable;
         match (lock, self.level()) {
             (ReadLock::Update, _) if serializable => Reading::Range(LockMode::RangeSU),
@@ -65,6 +69,7 @@ impl Session {
         table: &'a Arc<Table>,
         key: &[Value],
     ) -> Result<Option<Row<'a>>, EngineError> {
+        table.check_readable()?;
         let base = table.base();
         if let Some(at) = table.lookup_index().filter(|&at| at > 0) {
             return self.get_through(table, at, key);

@@ -2,16 +2,16 @@
 
 use super::{Index, Table};
 use crate::EngineError;
-use furrow_format::Record;
 use furrow_format::types::{Value, decode};
+use furrow_format::{Held, Record};
 use std::fmt;
 
 /// A row read from an index: columns are decoded when they are asked for.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
-    table: &'a Table,
-    index: &'a Index,
-    record: Record<'a>,
+    pub(super) table: &'a Table,
+    pub(super) index: &'a Index,
+    pub(super) record: Record<'a>,
 }
 
 impl fmt::Debug for Row<'_> {
@@ -51,16 +51,25 @@ impl<'a> Row<'a> {
         self.table.columns.is_empty()
     }
 
-    /// The bytes of a column as they are stored; `None` for NULL, and for columns that the index read
-    /// does not have.
+    /// The bytes of a column as they are stored; `None` for NULL, for columns that the index read does not
+    /// have, and for values that lie outside of the row ([`Row::is_outside`]).
     #[inline]
     pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
+        if self.index.shape().at_rest {
+            return match self.held(column).ok()? {
+                Held::Here(bytes) => Some(bytes),
+                _ => None,
+            };
+        }
         let at = (*self.index.leaf_of.get(column)?)?;
         self.index.shape().leaf.value(self.record, at).ok()?
     }
 
     /// The value of a column.
     pub fn value(&self, column: usize) -> Result<Value, EngineError> {
+        if self.index.shape().at_rest {
+            return self.resting_value(column);
+        }
         let Some(of) = self.table.columns.get(column) else {
             return Err(EngineError::Damaged(format!("no column {column}")));
         };

@@ -10,6 +10,7 @@
 
 use super::insert::key_of_values;
 use super::read::{Reading, mode_of_row};
+use super::within::Within;
 use super::{Index, IndexKind, LeafColumn, Row, RowKey, Table, lock_hash, rid_key};
 use crate::EngineError;
 use crate::schema::refuse;
@@ -287,6 +288,7 @@ pub struct OpenScan {
     brief: Option<Briefly>,
     /// The row that the entry points to, when it is looked up.
     row: Vec<u8>,
+    within: Option<Within>,
 }
 
 /// A scan under way. Outside of a transaction its locks go with it.
@@ -332,7 +334,7 @@ impl Session {
     #[inline]
     pub fn step_scan(&mut self, scan: &mut OpenScan) -> Result<bool, EngineError> {
         // A row of the batch costs nothing that a task is charged for.
-        if !scan.look_up && scan.source.advance() {
+        if !scan.look_up && scan.advance() {
             return Ok(true);
         }
         let _task: TaskGuard = self.enter();
@@ -373,6 +375,7 @@ impl Session {
         table: &Arc<Table>,
         spec: &ScanSpec,
     ) -> Result<OpenScan, EngineError> {
+        table.check_readable()?;
         self.check_read_past()?;
         let reading = self.reading_mode(spec.lock.max(self.hinted_lock()));
         let index = table.indexes.get(spec.index);
@@ -383,7 +386,7 @@ impl Session {
             ))
         };
         let index = index.ok_or_else(missing)?;
-        let open = |source, brief, hints| OpenScan {
+        let open = |source, brief, within, hints| OpenScan {
             table: Arc::clone(table),
             place: spec.index,
             source,
@@ -392,10 +395,11 @@ impl Session {
             hints,
             brief,
             row: Vec::new(),
+            within,
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
-            return Ok(open(Source::Heap(scan), brief, self.hints_of(spec)));
+            return Ok(open(Source::Heap(scan), brief, None, self.hints_of(spec)));
         }
         let brief = self.lock_for_reading(table, Self::reading_intent(reading))?;
         let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
@@ -418,11 +422,13 @@ impl Session {
         } else {
             Direction::Forward
         };
-        let mut scan = index.tree()?.scan_state(low, high, direction);
+        let tree = index.tree()?;
+        let (low, high, within) = Within::of(tree, low, high)?;
+        let mut scan = tree.scan_state(low, high, direction);
         if spec.read_ahead {
             scan = scan.with_read_ahead();
         }
-        Ok(open(Source::Tree(scan), brief, self.hints_of(spec)))
+        Ok(open(Source::Tree(scan), brief, within, self.hints_of(spec)))
     }
 
     fn begin_heap_scan(
@@ -482,9 +488,24 @@ impl OpenScan {
         index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))
     }
 
+    /// Goes to the next row of the batch that belongs to the range.
+    #[inline]
+    fn advance(&mut self) -> bool {
+        while self.source.advance() {
+            let Some(within) = &self.within else {
+                return true;
+            };
+            let index = self.table.indexes.get(self.place);
+            if index.is_none_or(|index| within.holds(index, self.source.current())) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn find_next(&mut self, session: &mut Session) -> Result<bool, EngineError> {
         loop {
-            if self.source.advance() {
+            if self.advance() {
                 if !self.look_up || self.fetch_row(session)? {
                     return Ok(true);
                 }
@@ -569,6 +590,13 @@ impl OpenScan {
         let mut row = std::mem::take(&mut self.row);
         let found = session.read_row(&self.table, &key, reading, &mut row);
         self.row = row;
+        let index = self.index()?;
+        if index.shape().at_rest {
+            // Nothing changes between the two: an entry without its row is damage.
+            let text = || format!("an entry of index '{}' leads to no row", index.name);
+            let lost = || EngineError::Damaged(text());
+            return found?.then_some(true).ok_or_else(lost);
+        }
         Ok(found? && self.still_matches()?)
     }
 

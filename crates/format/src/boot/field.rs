@@ -63,6 +63,8 @@ pub const TARGET_RECOVERY_S: Field<1036, 4> = Field;
 pub const LOG_INCARNATION: Field<1040, 8> = Field;
 /// Own: LSN up to which the log is backed up.
 pub const LOG_BACKUP_LSN: Field<1048, 10> = Field;
+/// Own: 1 = read-only.
+pub const READ_ONLY: Field<1058, 1> = Field;
 /// Own: end of the area.
 pub(super) const OWN_END: usize = 1064;
 
@@ -74,6 +76,7 @@ const _: () = {
     assert!(DIFFERENTIAL_BASE.end() == CATALOG_PAGE.start());
     assert!(CATALOG_PAGE.end() == OLD_VERSION.start());
     assert!(NEXT_UNIT.end() <= MAGIC.start());
-    assert!(LOG_BACKUP_LSN.end() <= OWN_END);
+    assert!(LOG_BACKUP_LSN.end() <= READ_ONLY.start());
+    assert!(READ_ONLY.end() <= OWN_END);
     assert!(OWN_END <= crate::HEADER_SIZE + super::RECORD_SIZE);
 };

@@ -88,6 +88,8 @@ pub struct OwnBoot {
     pub log_incarnation: u64,
     /// LSN up to which the log is backed up.
     pub log_backup_lsn: Lsn,
+    /// Read-only.
+    pub read_only: bool,
 }
 
 /// Why a page is no boot page, or one cannot be written.
@@ -224,6 +226,7 @@ impl OwnBoot {
         let [clean] = field::CLEAN_SHUTDOWN.get(page);
         let [recovery_model] = field::RECOVERY_MODEL.get(page);
         let [page_verify] = field::PAGE_VERIFY.get(page);
+        let [read_only] = field::READ_ONLY.get(page);
         OwnBoot {
             clean_shutdown: clean == 1,
             recovery_model: RecoveryModel::from_byte(recovery_model),
@@ -231,6 +234,7 @@ impl OwnBoot {
             target_recovery_s: field::TARGET_RECOVERY_S.get_u32(page),
             log_incarnation: u64::from_le_bytes(field::LOG_INCARNATION.get(page)),
             log_backup_lsn: Lsn::from_bytes(field::LOG_BACKUP_LSN.get(page)),
+            read_only: read_only == 1,
         }
     }
 
@@ -242,6 +246,7 @@ impl OwnBoot {
         field::TARGET_RECOVERY_S.set_u32(page, self.target_recovery_s);
         field::LOG_INCARNATION.set(page, self.log_incarnation.to_le_bytes());
         field::LOG_BACKUP_LSN.set(page, self.log_backup_lsn.to_bytes());
+        field::READ_ONLY.set(page, [u8::from(self.read_only)]);
     }
 }
 

@@ -28,6 +28,7 @@ fn sample() -> Boot {
             target_recovery_s: 60,
             log_incarnation: 0x1122_3344_5566_7788,
             log_backup_lsn: Lsn::new(31, 5, 6).unwrap(),
+            read_only: true,
         },
     }
 }

@@ -126,6 +126,13 @@ impl<'s> Database<'s> {
         self.physical.layouts.get(&rowset)?.as_deref()
     }
 
+    /// All columns and parameters.
+    pub(super) fn column_rows(&self) -> Vec<Column> {
+        let mut rows: Vec<Column> = self.columns.values().flatten().cloned().collect();
+        rows.sort_by_key(|row| (row.id, row.number, row.colid));
+        rows
+    }
+
     /// User tables, by name.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = self

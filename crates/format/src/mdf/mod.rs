@@ -26,6 +26,7 @@
 //! Characters of code pages other than 1252 decode as if they were 1252. A computed column that is not
 //! persisted has no values to read ([`TableColumn::computed`]).
 
+mod base;
 mod column;
 mod database;
 mod error;
@@ -39,6 +40,7 @@ mod table;
 mod v611;
 mod walk;
 
+pub use base::{UNKNOWN_TYPE, declared_type};
 pub use column::{ColumnPlace, Stored, StoredColumn, find_column};
 pub use database::Database;
 pub use error::MdfError;

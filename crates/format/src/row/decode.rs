@@ -6,6 +6,19 @@ use crate::{Record, Status};
 
 const BITS: [&[u8]; 2] = [&[0], &[1]];
 
+/// What a record says of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held<'a> {
+    /// NULL.
+    Null,
+    /// Nothing: the row is older than the column.
+    Missing,
+    /// The value's bytes.
+    Here(&'a [u8]),
+    /// A pointer to the value.
+    Elsewhere(&'a [u8]),
+}
+
 impl RowLayout {
     /// The record at the start of `bytes`, on a page with this `pminlen`, in this layout's form.
     #[inline]
@@ -31,6 +44,29 @@ impl RowLayout {
             .get(index)
             .ok_or(RowError::NoSuchColumn { index })?;
         column.value(record)
+    }
+
+    /// What the record says of column `index`: like [`RowLayout::value`], with what lies elsewhere, or is
+    /// older than the column, told apart.
+    #[inline]
+    pub fn held<'a>(&self, record: Record<'a>, index: usize) -> Result<Held<'a>, RowError> {
+        let column = self
+            .columns()
+            .get(index)
+            .ok_or(RowError::NoSuchColumn { index })?;
+        if let Some(bit) = column.null_bit
+            && record.status().has(Status::NULL_BITMAP)
+            && record.null_bit(bit).is_none()
+        {
+            return Ok(Held::Missing);
+        }
+        let Some(bytes) = column.value(record)? else {
+            return Ok(Held::Null);
+        };
+        Ok(match self.is_off_row(record, index) {
+            true => Held::Elsewhere(bytes),
+            false => Held::Here(bytes),
+        })
     }
 
     /// Whether the bytes of column `index` are a pointer to data elsewhere.

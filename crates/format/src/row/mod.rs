@@ -28,6 +28,7 @@ mod tests;
 
 use crate::types::TypeId;
 
+pub use decode::Held;
 pub use encode::RowExtras;
 pub use layout::{ColumnSpec, RowForm, RowLayout};
 

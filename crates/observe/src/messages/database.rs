@@ -17,6 +17,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     942 14 4 "Database '%.*ls' cannot be opened because it is offline.";
     945 14 2 "Database '%.*ls' cannot be opened due to inaccessible files or insufficient memory or disk \
         space. See the SQL Server errorlog for details.";
+    946 14 1 "Cannot open database '%.*ls' version %d. Upgrade the database to the latest version.";
+    948 20 1 "The database '%.*ls' cannot be opened because it is version %d. This server supports version \
+        %d and earlier. A downgrade path is not supported.";
     1036 16 2 "File option %hs is required in this CREATE/ALTER DATABASE statement.";
     1801 16 3 "Database '%.*ls' already exists. Choose a different database name.";
     1802 16 4 "CREATE DATABASE failed. Some file names listed could not be created. Check related errors.";

@@ -1,0 +1,159 @@
+//! READ_ONLY and READ_WRITE: whether a database takes changes.
+//!
+//! A database is read-only because it was set so (the boot page keeps it, and it can be set back), or because
+//! it was attached so: then its files are open for reading only, and it has no log.
+//!
+//! A change of this is made with nobody else in the database and its threads at rest, so that statements
+//! ask one flag and need no lock against it. What makes a database read-only is a checkpoint: from then on
+//! data files and log are as after a clean shutdown, and are not written again, not even by a restart.
+
+use super::close::BOOT_LOG_BYTES;
+use super::{Database, EngineError};
+use crate::schema::refuse;
+use crate::session::Session;
+use furrow_format::BOOT_PAGE;
+use furrow_format::boot::field;
+use furrow_observe::errorlog::Source;
+use furrow_observe::messages::Message;
+use furrow_pool::{CheckpointOptions, LatchRank};
+use furrow_txn::{Author, Mini};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether a database takes changes.
+#[derive(Debug, Default)]
+pub(crate) struct Updateability {
+    read_only: AtomicBool,
+    /// Its files are open for reading only.
+    attached: bool,
+}
+
+impl Updateability {
+    /// Of a database of our own.
+    pub(crate) fn of(read_only: bool) -> Updateability {
+        Updateability {
+            read_only: AtomicBool::new(read_only),
+            attached: false,
+        }
+    }
+
+    /// Of one whose files are open for reading only.
+    pub(crate) fn attached() -> Updateability {
+        Updateability {
+            read_only: AtomicBool::new(true),
+            attached: true,
+        }
+    }
+}
+
+impl Database {
+    /// Whether it takes no changes (3906).
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.access.read_only.load(Ordering::Acquire)
+    }
+
+    /// Whether it was attached READ_ONLY: its files are never written, and cannot be.
+    pub fn is_attached_read_only(&self) -> bool {
+        self.access.attached
+    }
+
+    /// 3906 where it takes no changes.
+    #[inline]
+    pub fn check_changes(&self) -> Result<(), EngineError> {
+        match self.is_read_only() {
+            false => Ok(()),
+            true => Err(EngineError::refused(3906, &[self.name.as_str().into()])),
+        }
+    }
+
+    /// ALTER DATABASE SET READ_ONLY or READ_WRITE. Nobody may be in the database (5070).
+    pub fn set_read_only(self: &Arc<Database>, read_only: bool) -> Result<(), EngineError> {
+        self.set_among(0, read_only)
+    }
+
+    /// Sets it with exactly so many users in the database.
+    fn set_among(self: &Arc<Database>, users: u32, read_only: bool) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        let failed = |e: EngineError| e.followed_by(Message::new(5069, &[]));
+        self.check().map_err(failed)?;
+        if self.close_doors(users).is_err() {
+            let name = self.name.as_str().into();
+            return Err(failed(EngineError::refused(5070, &[name])));
+        }
+        let done = self.set_alone(read_only);
+        self.unseal();
+        done.map_err(failed)
+    }
+
+    fn set_alone(self: &Arc<Database>, read_only: bool) -> Result<(), EngineError> {
+        let _turn = self.files.turn.lock();
+        if self.is_read_only() == read_only {
+            return Ok(());
+        }
+        if self.access.attached {
+            let text = format!(
+                "Database '{}' was attached READ_ONLY: its files are open for reading only. Detach it, \
+                 and attach it without READ_ONLY.",
+                self.name
+            );
+            return Err(refuse(40515, 16, 1, &text));
+        }
+        self.store.check()?;
+        if !read_only {
+            self.write_read_only(false)?;
+            self.store.log().flush_all()?;
+            self.access.read_only.store(false, Ordering::Release);
+            self.tell(read_only);
+            return self.start_background();
+        }
+        self.stop_background();
+        let written = self
+            .write_read_only(true)
+            .and_then(|()| self.checkpoint_now(CheckpointOptions::default()));
+        if let Err(error) = written {
+            // It goes on as it was. Where even this cannot be written the database is suspect by now.
+            let _tried = self.write_read_only(false);
+            self.start_background()?;
+            return Err(error);
+        }
+        self.access.read_only.store(true, Ordering::Release);
+        self.tell(read_only);
+        Ok(())
+    }
+
+    /// The flag on the boot page. A database that is read-only is at rest: what it holds is as after a clean
+    /// shutdown.
+    fn write_read_only(&self, read_only: bool) -> Result<(), EngineError> {
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let mut mini = Mini::new(&self.store);
+        let page = mini.adopt(self.store.write(BOOT_PAGE, LatchRank::Boot)?);
+        let flag = [u8::from(read_only)];
+        mini.push(page, &field::READ_ONLY.change(&flag));
+        mini.push(page, &field::CLEAN_SHUTDOWN.change(&flag));
+        mini.commit(&Author::System)?;
+        Ok(())
+    }
+
+    fn tell(&self, read_only: bool) {
+        let session = furrow_observe::task::current().session_id();
+        let option = if read_only { "READ_ONLY" } else { "READ_WRITE" };
+        let name = &self.name;
+        let text = format!("Setting database option {option} to ON for database '{name}'.");
+        self.error_log.write(Source::Spid(session), &text);
+    }
+}
+
+impl Session {
+    /// ALTER DATABASE SET READ_ONLY or READ_WRITE from a session of the database itself, which must be the
+    /// only one (5070) and outside of a transaction (226).
+    pub fn set_read_only(&mut self, read_only: bool) -> Result<(), EngineError> {
+        if self.in_transaction() {
+            let text = "ALTER DATABASE statement not allowed within multi-statement transaction.";
+            return Err(refuse(226, 16, 6, text));
+        }
+        let database = Arc::clone(self.database());
+        database.set_among(1, read_only)
+    }
+}

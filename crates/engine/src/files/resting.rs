@@ -1,0 +1,213 @@
+//! Files that are read and never written: found, proven to belong together, and read page by page before
+//! there is a pool that knows them.
+
+use super::physical::{bad_page, open_error, read_header};
+use crate::EngineError;
+use furrow_format::mdf::{MdfError, PageRef, PageSource};
+use furrow_format::types::Guid;
+use furrow_format::{
+    FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageType, Protection,
+    admit,
+};
+use furrow_io::{Access, AlignedBuf, File, IoError, Open, Volume};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A page as it was read: with what guards it, or what is wrong with it.
+type Seen = (Arc<PageBuf>, Result<Protection, PageFault>);
+
+/// A data file, open for reading.
+#[derive(Debug)]
+pub(crate) struct RestingFile {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) header: FileHeader,
+    pages: u32,
+}
+
+/// The data files of a database, open for reading. Of each page that was asked for it keeps a copy.
+#[derive(Debug, Default)]
+pub(crate) struct RestingFiles {
+    pub(crate) files: BTreeMap<u16, RestingFile>,
+    /// The newest page read so far.
+    newest: Cell<Lsn>,
+    seen: RefCell<HashMap<PageId, Seen>>,
+    failed: RefCell<Option<IoError>>,
+}
+
+impl RestingFile {
+    /// Opens a data file and proves its header; which one it is, the header says where `expected` does not.
+    fn open(
+        volume: &dyn Volume,
+        path: &Path,
+        expected: Option<FileId>,
+    ) -> Result<RestingFile, EngineError> {
+        let file = volume.open(path, Open::ReadOnly, Access::Data);
+        let file = file.map_err(|e| open_error(path, &e))?;
+        let expected = match expected {
+            Some(expected) => expected,
+            None => number_of(&*file)?.unwrap_or(FileId(u16::MAX)),
+        };
+        let header = read_header(&*file, path, expected)?;
+        let pages = file.len_bytes()? / PAGE_SIZE as u64;
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        Ok(RestingFile {
+            file,
+            header,
+            pages,
+        })
+    }
+
+    fn read(&self, id: PageId) -> Result<Seen, IoError> {
+        let mut bytes = AlignedBuf::new(PAGE_SIZE);
+        let offset = u64::from(id.page.0) * PAGE_SIZE as u64;
+        self.file.read_at(offset, &mut bytes)?;
+        let mut page: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
+        page.copy_from_slice(&bytes);
+        let proven = admit(&mut page, id);
+        Ok((Arc::from(page), proven))
+    }
+}
+
+/// Which file of its database a file says it is; `None` when it begins with no file header.
+fn number_of(file: &dyn File) -> Result<Option<FileId>, IoError> {
+    if file.len_bytes()? < PAGE_SIZE as u64 {
+        return Ok(None);
+    }
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    file.read_at(0, &mut bytes)?;
+    let mut page: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
+    page.copy_from_slice(&bytes);
+    let view = Page::new(&page);
+    let is_header = view.page_type() == PageType::FileHeader && view.page_id().page.0 == 0;
+    Ok(is_header.then(|| view.page_id().file))
+}
+
+impl RestingFiles {
+    /// Opens the primary file.
+    pub(crate) fn open(volume: &dyn Volume, primary: &Path) -> Result<RestingFiles, EngineError> {
+        let file = RestingFile::open(volume, primary, Some(FileId(1)))?;
+        let mut files = RestingFiles::default();
+        files.files.insert(1, file);
+        Ok(files)
+    }
+
+    /// The binding GUID that all its files bear.
+    pub(crate) fn binding(&self) -> Guid {
+        self.files
+            .get(&1)
+            .map_or_else(Guid::default, |f| f.header.binding)
+    }
+
+    /// Adds a file that the user names. 5173 for one of another database, or one that is there already. Logs
+    /// are passed over: `false`.
+    pub(crate) fn add(&mut self, volume: &dyn Volume, path: &Path) -> Result<bool, EngineError> {
+        if path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("ldf"))
+        {
+            return Ok(false);
+        }
+        let file = RestingFile::open(volume, path, None)?;
+        let id = file.header.file.0;
+        if file.header.binding != self.binding() || self.files.contains_key(&id) {
+            return Err(EngineError::refused(5173, &[]));
+        }
+        self.files.insert(id, file);
+        Ok(true)
+    }
+
+    /// Looks for a file that nobody named: where the catalog says, then by its header among the data files
+    /// beside the primary file. Whether it was found.
+    pub(crate) fn find(
+        &mut self,
+        volume: &dyn Volume,
+        id: FileId,
+        recorded: Option<&Path>,
+        home: &Path,
+    ) -> Result<bool, EngineError> {
+        let is_data = |path: &PathBuf| {
+            let extension = path.extension().and_then(|e| e.to_str());
+            extension.is_some_and(|e| ["mdf", "ndf"].contains(&e.to_ascii_lowercase().as_str()))
+        };
+        let beside = volume
+            .list(home)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(is_data);
+        let places = recorded.map(Path::to_path_buf).into_iter().chain(beside);
+        for path in places {
+            let Ok(file) = RestingFile::open(volume, &path, Some(id)) else {
+                continue;
+            };
+            if file.header.binding == self.binding() {
+                self.files.insert(id.0, file);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// LSN of the newest page read.
+    pub(crate) fn newest(&self) -> Lsn {
+        self.newest.get()
+    }
+
+    /// What reading the catalog came to, in the engine's words: an operation of the system that failed, a
+    /// damaged page with its file, or a catalog that contradicts itself.
+    pub(crate) fn error(&self, error: MdfError) -> EngineError {
+        if let Some(failed) = self.failed.take() {
+            return failed.into();
+        }
+        match error {
+            MdfError::DamagedPage { page, fault } => {
+                let path = self.files.get(&page.file.0).map(|f| f.file.path());
+                bad_page(page, path.unwrap_or(Path::new("")), &fault.to_string())
+            }
+            other => EngineError::Damaged(other.to_string()),
+        }
+    }
+
+    fn seen(&self, id: PageId) -> Option<Seen> {
+        if let Some(seen) = self.seen.borrow().get(&id) {
+            return Some(seen.clone());
+        }
+        let file = self.files.get(&id.file.0)?;
+        if id.page.0 >= file.pages {
+            return None;
+        }
+        match file.read(id) {
+            Ok(seen) => {
+                if seen.1.is_ok() {
+                    let lsn = Page::new(&seen.0).lsn();
+                    self.newest.set(self.newest.get().max(lsn));
+                }
+                self.seen.borrow_mut().insert(id, seen.clone());
+                Some(seen)
+            }
+            Err(error) => {
+                self.failed.borrow_mut().get_or_insert(error);
+                None
+            }
+        }
+    }
+}
+
+impl PageSource for RestingFiles {
+    fn page(&self, page: PageId) -> Option<PageRef<'_>> {
+        self.seen(page).map(|seen| PageRef::Shared(seen.0))
+    }
+
+    fn files(&self) -> Vec<FileId> {
+        self.files.keys().map(|&id| FileId(id)).collect()
+    }
+
+    fn size_pages(&self, file: FileId) -> u32 {
+        self.files.get(&file.0).map_or(0, |f| f.pages)
+    }
+
+    fn protection(&self, page: PageId) -> Option<Result<Protection, PageFault>> {
+        self.seen(page).map(|seen| seen.1)
+    }
+}
