@@ -126,6 +126,7 @@ pub(crate) fn inserts(options: &Options) -> Outcome {
     });
     let (seconds, sessions) = measured?;
     told(&mut result, seconds, sessions, (batch, len));
+    store::add_waits(options, &database, &mut result);
     emit(result);
     if options.number("keep", 0) == 0 {
         drop((table, database));
@@ -185,6 +186,7 @@ pub(crate) fn bulk(options: &Options) -> Outcome {
     database.checkpoint()?;
     let seconds = meter.finish(&mut result);
     let data = store::data_bytes(&database)? as f64;
+    store::add_waits(options, &database, &mut result);
     drop((session, table));
     database.close()?;
     let size = disk_bytes(&options.dir()) as f64;

@@ -6,7 +6,7 @@
 //! furrow-bench w2 [--mb 2000] [--payload 100] [--batch 500000]     load in key order; leaves the database
 //! furrow-bench w3 [--threads 1] [--ws 1000000] [--secs 5] [--reads_per_txn 1]    cached point reads of it
 //! furrow-bench w4 [--cold 1] [--par 1]                             full scan of it
-//! all: [--dir DIR] [--files N] [--pool MB] [--log MB]
+//! all: [--dir DIR] [--files N] [--pool MB] [--log MB] [--waits 1]
 //! ```
 //!
 //! # Rules, the same for all engines

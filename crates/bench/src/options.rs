@@ -27,6 +27,7 @@ const KNOWN: &[&str] = &[
     "files",
     "keep",
     "warm_ms",
+    "waits",
     "engine",
 ];
 

@@ -109,6 +109,7 @@ pub(crate) fn points(options: &Options) -> Outcome {
     });
     let (seconds, reads) = measured?;
     result.insert("reads_s".into(), json!((reads as f64 / seconds).round()));
+    store::add_waits(options, &database, &mut result);
     emit(result);
     Ok(())
 }
@@ -195,6 +196,7 @@ pub(crate) fn scan(options: &Options) -> Outcome {
     let (rows, bytes) = scan_all(&database, &table, parts)?;
     let seconds = meter.finish(&mut result);
     let size = store::data_bytes(&database)? as f64;
+    store::add_waits(options, &database, &mut result);
     let mut put = |name: &str, value: f64| result.insert(name.into(), json!(value));
     put("open_ms", open_ms);
     put("rows", rows as f64);

@@ -4,6 +4,7 @@ use crate::options::Options;
 use furrow::{ColumnSpec, DataFile, Database, FileGrowth, Table, TableSpec, sql};
 use furrow_io::time::Moment;
 use furrow_io::{SystemVolume, Volume};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -88,6 +89,19 @@ pub(crate) fn open(
     let open_ms = begun.elapsed_us() as f64 / 1000.0;
     let table = database.session()?.table(TABLE)?;
     Ok((database, table, open_ms))
+}
+
+/// With `--waits 1`: what the database waited for since it was opened, the longest first, in milliseconds.
+pub(crate) fn add_waits(options: &Options, database: &Database, result: &mut Map<String, Value>) {
+    if options.number("waits", 0) == 0 {
+        return;
+    }
+    let ms = |us: u64| us as f64 / 1000.0;
+    let rows = database.waits().into_iter().map(|row| {
+        json!({"type": row.wait_type.name(), "count": row.count, "total_ms": ms(row.total_us),
+               "max_ms": ms(row.max_us), "signal_ms": ms(row.signal_us)})
+    });
+    result.insert("waits".into(), rows.collect());
 }
 
 /// Bytes of pages in use, in all data files.
