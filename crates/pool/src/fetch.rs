@@ -100,6 +100,9 @@ impl Core {
                     Attempt::Moved => continue,
                 }
             }
+            if self.take_over(key, mode) {
+                continue;
+            }
             let file = match &file {
                 Some(file) => file,
                 None => file.insert(self.file_of(key)?),

@@ -219,6 +219,12 @@ impl Pool {
         self.core.prefetch(keys)
     }
 
+    /// Asks for a page to be read in the background before all that was asked for so far: one that tells what to
+    /// ask for next. A hint as well.
+    pub fn prefetch_first(&self, key: PageKey) -> Result<(), PoolError> {
+        self.core.prefetch_first(key)
+    }
+
     /// Whether the page is in memory, or on its way, at this moment.
     pub fn resident(&self, key: PageKey) -> bool {
         self.core

@@ -3,14 +3,18 @@
 //! A request is a hint. It is dropped when the queue is full, cut short when no frame can be had without
 //! waiting, and forgotten when the read fails: whoever then fetches the page reads it and gets the error.
 //! In a pool without reading threads there is no read-ahead.
+//!
+//! Whoever wants a page of a request that no thread has begun with takes the request over: a scan that is
+//! faster than the threads would else read page by page what lies ahead of it, and leave them with pieces.
 
 #![expect(unsafe_code, reason = "whoever reads pages in holds their frames EX")]
 
 use crate::bytes::check_read;
-use crate::core::Core;
+use crate::core::{Core, PageWait};
 use crate::error::PoolError;
 use crate::files::FileState;
 use crate::key::PageKey;
+use crate::mode::LatchMode;
 use furrow_format::{DatabaseId, PAGE_SIZE, PageId, PageNo};
 use furrow_io::ReadRun;
 use furrow_observe::counters::Counter;
@@ -31,6 +35,14 @@ struct Request {
     file: Arc<FileState>,
     first: PageNo,
     pages: u32,
+}
+
+impl Request {
+    fn asks_for(&self, key: PageKey) -> bool {
+        let at = key.page.page.0.checked_sub(self.first.0);
+        (self.file.db.id, self.file.id) == (key.db, key.page.file)
+            && at.is_some_and(|at| at < self.pages)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +75,16 @@ impl ReadQueue {
         }
     }
 
+    /// A request for one page that goes before all others.
+    fn push_first(&self, request: Request, key: PageKey) {
+        let mut state = self.state.lock();
+        if !state.queue.iter().any(|other| other.asks_for(key)) {
+            state.queue.push_front(request);
+            drop(state);
+            self.changed.notify_one();
+        }
+    }
+
     /// The next request; `None` when the pool closes.
     fn next(&self) -> Option<Request> {
         let mut state = self.state.lock();
@@ -76,6 +98,15 @@ impl ReadQueue {
             }
             self.changed.wait(&mut state);
         }
+    }
+
+    /// Takes the request for this page out of the queue, if there is one.
+    fn take(&self, key: PageKey) -> Option<Request> {
+        let mut state = self.state.lock();
+        let at = state.queue.iter().position(|r| r.asks_for(key))?;
+        let request = state.queue.remove(at)?;
+        state.active.push(request.file.db.id);
+        Some(request)
     }
 
     fn served(&self, db: DatabaseId) {
@@ -100,10 +131,7 @@ impl ReadQueue {
 /// The body of a reading thread.
 pub(crate) fn run(core: &Core) {
     while let Some(request) = core.reads.next() {
-        let db = request.file.db.id;
-        core.serve(&request);
-        drop(request);
-        core.reads.served(db);
+        core.serve_taken(request);
     }
 }
 
@@ -134,6 +162,38 @@ impl Core {
         Ok(())
     }
 
+    /// Asks for a page before all that was asked for so far.
+    pub(crate) fn prefetch_first(&self, key: PageKey) -> Result<(), PoolError> {
+        let threads = self.config.background && self.config.readers > 0;
+        if threads && self.table.find(key, &self.frames).is_none() {
+            let (file, first) = (self.file_of(key)?, key.page.page);
+            let request = Request {
+                file,
+                first,
+                pages: 1,
+            };
+            self.reads.push_first(request, key);
+        }
+        Ok(())
+    }
+
+    /// Does the work of the request for this page, if one waits for a thread; whether there was one.
+    pub(crate) fn take_over(&self, key: PageKey, mode: LatchMode) -> bool {
+        let Some(request) = self.reads.take(key) else {
+            return false;
+        };
+        let _wait = PageWait::for_io(key, mode);
+        self.serve_taken(request);
+        true
+    }
+
+    fn serve_taken(&self, request: Request) {
+        let db = request.file.db.id;
+        self.serve(&request);
+        drop(request);
+        self.reads.served(db);
+    }
+
     fn serve(&self, request: &Request) {
         let mut entered: Vec<(PageKey, u32)> = Vec::new();
         for page in (request.first.0..).take(request.pages as usize) {
@@ -142,7 +202,8 @@ impl Core {
                 page: PageNo(page),
             };
             let key = PageKey::new(request.file.db.id, id);
-            if self.table.find_surely(key, &self.frames).is_some() {
+            // A hint will do: `enter` finds out for certain.
+            if self.table.find(key, &self.frames).is_some() {
                 self.read_run(&request.file, &mut entered);
                 continue;
             }

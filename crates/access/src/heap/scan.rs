@@ -12,8 +12,12 @@ use furrow_pool::{PageKey, Sh};
 use furrow_space::PageWalk;
 use std::collections::VecDeque;
 
-/// Pages of a file asked for in advance.
-const READ_AHEAD: usize = 64;
+/// Pages asked for in advance, of all files together: twice what the pool's threads read at once, so that none
+/// of them is ever without a request while the scan works.
+const READ_AHEAD: usize = 512;
+
+/// Pages of a file asked for at once: what the pool reads at once.
+const RUN: usize = 64;
 
 /// What a cursor asks of its caller, under the page's latch: must not block.
 pub trait HeapVisitor {
@@ -111,7 +115,7 @@ impl Heap {
 }
 
 impl HeapCursor<'_> {
-    /// Asks the pool for the pages to come, 64 of a file at a time.
+    /// Asks the pool for the pages to come, 64 of a file at a time and 512 at most, or 128 of each file.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.scan.read_ahead = true;
@@ -130,7 +134,7 @@ impl HeapCursor<'_> {
 }
 
 impl HeapScan {
-    /// Asks the pool for the pages to come, 64 of a file at a time.
+    /// Asks the pool for the pages to come, 64 of a file at a time and 512 at most, or 128 of each file.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.read_ahead = true;
@@ -262,6 +266,7 @@ impl HeapScan {
     fn next_page(&mut self, heap: &Heap) -> Result<Option<PageId>, AccessError> {
         while !self.lanes.is_empty() {
             self.turn %= self.lanes.len();
+            let window = (READ_AHEAD / self.lanes.len()).max(2 * RUN);
             let Some(lane) = self.lanes.get_mut(self.turn) else {
                 continue;
             };
@@ -275,7 +280,7 @@ impl HeapScan {
                 }
             }
             if self.read_ahead {
-                lane.prefetch(heap)?;
+                lane.prefetch(heap, window)?;
             }
             self.turn += 1;
             lane.asked = lane.asked.saturating_sub(1);
@@ -288,13 +293,22 @@ impl HeapScan {
 }
 
 impl Lane {
-    /// Asks for more once half of what was asked for has been seen.
-    fn prefetch(&mut self, heap: &Heap) -> Result<(), AccessError> {
-        if self.asked > READ_AHEAD / 2 || self.asked >= self.queue.len() {
+    /// Asks for the pages to come, as soon as there is room for a run in the window.
+    fn prefetch(&mut self, heap: &Heap, window: usize) -> Result<(), AccessError> {
+        if self.asked + RUN > window {
             return Ok(());
         }
+        if self.queue.len() < window
+            && let Some(pages) = self.walk.next_batch(heap.space())?
+        {
+            self.queue.extend(pages);
+        }
+        if self.asked >= self.queue.len() {
+            return Ok(());
+        }
+        let room = (window - self.asked) / RUN * RUN;
         let store = heap.store();
-        let wanted = self.queue.iter().skip(self.asked).take(READ_AHEAD);
+        let wanted = self.queue.iter().skip(self.asked).take(room);
         let keys: Vec<PageKey> = wanted.map(|&page| store.key(page)).collect();
         store.pool().prefetch(&keys)?;
         self.asked += keys.len();

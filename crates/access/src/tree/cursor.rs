@@ -16,14 +16,22 @@ use crate::{AccessError, Key};
 use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
 use furrow_pool::{PageKey, PageRead, Sh};
 
-/// Leaves asked for in advance.
-pub(super) const READ_AHEAD: usize = 256;
+/// Most leaves asked for in advance: twice what the pool's threads read at once, so that none of them is ever
+/// without a request while the scan works.
+pub(super) const READ_AHEAD: usize = 512;
+
+/// Leaves asked for in advance at first: a scan may be a short one. Twice as many after each descent.
+const FIRST_READ_AHEAD: usize = 128;
+
+/// Leaves asked for at once: what the pool reads at once.
+const RUN: usize = 64;
 
 /// With fewer rows than these wanted, a page is not copied as a whole.
 const FEW_ROWS: u16 = 8;
 
-/// Leaves reached by links between two descents: read-ahead goes by what the parents say.
-const LEAVES_BY_LINK: u32 = READ_AHEAD as u32 / 4;
+/// Leaves reached by links between two descents, each of which reaches one: read-ahead goes by what the parents
+/// say.
+const LEAVES_BY_LINK: u32 = RUN as u32 - 1;
 
 /// One end of a range of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +103,8 @@ pub struct TreeScan {
     pub(super) read_ahead: bool,
     ahead: Vec<PageId>,
     asked_up_to: Option<PageId>,
+    /// How many leaves to ask for in advance now.
+    window: usize,
     /// The leaf copied last, whole up to its last row, and its LSN then.
     pub(super) behind: Option<(PageId, Lsn)>,
     /// Leaves reached by links since the last descent.
@@ -134,6 +144,7 @@ impl Tree {
             read_ahead: false,
             ahead: Vec::new(),
             asked_up_to: None,
+            window: FIRST_READ_AHEAD,
             bytes: Vec::with_capacity(8192),
             starts: Vec::with_capacity(128),
             limit: 0,
@@ -147,7 +158,7 @@ impl Tree {
 }
 
 impl Cursor<'_> {
-    /// Asks the pool for the leaves to come, 256 at most; for scans of many leaves.
+    /// Asks the pool for the leaves to come, 512 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.scan.read_ahead = true;
@@ -166,7 +177,7 @@ impl Cursor<'_> {
 }
 
 impl TreeScan {
-    /// Asks the pool for the leaves to come, 256 at most; for scans of many leaves.
+    /// Asks the pool for the leaves to come, 512 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.read_ahead = true;
@@ -514,16 +525,23 @@ impl TreeScan {
         Ok(())
     }
 
-    /// Asks for the leaves to come, once half of those asked for have been seen.
+    /// Asks for the leaves to come, as soon as there is room for a run in the window.
     fn prefetch(&mut self, tree: &Tree) -> Result<(), AccessError> {
         let asked = self
             .asked_up_to
             .and_then(|p| self.ahead.iter().position(|&a| a == p));
         let first = asked.map_or(0, |at| at + 1);
-        let wanted = self.ahead.get(first..).unwrap_or_default();
-        if wanted.is_empty() || asked.is_some_and(|at| at >= READ_AHEAD / 2) {
+        let end = self.ahead.len().min(self.window);
+        // Less than a run is worth a read only at the end of what the parents say.
+        let runs = match end < self.window {
+            true => end,
+            false => first + end.saturating_sub(first) / RUN * RUN,
+        };
+        let wanted = self.ahead.get(first..runs).unwrap_or_default();
+        if wanted.is_empty() {
             return Ok(());
         }
+        self.window = (self.window * 2).min(READ_AHEAD);
         let store = tree.store();
         let keys: Vec<PageKey> = wanted.iter().map(|&p| store.key(p)).collect();
         store.pool().prefetch(&keys)?;

@@ -96,7 +96,8 @@ impl Tree {
         let first = slot.saturating_add(1);
         self.note_children(page, first, super::cursor::READ_AHEAD, ahead)?;
         // Behind the parent's last child come those of its neighbour: else every parent's end would find
-        // nothing asked for. One that is not in memory is asked for itself.
+        // nothing asked for. One that is not in memory is asked for itself, before the leaves that were asked
+        // for already: behind them it would come when the scan has arrived there.
         let right = Page::new(page).next();
         let more = super::cursor::READ_AHEAD.saturating_sub(ahead.len());
         if more == 0 || right.is_none() {
@@ -104,8 +105,7 @@ impl Tree {
         }
         let (pool, key) = (self.store().pool(), self.store().key(right));
         if !pool.resident(key) {
-            ahead.push(right);
-            return Ok(());
+            return Ok(pool.prefetch_first(key)?);
         }
         // A hint is not worth a wait.
         let Some(right) = pool.try_fetch(key, furrow_pool::Sh, LatchRank::Data)? else {
