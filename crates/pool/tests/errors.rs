@@ -367,54 +367,6 @@ fn read_ahead_brings_pages_in_runs_and_leaves_errors_to_the_fetch() {
     assert_eq!(error.number(), Some(824));
 }
 
-/// Twenty pages of the first file.
-fn wanted_from(first: u32) -> Vec<furrow_pool::PageKey> {
-    (first..first + 20).map(|page| key(1, page)).collect()
-}
-
-#[test]
-fn whoever_wants_a_page_that_read_ahead_has_not_begun_with_reads_all_that_was_asked_for_with_it() {
-    let volume = SimVolume::new(SimOptions::default());
-    let shape = Shape {
-        frames: 256,
-        file_pages: 160,
-        ..SHAPE
-    };
-    // Without a thread that reads ahead, requests stay in the queue.
-    let config = furrow_pool::PoolConfig {
-        readers: 0,
-        ..config(shape.frames)
-    };
-    let bench = bench_on(&volume, shape, config);
-    let before = volume.counts().of(OpKind::Read);
-    let wanted: Vec<_> = (0..70).map(|page| key(1, page)).collect();
-    bench.pool.prefetch(&wanted).unwrap();
-    for page in (0..64).rev() {
-        drop(bench.pool.fetch(key(1, page), Sh, LatchRank::Data).unwrap());
-    }
-    assert_eq!(volume.counts().of(OpKind::Read) - before, 1);
-    assert!(!bench.pool.resident(key(1, 64)), "another request");
-    let held = bench.pool.try_fetch(key(1, 66), Ex, LatchRank::Data);
-    assert_eq!(held.unwrap().unwrap().key(), key(1, 66));
-    assert!((64..70).all(|page| bench.pool.resident(key(1, page))));
-    assert_eq!(volume.counts().of(OpKind::Read) - before, 2);
-    // What goes first is taken first, and asked for once.
-    bench.pool.prefetch(&wanted_from(80)).unwrap();
-    bench.pool.prefetch_first(key(1, 90)).unwrap();
-    drop(bench.pool.fetch(key(1, 90), Sh, LatchRank::Data).unwrap());
-    assert!((80..100).all(|page| bench.pool.resident(key(1, page))));
-    bench.pool.prefetch(&wanted_from(110)).unwrap();
-    bench.pool.prefetch_first(key(1, 105)).unwrap();
-    drop(bench.pool.fetch(key(1, 105), Sh, LatchRank::Data).unwrap());
-    assert!(!bench.pool.resident(key(1, 110)));
-    drop(bench.pool.fetch(key(1, 110), Sh, LatchRank::Data).unwrap());
-    let before = volume.counts().of(OpKind::Read);
-    // Nothing is asked for any more: a page is read by itself.
-    drop(bench.pool.fetch(key(1, 71), Sh, LatchRank::Data).unwrap());
-    assert!(!bench.pool.resident(key(1, 70)));
-    assert_eq!(volume.counts().of(OpKind::Read) - before, 1);
-}
-
 #[test]
 fn impossible_configurations_are_refused() {
     for (pages, batch_pages, double_write_pages) in
