@@ -1,5 +1,7 @@
 //! Read-ahead that threads have not come to: whoever wants a page takes its request over.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use common::{Bench, DB, Shape, bench_on, config, key, name};
