@@ -219,8 +219,8 @@ impl Pool {
         self.core.prefetch(keys)
     }
 
-    /// Asks for a page to be read in the background before all that was asked for so far: one that tells what to
-    /// ask for next. A hint as well.
+    /// Asks for a page to be read in the background before all that was asked for so far: one that tells what
+    /// to ask for next. A hint as well.
     pub fn prefetch_first(&self, key: PageKey) -> Result<(), PoolError> {
         self.core.prefetch_first(key)
     }

@@ -12,8 +12,8 @@ use furrow_pool::{PageKey, Sh};
 use furrow_space::PageWalk;
 use std::collections::VecDeque;
 
-/// Pages asked for in advance, of all files together: twice what the pool's threads read at once, so that none
-/// of them is ever without a request while the scan works.
+/// Pages asked for in advance, of all files together: twice what the pool's threads read at once, so that
+/// none of them is ever without a request while the scan works.
 const READ_AHEAD: usize = 512;
 
 /// Pages of a file asked for at once: what the pool reads at once.

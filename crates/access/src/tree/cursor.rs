@@ -29,8 +29,8 @@ const RUN: usize = 64;
 /// With fewer rows than these wanted, a page is not copied as a whole.
 const FEW_ROWS: u16 = 8;
 
-/// Leaves reached by links between two descents, each of which reaches one: read-ahead goes by what the parents
-/// say.
+/// Leaves reached by links between two descents, each of which reaches one: read-ahead goes by what the
+/// parents say.
 const LEAVES_BY_LINK: u32 = RUN as u32 - 1;
 
 /// One end of a range of keys.
