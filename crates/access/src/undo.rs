@@ -14,8 +14,9 @@ use furrow_format::{RowId, RowsetId};
 const TREE_INSERT: u8 = 1;
 const TREE_UPDATE: u8 = 3;
 const TREE_LOAD: u8 = 7;
-/// 6 was the same without the place.
 const HEAP_UPDATE: u8 = 8;
+/// The same without the place, the record as it would be at home: logs of earlier builds have it.
+const HEAP_UPDATE_ANYWHERE: u8 = 6;
 
 fn part(code: u8, rowset: RowsetId, more: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(9 + more);
@@ -67,8 +68,8 @@ pub enum UndoOp {
     HeapUpdate {
         /// The row's address.
         rid: RowId,
-        /// Where its record was: there, or elsewhere.
-        was: RowId,
+        /// Where its record was: there, or elsewhere. Logs of earlier builds do not say.
+        was: Option<RowId>,
         /// The record.
         old: Vec<u8>,
     },
@@ -82,7 +83,8 @@ impl UndoOp {
             UndoOp::TreeUpdate(..) => TREE_UPDATE,
             UndoOp::HeapInsert(_) => 4,
             UndoOp::HeapDelete(_) => 5,
-            UndoOp::HeapUpdate { .. } => HEAP_UPDATE,
+            UndoOp::HeapUpdate { was: Some(_), .. } => HEAP_UPDATE,
+            UndoOp::HeapUpdate { was: None, .. } => HEAP_UPDATE_ANYWHERE,
             UndoOp::TreeLoad { .. } => TREE_LOAD,
         }
     }
@@ -104,7 +106,12 @@ impl UndoOp {
             UndoOp::HeapInsert(rid) | UndoOp::HeapDelete(rid) => {
                 heap_part(self.code(), rowset, *rid)
             }
-            UndoOp::HeapUpdate { rid, was, old } => UndoOp::heap_update(rowset, *rid, *was, old),
+            UndoOp::HeapUpdate { rid, was, old } => {
+                let mut out = heap_part(self.code(), rowset, *rid);
+                out.extend(was.iter().flat_map(|was| was.to_bytes()));
+                out.extend_from_slice(old);
+                out
+            }
         }
     }
 
@@ -153,7 +160,15 @@ impl UndoOp {
                 let (was, old) = rest.split_first_chunk::<8>()?;
                 UndoOp::HeapUpdate {
                     rid: RowId::from_bytes(*rid),
-                    was: RowId::from_bytes(*was),
+                    was: Some(RowId::from_bytes(*was)),
+                    old: old.to_vec(),
+                }
+            }
+            HEAP_UPDATE_ANYWHERE => {
+                let (rid, old) = rest.split_first_chunk::<8>()?;
+                UndoOp::HeapUpdate {
+                    rid: RowId::from_bytes(*rid),
+                    was: None,
                     old: old.to_vec(),
                 }
             }
@@ -191,7 +206,12 @@ mod tests {
             UndoOp::HeapDelete(rid),
             UndoOp::HeapUpdate {
                 rid,
-                was: RowId { slot: 6, ..rid },
+                was: Some(RowId { slot: 6, ..rid }),
+                old: b"old".to_vec(),
+            },
+            UndoOp::HeapUpdate {
+                rid,
+                was: None,
                 old: b"old".to_vec(),
             },
         ] {

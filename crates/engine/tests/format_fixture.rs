@@ -20,8 +20,13 @@ use furrow_io::{Access, Fill, MemoryVolume, Open, SystemVolume, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The newest format: files of all formats from 1 to this one are there.
-const FORMAT: u32 = 1;
+/// The newest format: files of all formats from 1 to this one are there. 2 has a heap besides, in the format
+/// of 1; 3 says in the log where a heap's row was before an update.
+const FORMAT: u32 = 3;
+/// From this one on there is a heap.
+const FORMAT_WITH_HEAP: u32 = 2;
+/// Rows of the heap.
+const HEAP_ROWS: i64 = 16;
 /// Rows committed before the last checkpoint, and after it.
 const ROWS: (i64, i64) = (200, 300);
 
@@ -67,6 +72,26 @@ fn table_spec() -> TableSpec {
         ))
         .primary_key(["id"])
         .index(IndexSpec::new("by_half", ["half"]))
+}
+
+fn heap_spec() -> TableSpec {
+    TableSpec::new("heap")
+        .column(ColumnSpec::new("id", DataType::simple(TypeId::BigInt)).not_null())
+        .column(ColumnSpec::new(
+            "bytes",
+            DataType::sized(TypeId::VarBinary, 5000),
+        ))
+        .primary_key_nonclustered(["id"])
+}
+
+fn heap_row(id: i64, len: usize) -> Vec<Value> {
+    vec![Value::BigInt(id), Value::Binary(vec![id as u8; len])]
+}
+
+/// The rows of a heap that had moved before the last checkpoint, or not.
+fn heap_rows() -> Vec<Vec<Value>> {
+    let len = |id| if id % 5 == 0 { 2500 } else { 700 };
+    (0..HEAP_ROWS).map(|id| heap_row(id, len(id))).collect()
 }
 
 /// The row with this key, as it was when all was committed.
@@ -155,6 +180,18 @@ fn live(database: &Arc<Database>) {
     for id in 0..ROWS.0 {
         insert(&mut session, id);
     }
+    let heap = session.create_table(&heap_spec()).unwrap();
+    for id in 0..HEAP_ROWS {
+        session.insert(&heap, &heap_row(id, 700)).unwrap();
+    }
+    let update = |session: &mut Session, id, len| {
+        let key = session.find_row(&heap, &[Value::BigInt(id)]).unwrap();
+        let set = [(1, heap_row(id, len).remove(1))];
+        assert!(session.update(&heap, &key.unwrap(), &set).unwrap());
+    };
+    for id in (0..HEAP_ROWS).step_by(5) {
+        update(&mut session, id, 2500);
+    }
     database.checkpoint().unwrap();
     session.begin().unwrap();
     for id in ROWS.0..ROWS.1 {
@@ -166,6 +203,17 @@ fn live(database: &Arc<Database>) {
         let key = table.row_key(&[Value::BigInt(id * 3)]).unwrap();
         session.delete(&table, &key).unwrap();
         insert(&mut session, 1000 + id);
+    }
+    // Rows of the heap move, move on, get shorter and longer where they are.
+    for len in [3000, 20, 4500] {
+        for id in (0..HEAP_ROWS).step_by(4) {
+            update(&mut session, id, len + id as usize % 10);
+        }
+    }
+    for id in 0..5 {
+        let key = session.find_row(&heap, &[Value::BigInt(id)]).unwrap();
+        assert!(session.delete(&heap, &key.unwrap()).unwrap());
+        session.insert(&heap, &heap_row(100 + id, 300)).unwrap();
     }
     // Another one's commit makes the log durable up to here; this one never ends.
     let mut other = Session::new(database).unwrap();
@@ -207,6 +255,15 @@ fn databases_of_every_format_open_and_say_the_same() {
             let last = ROWS.1 + round;
             let expected: Vec<Vec<Value>> = (0..last).map(row).collect();
             assert_eq!(all(&mut session, &table), expected, "format {format}");
+            if format >= FORMAT_WITH_HEAP {
+                let heap = database.catalog().table("dbo", "heap").unwrap();
+                let mut rows = all(&mut session, &heap);
+                rows.sort_by_key(|row| match row[0] {
+                    Value::BigInt(id) => id,
+                    _ => -1,
+                });
+                assert_eq!(rows, heap_rows(), "format {format}");
+            }
             // And goes on.
             session.insert(&table, &row(last)).unwrap();
             drop((session, table, database));

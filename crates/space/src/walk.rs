@@ -25,7 +25,7 @@ pub struct PageWalk {
 pub struct PageCounts {
     /// In use, IAM pages included.
     pub used: u64,
-    /// In use, IAM pages left out.
+    /// In use, IAM pages left out; pages above the leaves of a tree are among them.
     pub data: u64,
     /// All pages of its extents, and its IAM pages.
     pub reserved: u64,

@@ -42,9 +42,12 @@ impl Heap {
         &self,
         by: &mut By<'_>,
         rid: RowId,
-        was: RowId,
+        was: Option<RowId>,
         old: &[u8],
     ) -> Result<(), AccessError> {
+        let Some(was) = was else {
+            return self.put_anywhere(by, rid, old);
+        };
         loop {
             let place = self.locate(rid)?;
             match self.put_back(by, rid, place, was, old)? {
@@ -62,12 +65,13 @@ impl Heap {
         debug_assert!(false, "no room for {rid:?} on the page it was on, {was:?}");
         let unreadable = damaged(was.page, "a record of the log cannot be read");
         let row = record::rebuilt(old, None).ok_or(unreadable)?;
-        let update = Update {
-            rid,
-            row: &row,
-            undoable: false,
-        };
-        self.replace(by, &update)
+        self.put_anywhere(by, rid, &row)
+    }
+
+    /// Puts a row back wherever there is room for it, as earlier builds did always.
+    fn put_anywhere(&self, by: &mut By<'_>, rid: RowId, row: &[u8]) -> Result<(), AccessError> {
+        let undoable = false;
+        self.replace(by, &Update { rid, row, undoable })
     }
 
     fn put_back(

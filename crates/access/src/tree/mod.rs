@@ -34,6 +34,7 @@ mod remove;
 mod resting;
 mod split;
 mod update;
+mod uppers;
 
 pub use bulk::RowBatch;
 pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, TreeScan, Visitor};
@@ -78,6 +79,7 @@ pub struct Tree {
     /// The rightmost leaf when it was last seen; 0 for none.
     last_leaf: AtomicU64,
     recent: recent::Recent,
+    uppers: uppers::Uppers,
     ints: Option<ints::IntKey>,
     /// Whether the keys of a tree at rest come in the order that this engine compares them by.
     in_our_order: OnceLock<bool>,
@@ -93,6 +95,7 @@ impl Tree {
             last_leaf: AtomicU64::new(0),
             recent: recent::Recent::new(),
             in_our_order: OnceLock::new(),
+            uppers: uppers::Uppers::default(),
         }
     }
 

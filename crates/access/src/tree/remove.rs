@@ -51,6 +51,7 @@ impl Tree {
         key: &Key,
     ) -> Result<Removal, AccessError> {
         by.prepare(self.store(), REMOVAL_LOG_BYTES, 0)?;
+        let mut change = self.uppers.begin();
         let mut path = self.path_for_removal(key)?;
         let empty = path
             .last()
@@ -72,6 +73,8 @@ impl Tree {
                 None => return Ok(Removal::Busy),
             }
         }
+        // All but the leaf itself.
+        change.add(1 - going.len() as i64);
         let mut mini = Mini::new(self.store());
         let at = mini.adopt(top.page);
         mini.push(at, &Change::RemoveRow { slot: top.slot });
@@ -89,6 +92,7 @@ impl Tree {
             .iter()
             .for_each(|&page| self.store().room().clear(page));
         mini.commit(&Author::System)?;
+        change.done();
         self.parts.space.freed(freed)?;
         Ok(Removal::Gone)
     }

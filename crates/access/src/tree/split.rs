@@ -16,13 +16,13 @@ use super::Tree;
 use super::descend::PathStep;
 use super::node::damaged;
 use super::recent::Run;
+use super::uppers::SplitPages;
 use crate::{AccessError, By, Key};
 use furrow_format::{
     BODY_SIZE, Change, Page, PageBuf, PageId, PageInit, PageType, PfsByte, RowError,
     RowListBuilder, SLOT_SIZE,
 };
 use furrow_pool::{Ex, LatchRank};
-use furrow_space::Reservation;
 use furrow_txn::{Author, Mini};
 use std::sync::atomic::Ordering as Atomic;
 
@@ -122,21 +122,20 @@ impl Tree {
         &self,
         by: &mut By<'_>,
         near: PageId,
-    ) -> Result<Reservation, AccessError> {
+    ) -> Result<SplitPages<'_>, AccessError> {
         by.prepare(self.store(), SPLIT_LOG_BYTES, 0)?;
         let levels = self.root_level.load(Atomic::Relaxed);
         let near = (!near.is_none()).then_some(near);
-        Ok(self
-            .parts
-            .space
-            .reserve(&self.parts.unit, u32::from(levels) + 4, near)?)
+        let (space, unit) = (&self.parts.space, &self.parts.unit);
+        let pages = space.reserve(unit, u32::from(levels) + 4, near)?;
+        Ok(SplitPages::new(pages, self.uppers.begin()))
     }
 
     /// Splits the leaf at the end of `path` as a step of its own, to make room on it.
     pub(super) fn split_only(
         &self,
         path: Vec<PathStep<'_>>,
-        pages: &mut Reservation,
+        pages: &mut SplitPages<'_>,
     ) -> Result<(), AccessError> {
         let mut mini = Mini::new(self.store());
         self.plan_split(&mut mini, path, pages, None)?;
@@ -178,7 +177,7 @@ impl Tree {
         &'p self,
         mini: &mut Mini<'p>,
         path: Vec<PathStep<'p>>,
-        pages: &mut Reservation,
+        pages: &mut SplitPages<'_>,
         new: Option<NewRow<'_>>,
     ) -> Result<Option<PageId>, AccessError> {
         let last_leaf = self.plan_levels(mini, path, pages, new)?;
@@ -191,7 +190,7 @@ impl Tree {
         &'p self,
         mini: &mut Mini<'p>,
         path: Vec<PathStep<'p>>,
-        pages: &mut Reservation,
+        pages: &mut SplitPages<'_>,
         new: Option<NewRow<'_>>,
     ) -> Result<Option<PageId>, AccessError> {
         let adopt = |step: PathStep<'p>| Level {
@@ -259,7 +258,7 @@ impl Tree {
         &'p self,
         mini: &mut Mini<'p>,
         (page, neighbour): (usize, Option<usize>),
-        pages: &mut Reservation,
+        pages: &mut SplitPages<'_>,
         new: Option<&(u16, Key, Vec<u8>)>,
     ) -> Result<(Key, PageId, bool), AccessError> {
         let (left_id, next) = (mini.page_id(page), Page::new(mini.page(page)).next());
@@ -276,6 +275,7 @@ impl Tree {
             _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
         };
         let right_id = pages.take()?;
+        pages.add_uppers(i64::from(view.level() > 0));
         self.store().room().split(left_id, right_id);
         let init = PageInit {
             level: view.level(),
@@ -377,7 +377,7 @@ impl Tree {
         &'p self,
         mini: &mut Mini<'p>,
         root: usize,
-        pages: &mut Reservation,
+        pages: &mut SplitPages<'_>,
         new: Option<&(u16, Key, Vec<u8>)>,
     ) -> Result<(), AccessError> {
         let copy = Box::new(*mini.page(root));
@@ -395,6 +395,8 @@ impl Tree {
             _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
         };
         let (left_id, right_id) = (pages.take()?, pages.take()?);
+        // The root of leaves becomes a page above them itself.
+        pages.add_uppers(if view.level() > 0 { 2 } else { 1 });
         for half in [left_id, right_id] {
             self.store().room().split(self.root(), half);
         }

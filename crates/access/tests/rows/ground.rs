@@ -206,7 +206,10 @@ impl Ground {
 
     pub fn tree(&self, number: u32, shape: Shape) -> Tree {
         let unit = self.space.create_unit(unit_id(number), 1).unwrap();
-        Tree::create(self.parts(number, unit, PageId::NONE, shape)).unwrap()
+        let tree = Tree::create(self.parts(number, unit, PageId::NONE, shape)).unwrap();
+        // From here on the count is kept, not taken.
+        assert_eq!(tree.upper_pages().unwrap(), 0);
+        tree
     }
 
     fn open(&self, entry: &Entry) -> Tree {
@@ -251,8 +254,11 @@ impl Ground {
         Transaction::begin(&self.store)
     }
 
-    /// The maps give the unit exactly the pages that its tree has.
+    /// The maps give the unit exactly the pages that its tree has, and the tree knows how many of them are
+    /// above the leaves.
     pub fn check_pages(&self, tree: &Tree, audit: &TreeAudit) {
+        let uppers: usize = audit.levels.iter().skip(1).map(Vec::len).sum();
+        assert_eq!(tree.upper_pages().unwrap(), uppers as u64);
         let mut found: Vec<PageId> = audit.pages().collect();
         found.sort_unstable();
         let mapped = mapped_pages(&self.store, tree.unit());

@@ -41,7 +41,8 @@ impl Catalog {
         }
         for (table, tree) in self.bases.trees() {
             let first = first_leaf(&self.store, tree.root())?;
-            self.write_unit_counts(table.unit_id().0 as i64, tree.unit(), (first, None))?;
+            let uppers = tree.upper_pages()?;
+            self.write_unit_counts(table.unit_id().0 as i64, tree.unit(), (first, None), uppers)?;
         }
         self.write_identities()?;
         self.write_boot()
@@ -73,23 +74,28 @@ impl Catalog {
             }
         }
         // As in the product's files the root of a heap is its first page.
-        let first = match rowset.body() {
-            Body::Tree(tree) => (first_leaf(&self.store, tree.root())?, None),
+        let (first, uppers) = match rowset.body() {
+            Body::Tree(tree) => {
+                let first = first_leaf(&self.store, tree.root())?;
+                ((first, None), tree.upper_pages()?)
+            }
             Body::Heap(heap) => {
                 let first = self.space.pages(heap.unit())?.next().transpose()?;
                 let first = first.unwrap_or(PageId::NONE);
-                (first, Some(first))
+                ((first, Some(first)), 0)
             }
         };
-        self.write_unit_counts(rowset.unit_id().0 as i64, rowset.unit(), first)
+        self.write_unit_counts(rowset.unit_id().0 as i64, rowset.unit(), first, uppers)
     }
 
-    /// `first` is the first page, and the root where that may have changed.
+    /// `first` is the first page, and the root where that may have changed; `uppers` the number of pages
+    /// above the leaves, which are no data pages.
     fn write_unit_counts(
         &self,
         auid: i64,
         unit: &Unit,
         (first, root): (PageId, Option<PageId>),
+        uppers: u64,
     ) -> Result<(), EngineError> {
         let counts = self.space.page_counts(unit)?;
         let _turn = self.change.lock();
@@ -100,7 +106,7 @@ impl Catalog {
             pgfirst: first,
             pgroot: root.unwrap_or(before.pgroot),
             pcused: counts.used as i64,
-            pcdata: counts.data as i64,
+            pcdata: counts.data.saturating_sub(uppers) as i64,
             pcreserved: counts.reserved as i64,
             ..before.clone()
         };

@@ -1,0 +1,160 @@
+//! How many pages a tree has above its leaves: the maps cannot tell them apart.
+//!
+//! They are counted once, when somebody asks, by walking the levels above the leaves; from then on every
+//! split and removal keeps the count. A walk while one of these is under way may have seen its pages or not:
+//! what it found is given as an estimate, and the next to ask walks again.
+
+use super::Tree;
+use crate::AccessError;
+use furrow_format::Page;
+use furrow_pool::Sh;
+use furrow_space::Reservation;
+use parking_lot::Mutex;
+use std::ops::{Deref, DerefMut};
+
+/// Walks that may meet a change before an estimate will do.
+const WALKS: usize = 3;
+
+#[derive(Debug, Default)]
+struct State {
+    /// Changes that may be about to add or remove such pages.
+    under_way: u32,
+    /// How many changes did.
+    done: u64,
+    /// As counted and kept; `None` before the first walk.
+    count: Option<i64>,
+}
+
+/// The count of a tree.
+#[derive(Debug, Default)]
+pub(super) struct Uppers(Mutex<State>);
+
+/// A change of the tree's structure, from before its first latch until it is logged and applied, or given up.
+#[derive(Debug)]
+pub(super) struct UpperChange<'t> {
+    uppers: &'t Uppers,
+    added: i64,
+}
+
+impl Uppers {
+    /// A change begins. No latch may be held.
+    pub(super) fn begin(&self) -> UpperChange<'_> {
+        self.0.lock().under_way += 1;
+        UpperChange {
+            uppers: self,
+            added: 0,
+        }
+    }
+
+    /// Number of changes so far, while none is under way.
+    fn at_rest(&self) -> Option<u64> {
+        let state = self.0.lock();
+        (state.under_way == 0).then_some(state.done)
+    }
+}
+
+impl UpperChange<'_> {
+    /// The change makes so many pages above the leaves, or takes them out.
+    pub(super) fn add(&mut self, pages: i64) {
+        self.added += pages;
+    }
+
+    /// It is logged and applied.
+    pub(super) fn done(&mut self) {
+        let added = std::mem::take(&mut self.added);
+        if added != 0 {
+            let mut state = self.uppers.0.lock();
+            state.done += 1;
+            state.count = state.count.map(|count| count + added);
+        }
+    }
+}
+
+impl Drop for UpperChange<'_> {
+    fn drop(&mut self) {
+        self.uppers.0.lock().under_way -= 1;
+    }
+}
+
+/// Pages set aside for a split, and what it does to the count.
+#[derive(Debug)]
+pub(super) struct SplitPages<'t> {
+    pages: Reservation,
+    change: UpperChange<'t>,
+}
+
+impl<'t> SplitPages<'t> {
+    pub(super) fn new(pages: Reservation, change: UpperChange<'t>) -> SplitPages<'t> {
+        SplitPages { pages, change }
+    }
+
+    /// As [`UpperChange::add`].
+    pub(super) fn add_uppers(&mut self, pages: i64) {
+        self.change.add(pages);
+    }
+
+    /// The split is logged and applied.
+    pub(super) fn done(&mut self) {
+        self.pages.done();
+        self.change.done();
+    }
+}
+
+impl Deref for SplitPages<'_> {
+    type Target = Reservation;
+
+    fn deref(&self) -> &Reservation {
+        &self.pages
+    }
+}
+
+impl DerefMut for SplitPages<'_> {
+    fn deref_mut(&mut self) -> &mut Reservation {
+        &mut self.pages
+    }
+}
+
+impl Tree {
+    /// How many pages the tree has above its leaves; exact when nobody changes it meanwhile. The first call
+    /// reads them. No latch may be held.
+    pub fn upper_pages(&self) -> Result<u64, AccessError> {
+        let mut found = 0;
+        for _ in 0..WALKS {
+            if let Some(count) = self.uppers.0.lock().count {
+                return Ok(u64::try_from(count).unwrap_or(0));
+            }
+            let before = self.uppers.at_rest();
+            found = self.walk_uppers()?;
+            let mut state = self.uppers.0.lock();
+            if before == Some(state.done) && state.under_way == 0 {
+                state.count = Some(found as i64);
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn walk_uppers(&self) -> Result<u64, AccessError> {
+        let root = self.fetch(self.root(), Sh)?;
+        let (height, mut found) = (Page::new(&root).level(), 0);
+        drop(root);
+        // Each level from the root anew: a latch on the page above or on the left is what keeps a page in
+        // its place until it is latched itself.
+        for level in 1..=height {
+            let mut page = self.fetch(self.root(), Sh)?;
+            while Page::new(&page).level() > level {
+                page = self.fetch(self.child_at(&page, 0)?, Sh)?;
+            }
+            loop {
+                self.expect_level(&page, level)?;
+                found += 1;
+                let next = Page::new(&page).next();
+                if next.is_none() {
+                    break;
+                }
+                page = self.fetch(next, Sh)?;
+            }
+        }
+        Ok(found)
+    }
+}
