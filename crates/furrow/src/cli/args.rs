@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Lab(Box<LabArguments>),
     /// Looks into a SQL Server or Furrow data file, without a server
     Inspect(InspectArguments),
+    /// Runs T-SQL: at a prompt, from files, or from the command line
+    Sql(Box<SqlArguments>),
     /// Checks the consistency of SQL Server or Furrow data files: 0 sound, 1 findings, 2 cannot be checked
     Check(CheckArguments),
 }
@@ -199,6 +201,56 @@ pub(crate) struct FillArguments {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Options of `sql`, most of them sqlcmd's.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct SqlArguments {
+    /// Directory of the instance, made at first use [default: furrow-instance]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) instance: Option<PathBuf>,
+    /// Reads a script; several are run one after the other
+    #[arg(short = 'i', long = "input", value_name = "FILE")]
+    pub(crate) input: Vec<PathBuf>,
+    /// Runs this text and ends
+    #[arg(
+        short = 'Q',
+        long = "query",
+        value_name = "TEXT",
+        conflicts_with = "input"
+    )]
+    pub(crate) query: Option<String>,
+    /// The database to begin in [default: master]
+    #[arg(short = 'd', long = "database", value_name = "NAME")]
+    pub(crate) database: Option<String>,
+    /// Sets a variable, which $(NAME) stands for
+    #[arg(short = 'v', long = "variable", value_name = "NAME=VALUE")]
+    pub(crate) variables: Vec<String>,
+    /// Ends at the first error, with a status that says so
+    #[arg(short = 'b', long)]
+    pub(crate) batch_abort: bool,
+    /// What stands between columns [default: a blank]
+    #[arg(short = 's', long, value_name = "TEXT")]
+    pub(crate) separator: Option<String>,
+    /// Removes the blanks that pad columns
+    #[arg(short = 'W', long)]
+    pub(crate) trim: bool,
+    /// -1: no headings
+    #[arg(short = 'h', long, value_name = "-1", allow_negative_numbers = true)]
+    pub(crate) headings: Option<i32>,
+    /// Prints results as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Prints each result as an array of JSON objects
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Buffer pool
+    #[arg(long, value_parser = size, default_value = "128MB", value_name = "SIZE")]
+    pub(crate) pool: u64,
+    /// Prints this help
+    #[arg(long, action = clap::ArgAction::Help)]
+    pub(crate) help: Option<bool>,
 }
 
 /// Options of `check`.

@@ -23,6 +23,7 @@ mod check;
 mod inspect;
 mod interrupt;
 mod lab;
+mod sql;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ pub(crate) fn run() -> ExitCode {
         args::Command::Lab(command) => lab::run(&command.command),
         args::Command::Inspect(options) => inspect::run(options),
         args::Command::Check(options) => check::run(options),
+        args::Command::Sql(options) => sql::run(options),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -12,6 +12,7 @@ mod inspect;
 mod interrupted;
 mod reader;
 mod refusals;
+mod shell;
 
 use furrow_io::{SystemVolume, Volume};
 use furrow_lab::journal::read_file;

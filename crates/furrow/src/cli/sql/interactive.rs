@@ -1,0 +1,75 @@
+//! The prompt: lines with history and editing, a batch at each GO.
+
+use super::shell::{Shell, Stop};
+use crate::cli::{FAILED, Failure};
+use furrow_tsql::script::{self, LineKind};
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{Config, Editor};
+use std::path::Path;
+
+/// Reads lines until the end of the input.
+pub(super) fn run(shell: &mut Shell, history: Option<&Path>) -> Result<(), Failure> {
+    let failed = |e: ReadlineError| Failure::new(FAILED, format!("cannot read the terminal: {e}"));
+    let config = Config::builder().auto_add_history(true).build();
+    let mut editor: Editor<(), FileHistory> = Editor::with_config(config).map_err(failed)?;
+    if let Some(path) = history {
+        // The first session of an instance has none yet.
+        let _ = editor.load_history(path);
+    }
+    shell.unattended = false;
+    let mut line_number = 1;
+    loop {
+        let prompt = format!("{line_number}> ");
+        let read = editor.readline(&prompt);
+        let line = match read {
+            Ok(line) => line,
+            Err(ReadlineError::Interrupted) => {
+                shell.gathered.clear();
+                line_number = 1;
+                continue;
+            }
+            Err(ReadlineError::Eof) => break,
+            Err(e) => return Err(failed(e)),
+        };
+        match take(shell, &line) {
+            Ok(true) => line_number = 1,
+            Ok(false) => line_number += 1,
+            Err(Stop::Failed) if shell.printer.failed.is_none() => line_number = 1,
+            Err(_) => break,
+        }
+    }
+    if let Some(path) = history {
+        // A history that cannot be kept is no reason to fail.
+        let _ = editor.save_history(path);
+    }
+    Ok(())
+}
+
+/// Takes a line; `true` when a batch was run.
+fn take(shell: &mut Shell, line: &str) -> Result<bool, Stop> {
+    let open = script::is_open(&shell.gathered);
+    match script::line_kind(line) {
+        LineKind::Go(count) if !open => {
+            shell.run_gathered(count)?;
+            Ok(true)
+        }
+        LineKind::Command if !open => {
+            shell.command(line)?;
+            Ok(false)
+        }
+        LineKind::BadGo if !open => {
+            eprintln!("GO takes a number of times, and nothing else.");
+            Ok(false)
+        }
+        _ => {
+            let word = line.trim().to_lowercase();
+            if !open && shell.gathered.trim().is_empty() && (word == "exit" || word == "quit") {
+                return Err(Stop::Asked);
+            }
+            shell.gathered.push_str(line);
+            shell.gathered.push('\n');
+            Ok(false)
+        }
+    }
+}

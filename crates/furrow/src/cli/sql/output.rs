@@ -1,0 +1,279 @@
+//! How results are printed: columns as sqlcmd has them, CSV, JSON.
+
+use crate::cli::args::SqlArguments;
+use furrow_format::types::{DataType, Value};
+use furrow_scalar::display::{display_width, is_right_aligned, write_cell, write_value};
+use furrow_sql::{Notice, ResultColumn, Sink};
+use std::io::{self, BufWriter, Write};
+
+/// Longest column that is printed in columns.
+const MAX_WIDTH: usize = 8000;
+
+/// What results look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Columns,
+    Csv,
+    Json,
+}
+
+/// Prints results as they come.
+pub(super) struct Printer {
+    out: BufWriter<Box<dyn Write>>,
+    form: Form,
+    separator: String,
+    trimmed: bool,
+    headings: bool,
+    types: Vec<DataType>,
+    names: Vec<String>,
+    widths: Vec<usize>,
+    rows: u64,
+    in_set: bool,
+    line: String,
+    /// The highest level of an error so far in this batch.
+    pub(super) worst: u8,
+    /// What writing ran into: a closed pipe, a full disk.
+    pub(super) failed: Option<io::Error>,
+}
+
+impl Printer {
+    pub(super) fn new(options: &SqlArguments, out: Box<dyn Write>) -> Printer {
+        let form = match (options.csv, options.json) {
+            (true, _) => Form::Csv,
+            (_, true) => Form::Json,
+            _ => Form::Columns,
+        };
+        Printer {
+            out: BufWriter::new(out),
+            form,
+            separator: options.separator.clone().unwrap_or_else(|| " ".to_owned()),
+            trimmed: options.trim,
+            headings: options.headings != Some(-1),
+            types: Vec::new(),
+            names: Vec::new(),
+            widths: Vec::new(),
+            rows: 0,
+            in_set: false,
+            line: String::new(),
+            worst: 0,
+            failed: None,
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        if self.failed.is_none()
+            && let Err(e) = self.out.write_all(text.as_bytes())
+        {
+            self.failed = Some(e);
+        }
+    }
+
+    fn put_line(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        line.push('\n');
+        self.put(&line);
+        line.clear();
+        self.line = line;
+    }
+
+    /// Everything so far goes out.
+    pub(super) fn flush(&mut self) {
+        if self.failed.is_none()
+            && let Err(e) = self.out.flush()
+        {
+            self.failed = Some(e);
+        }
+    }
+
+    fn heading(&mut self) {
+        for at in 0..self.names.len() {
+            if at > 0 {
+                self.line.push_str(&self.separator);
+            }
+            let name = self.names.get(at).map_or("", String::as_str);
+            let width = self.widths.get(at).copied().unwrap_or(0);
+            self.line.push_str(name);
+            if !self.trimmed {
+                let blanks = width.saturating_sub(name.chars().count());
+                self.line.extend(std::iter::repeat_n(' ', blanks));
+            }
+        }
+        self.put_line();
+        for at in 0..self.names.len() {
+            if at > 0 {
+                self.line.push_str(&self.separator);
+            }
+            let name = self.names.get(at).map_or(0, |n| n.chars().count());
+            let width = match self.trimmed {
+                true => name,
+                false => self.widths.get(at).copied().unwrap_or(0),
+            };
+            self.line.extend(std::iter::repeat_n('-', width));
+        }
+        self.put_line();
+    }
+
+    fn csv_line<'v>(&mut self, cells: impl Iterator<Item = &'v str>) {
+        for (at, cell) in cells.enumerate() {
+            if at > 0 {
+                self.line.push(',');
+            }
+            if cell.contains([',', '"', '\n', '\r']) {
+                self.line.push('"');
+                self.line.push_str(&cell.replace('"', "\"\""));
+                self.line.push('"');
+            } else {
+                self.line.push_str(cell);
+            }
+        }
+        self.put_line();
+    }
+
+    fn row_in_columns(&mut self, row: &[Value]) {
+        for (at, value) in row.iter().enumerate() {
+            if at > 0 {
+                self.line.push_str(&self.separator);
+            }
+            let Some(of) = self.types.get(at) else {
+                continue;
+            };
+            if self.trimmed {
+                write_value(value, &mut self.line);
+                let end = self.line.trim_end_matches(' ').len();
+                self.line.truncate(end);
+                continue;
+            }
+            let width = self.widths.get(at).copied().unwrap_or(0);
+            let last = at + 1 == row.len();
+            let start = self.line.len();
+            write_cell(value, of.id, width, &mut self.line);
+            if last && !is_right_aligned(of.id) && width > 256 {
+                let end = self.line.trim_end_matches(' ').len().max(start);
+                self.line.truncate(end);
+            }
+        }
+        self.put_line();
+    }
+}
+
+fn json_value(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bit(bit) => (*bit).into(),
+        Value::TinyInt(n) => (*n).into(),
+        Value::SmallInt(n) => (*n).into(),
+        Value::Int(n) => (*n).into(),
+        Value::BigInt(n) => (*n).into(),
+        Value::Float(n) => (*n).into(),
+        Value::Real(n) => f64::from(*n).into(),
+        // Exact numbers keep their digits: JSON's own would lose some.
+        other => other.to_string().into(),
+    }
+}
+
+impl Sink for Printer {
+    fn columns(&mut self, columns: &[ResultColumn]) {
+        self.types = columns.iter().map(|c| c.data_type).collect();
+        self.names = columns.iter().map(|c| c.name.clone()).collect();
+        self.widths = columns
+            .iter()
+            .map(|c| {
+                let of_type = display_width(&c.data_type) as usize;
+                let nullable = if c.nullable { 4 } else { 0 };
+                of_type
+                    .max(c.name.chars().count())
+                    .max(nullable)
+                    .min(MAX_WIDTH)
+            })
+            .collect();
+        self.rows = 0;
+        self.in_set = true;
+        match self.form {
+            Form::Columns if self.headings => self.heading(),
+            Form::Columns => {}
+            Form::Csv if self.headings => {
+                let names = std::mem::take(&mut self.names);
+                self.csv_line(names.iter().map(String::as_str));
+                self.names = names;
+            }
+            Form::Csv => {}
+            Form::Json => self.put("["),
+        }
+    }
+
+    fn row(&mut self, row: &[Value]) {
+        match self.form {
+            Form::Columns => self.row_in_columns(row),
+            Form::Csv => {
+                let cells: Vec<String> = row
+                    .iter()
+                    .map(|value| match value {
+                        Value::Null => String::new(),
+                        value => value.to_string(),
+                    })
+                    .collect();
+                self.csv_line(cells.iter().map(String::as_str));
+            }
+            Form::Json => {
+                // Columns stay in their order.
+                let mut text = String::from("{");
+                let mut seen: Vec<&str> = Vec::new();
+                for (at, value) in row.iter().enumerate() {
+                    let name = self.names.get(at).map_or("", String::as_str);
+                    let key = match name.is_empty() || seen.contains(&name) {
+                        true => format!("column{}", at + 1),
+                        false => name.to_owned(),
+                    };
+                    seen.push(name);
+                    if at > 0 {
+                        text.push(',');
+                    }
+                    text.push_str(&serde_json::Value::from(key).to_string());
+                    text.push(':');
+                    text.push_str(&json_value(value).to_string());
+                }
+                text.push('}');
+                let comma = if self.rows > 0 { ",\n" } else { "" };
+                self.put(comma);
+                self.put(&text);
+            }
+        }
+        self.rows += 1;
+    }
+
+    fn done(&mut self, rows: Option<u64>) {
+        let in_set = std::mem::replace(&mut self.in_set, false);
+        match self.form {
+            Form::Json if in_set => self.put("]\n"),
+            Form::Json | Form::Csv => {}
+            Form::Columns => match rows {
+                Some(1) => self.put("\n(1 row affected)\n"),
+                Some(rows) => self.put(&format!("\n({rows} rows affected)\n")),
+                None if in_set => self.put("\n"),
+                None => {}
+            },
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        let message = &notice.message;
+        let text = match (&notice.procedure, message.is_error()) {
+            (Some(procedure), true) => format!(
+                "Msg {}, Level {}, State {}, Procedure {procedure}, Line {}\n{}\n",
+                message.number, message.level, message.state, message.line, message.text
+            ),
+            _ => format!("{message}\n"),
+        };
+        if message.is_error() {
+            self.worst = self.worst.max(message.level);
+        }
+        match self.form {
+            Form::Columns => self.put(&text),
+            // What is read by programs has nothing but rows in it.
+            Form::Csv | Form::Json => {
+                self.flush();
+                eprint!("{text}");
+            }
+        }
+    }
+}

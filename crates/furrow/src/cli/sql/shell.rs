@@ -1,0 +1,307 @@
+//! The shell's own language: batches, `GO`, commands that begin with a colon, `$(variables)`.
+
+use super::output::Printer;
+use furrow_io::{SystemVolume, read_file};
+use furrow_sql::{Cancel, Connection};
+use furrow_tsql::script::{self, LineKind, Piece};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// How deep `:r` may nest.
+const MAX_DEPTH: usize = 32;
+
+/// What the batch under way can be ended by, for the one who listens for Ctrl-C.
+pub(super) type UnderWay = Arc<Mutex<Option<Cancel>>>;
+
+/// Why the shell stops reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// `:exit`, `:quit`.
+    Asked,
+    /// An error, where errors end a script.
+    Failed,
+    /// Ctrl-C in a script.
+    Cancelled,
+}
+
+/// Reads scripts and runs their batches.
+pub(super) struct Shell {
+    pub(super) connection: Connection,
+    pub(super) printer: Printer,
+    under_way: UnderWay,
+    variables: BTreeMap<String, String>,
+    /// Text of the batch that is being gathered.
+    pub(super) gathered: String,
+    /// Whether an error ends a script (`-b`, `:on error exit`).
+    pub(super) ends_on_error: bool,
+    /// Whether a script is read by nobody: a cancelled batch ends it.
+    pub(super) unattended: bool,
+    /// The highest level of any error.
+    pub(super) worst: u8,
+    depth: usize,
+}
+
+impl Shell {
+    pub(super) fn new(connection: Connection, printer: Printer, under_way: UnderWay) -> Shell {
+        Shell {
+            connection,
+            printer,
+            under_way,
+            variables: BTreeMap::new(),
+            gathered: String::new(),
+            ends_on_error: false,
+            unattended: true,
+            worst: 0,
+            depth: 0,
+        }
+    }
+
+    /// Sets a variable.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.variables.insert(name.to_lowercase(), value.to_owned());
+    }
+
+    /// Says something that is no result.
+    fn say(&mut self, text: &str) {
+        self.printer.flush();
+        eprintln!("{text}");
+    }
+
+    /// The text with its variables filled in; `None` where one is not defined, which is said.
+    fn filled(&mut self, text: &str) -> Option<String> {
+        if !text.contains("$(") {
+            return Some(text.to_owned());
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("$(") {
+            out.push_str(before);
+            let Some((name, behind)) = after.split_once(')') else {
+                out.push_str("$(");
+                rest = after;
+                continue;
+            };
+            let plain = |c: char| c.is_alphanumeric() || "_-@#$".contains(c);
+            if name.is_empty() || !name.chars().all(plain) {
+                out.push_str("$(");
+                rest = after;
+                continue;
+            }
+            let known = self.variables.get(&name.to_lowercase()).cloned();
+            match known.or_else(|| std::env::var(name).ok()) {
+                Some(value) => out.push_str(&value),
+                None => {
+                    self.say(&format!("'{name}' scripting variable not defined."));
+                    return None;
+                }
+            }
+            rest = behind;
+        }
+        out.push_str(rest);
+        Some(out)
+    }
+
+    /// Runs a batch so many times.
+    pub(super) fn run(&mut self, text: &str, count: u64) -> Result<(), Stop> {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        let Some(text) = self.filled(text) else {
+            self.worst = self.worst.max(16);
+            return match self.ends_on_error {
+                true => Err(Stop::Failed),
+                false => Ok(()),
+            };
+        };
+        for _ in 0..count {
+            self.printer.worst = 0;
+            if let Ok(mut under_way) = self.under_way.lock() {
+                *under_way = Some(self.connection.canceller());
+            }
+            let end = self.connection.execute(&text, &mut self.printer);
+            if let Ok(mut under_way) = self.under_way.lock() {
+                *under_way = None;
+            }
+            if !self.unattended || count == 1 {
+                self.printer.flush();
+            }
+            self.worst = self.worst.max(end.worst_level);
+            if self.printer.failed.is_some() {
+                return Err(Stop::Failed);
+            }
+            if end.cancelled {
+                self.say("The query was cancelled.");
+                return match self.unattended {
+                    true => Err(Stop::Cancelled),
+                    false => Ok(()),
+                };
+            }
+            if self.ends_on_error && end.worst_level > 10 {
+                return Err(Stop::Failed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs what is gathered.
+    pub(super) fn run_gathered(&mut self, count: u64) -> Result<(), Stop> {
+        let text = std::mem::take(&mut self.gathered);
+        self.run(&text, count)
+    }
+
+    /// Takes a whole script. Text behind its last GO stays gathered.
+    pub(super) fn script(&mut self, text: &str) -> Result<(), Stop> {
+        for piece in script::split(text) {
+            match piece {
+                Piece::Batch(batch) => {
+                    self.gathered.push_str(batch.text);
+                    let behind = text.get(batch.span.end as usize..).unwrap_or("");
+                    let line = behind.lines().next().unwrap_or("");
+                    if let LineKind::Go(_) = script::line_kind(line) {
+                        self.run_gathered(batch.count)?;
+                    } else if !self.gathered.ends_with('\n') {
+                        self.gathered.push('\n');
+                    }
+                }
+                Piece::Command { text, .. } => self.command(text)?,
+                Piece::BadGo { line, .. } => {
+                    self.say(&format!(
+                        "A fatal scripting error occurred.\nIncorrect syntax was encountered while parsing GO \
+                         in line {line}."
+                    ));
+                    self.worst = self.worst.max(16);
+                    return Err(Stop::Failed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a script from a file.
+    pub(super) fn file(&mut self, path: &Path) -> Result<(), Stop> {
+        let bytes = match read_file(&SystemVolume::new(), path) {
+            Ok(bytes) => bytes,
+            Err(e) => {
+                self.say(&format!("'{}': {e}", path.display()));
+                self.worst = self.worst.max(16);
+                return Err(Stop::Failed);
+            }
+        };
+        let Some(text) = decoded(&bytes) else {
+            self.say(&format!(
+                "'{}' is neither UTF-8 nor UTF-16.",
+                path.display()
+            ));
+            self.worst = self.worst.max(16);
+            return Err(Stop::Failed);
+        };
+        if self.depth >= MAX_DEPTH {
+            self.say("Scripts include each other too deep.");
+            self.worst = self.worst.max(16);
+            return Err(Stop::Failed);
+        }
+        self.depth += 1;
+        let done = self.script(&text);
+        self.depth -= 1;
+        done
+    }
+
+    /// A command of the shell's own.
+    pub(super) fn command(&mut self, line: &str) -> Result<(), Stop> {
+        let line = line.trim();
+        let (word, rest) = line
+            .split_once(char::is_whitespace)
+            .map_or((line, ""), |(word, rest)| (word, rest.trim()));
+        let unquoted = |text: &str| text.trim_matches('"').to_owned();
+        match word.to_lowercase().as_str() {
+            ":exit" | ":quit" => {
+                self.run_gathered(1)?;
+                Err(Stop::Asked)
+            }
+            ":r" => {
+                let Some(path) = self.filled(&unquoted(rest)) else {
+                    return Ok(());
+                };
+                self.file(Path::new(&path))
+            }
+            ":setvar" => {
+                match rest.split_once(char::is_whitespace) {
+                    Some((name, value)) => self.set(name, value.trim().trim_matches('"')),
+                    None if rest.is_empty() => self.say(":setvar NAME VALUE"),
+                    None => {
+                        self.variables.remove(&rest.to_lowercase());
+                    }
+                }
+                Ok(())
+            }
+            ":listvar" => {
+                let all: Vec<String> = self
+                    .variables
+                    .iter()
+                    .map(|(name, value)| format!("{name} = \"{value}\""))
+                    .collect();
+                self.say(&all.join("\n"));
+                Ok(())
+            }
+            ":list" => {
+                let text = self.gathered.clone();
+                self.say(text.trim_end());
+                Ok(())
+            }
+            ":reset" => {
+                self.gathered.clear();
+                Ok(())
+            }
+            ":on" if rest.eq_ignore_ascii_case("error exit") => {
+                self.ends_on_error = true;
+                Ok(())
+            }
+            ":on" if rest.eq_ignore_ascii_case("error ignore") => {
+                self.ends_on_error = false;
+                Ok(())
+            }
+            ":help" => {
+                self.say(HELP);
+                Ok(())
+            }
+            other => {
+                self.say(&format!(
+                    "'{other}' is not a command of this shell; :help lists them."
+                ));
+                self.worst = self.worst.max(16);
+                match self.ends_on_error {
+                    true => Err(Stop::Failed),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+const HELP: &str = "\
+GO [n]               runs the batch so far, n times
+:r FILE              reads a script
+:setvar NAME VALUE   sets a variable, which $(NAME) stands for
+:listvar             lists the variables
+:list                shows the batch so far
+:reset               forgets the batch so far
+:on error exit       ends at the first error (:on error ignore goes on)
+:exit, :quit         runs what is left and ends";
+
+/// The text of a script: UTF-8, or UTF-16 with its mark, as the product's tools save it.
+fn decoded(bytes: &[u8]) -> Option<String> {
+    let wide = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes
+            .chunks_exact(2)
+            .filter_map(|pair| pair.try_into().ok().map(from))
+            .collect();
+        String::from_utf16(&units).ok()
+    };
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
+        rest => String::from_utf8(rest.to_vec()).ok(),
+    }
+}

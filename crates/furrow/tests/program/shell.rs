@@ -1,0 +1,124 @@
+//! `furrow sql` as somebody at a terminal, or a script, meets it.
+
+use super::{err, furrow, out, text};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+fn sql(directory: &Path, words: &[&str]) -> Output {
+    let instance = directory.join("instance");
+    furrow()
+        .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_one_run_of_the_shell_makes_the_next_one_finds() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = sql(
+        directory.path(),
+        &[
+            "-b",
+            "-Q",
+            "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(9)); INSERT t VALUES (1, 'one'), (2, NULL)",
+        ],
+    );
+    assert!(made.status.success(), "{}", out(&made));
+    assert_eq!(out(&made), "\n(2 rows affected)\n");
+    let found = sql(directory.path(), &["-Q", "SELECT id, c FROM t ORDER BY id"]);
+    let expected = "id          c        \n----------- ---------\n          1 one      \n          2 NULL     \n\n\
+                    (2 rows affected)\n";
+    assert_eq!(out(&found), expected);
+    let csv = sql(
+        directory.path(),
+        &["--csv", "-Q", "SELECT id, c FROM t ORDER BY id"],
+    );
+    assert_eq!(out(&csv), "id,c\n1,one\n2,\n");
+    let json = sql(
+        directory.path(),
+        &["--json", "-Q", "SELECT id, c, 1 FROM t WHERE id = 1"],
+    );
+    assert_eq!(out(&json), "[{\"id\":1,\"c\":\"one\",\"column3\":1}]\n");
+    let trimmed = sql(
+        directory.path(),
+        &["-W", "-s", "|", "-h", "-1", "-Q", "SELECT id, c FROM t"],
+    );
+    assert_eq!(out(&trimmed), "1|one\n2|NULL\n\n(2 rows affected)\n");
+}
+
+#[test]
+fn a_script_has_variables_includes_and_batches_that_run_many_times() {
+    let directory = tempfile::tempdir().unwrap();
+    let included = directory.path().join("more.sql");
+    let mut file = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
+    writeln!(file, "INSERT $(t) DEFAULT VALUES;").unwrap();
+    file.persist(&included).unwrap();
+    let mut script = tempfile::NamedTempFile::new_in(directory.path()).unwrap();
+    write!(
+        script,
+        "SET NOCOUNT ON\nCREATE TABLE $(t) (id INT IDENTITY, s CHAR(2) DEFAULT 'ab')\nGO\n:r {}\nGO 5\n\
+         SELECT COUNT(*) FROM $(t)\n",
+        included.display()
+    )
+    .unwrap();
+    let script = script.into_temp_path();
+    let run = sql(
+        directory.path(),
+        &["-v", "t=counted", "-W", "-h", "-1", "-i", text(&script)],
+    );
+    assert_eq!(out(&run), "5\n\n", "{}", err(&run));
+    assert!(run.status.success());
+}
+
+#[test]
+fn an_error_is_printed_as_the_product_does_and_told_by_the_status_where_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let lenient = sql(
+        directory.path(),
+        &["-Q", "SELECT 1\nSELECT *\nFROM nowhere"],
+    );
+    assert!(
+        out(&lenient)
+            .contains("Msg 208, Level 16, State 1, Line 2\nInvalid object name 'nowhere'.\n")
+    );
+    assert_eq!(lenient.status.code(), Some(0));
+    let strict = sql(directory.path(), &["-b", "-Q", "SELECT * FROM nowhere"]);
+    assert_eq!(strict.status.code(), Some(1));
+    let undefined = sql(directory.path(), &["-b", "-Q", "SELECT $(nothing)"]);
+    assert!(err(&undefined).contains("'nothing' scripting variable not defined."));
+    assert_eq!(undefined.status.code(), Some(1));
+}
+
+#[test]
+fn a_second_shell_on_the_same_instance_is_told_that_it_is_in_use() {
+    let directory = tempfile::tempdir().unwrap();
+    let instance = directory.path().join("instance");
+    let mut first = furrow()
+        .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = first.stdin.take().unwrap();
+    writeln!(stdin, "SELECT 1").unwrap();
+    // The instance is up once its list of databases is there and locked.
+    let mut second = sql(directory.path(), &["-Q", "SELECT 2"]);
+    for _ in 0..100 {
+        if !second.status.success() {
+            break;
+        }
+        furrow_io::time::sleep(std::time::Duration::from_millis(20));
+        second = sql(directory.path(), &["-Q", "SELECT 2"]);
+    }
+    drop(stdin);
+    let first = first.wait_with_output().unwrap();
+    assert!(
+        err(&second).contains("cannot be started"),
+        "{}",
+        err(&second)
+    );
+    assert_eq!(second.status.code(), Some(3));
+    assert!(first.status.success());
+}
