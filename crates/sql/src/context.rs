@@ -1,6 +1,7 @@
 //! What a statement works with: sessions, variables, settings, what the last statement left.
 
 use crate::error::{Result, SqlError};
+use crate::interp::Texts;
 use crate::scope::Scope;
 use crate::server::Server;
 use crate::sessions::Sessions;
@@ -69,6 +70,8 @@ pub(crate) struct Context {
     /// The moment of the statement.
     pub(crate) now: DateTimeOffset,
     pub(crate) rand: RandState,
+    /// Batches read before.
+    pub(crate) texts: Texts,
     pub(crate) cancel: Arc<AtomicBool>,
 }
 
@@ -101,6 +104,7 @@ impl Context {
             procedures: Vec::new(),
             now: moment(),
             rand: RandState::seeded(i32::from_le_bytes([a, b, c, d])),
+            texts: Texts::default(),
             cancel: Arc::new(AtomicBool::new(false)),
         }
     }

@@ -107,6 +107,33 @@ pub fn is_open(text: &str) -> bool {
     }
 }
 
+/// The lines of a script with their ends, and what each means: within a comment or a string no line is anything
+/// but text.
+#[must_use]
+pub fn lines(text: &str) -> Vec<(&str, LineKind)> {
+    let mut lines = Vec::new();
+    let covered = covered_lines(text);
+    let mut covered = covered.into_iter().peekable();
+    let mut at = 0;
+    while at < text.len() {
+        let rest = text.get(at..).unwrap_or("");
+        let end = at + rest.find('\n').map_or(rest.len(), |n| n + 1);
+        while covered.peek().is_some_and(|(_, to)| *to <= at) {
+            covered.next();
+        }
+        let inside = covered.peek().is_some_and(|(from, _)| *from < at);
+        let line = text.get(at..end).unwrap_or("");
+        let kind = if inside {
+            LineKind::Text
+        } else {
+            line_kind(line)
+        };
+        lines.push((line, kind));
+        at = end;
+    }
+    lines
+}
+
 /// Cuts a script into its batches and commands, in order. Batches of nothing but blanks are left out.
 #[must_use]
 pub fn split(text: &str) -> Vec<Piece<'_>> {
@@ -116,21 +143,10 @@ pub fn split(text: &str) -> Vec<Piece<'_>> {
         start: 0,
         start_line: 1,
     };
-    let covered = covered_lines(text);
-    let mut covered = covered.into_iter().peekable();
-    let (mut at, mut number) = (0, 0u32);
-    while at < text.len() {
-        number += 1;
-        let rest = text.get(at..).unwrap_or("");
-        let end = at + rest.find('\n').map_or(rest.len(), |n| n + 1);
-        while covered.peek().is_some_and(|(_, to)| *to <= at) {
-            covered.next();
-        }
-        let inside = covered.peek().is_some_and(|(from, _)| *from < at);
-        if !inside {
-            splitter.line(at, end, number);
-        }
-        at = end;
+    let mut at = 0;
+    for (number, (line, kind)) in (1..).zip(lines(text)) {
+        splitter.line(at, line, kind, number);
+        at += line.len();
     }
     splitter.batch(text.len(), 1);
     splitter.pieces
@@ -197,11 +213,10 @@ struct Splitter<'a> {
     start_line: u32,
 }
 
-impl Splitter<'_> {
-    fn line(&mut self, at: usize, end: usize, number: u32) {
-        let line = self.text.get(at..end).unwrap_or("");
+impl<'a> Splitter<'a> {
+    fn line(&mut self, at: usize, line: &'a str, kind: LineKind, number: u32) {
         let text = line.trim();
-        match line_kind(line) {
+        match kind {
             LineKind::Text => return,
             LineKind::Go(count) => self.batch(at, count),
             LineKind::BadGo => {
@@ -213,7 +228,7 @@ impl Splitter<'_> {
                 self.pieces.push(Piece::Command { text, line: number });
             }
         }
-        self.start = end;
+        self.start = at + line.len();
         self.start_line = number + 1;
     }
 

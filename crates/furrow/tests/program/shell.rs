@@ -1,6 +1,7 @@
 //! `furrow sql` as somebody at a terminal, or a script, meets it.
 
 use super::{err, furrow, out, text};
+use furrow_io::{SystemVolume, Volume};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -103,15 +104,15 @@ fn a_second_shell_on_the_same_instance_is_told_that_it_is_in_use() {
         .unwrap();
     let mut stdin = first.stdin.take().unwrap();
     writeln!(stdin, "SELECT 1").unwrap();
-    // The instance is up once its list of databases is there and locked.
-    let mut second = sql(directory.path(), &["-Q", "SELECT 2"]);
-    for _ in 0..100 {
-        if !second.status.success() {
+    // The last thing that a start makes is tempdb.
+    let made = instance.join("templog.ldf");
+    for _ in 0..3000 {
+        if SystemVolume::new().exists(&made).unwrap() {
             break;
         }
-        furrow_io::time::sleep(std::time::Duration::from_millis(20));
-        second = sql(directory.path(), &["-Q", "SELECT 2"]);
+        furrow_io::time::sleep(furrow_io::time::Duration::from_millis(20));
     }
+    let second = sql(directory.path(), &["-Q", "SELECT 2"]);
     drop(stdin);
     let first = first.wait_with_output().unwrap();
     assert!(

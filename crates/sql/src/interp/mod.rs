@@ -8,6 +8,7 @@
 
 mod flow;
 mod statement;
+mod texts;
 mod transaction;
 
 use crate::connection::BatchEnd;
@@ -18,8 +19,10 @@ use furrow_format::types::Value;
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::Stmt;
 use furrow_tsql::{Options, SyntaxError};
+use std::sync::Arc;
 
 pub(crate) use flow::run_statements;
+pub(crate) use texts::Texts;
 
 /// Where a statement sends control.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,6 +94,17 @@ pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>
     }
 }
 
+/// [`parse`], unless the text was read before.
+pub(crate) fn read(text: &str, cx: &mut Context) -> Result<Arc<[Stmt]>, Box<SqlError>> {
+    let quoted_identifier = cx.set.quoted_identifier;
+    if let Some(known) = cx.texts.find(quoted_identifier, text) {
+        return Ok(known);
+    }
+    let statements: Arc<[Stmt]> = parse(text, cx)?.into();
+    cx.texts.keep(quoted_identifier, text, &statements);
+    Ok(statements)
+}
+
 /// Runs a batch of a client.
 pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> BatchEnd {
     let mut end = BatchEnd {
@@ -98,7 +112,7 @@ pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> Ba
         cancelled: false,
     };
     let _task = furrow_observe::task::enter(cx.sessions.task());
-    let parsed = parse(text, cx);
+    let parsed = read(text, cx);
     cx.scope = crate::scope::Scope::default();
     cx.caught.clear();
     let mut run = Run {

@@ -3,7 +3,7 @@
 use super::output::Printer;
 use furrow_io::{SystemVolume, read_file};
 use furrow_sql::{Cancel, Connection};
-use furrow_tsql::script::{self, LineKind, Piece};
+use furrow_tsql::script::{self, LineKind};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -152,30 +152,26 @@ impl Shell {
 
     /// Takes a whole script. Text behind its last GO stays gathered.
     pub(super) fn script(&mut self, text: &str) -> Result<(), Stop> {
-        for piece in script::split(text) {
-            match piece {
-                Piece::Batch(batch) => {
-                    self.gathered.push_str(batch.text);
-                    let behind = text.get(batch.span.end as usize..).unwrap_or("");
-                    let line = behind.lines().next().unwrap_or("");
-                    if let LineKind::Go(_) = script::line_kind(line) {
-                        self.run_gathered(batch.count)?;
-                    } else if !self.gathered.ends_with('\n') {
-                        self.gathered.push('\n');
-                    }
-                }
-                Piece::Command { text, .. } => self.command(text)?,
-                Piece::BadGo { line, .. } => {
-                    self.say(&format!(
-                        "A fatal scripting error occurred.\nIncorrect syntax was encountered while parsing GO \
-                         in line {line}."
-                    ));
-                    self.worst = self.worst.max(16);
-                    return Err(Stop::Failed);
-                }
+        for (number, (line, kind)) in (1..).zip(script::lines(text)) {
+            match kind {
+                LineKind::Text => self.gathered.push_str(line),
+                LineKind::Go(count) => self.run_gathered(count)?,
+                LineKind::Command => self.command(line)?,
+                LineKind::BadGo => return Err(self.bad_go(number)),
             }
         }
+        if !self.gathered.is_empty() && !self.gathered.ends_with('\n') {
+            self.gathered.push('\n');
+        }
         Ok(())
+    }
+
+    fn bad_go(&mut self, line: u32) -> Stop {
+        self.say(&format!(
+            "A fatal scripting error occurred.\nIncorrect syntax was encountered while parsing GO in line {line}."
+        ));
+        self.worst = self.worst.max(16);
+        Stop::Failed
     }
 
     /// Reads a script from a file.
