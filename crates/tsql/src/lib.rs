@@ -36,5 +36,5 @@ mod span;
 
 pub use error::{Message, SyntaxError};
 pub use parse::{Options, parse, parse_expression};
-pub use print::{expression_text, print, print_statement};
+pub use print::{condition_text, expression_text, print, print_statement};
 pub use span::{LineIndex, Position, Span};

@@ -174,6 +174,47 @@ impl Database {
         })
     }
 
+    /// ALTER DATABASE MODIFY FILEGROUP ... NAME (5012 for the primary one).
+    pub fn rename_filegroup(&self, name: &str, new: &str) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        self.must_be_writable()?;
+        let _turn = self.files.turn.lock();
+        let (id, _) = self
+            .files
+            .group_named(name)
+            .ok_or_else(|| missing(name, &self.name))?;
+        if id == 1 {
+            let text = "The name of the primary filegroup cannot be changed.";
+            return Err(EngineError::of(Message::custom(5012, 16, 1, text)));
+        }
+        let groups = self.files.groups();
+        let others = groups.iter().filter(|(other, _)| **other != id);
+        check_filegroup(new, others.map(|(_, g)| g.name.as_str()))?;
+        for mut row in self
+            .group_rows()?
+            .into_iter()
+            .filter(|r| r.id == i32::from(id))
+        {
+            new.clone_into(&mut row.name);
+            self.catalog.bases().replace(&mut By::System, &row)?;
+        }
+        let physical: Vec<PhysicalFilegroup> = self.catalog.bases().all()?;
+        for mut row in physical.into_iter().filter(|r| r.phfgid == i32::from(id)) {
+            new.clone_into(&mut row.name);
+            self.catalog.bases().replace(&mut By::System, &row)?;
+        }
+        self.store.log().flush_all()?;
+        let entry = self.files.change_groups(|groups| {
+            let group = groups.get_mut(&id)?;
+            new.clone_into(&mut group.name);
+            Some(group.clone())
+        });
+        if let Some(entry) = entry {
+            self.space.add_filegroup(entry.spec(id));
+        }
+        Ok(())
+    }
+
     fn change_group(
         &self,
         name: &str,

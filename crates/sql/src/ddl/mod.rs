@@ -1,20 +1,144 @@
-//! Databases, tables, indexes: made, changed, dropped.
+//! Databases, tables, indexes, modules: made, changed, dropped.
+//!
+//! Each statement is one call of the engine, or a few in one statement; what is written becomes what the
+//! engine is asked for, and its refusals come back with names as they were written. Clauses that change
+//! nothing here are taken; those that would are refused by name (40514).
 
+mod alter;
+mod columns;
+mod database;
+mod files;
+mod index;
+mod module;
+mod normal;
+mod options;
 mod table;
 
+use crate::bind::Binder;
+use crate::context::Context;
 use crate::error::{Result, unsupported};
-use crate::interp::Run;
+use crate::interp::{Run, parse};
+use furrow_engine::{Database, ModuleKind};
+use furrow_observe::messages::Message;
+use furrow_tsql::ast::database::Drop;
+use furrow_tsql::ast::expr::Expr;
+use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::query::{Query, QueryBody, SelectItem};
 use furrow_tsql::ast::{Statement, Stmt};
+use std::sync::Arc;
 
 /// Runs a statement that defines something.
 pub(crate) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     match &stmt.kind {
         Statement::CreateTable(written) => table::create(run, written),
-        Statement::Drop(written) => table::drop(run, written),
+        Statement::AlterTable(written) => alter::alter(run, written),
+        Statement::Truncate(written) => table::truncate(run, written),
+        Statement::CreateIndex(written) => index::create(run, written),
+        Statement::AlterIndex(written) => index::alter(run, written),
+        Statement::DropIndex(written) => index::drop(run, written),
+        Statement::Procedure(written) => module::procedure(run, stmt, written),
+        Statement::View(written) => module::view(run, stmt, written),
+        Statement::CreateSchema(written) => module::create_schema(run, written),
+        Statement::CreateDatabase(written) => database::create(run, written),
+        Statement::AlterDatabase(written) => files::alter(run, written),
+        Statement::Drop(written) => drop(run, written),
         _ => {
+            if let Some(what) = module::refused(stmt) {
+                return Err(unsupported(what));
+            }
             let text = stmt.span.of(run.text);
             let words: Vec<&str> = text.split_whitespace().take(2).collect();
             Err(unsupported(&words.join(" ")))
         }
+    }
+}
+
+fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
+    match &*written.kind {
+        "TABLE" => table::drop(run, written),
+        "PROCEDURE" => module::drop(run, written, ModuleKind::Procedure),
+        "VIEW" => module::drop(run, written, ModuleKind::View),
+        "SCHEMA" => module::drop_schema(run, written),
+        "DATABASE" => database::drop(run, written),
+        other => Err(unsupported(&format!("DROP {other}"))),
+    }
+}
+
+/// Schema and name of an object: `dbo` where none is written.
+fn named(name: &ObjectName) -> (String, String) {
+    let schema = name.schema().map_or("dbo", |s| &s.value);
+    (schema.to_owned(), name.name().to_owned())
+}
+
+/// 226 within a transaction.
+fn outside_transaction(run: &Run<'_>, statement: &str) -> Result<()> {
+    if run.cx.sessions.count() == 0 {
+        return Ok(());
+    }
+    let text = format!("{statement} statement not allowed within multi-statement transaction.");
+    Err(Message::custom(226, 16, 6, &text).into())
+}
+
+fn bracketed(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
+}
+
+/// `SELECT 1 FROM` a table, for the rows that fail a check.
+fn failing(cx: &Context, of: (&Arc<Database>, &str, &str), check: &str) -> Result<Query> {
+    let (db, schema, name) = of;
+    let text = format!(
+        "SELECT TOP (1) 1 FROM {}.{}.{} WHERE NOT {check}",
+        bracketed(db.name()),
+        bracketed(schema),
+        bracketed(name)
+    );
+    match parse(&text, cx)?.into_iter().next().map(|s| s.kind) {
+        Some(Statement::Select(query)) => Ok(*query),
+        _ => Err(unsupported("this CHECK")),
+    }
+}
+
+/// Binds a check over its table: 207 and the like when it does not.
+fn bind_check(cx: &mut Context, of: (&Arc<Database>, &str, &str), check: &str) -> Result<()> {
+    let query = failing(cx, of, check)?;
+    Binder::new(cx).query(&query)?;
+    Ok(())
+}
+
+/// Whether some row fails a check.
+fn violates(cx: &mut Context, of: (&Arc<Database>, &str, &str), check: &str) -> Result<bool> {
+    let query = failing(cx, of, check)?;
+    let bound = Binder::new(cx).query(&query)?;
+    let mut found = false;
+    bound.plan.for_each(cx, &mut |_, _| {
+        found = true;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// `, column 'a'` of the column with this number; nothing for 0.
+fn column_named(cx: &mut Context, of: (&Arc<Database>, &str, &str), id: i32) -> Result<String> {
+    let (db, schema, name) = of;
+    let table = cx.sessions.of(db)?.table_in(schema, name)?;
+    let column = table.columns().iter().find(|c| c.id == id);
+    Ok(column.map_or_else(String::new, |c| format!(", column '{}'", c.name)))
+}
+
+/// A text as an expression.
+fn expression(text: &str) -> Result<Expr> {
+    let sql = format!("SELECT {text}");
+    let parsed = furrow_tsql::parse(&sql, furrow_tsql::Options::default());
+    let bad = || unsupported(&format!("the default {text}"));
+    let first = parsed.map_err(|_| bad())?.statements.into_iter().next();
+    let Some(Statement::Select(query)) = first.map(|s| s.kind) else {
+        return Err(bad());
+    };
+    match query.body {
+        QueryBody::Select(select) => match select.items.into_iter().next() {
+            Some(SelectItem::Expr { expr, .. }) => Ok(expr),
+            _ => Err(bad()),
+        },
+        _ => Err(bad()),
     }
 }

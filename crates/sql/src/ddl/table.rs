@@ -1,141 +1,111 @@
-//! CREATE TABLE, DROP TABLE.
+//! CREATE TABLE, DROP TABLE, TRUNCATE TABLE.
 
-use crate::bind::{Binder, data_type};
-use crate::error::{Result, unsupported};
-use crate::exec::Expr;
+use super::columns::{Parts, custom, filegroup, index_options};
+use super::{bind_check, named};
+use crate::bind::{Binder, shown};
+use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
-use furrow_engine::{ColumnSpec, ConstraintSpec, DefaultValue, KeyColumnSpec, TableSpec};
+use furrow_engine::TableSpec;
+use furrow_observe::messages::Message;
 use furrow_tsql::ast::database::Drop;
-use furrow_tsql::ast::table::{
-    ColumnAttribute, ColumnDef, ColumnKind, Constraint, ConstraintKind, CreateTable, KeyConstraint,
-    TableElement,
-};
+use furrow_tsql::ast::dml::Truncate;
+use furrow_tsql::ast::table::{CreateTable, TableElement};
 
-fn key(written: &KeyConstraint, name: Option<&str>, column: Option<&str>) -> ConstraintSpec {
-    let key = match column {
-        Some(column) => vec![KeyColumnSpec::from(column)],
-        None => written
-            .columns
-            .iter()
-            .map(|c| KeyColumnSpec {
-                name: c.name.value.to_string(),
-                descending: c.descending,
-            })
-            .collect(),
-    };
-    ConstraintSpec {
-        name: name.map(str::to_owned),
-        primary: written.primary,
-        clustered: written.clustered.unwrap_or(written.primary),
-        key,
-        filegroup: None,
+/// 1750 behind what kept a constraint from being made.
+fn with_1750(mut error: Box<SqlError>) -> Box<SqlError> {
+    if matches!(error.number(), 1909 | 1911 | 1919 | 1904 | 8111 | 1944) {
+        let text = "Could not create constraint or index. See previous errors.";
+        error.messages.push(Message::custom(1750, 16, 1, text));
     }
-}
-
-fn integer(binder: &mut Binder<'_>, written: &furrow_tsql::ast::expr::Expr) -> Result<i64> {
-    match binder.expr(written)?.expr {
-        Expr::Const(value) => Ok(value.as_i64().unwrap_or(0)),
-        _ => Err(unsupported("an identity range that is no constant")),
-    }
-}
-
-fn column(binder: &mut Binder<'_>, written: &ColumnDef, spec: &mut TableSpec) -> Result<()> {
-    let ColumnKind::Stored(of) = &written.kind else {
-        return Err(unsupported("a computed column"));
-    };
-    let mut made = ColumnSpec::new(&written.name.value, data_type(of, false)?);
-    for attribute in &written.attributes {
-        match attribute {
-            ColumnAttribute::Null(nullable) => made.nullable = *nullable,
-            ColumnAttribute::Identity { range, .. } => {
-                let (seed, step) = match range {
-                    Some((seed, step)) => (integer(binder, seed)?, integer(binder, step)?),
-                    None => (1, 1),
-                };
-                made = made.identity(seed, step);
-            }
-            ColumnAttribute::Constraint(constraint) => {
-                let name = constraint.name.as_ref().map(|n| &*n.value);
-                match &constraint.kind {
-                    ConstraintKind::Key(written_key) => {
-                        made.nullable &= !written_key.primary;
-                        let key = key(written_key, name, Some(&written.name.value));
-                        spec.constraints.push(key);
-                    }
-                    ConstraintKind::Default { value, .. } => {
-                        let text = furrow_tsql::expression_text(value);
-                        let default = DefaultValue::parse(&text, &made.data_type);
-                        let Some(default) = default else {
-                            return Err(unsupported("this DEFAULT"));
-                        };
-                        made.default = Some(default);
-                    }
-                    _ => return Err(unsupported("this constraint")),
-                }
-            }
-            _ => return Err(unsupported("this column attribute")),
-        }
-    }
-    spec.columns.push(made);
-    Ok(())
+    error
 }
 
 /// CREATE TABLE.
 pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
+    if written.text_on.is_some() {
+        return Err(unsupported("TEXTIMAGE_ON"));
+    }
+    index_options(&written.options, &[])?;
     run.cx.statement(|cx| {
         let mut binder = Binder::new(cx);
         let db = binder.database_of(&written.name)?;
-        let mut spec = TableSpec::new(written.name.name());
-        if let Some(schema) = written.name.schema() {
-            spec.schema = schema.value.to_string();
-        }
-        spec.filegroup = written.on.as_ref().map(|on| on.name.value.to_string());
-        for element in &written.elements {
+        let (schema, name) = named(&written.name);
+        let mut parts = Parts::of(&name);
+        for (place, element) in (1..).zip(&written.elements) {
             match element {
-                TableElement::Column(written) => column(&mut binder, written, &mut spec)?,
-                TableElement::Constraint(constraint) => constraint_of(constraint, &mut spec)?,
-                TableElement::Index(_) => return Err(unsupported("INDEX in CREATE TABLE")),
-            }
-        }
-        for constraint in spec.constraints.iter().filter(|c| c.primary) {
-            for key in &constraint.key {
-                let of = spec
-                    .columns
-                    .iter_mut()
-                    .find(|c| c.name.eq_ignore_ascii_case(&key.name));
-                if let Some(of) = of {
-                    of.nullable = false;
+                TableElement::Column(written) => parts.column(&mut binder, written, place)?,
+                TableElement::Constraint(constraint) => {
+                    parts.constraint(&mut binder, constraint)?;
                 }
+                TableElement::Index(inline) => parts.inline(inline, None)?,
             }
         }
-        cx.sessions.of(&db)?.create_table(&spec)?;
+        if !parts.defaults.is_empty() || !parts.with_values.is_empty() {
+            let text = "Incorrect syntax for definition of the 'TABLE' constraint.";
+            return custom(142, 15, 2, text);
+        }
+        parts.settle_keys();
+        parts.settle_clustered(false);
+        let spec = TableSpec {
+            schema: schema.clone(),
+            name: name.clone(),
+            columns: parts.columns,
+            constraints: parts.keys,
+            checks: parts.checks,
+            indexes: parts.indexes,
+            filegroup: filegroup(written.on.as_ref())?,
+        };
+        let table = cx.sessions.of(&db)?.create_table(&spec);
+        let table = table.map_err(|e| with_1750(e.into()))?;
+        for check in table.checks() {
+            bind_check(cx, (&db, &schema, &name), &check.text).map_err(|mut e| {
+                let text = "Could not create constraint or index. See previous errors.";
+                e.messages.push(Message::custom(1750, 16, 0, text));
+                e
+            })?;
+        }
         Ok(())
     })?;
     run.done(None);
     Ok(())
 }
 
-fn constraint_of(written: &Constraint, spec: &mut TableSpec) -> Result<()> {
-    let name = written.name.as_ref().map(|n| &*n.value);
-    match &written.kind {
-        ConstraintKind::Key(written) => spec.constraints.push(key(written, name, None)),
-        _ => return Err(unsupported("this constraint")),
+/// DROP TABLE: what is not there is told, and the others go.
+pub(super) fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
+    let mut missing: Option<Box<SqlError>> = None;
+    for name in &written.names {
+        let gone = run.cx.statement(|cx| {
+            let db = Binder::new(cx).database_of(name)?;
+            let (schema, table) = named(name);
+            cx.sessions.of(&db)?.drop_table_in(&schema, &table)?;
+            Ok(())
+        });
+        match gone {
+            Err(e) if matches!(e.number(), 3701 | 208) && written.if_exists => {}
+            Err(e) if matches!(e.number(), 3701 | 208) => {
+                let args = ["drop".into(), "table".into(), shown(name).into()];
+                let message = Message::new(3701, &args);
+                match &mut missing {
+                    Some(error) => error.messages.push(message),
+                    None => missing = Some(message.into()),
+                }
+            }
+            other => other?,
+        }
     }
-    Ok(())
+    run.done(None);
+    missing.map_or(Ok(()), Err)
 }
 
-/// DROP TABLE.
-pub(super) fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
+/// TRUNCATE TABLE.
+pub(super) fn truncate(run: &mut Run<'_>, written: &Truncate) -> Result<()> {
+    if !written.options.is_empty() {
+        return Err(unsupported("WITH (PARTITIONS)"));
+    }
     run.cx.statement(|cx| {
-        for name in &written.names {
-            let db = Binder::new(cx).database_of(name)?;
-            let session = cx.sessions.of(&db)?;
-            match session.drop_table(name.name()) {
-                Err(e) if e.number() == 3701 && written.if_exists => {}
-                Err(e) => return Err(e.into()),
-                Ok(()) => {}
-            }
-        }
+        let db = Binder::new(cx).database_of(&written.table)?;
+        let (schema, table) = named(&written.table);
+        cx.sessions.of(&db)?.truncate_table_in(&schema, &table)?;
         Ok(())
     })?;
     run.done(None);

@@ -14,7 +14,7 @@ mod option;
 mod query;
 mod table;
 
-use crate::ast::expr::Expr;
+use crate::ast::expr::{Condition, Expr};
 use crate::ast::{Batch, Statement, Stmt};
 
 /// The text of a batch.
@@ -41,6 +41,14 @@ pub fn print_statement(statement: &Stmt) -> String {
 pub fn expression_text(expr: &Expr) -> String {
     let mut printer = Printer::default();
     printer.expr(expr);
+    printer.out
+}
+
+/// The text of a condition.
+#[must_use]
+pub fn condition_text(condition: &Condition) -> String {
+    let mut printer = Printer::default();
+    printer.condition(condition);
     printer.out
 }
 

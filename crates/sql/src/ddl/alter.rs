@@ -1,0 +1,336 @@
+//! ALTER TABLE.
+
+use super::columns::{Parts, checked_default, custom, index_options};
+use super::{bind_check, named, violates};
+use crate::bind::{Binder, data_type, shown};
+use crate::context::Context;
+use crate::error::{Result, SqlError, unsupported};
+use crate::interp::Run;
+use furrow_engine::{ColumnSpec, Database, EngineError, NewColumn, NewValues, Table};
+use furrow_format::types::{DataType, Value};
+use furrow_observe::messages::Message;
+use furrow_scalar::convert::Conversion;
+use furrow_tsql::ast::name::Ident;
+use furrow_tsql::ast::table::{
+    AlterTable, ColumnAttribute, ColumnDef, ColumnKind, ConstraintKind, TableAction, TableDrop,
+    TableElement,
+};
+use std::sync::Arc;
+
+/// A table that is altered.
+struct Of {
+    db: Arc<Database>,
+    schema: String,
+    name: String,
+    shown: String,
+}
+
+/// ALTER TABLE.
+pub(super) fn alter(run: &mut Run<'_>, written: &AlterTable) -> Result<()> {
+    run.cx.statement(|cx| {
+        let db = Binder::new(cx).database_of(&written.table)?;
+        let (schema, name) = named(&written.table);
+        let of = Of {
+            db,
+            schema,
+            name,
+            shown: shown(&written.table),
+        };
+        let done = act(cx, &of, &written.action);
+        done.map_err(|e| missing(e, &of.shown))
+    })?;
+    run.done(None);
+    Ok(())
+}
+
+/// 4902 with the name as it was written.
+fn missing(error: Box<SqlError>, shown: &str) -> Box<SqlError> {
+    match error.number() {
+        4902 => {
+            let text = format!(
+                "Cannot find the object \"{shown}\" because it does not exist or you do not have \
+                permissions."
+            );
+            Message::custom(4902, 16, 1, &text).into()
+        }
+        _ => error,
+    }
+}
+
+fn act(cx: &mut Context, of: &Of, action: &TableAction) -> Result<()> {
+    match action {
+        TableAction::Add { check, elements } => add(cx, of, (check.unwrap_or(true), elements)),
+        TableAction::AlterColumn(column, options) => {
+            index_options(options, &[])?;
+            alter_column(cx, of, column)
+        }
+        TableAction::Drop(drops) => drop(cx, of, drops),
+        TableAction::CheckConstraint {
+            with_check,
+            enable,
+            names,
+        } => checks(cx, of, (with_check.unwrap_or(false), *enable, names)),
+        TableAction::Rebuild(partition, options) => {
+            if partition.is_some() {
+                return Err(unsupported("REBUILD PARTITION"));
+            }
+            index_options(options, &[])?;
+            let session = cx.sessions.of(&of.db)?;
+            session.rebuild(&of.schema, &of.name, None)?;
+            Ok(())
+        }
+        TableAction::ColumnProperty(_, add, word) => {
+            let verb = if *add { "ADD" } else { "DROP" };
+            Err(unsupported(&format!("ALTER COLUMN {verb} {word}")))
+        }
+        TableAction::Trigger(..) => Err(unsupported("a trigger")),
+        TableAction::Switch(..) => Err(unsupported("ALTER TABLE SWITCH")),
+        TableAction::Set(_) => Err(unsupported("ALTER TABLE SET")),
+    }
+}
+
+fn table(cx: &mut Context, of: &Of) -> Result<Arc<Table>> {
+    let session = cx.sessions.of(&of.db)?;
+    Ok(session.lock_definition(&of.schema, &of.name)?)
+}
+
+fn add(cx: &mut Context, of: &Of, (check, elements): (bool, &[TableElement])) -> Result<()> {
+    let before = table(cx, of)?;
+    let mut parts = Parts::of(&of.name);
+    let mut binder = Binder::new(cx);
+    for (place, element) in (1..).zip(elements) {
+        match element {
+            TableElement::Column(written) => parts.column(&mut binder, written, place)?,
+            TableElement::Constraint(written) => {
+                if let ConstraintKind::Default {
+                    with_values: true, ..
+                } = &written.kind
+                {
+                    return Err(unsupported("WITH VALUES for a column that is there"));
+                }
+                parts.constraint(&mut binder, written)?;
+            }
+            TableElement::Index(inline) => parts.inline(inline, None)?,
+        }
+    }
+    parts.settle_keys();
+    parts.settle_clustered(!before.is_heap());
+    if !parts.columns.is_empty() {
+        add_columns(cx, of, &parts)?;
+    }
+    for (column, name, text) in &parts.defaults {
+        let to = before
+            .column(column)
+            .and_then(|at| before.columns().get(at));
+        if let (Some(to), Some(value)) = (to, default_of(elements, column)) {
+            checked_default(&mut Binder::new(cx), value, to.data_type)?;
+        }
+        let session = cx.sessions.of(&of.db)?;
+        let place = (of.schema.as_str(), of.name.as_str());
+        session.bind_default(place, column, name.as_deref(), text)?;
+    }
+    for key in &parts.keys {
+        let session = cx.sessions.of(&of.db)?;
+        session.add_key(&of.schema, &of.name, key)?;
+    }
+    for index in &parts.indexes {
+        let session = cx.sessions.of(&of.db)?;
+        session.create_index_in(&of.schema, &of.name, index)?;
+    }
+    add_checks(cx, of, &mut parts, check)
+}
+
+fn default_of<'a>(
+    elements: &'a [TableElement],
+    of: &str,
+) -> Option<&'a furrow_tsql::ast::expr::Expr> {
+    elements.iter().find_map(|element| match element {
+        TableElement::Constraint(c) => match &c.kind {
+            ConstraintKind::Default {
+                value,
+                column: Some(column),
+                ..
+            } if *column.value == *of => Some(value),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Columns come before the keys and checks that speak of them.
+fn add_columns(cx: &mut Context, of: &Of, parts: &Parts) -> Result<()> {
+    let mut columns = Vec::new();
+    for column in &parts.columns {
+        let fills = !column.nullable || parts.with_values.contains(&column.name);
+        let values = match (&column.default, &column.default_text) {
+            (Some(_), _) if fills => NewValues::Default,
+            (None, Some(text)) if fills => NewValues::Value(constant(cx, text, column)?),
+            _ => NewValues::Null,
+        };
+        columns.push(NewColumn {
+            column: column.clone(),
+            values,
+        });
+    }
+    let session = cx.sessions.of(&of.db)?;
+    session.add_columns(&of.schema, &of.name, &columns, &[])?;
+    Ok(())
+}
+
+/// The value of a default that is an expression: one for all rows.
+fn constant(cx: &mut Context, text: &str, column: &ColumnSpec) -> Result<Value> {
+    let written = super::expression(text)?;
+    let mut binder = Binder::new(cx);
+    let bound = binder.expr(&written)?;
+    let expr = binder.coerce(bound, column.data_type)?;
+    Ok(expr.eval(&[], cx)?.into_owned())
+}
+
+fn add_checks(cx: &mut Context, of: &Of, parts: &mut Parts, check: bool) -> Result<()> {
+    for spec in &mut parts.checks {
+        spec.trusted = check;
+    }
+    if parts.checks.is_empty() {
+        return Ok(());
+    }
+    let session = cx.sessions.of(&of.db)?;
+    let old = session.table_in(&of.schema, &of.name)?.checks().len();
+    let table = session.add_columns(&of.schema, &of.name, &[], &parts.checks)?;
+    for made in table.checks().iter().skip(old) {
+        hold(cx, of, made, check)?;
+    }
+    Ok(())
+}
+
+/// Binds a check, and holds all rows against it.
+fn hold(cx: &mut Context, of: &Of, check: &furrow_engine::Check, rows: bool) -> Result<()> {
+    let place = (&of.db, of.schema.as_str(), of.name.as_str());
+    bind_check(cx, place, &check.text).map_err(|mut e| {
+        let text = "Could not create constraint or index. See previous errors.";
+        e.messages.push(Message::custom(1750, 16, 0, text));
+        e
+    })?;
+    if rows && violates(cx, place, &check.text)? {
+        let column = super::column_named(cx, place, check.column)?;
+        let text = format!(
+            "The ALTER TABLE statement conflicted with the CHECK constraint \"{}\". The conflict \
+            occurred in database \"{}\", table \"{}.{}\"{column}.",
+            check.name,
+            of.db.name(),
+            of.schema,
+            of.name
+        );
+        return custom(547, 16, 0, &text);
+    }
+    Ok(())
+}
+
+fn checks(
+    cx: &mut Context,
+    of: &Of,
+    (with_check, enable, names): (bool, bool, &[Ident]),
+) -> Result<()> {
+    let names: Vec<String> = names.iter().map(|n| n.value.to_string()).collect();
+    let trusted = enable && with_check;
+    let session = cx.sessions.of(&of.db)?;
+    let place = (of.schema.as_str(), of.name.as_str());
+    let table = session.enable_checks(place, &names, enable, trusted)?;
+    if !trusted {
+        return Ok(());
+    }
+    for check in table.checks() {
+        let asked = |n: &String| n.to_lowercase() == check.name.to_lowercase();
+        if names.is_empty() || names.iter().any(asked) {
+            hold(cx, of, check, true)?;
+        }
+    }
+    Ok(())
+}
+
+fn alter_column(cx: &mut Context, of: &Of, written: &ColumnDef) -> Result<()> {
+    let before = table(cx, of)?;
+    let ColumnKind::Stored(kind) = &written.kind else {
+        return Err(unsupported("ALTER COLUMN to a computed column"));
+    };
+    let to = data_type(kind, false)?;
+    let mut nullable = true;
+    for attribute in &written.attributes {
+        match attribute {
+            ColumnAttribute::Null(yes) => nullable = *yes,
+            ColumnAttribute::Collate(name) => {
+                return Err(unsupported(&format!("COLLATE {}", name.value)));
+            }
+            _ => return Err(unsupported("this attribute in ALTER COLUMN")),
+        }
+    }
+    let column: &str = &written.name.value;
+    let old = before
+        .column(column)
+        .and_then(|at| before.columns().get(at));
+    // An identity column stays NOT NULL when nothing is said.
+    if old.is_some_and(|c| c.identity) && written.attributes.is_empty() {
+        nullable = false;
+    }
+    let from = old.map_or(to, |c| c.data_type);
+    let settings = cx.settings();
+    let mut failed: Option<Box<SqlError>> = None;
+    let mut convert = |value: Value| converted(&value, (from, to), settings, &mut failed);
+    let session = cx.sessions.of(&of.db)?;
+    let place = (of.schema.as_str(), of.name.as_str());
+    let altered = session.alter_column(place, column, (to, nullable), &mut convert);
+    match (altered, failed) {
+        (Ok(_), _) => Ok(()),
+        (Err(_), Some(error)) => Err(error),
+        (Err(error), None) => Err(error.into()),
+    }
+}
+
+/// The value as one of the new type, as an assignment has it.
+fn converted(
+    value: &Value,
+    (from, to): (DataType, DataType),
+    settings: furrow_scalar::Settings,
+    failed: &mut Option<Box<SqlError>>,
+) -> std::result::Result<Value, EngineError> {
+    let made = Conversion::implicit(from, to).and_then(|conversion| match conversion {
+        Some(conversion) => conversion.apply(value, &settings),
+        None => Ok(value.clone()),
+    });
+    made.map_err(|e| {
+        let error: Box<SqlError> = e.into();
+        let message = error.first().clone();
+        *failed = Some(error);
+        EngineError::of(message)
+    })
+}
+
+fn drop(cx: &mut Context, of: &Of, drops: &[TableDrop]) -> Result<()> {
+    let columns: Vec<&TableDrop> = drops.iter().filter(|d| d.column).collect();
+    for entry in drops {
+        if !entry.options.is_empty() {
+            index_options(&entry.options, &[])?;
+        }
+    }
+    for entry in drops.iter().filter(|d| !d.column) {
+        let session = cx.sessions.of(&of.db)?;
+        match session.drop_constraint(&of.schema, &of.name, &entry.name.value) {
+            Err(e) if e.number() == 3728 && entry.if_exists => {}
+            Err(e) => return Err(e.into()),
+            Ok(_) => {}
+        }
+    }
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let before = table(cx, of)?;
+    let gone = columns
+        .iter()
+        .filter(|c| !(c.if_exists && before.column(&c.name.value).is_none()))
+        .map(|c| c.name.value.to_string());
+    let gone: Vec<String> = gone.collect();
+    if !gone.is_empty() {
+        let session = cx.sessions.of(&of.db)?;
+        session.drop_columns(&of.schema, &of.name, &gone)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,413 @@
+//! Columns and constraints as written, made into what the engine is asked for.
+
+use super::normal::{check_text, default_text};
+use crate::bind::{Binder, data_type};
+use crate::error::{Result, unsupported};
+use crate::exec::Expr;
+use furrow_engine::{
+    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec,
+};
+use furrow_format::types::{DataType, Value};
+use furrow_observe::messages::Message;
+use furrow_tsql::ast::expr::{Condition, Expr as Written, ExprKind};
+use furrow_tsql::ast::option::{Opt, OptValue};
+use furrow_tsql::ast::table::{
+    ColumnAttribute, ColumnDef, ColumnKind, Constraint, ConstraintKind, DataSpace, IndexBody,
+    IndexColumn, InlineIndex, KeyConstraint,
+};
+
+/// What columns and constraints bring with them.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) columns: Vec<ColumnSpec>,
+    pub(super) keys: Vec<ConstraintSpec>,
+    pub(super) checks: Vec<CheckSpec>,
+    pub(super) indexes: Vec<IndexSpec>,
+    /// `DEFAULT .. FOR column`: column, name, text.
+    pub(super) defaults: Vec<(String, Option<String>, String)>,
+    /// Columns that are said to be NULL.
+    nullable: Vec<String>,
+    /// Columns whose rows get the default: `WITH VALUES`.
+    pub(super) with_values: Vec<String>,
+    /// Whether the primary key is clustered because nothing was said.
+    pub(super) implied: bool,
+    /// The table that they are for.
+    table: String,
+}
+
+/// An error of level 16 that no table of messages has.
+pub(super) fn custom<T>(number: u32, level: u8, state: u8, text: &str) -> Result<T> {
+    Err(Message::custom(number, level, state, text).into())
+}
+
+/// `ON filegroup`, which is no partition scheme. "default" is the default filegroup.
+pub(super) fn filegroup(on: Option<&DataSpace>) -> Result<Option<String>> {
+    match on {
+        Some(on) if on.column.is_some() => Err(unsupported("a partition scheme")),
+        Some(on) if on.name.value.eq_ignore_ascii_case("default") => Ok(None),
+        Some(on) => Ok(Some(on.name.value.to_string())),
+        None => Ok(None),
+    }
+}
+
+/// Options of indexes: those that say what is so anyway are taken, others refused by name.
+pub(super) fn index_options(options: &[Opt], also: &[&str]) -> Result<()> {
+    for option in options {
+        let name: &str = &option.name;
+        let word = match &option.value {
+            Some(OptValue::Word(word)) => &**word,
+            None => "ON",
+            Some(_) => "",
+        };
+        let as_it_is = match name {
+            "PAD_INDEX"
+            | "STATISTICS_NORECOMPUTE"
+            | "IGNORE_DUP_KEY"
+            | "SORT_IN_TEMPDB"
+            | "ONLINE"
+            | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
+            | "STATISTICS_INCREMENTAL"
+            | "DROP_EXISTING" => word == "OFF",
+            "ALLOW_ROW_LOCKS" | "ALLOW_PAGE_LOCKS" => word == "ON",
+            "DATA_COMPRESSION" => word == "NONE",
+            "MAXDOP" => true,
+            "FILLFACTOR" => {
+                let number = match &option.value {
+                    Some(OptValue::Expr(e)) => furrow_tsql::expression_text(e),
+                    Some(OptValue::Size(s)) => furrow_tsql::expression_text(&s.number),
+                    _ => String::new(),
+                };
+                number == "0" || number == "100"
+            }
+            _ => false,
+        };
+        if !as_it_is && !also.contains(&name) {
+            return Err(unsupported(&format!("the index option {name}")));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn key_columns(columns: &[IndexColumn]) -> Vec<KeyColumnSpec> {
+    let column = |c: &IndexColumn| KeyColumnSpec {
+        name: c.name.value.to_string(),
+        descending: c.descending,
+    };
+    columns.iter().map(column).collect()
+}
+
+fn key(
+    written: &KeyConstraint,
+    name: Option<&str>,
+    column: Option<&str>,
+) -> Result<ConstraintSpec> {
+    index_options(&written.options, &[])?;
+    let key = match column.filter(|_| written.columns.is_empty()) {
+        Some(column) => vec![KeyColumnSpec::from(column)],
+        None => key_columns(&written.columns),
+    };
+    Ok(ConstraintSpec {
+        name: name.map(str::to_owned),
+        primary: written.primary,
+        clustered: written.clustered.unwrap_or(written.primary),
+        key,
+        filegroup: filegroup(written.on.as_ref())?,
+    })
+}
+
+/// An index; `column`: the one it is written behind.
+pub(super) fn index(name: &str, body: &IndexBody, column: Option<&str>) -> Result<IndexSpec> {
+    if body.columnstore {
+        return Err(unsupported("a columnstore index"));
+    }
+    if body.filter.is_some() {
+        return Err(unsupported("WHERE in an index"));
+    }
+    index_options(&body.options, &["DROP_EXISTING"])?;
+    let key = match column.filter(|_| body.columns.is_empty()) {
+        Some(column) => vec![KeyColumnSpec::from(column)],
+        None => key_columns(&body.columns),
+    };
+    Ok(IndexSpec {
+        name: name.to_owned(),
+        unique: body.unique,
+        clustered: body.clustered.unwrap_or(false),
+        key,
+        included: body.include.iter().map(|c| c.value.to_string()).collect(),
+        filegroup: filegroup(body.on.as_ref())?,
+    })
+}
+
+/// A constant number: of IDENTITY.
+fn integer(binder: &mut Binder<'_>, written: &Written) -> Result<i64> {
+    match binder.expr(written)?.expr {
+        Expr::Const(value) => match value.as_i64() {
+            Some(number) => Ok(number),
+            None => Err(unsupported("this IDENTITY range")),
+        },
+        _ => Err(unsupported("an IDENTITY range that is no constant")),
+    }
+}
+
+/// The type of a column, with the errors of columns: 2715 and 2716 with its place.
+pub(super) fn column_type(of: &furrow_tsql::ast::name::DataType, place: usize) -> Result<DataType> {
+    data_type(of, false).map_err(|e| {
+        let shown = of.name.name();
+        match e.number() {
+            243 => {
+                let text =
+                    format!("Column, parameter, or variable #{place}: Cannot find data type {shown}.");
+                Message::custom(2715, 16, 6, &text).into()
+            }
+            2716 => {
+                let text = format!(
+                    "Column, parameter, or variable #{place}: Cannot specify a column width on data \
+                    type {shown}."
+                );
+                Message::custom(2716, 16, 1, &text).into()
+            }
+            _ => e,
+        }
+    })
+}
+
+/// A default for a column of this type: the engine's own where it has it, else its text.
+pub(super) fn set_default(
+    binder: &mut Binder<'_>,
+    column: &mut ColumnSpec,
+    (name, value): (Option<&str>, &Written),
+    table: &str,
+) -> Result<()> {
+    if column.default.is_some() || column.default_text.is_some() {
+        let text = format!(
+            "More than one column DEFAULT constraint specified for column '{}', table '{table}'.",
+            column.name
+        );
+        return custom(8148, 16, 0, &text);
+    }
+    let text = checked_default(binder, value, column.data_type)?;
+    column.default = DefaultValue::parse(&text, &column.data_type);
+    column.default_text = Some(text);
+    column.default_name = name.map(str::to_owned);
+    Ok(())
+}
+
+/// The text of a default that a column of this type can have.
+pub(super) fn checked_default(
+    binder: &mut Binder<'_>,
+    value: &Written,
+    of: DataType,
+) -> Result<String> {
+    if let Some(column) = first_column(value) {
+        let text = format!(
+            "The name \"{column}\" is not permitted in this context. Valid expressions are constants, \
+            constant expressions, and (in some contexts) variables. Column names are not permitted."
+        );
+        return custom(128, 15, 1, &text);
+    }
+    let bound = binder.expr(value)?;
+    if !matches!(bound.expr, Expr::Const(Value::Null)) {
+        binder.coerce(bound, of)?;
+    }
+    Ok(default_text(value))
+}
+
+fn first_column(value: &Written) -> Option<String> {
+    match &value.kind {
+        ExprKind::Column(name) => Some(name.name().to_owned()),
+        ExprKind::Unary(_, inner) | ExprKind::Collate(inner, _) => first_column(inner),
+        ExprKind::Binary(a, _, b) => first_column(a).or_else(|| first_column(b)),
+        ExprKind::Call(call) => call.args.iter().find_map(first_column),
+        _ => None,
+    }
+}
+
+fn check(
+    name: Option<&str>,
+    (condition, not_for_replication): (&Condition, bool),
+    column: Option<&str>,
+) -> Result<CheckSpec> {
+    if not_for_replication {
+        return Err(unsupported("NOT FOR REPLICATION"));
+    }
+    Ok(CheckSpec {
+        name: name.map(str::to_owned),
+        text: check_text(condition),
+        column: column.map(str::to_owned),
+        trusted: true,
+    })
+}
+
+impl Parts {
+    /// Of a table of this name.
+    pub(super) fn of(table: &str) -> Parts {
+        Parts {
+            table: table.to_owned(),
+            ..Parts::default()
+        }
+    }
+
+    /// A primary key of which nothing was said leaves it to what is to be clustered, or is already.
+    pub(super) fn settle_clustered(&mut self, taken: bool) {
+        let others = self
+            .keys
+            .iter()
+            .filter(|k| k.clustered && !k.primary)
+            .count()
+            + self.indexes.iter().filter(|i| i.clustered).count();
+        if self.implied && (taken || others > 0) {
+            for key in self.keys.iter_mut().filter(|k| k.primary) {
+                key.clustered = false;
+            }
+        }
+    }
+
+    /// A column with what is written behind it. `place`: its number in the statement.
+    pub(super) fn column(
+        &mut self,
+        binder: &mut Binder<'_>,
+        written: &ColumnDef,
+        place: usize,
+    ) -> Result<()> {
+        let of = match &written.kind {
+            ColumnKind::Stored(of) => column_type(of, place)?,
+            ColumnKind::Timestamp => return Err(unsupported("a timestamp column")),
+            ColumnKind::Computed { .. } => return Err(unsupported("a computed column")),
+        };
+        let mut made = ColumnSpec::new(&written.name.value, of);
+        let mut said = None;
+        for attribute in &written.attributes {
+            match attribute {
+                ColumnAttribute::Null(nullable) => said = Some(*nullable),
+                ColumnAttribute::Identity {
+                    range,
+                    not_for_replication,
+                } => {
+                    if *not_for_replication {
+                        return Err(unsupported("NOT FOR REPLICATION"));
+                    }
+                    let (seed, step) = match range {
+                        Some((seed, step)) => (integer(binder, seed)?, integer(binder, step)?),
+                        None => (1, 1),
+                    };
+                    made = made.identity(seed, step);
+                }
+                ColumnAttribute::Constraint(constraint) => {
+                    self.of_column(binder, &mut made, constraint)?;
+                }
+                ColumnAttribute::Index(inline) => self.inline(inline, Some(&made.name))?,
+                ColumnAttribute::Collate(name) => set_collation(&mut made, &name.value)?,
+                ColumnAttribute::RowGuidCol => return Err(unsupported("ROWGUIDCOL")),
+                ColumnAttribute::Sparse => return Err(unsupported("SPARSE")),
+            }
+        }
+        match said {
+            Some(true) if made.identity.is_some() => {
+                let text = format!(
+                    "Could not create IDENTITY attribute on nullable column '{}', table '{}'.",
+                    made.name, self.table
+                );
+                return custom(8147, 16, 1, &text);
+            }
+            Some(true) => self.nullable.push(made.name.clone()),
+            Some(false) => made.nullable = false,
+            None => {}
+        }
+        self.columns.push(made);
+        Ok(())
+    }
+
+    fn of_column(
+        &mut self,
+        binder: &mut Binder<'_>,
+        column: &mut ColumnSpec,
+        constraint: &Constraint,
+    ) -> Result<()> {
+        let name = constraint.name.as_ref().map(|n| &*n.value);
+        match &constraint.kind {
+            ConstraintKind::Key(written) => {
+                self.implied |= written.primary && written.clustered.is_none();
+                self.keys.push(key(written, name, Some(&column.name))?);
+            }
+            ConstraintKind::Default {
+                value, with_values, ..
+            } => {
+                if *with_values {
+                    self.with_values.push(column.name.clone());
+                }
+                set_default(binder, column, (name, value), &self.table)?;
+            }
+            ConstraintKind::Check {
+                condition,
+                not_for_replication,
+            } => {
+                let written = (condition, *not_for_replication);
+                self.checks.push(check(name, written, Some(&column.name))?);
+            }
+            ConstraintKind::References(_) => return Err(unsupported("FOREIGN KEY")),
+        }
+        Ok(())
+    }
+
+    /// A constraint that stands apart.
+    pub(super) fn constraint(
+        &mut self,
+        binder: &mut Binder<'_>,
+        written: &Constraint,
+    ) -> Result<()> {
+        let name = written.name.as_ref().map(|n| &*n.value);
+        match &written.kind {
+            ConstraintKind::Key(of) => {
+                self.implied |= of.primary && of.clustered.is_none();
+                self.keys.push(key(of, name, None)?);
+            }
+            ConstraintKind::Check {
+                condition,
+                not_for_replication,
+            } => {
+                let written = (condition, *not_for_replication);
+                self.checks.push(check(name, written, None)?);
+            }
+            ConstraintKind::Default { value, column, .. } => {
+                let _bound = binder.expr(value)?;
+                let column = column.as_ref().map_or("", |c| &c.value).to_owned();
+                let name = name.map(str::to_owned);
+                self.defaults.push((column, name, default_text(value)));
+            }
+            ConstraintKind::References(_) => return Err(unsupported("FOREIGN KEY")),
+        }
+        Ok(())
+    }
+
+    /// `INDEX ix ..` among the columns, or behind one.
+    pub(super) fn inline(&mut self, written: &InlineIndex, column: Option<&str>) -> Result<()> {
+        let spec = index(&written.name.value, &written.index, column)?;
+        self.indexes.push(spec);
+        Ok(())
+    }
+
+    /// Columns of primary keys are NOT NULL, unless they are said to be NULL (8111).
+    pub(super) fn settle_keys(&mut self) {
+        for key in self.keys.iter().filter(|k| k.primary) {
+            for part in &key.key {
+                let same = |name: &str| name.to_lowercase() == part.name.to_lowercase();
+                if self.nullable.iter().any(|n| same(n)) {
+                    continue;
+                }
+                for column in self.columns.iter_mut().filter(|c| same(&c.name)) {
+                    column.nullable = false;
+                }
+            }
+        }
+    }
+}
+
+fn set_collation(column: &mut ColumnSpec, name: &str) -> Result<()> {
+    if name.eq_ignore_ascii_case("database_default")
+        || name.eq_ignore_ascii_case("SQL_Latin1_General_CP1_CI_AS")
+    {
+        return Ok(());
+    }
+    let _ = column;
+    Err(unsupported(&format!("COLLATE {name}")))
+}

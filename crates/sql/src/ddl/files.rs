@@ -1,0 +1,141 @@
+//! ALTER DATABASE: files and filegroups, another name.
+
+use super::columns::custom;
+use super::database::{file, growth, is_system, limits};
+use super::{options, outside_transaction};
+use crate::error::{Result, unsupported};
+use crate::interp::Run;
+use furrow_engine::{Database, FileChange};
+use furrow_observe::messages::Message;
+use furrow_tsql::ast::database::{AlterDatabase, DatabaseAction, FileSpec};
+use furrow_tsql::ast::name::Ident;
+use std::sync::Arc;
+
+/// Information of level 10.
+fn told(run: &mut Run<'_>, number: u32, text: &str) {
+    run.inform(Message::custom(number, 10, 1, text));
+}
+
+/// ALTER DATABASE.
+pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
+    outside_transaction(run, "ALTER DATABASE")?;
+    let name = match &written.name {
+        Some(name) => name.value.to_string(),
+        None => run.cx.sessions.database().name().to_owned(),
+    };
+    if let DatabaseAction::Set(all, termination) = &written.action {
+        options::set(run, &name, all, termination.as_ref())?;
+        run.done(None);
+        return Ok(());
+    }
+    let db = run.cx.server.instance().database(&name)?;
+    act(run, &db, &written.action)?;
+    run.done(None);
+    Ok(())
+}
+
+fn act(run: &mut Run<'_>, db: &Arc<Database>, action: &DatabaseAction) -> Result<()> {
+    match action {
+        DatabaseAction::AddFiles(files, group) => add_files(run, db, (files, group.as_ref())),
+        DatabaseAction::AddLogFiles(_) => Err(unsupported("a second log file")),
+        DatabaseAction::RemoveFile(name) => {
+            db.remove_file(&name.value)?;
+            let text = format!("The file '{}' has been removed.", name.value);
+            told(run, 5044, &text);
+            Ok(())
+        }
+        DatabaseAction::ModifyFile(file) => modify_file(run, db, file),
+        DatabaseAction::AddFilegroup(_, Some(what)) => {
+            Err(unsupported(&format!("CONTAINS {what}")))
+        }
+        DatabaseAction::AddFilegroup(name, None) => {
+            db.add_filegroup(&name.value)?;
+            Ok(())
+        }
+        DatabaseAction::RemoveFilegroup(name) => {
+            db.remove_filegroup(&name.value)?;
+            let text = format!("The filegroup '{}' has been removed.", name.value);
+            told(run, 5044, &text);
+            Ok(())
+        }
+        DatabaseAction::ModifyFilegroup(name, word) => modify_filegroup(run, db, name, word),
+        DatabaseAction::RenameFilegroup(name, new) => {
+            db.rename_filegroup(&name.value, &new.value)?;
+            let text = format!("The filegroup name '{}' has been set.", new.value);
+            told(run, 5021, &text);
+            Ok(())
+        }
+        DatabaseAction::Rename(_) if is_system(db.name()) => {
+            let text = format!(
+                "Cannot change the name of the system database {}.",
+                db.name()
+            );
+            custom(5010, 16, 1, &text)
+        }
+        DatabaseAction::Rename(_) => Err(unsupported("MODIFY NAME")),
+        DatabaseAction::Collate(name) => Err(unsupported(&format!("COLLATE {}", name.value))),
+        DatabaseAction::Set(..) => Ok(()),
+        DatabaseAction::ScopedConfiguration(_) | DatabaseAction::ClearConfiguration(_) => {
+            Err(unsupported("SCOPED CONFIGURATION"))
+        }
+    }
+}
+
+fn add_files(
+    run: &mut Run<'_>,
+    db: &Arc<Database>,
+    (files, group): (&[FileSpec], Option<&Ident>),
+) -> Result<()> {
+    if db.name().eq_ignore_ascii_case("master") || db.name().eq_ignore_ascii_case("model") {
+        let text = "The master and model databases cannot have files added to them. ALTER DATABASE \
+            was aborted.";
+        return custom(5013, 16, 1, text);
+    }
+    let specs: Result<Vec<_>> = files.iter().map(|f| file(run.cx, f, true)).collect();
+    let group = group.map(|g| &*g.value);
+    for spec in specs? {
+        db.add_file(&spec, group)?;
+    }
+    Ok(())
+}
+
+fn modify_file(run: &mut Run<'_>, db: &Arc<Database>, written: &FileSpec) -> Result<()> {
+    let Some(name) = &written.name else {
+        let text = "File option NAME is required in this CREATE/ALTER DATABASE statement.";
+        return custom(1036, 16, 3, text);
+    };
+    if written.offline {
+        return Err(unsupported("OFFLINE"));
+    }
+    if written.file_name.is_some() {
+        return Err(unsupported("FILENAME in MODIFY FILE"));
+    }
+    let (size_kb, max_size_kb) = limits(written)?;
+    let change = FileChange {
+        size_kb,
+        max_size_kb,
+        growth: written.growth.as_ref().map(growth).transpose()?,
+        new_name: written.new_name.as_ref().map(|n| n.value.to_string()),
+    };
+    db.modify_file(&name.value, &change)?;
+    if let Some(new) = &written.new_name {
+        let text = format!("The file name '{}' has been set.", new.value);
+        told(run, 5021, &text);
+    }
+    Ok(())
+}
+
+fn modify_filegroup(run: &mut Run<'_>, db: &Arc<Database>, name: &Ident, word: &str) -> Result<()> {
+    match word {
+        "DEFAULT" => db.set_default_filegroup(&name.value)?,
+        "AUTOGROW_ALL_FILES" => db.set_autogrow_all(&name.value, true)?,
+        "AUTOGROW_SINGLE_FILE" => db.set_autogrow_all(&name.value, false)?,
+        other => return Err(unsupported(&format!("MODIFY FILEGROUP {other}"))),
+    }
+    told(
+        run,
+        5046,
+        &format!("The filegroup property '{word}' has been set."),
+    );
+    Ok(())
+}

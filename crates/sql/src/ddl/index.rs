@@ -1,0 +1,127 @@
+//! CREATE INDEX, ALTER INDEX, DROP INDEX.
+
+use super::columns::{index, index_options};
+use super::named;
+use crate::bind::{Binder, shown};
+use crate::error::{Result, SqlError, unsupported};
+use crate::interp::Run;
+use furrow_observe::messages::Message;
+use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::option::find;
+use furrow_tsql::ast::table::{AlterIndex, CreateIndex, DropIndex, IndexAction};
+
+/// 1088: the table of an index is not there.
+fn no_table(name: &ObjectName, state: u8) -> Box<SqlError> {
+    let text = format!(
+        "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
+        shown(name)
+    );
+    Message::custom(1088, 16, state, &text).into()
+}
+
+/// CREATE INDEX.
+pub(super) fn create(run: &mut Run<'_>, written: &CreateIndex) -> Result<()> {
+    let spec = index(&written.name.value, &written.index, None)?;
+    let replace = find(&written.index.options, "DROP_EXISTING")
+        .is_some_and(furrow_tsql::ast::option::Opt::is_on);
+    run.cx.statement(|cx| {
+        let db = Binder::new(cx).database_of(&written.table)?;
+        let (schema, table) = named(&written.table);
+        let session = cx.sessions.of(&db)?;
+        if replace {
+            match session.drop_index_in(&schema, &table, &spec.name) {
+                Err(e) if e.number() == 208 => return Err(no_table(&written.table, 12)),
+                Err(e) if e.number() == 3701 => {
+                    let text = format!(
+                        "Could not find any index named '{}' for table '{}'.",
+                        spec.name,
+                        shown(&written.table)
+                    );
+                    return Err(Message::custom(7999, 16, 9, &text).into());
+                }
+                other => other?,
+            };
+        }
+        match session.create_index_in(&schema, &table, &spec) {
+            Err(e) if e.number() == 1088 => Err(no_table(&written.table, 12)),
+            other => other.map(|_| ()).map_err(Into::into),
+        }
+    })?;
+    run.done(None);
+    Ok(())
+}
+
+/// ALTER INDEX.
+pub(super) fn alter(run: &mut Run<'_>, written: &AlterIndex) -> Result<()> {
+    match &written.action {
+        IndexAction::Rebuild(None, options) => index_options(options, &[])?,
+        IndexAction::Rebuild(..) => return Err(unsupported("REBUILD PARTITION")),
+        IndexAction::Reorganize(..) => return Err(unsupported("ALTER INDEX REORGANIZE")),
+        IndexAction::Disable => return Err(unsupported("ALTER INDEX DISABLE")),
+        IndexAction::Set(options) => {
+            index_options(options, &[])?;
+            run.done(None);
+            return Ok(());
+        }
+        IndexAction::Resumable(word) => return Err(unsupported(&format!("ALTER INDEX {word}"))),
+    }
+    run.cx.statement(|cx| {
+        let db = Binder::new(cx).database_of(&written.table)?;
+        let (schema, table) = named(&written.table);
+        let session = cx.sessions.of(&db)?;
+        let name = written.name.as_ref().map(|n| &*n.value);
+        match session.rebuild(&schema, &table, name) {
+            Err(e) if e.number() == 4902 => Err(no_table(&written.table, 9)),
+            Err(e) if e.number() == 7999 => {
+                let text = format!(
+                    "Cannot find index '{}'. The index does not exist or you do not have permissions.",
+                    name.unwrap_or("")
+                );
+                Err(Message::custom(2727, 11, 1, &text).into())
+            }
+            other => other.map(|_| ()).map_err(Into::into),
+        }
+    })?;
+    run.done(None);
+    Ok(())
+}
+
+/// DROP INDEX, in both forms: `i ON t` and `t.i`.
+pub(super) fn drop(run: &mut Run<'_>, written: &DropIndex) -> Result<()> {
+    index_options(&written.options, &[])?;
+    for (name, table) in &written.indexes {
+        let index = name.name().to_owned();
+        let of = match table {
+            Some(table) => table.clone(),
+            None => {
+                let parts = name.parts.split_last().map(|(_, rest)| rest.to_vec());
+                ObjectName {
+                    parts: parts.unwrap_or_default(),
+                }
+            }
+        };
+        if of.parts.is_empty() {
+            let text = "Must specify the table name and index name for the DROP INDEX statement.";
+            return Err(Message::custom(159, 15, 1, text).into());
+        }
+        let full = format!("{}.{index}", shown(&of));
+        let gone = run.cx.statement(|cx| {
+            let db = Binder::new(cx).database_of(&of)?;
+            let (schema, table) = named(&of);
+            cx.sessions
+                .of(&db)?
+                .drop_index_in(&schema, &table, &index)?;
+            Ok(())
+        });
+        match gone {
+            Err(e) if matches!(e.number(), 3701 | 208) && written.if_exists => {}
+            Err(e) if matches!(e.number(), 3701 | 208) => {
+                let args = ["drop".into(), "index".into(), full.into()];
+                return Err(Message::new(3701, &args).with_state(7).into());
+            }
+            other => other?,
+        }
+    }
+    run.done(None);
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! CREATE, ALTER and DROP of procedures and views; CREATE and DROP SCHEMA.
+//!
+//! A module is kept as its text; whoever runs it reads it again. Functions and triggers are refused.
+
+use super::columns::{column_type, custom};
+use super::named;
+use crate::bind::{Binder, shown};
+use crate::error::{Result, SqlError, unsupported};
+use crate::interp::Run;
+use furrow_engine::ModuleKind;
+use furrow_observe::messages::Message;
+use furrow_tsql::ast::admin::CreateSchema;
+use furrow_tsql::ast::database::Drop;
+use furrow_tsql::ast::module::{ModuleAction, ModuleOption, Procedure, View};
+use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::{Statement, Stmt};
+
+/// Keeps a module's text.
+fn keep(
+    run: &mut Run<'_>,
+    (kind, action): (ModuleKind, ModuleAction),
+    name: &ObjectName,
+    text: &str,
+) -> Result<()> {
+    if name.database().is_some() {
+        let what = kind.noun().to_uppercase();
+        let text = format!(
+            "'CREATE/ALTER {what}' does not allow specifying the database name as a prefix to the \
+            object name."
+        );
+        return custom(166, 15, 1, &text);
+    }
+    run.cx.statement(|cx| {
+        let db = Binder::new(cx).database_of(name)?;
+        let (schema, object) = named(name);
+        let session = cx.sessions.of(&db)?;
+        let there = session.module(&schema, &object).is_some();
+        let made = match (action, there) {
+            (ModuleAction::Create, _) | (ModuleAction::CreateOrAlter, false) => {
+                session.create_module(kind, &schema, &object, text)
+            }
+            _ => session.alter_module(kind, &schema, &object, text),
+        };
+        match made {
+            Err(e) if e.number() == 208 => {
+                let text = format!("Invalid object name '{}'.", shown(name));
+                custom(208, 16, 6, &text)
+            }
+            Err(e) if e.number() == 2714 => {
+                let taken = Message::new(2714, &[object.as_str().into()]);
+                Err(taken.with_state(3).into())
+            }
+            other => other.map(|_| ()).map_err(Into::into),
+        }
+    })?;
+    run.done(None);
+    Ok(())
+}
+
+fn options(all: &[ModuleOption]) -> Result<()> {
+    for option in all {
+        match option {
+            ModuleOption::Words(words) if &**words == "RECOMPILE" => {}
+            ModuleOption::Words(words) => return Err(unsupported(&format!("WITH {words}"))),
+            ModuleOption::ExecuteAs(_) => return Err(unsupported("EXECUTE AS")),
+        }
+    }
+    Ok(())
+}
+
+/// CREATE or ALTER PROCEDURE.
+pub(super) fn procedure(run: &mut Run<'_>, stmt: &Stmt, written: &Procedure) -> Result<()> {
+    if written.number.is_some() {
+        return Err(unsupported("a procedure's number"));
+    }
+    if written.for_replication {
+        return Err(unsupported("FOR REPLICATION"));
+    }
+    options(&written.options)?;
+    for (place, parameter) in (1..).zip(&written.parameters) {
+        if parameter.varying || parameter.data_type.name.is_word("cursor") {
+            return Err(unsupported("a cursor parameter"));
+        }
+        if parameter.read_only {
+            return Err(unsupported("a table-valued parameter"));
+        }
+        column_type(&parameter.data_type, place)?;
+    }
+    let text = stmt.span.of(run.text).to_owned();
+    let kind = ModuleKind::Procedure;
+    keep(run, (kind, written.action), &written.name, &text)
+}
+
+/// CREATE or ALTER VIEW: its query must bind, and name every column.
+pub(super) fn view(run: &mut Run<'_>, stmt: &Stmt, written: &View) -> Result<()> {
+    options(&written.options)?;
+    if written.check_option {
+        return Err(unsupported("WITH CHECK OPTION"));
+    }
+    let name = written.name.name();
+    run.cx.statement(|cx| {
+        let bound = Binder::new(cx).query(&written.query)?;
+        if written.columns.is_empty() {
+            let nameless = bound.columns.iter().position(|c| c.name.is_empty());
+            if let Some(at) = nameless {
+                let text = format!(
+                    "Create View or Function failed because no column name was specified for column {}.",
+                    at + 1
+                );
+                return custom(4511, 16, 1, &text);
+            }
+        } else if written.columns.len() != bound.columns.len() {
+            let (number, what) = match bound.columns.len() > written.columns.len() {
+                true => (8158, "more"),
+                false => (8159, "fewer"),
+            };
+            let text = format!("'{name}' has {what} columns than were specified in the column list.");
+            return custom(number, 16, 1, &text);
+        }
+        Ok(())
+    })?;
+    let text = stmt.span.of(run.text).to_owned();
+    let kind = ModuleKind::View;
+    keep(run, (kind, written.action), &written.name, &text)
+}
+
+/// DROP PROCEDURE, DROP VIEW: what is not there is told, and the others go.
+pub(super) fn drop(run: &mut Run<'_>, written: &Drop, kind: ModuleKind) -> Result<()> {
+    let mut missing: Option<Box<SqlError>> = None;
+    for name in &written.names {
+        let gone = run.cx.statement(|cx| {
+            let db = Binder::new(cx).database_of(name)?;
+            let (schema, object) = named(name);
+            cx.sessions.of(&db)?.drop_module(kind, &schema, &object)?;
+            Ok(())
+        });
+        match gone {
+            Err(e) if e.number() == 3701 && written.if_exists => {}
+            Err(e) if e.number() == 3701 => {
+                let args = ["drop".into(), kind.noun().into(), shown(name).into()];
+                let message = Message::new(3701, &args);
+                match &mut missing {
+                    Some(error) => error.messages.push(message),
+                    None => missing = Some(message.into()),
+                }
+            }
+            other => other?,
+        }
+    }
+    run.done(None);
+    missing.map_or(Ok(()), Err)
+}
+
+/// CREATE SCHEMA, with what is made in it.
+pub(super) fn create_schema(run: &mut Run<'_>, written: &CreateSchema) -> Result<()> {
+    let Some(name) = &written.name else {
+        return Err(unsupported("CREATE SCHEMA without a name"));
+    };
+    if written
+        .owner
+        .as_ref()
+        .is_some_and(|o| !o.value.eq_ignore_ascii_case("dbo"))
+    {
+        return Err(unsupported("AUTHORIZATION"));
+    }
+    if !written.elements.is_empty() {
+        return Err(unsupported("what follows CREATE SCHEMA"));
+    }
+    run.cx.statement(|cx| {
+        let session = cx.sessions.session();
+        session.create_schema(&name.value)?;
+        Ok(())
+    })?;
+    run.done(None);
+    Ok(())
+}
+
+/// DROP SCHEMA.
+pub(super) fn drop_schema(run: &mut Run<'_>, written: &Drop) -> Result<()> {
+    for name in &written.names {
+        let gone = run.cx.statement(|cx| {
+            let session = cx.sessions.session();
+            Ok(session.drop_schema(name.name())?)
+        });
+        match gone {
+            Err(e) if e.number() == 3701 && written.if_exists => {}
+            Err(e) if e.number() == 3701 => {
+                let text = format!(
+                    "Cannot drop the schema '{}', because it does not exist or you do not have permission.",
+                    name.name()
+                );
+                return custom(15_151, 16, 1, &text);
+            }
+            other => other?,
+        }
+    }
+    run.done(None);
+    Ok(())
+}
+
+/// What a module of another kind is called when it is refused.
+pub(super) fn refused(stmt: &Stmt) -> Option<&'static str> {
+    match &stmt.kind {
+        Statement::Function(_) => Some("a user-defined function"),
+        Statement::Trigger(_) | Statement::EnableTrigger(..) => Some("a trigger"),
+        _ => None,
+    }
+}

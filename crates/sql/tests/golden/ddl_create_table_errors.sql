@@ -1,0 +1,37 @@
+CREATE TABLE e (a int, A int);
+GO
+CREATE TABLE e (a nosuch);
+GO
+CREATE TABLE e (a int, b int(4));
+GO
+CREATE TABLE e (a int NULL PRIMARY KEY);
+GO
+CREATE TABLE e (a int PRIMARY KEY, b int PRIMARY KEY);
+GO
+CREATE TABLE e (a int, PRIMARY KEY (b));
+GO
+CREATE TABLE e (a int, PRIMARY KEY (a, a));
+GO
+CREATE TABLE e (a int IDENTITY, b int IDENTITY);
+GO
+CREATE TABLE e (a varchar(5) IDENTITY);
+GO
+CREATE TABLE e (a int IDENTITY DEFAULT 5);
+GO
+CREATE TABLE e (a int IDENTITY NULL);
+GO
+CREATE TABLE e (a int DEFAULT b);
+GO
+CREATE TABLE e (a int, CHECK (b > 0));
+GO
+CREATE TABLE nosuch.e (a int);
+GO
+CREATE TABLE e (a int) ON nosuch;
+GO
+CREATE TABLE e (a char(8000), b char(8000));
+GO
+CREATE TABLE e (a int, b int, CONSTRAINT x UNIQUE (a), CONSTRAINT X UNIQUE (b));
+GO
+CREATE TABLE e (a int, INDEX i (a), INDEX I (a));
+GO
+SELECT * FROM e;

@@ -1,0 +1,22 @@
+CREATE SCHEMA sales;
+GO
+CREATE SCHEMA Sales;
+GO
+CREATE TABLE sales.t (a int);
+CREATE TABLE dbo.t (a int);
+INSERT sales.t VALUES (1);
+SELECT COUNT(*) FROM sales.t;
+SELECT COUNT(*) FROM t;
+GO
+DROP SCHEMA sales;
+GO
+TRUNCATE TABLE sales.t;
+SELECT COUNT(*) FROM sales.t;
+DROP TABLE sales.t;
+DROP SCHEMA sales;
+GO
+DROP SCHEMA sales;
+GO
+DROP SCHEMA IF EXISTS sales;
+DROP SCHEMA dbo;
+GO
