@@ -234,11 +234,11 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
             paths.push(path(run.cx, name)?);
         }
     }
-    match how {
-        Attach::Attach => {}
-        Attach::AttachReadOnly => return Err(unsupported("FOR ATTACH READ_ONLY")),
+    let read_only = match how {
+        Attach::Attach => false,
+        Attach::AttachReadOnly => true,
         Attach::RebuildLog => return Err(unsupported("FOR ATTACH_REBUILD_LOG")),
-    }
+    };
     if paths.is_empty() {
         let text = "File option FILENAME is required in this CREATE/ALTER DATABASE statement.";
         return custom(1036, 15, 1, text);
@@ -247,6 +247,7 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
     let options = AttachOptions {
         name: Some(written.name.value.to_string()),
         files: paths,
+        read_only,
     };
     run.cx
         .server

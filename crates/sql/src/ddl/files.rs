@@ -28,6 +28,19 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
         run.done(None);
         return Ok(());
     }
+    if let DatabaseAction::Rename(new) = &written.action
+        && !is_system(&name)
+    {
+        // With no handle of it here: it is closed and opened again.
+        run.cx
+            .server
+            .instance()
+            .rename_database(&name, &new.value)?;
+        let text = format!("The database name '{}' has been set.", new.value);
+        told(run, 5023, &text);
+        run.done(None);
+        return Ok(());
+    }
     let db = run.cx.server.instance().database(&name)?;
     act(run, &db, &written.action)?;
     run.done(None);
@@ -65,14 +78,13 @@ fn act(run: &mut Run<'_>, db: &Arc<Database>, action: &DatabaseAction) -> Result
             told(run, 5021, &text);
             Ok(())
         }
-        DatabaseAction::Rename(_) if is_system(db.name()) => {
+        DatabaseAction::Rename(_) => {
             let text = format!(
                 "Cannot change the name of the system database {}.",
                 db.name()
             );
             custom(5010, 16, 1, &text)
         }
-        DatabaseAction::Rename(_) => Err(unsupported("MODIFY NAME")),
         DatabaseAction::Collate(name) => Err(unsupported(&format!("COLLATE {}", name.value))),
         DatabaseAction::Set(..) => Ok(()),
         DatabaseAction::ScopedConfiguration(_) | DatabaseAction::ClearConfiguration(_) => {

@@ -40,7 +40,10 @@ const AS_IT_IS: &[(&str, &str)] = &[
     ("DISABLE_BROKER", ""),
     ("ENCRYPTION", "OFF"),
     ("HONOR_BROKER_PRIORITY", "OFF"),
+    ("MIXED_PAGE_ALLOCATION", "OFF"),
     ("NUMERIC_ROUNDABORT", "OFF"),
+    // Every page is written with a checksum: the repair of torn pages lives on it.
+    ("PAGE_VERIFY", "CHECKSUM"),
     ("PARAMETERIZATION", "SIMPLE"),
     ("QUERY_STORE", "OFF"),
     ("QUOTED_IDENTIFIER", "OFF"),
@@ -111,6 +114,8 @@ fn one(
     match (of, value) {
         ("RECOVERY", _) => options.recovery_model = recovery_model(value),
         ("TARGET_RECOVERY_TIME", _) => options.target_recovery_s = seconds(option)?,
+        ("READ_ONLY", _) => return updateability(run, &db, true),
+        ("READ_WRITE", _) => return updateability(run, &db, false),
         _ => return other(&db, options, (of, value)),
     }
     Ok(db.set_options(options)?)
@@ -141,6 +146,18 @@ fn seconds(option: &Opt) -> Result<u32> {
     };
     let seconds = whole(&size.number)?.saturating_mul(factor);
     Ok(u32::try_from(seconds).unwrap_or(u32::MAX))
+}
+
+fn here(run: &Run<'_>, db: &Arc<Database>) -> bool {
+    run.cx.sessions.database().id() == db.id()
+}
+
+fn updateability(run: &mut Run<'_>, db: &Arc<Database>, read_only: bool) -> Result<()> {
+    match here(run, db) {
+        true => run.cx.sessions.session().set_read_only(read_only)?,
+        false => db.set_read_only(read_only)?,
+    }
+    Ok(())
 }
 
 /// OFFLINE: nobody may be in it.
