@@ -91,6 +91,13 @@ impl Space {
         Ok(true)
     }
 
+    /// Whether no extent and no page of a file belongs to an object. No latch may be held.
+    pub fn is_file_empty(&self, id: FileId) -> Result<bool, SpaceError> {
+        furrow_pool::assert_no_latches();
+        let file = self.file(id)?;
+        self.is_empty(&file)
+    }
+
     /// Gives a file no new extents any more (it is to be emptied), or again. No latch may be held.
     pub fn set_closed(&self, id: FileId, closed: bool) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();

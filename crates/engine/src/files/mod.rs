@@ -14,6 +14,7 @@
 //! A restart that finds a row *being made* (or *being removed*) deletes the file, if it is ours, and the row.
 
 mod book;
+mod empty;
 mod groups;
 mod hooks;
 mod metered;

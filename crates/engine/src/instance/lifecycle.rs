@@ -59,7 +59,7 @@ impl Instance {
         }
     }
 
-    fn say_not_opened(&self, listed: &Listed, error: &EngineError) -> DatabaseState {
+    pub(super) fn say_not_opened(&self, listed: &Listed, error: &EngineError) -> DatabaseState {
         let (log, source) = (&self.shared.error_log, Source::SystemSpid(9));
         error
             .messages()
@@ -82,7 +82,7 @@ impl Instance {
         self.open_database(id, &listed.name, primary, &[])
     }
 
-    fn open_database(
+    pub(super) fn open_database(
         &self,
         id: DatabaseId,
         name: &str,
@@ -99,7 +99,7 @@ impl Instance {
         Ok(database)
     }
 
-    fn enter(
+    pub(super) fn enter(
         &self,
         listed: &Listed,
         primary: &Path,
@@ -133,7 +133,7 @@ impl Instance {
         Ok(())
     }
 
-    fn free_name(&self, list: &DatabaseList, name: &str) -> Result<(), EngineError> {
+    pub(super) fn free_name(&self, list: &DatabaseList, name: &str) -> Result<(), EngineError> {
         let lower = name.to_lowercase();
         if list
             .databases
@@ -279,7 +279,7 @@ impl Instance {
     }
 
     /// The listed database of this name; 911 where there is none.
-    fn listed(
+    pub(super) fn listed(
         &self,
         list: &MutexGuard<'_, DatabaseList>,
         name: &str,
@@ -294,7 +294,7 @@ impl Instance {
     }
 
     /// Shuts the database down if it is open; 3702 when somebody uses it.
-    fn close_entry(&self, name: &str) -> Result<(), EngineError> {
+    pub(super) fn close_entry(&self, name: &str) -> Result<(), EngineError> {
         let open = self
             .databases
             .read()
@@ -309,7 +309,7 @@ impl Instance {
         database.shut_down()
     }
 
-    fn forget(&self, name: &str) {
+    pub(super) fn forget(&self, name: &str) {
         self.databases.write().remove(&name.to_lowercase());
     }
 

@@ -7,6 +7,7 @@
 mod deadlocks;
 mod lifecycle;
 mod list;
+mod rename;
 mod views;
 
 pub use lifecycle::AttachOptions;
