@@ -33,6 +33,7 @@ pub mod datafiles;
 pub mod design;
 pub mod environment;
 pub mod experiment;
+pub mod fill;
 pub mod guard;
 pub mod journal;
 pub mod plan;

@@ -1,14 +1,16 @@
 //! `furrow lab`: lists experiments, runs them, goes on with them, explains what they would do.
 
+mod choice;
 mod outputs;
 mod start;
 
 use super::args::{LabCommand, RunArguments};
 use super::{FAILED, Failure, INTERRUPTED, REFUSED, USAGE, interrupt};
+use choice::Choice;
 use furrow_io::{SystemVolume, Volume};
-use furrow_lab::datafiles::{self, DataFiles};
+use furrow_lab::datafiles;
 use furrow_lab::environment::Capture;
-use furrow_lab::experiment::Experiment;
+use furrow_lab::fill;
 use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::{ASSUMED_CV, PlannedRun, TimeModel, explain, power_sentence};
 use furrow_lab::results::Results;
@@ -22,17 +24,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Name and question of each experiment.
-const EXPERIMENTS: &[(&str, &str)] = &[(
-    datafiles::NAME,
-    "Do multiple data files make a difference for an insert load? (16 sessions, 1 to 16 files)",
-)];
+const EXPERIMENTS: &[(&str, &str)] = &[
+    (
+        datafiles::NAME,
+        "Do multiple data files make a difference for an insert load? (16 sessions, 1 to 16 files)",
+    ),
+    (
+        fill::NAME,
+        "Where do extents go when files are equal, unequal, or one is added, and what does it cost?",
+    ),
+];
 
 /// Runs a command of the lab.
 pub(super) fn run(command: &LabCommand) -> Result<u8, Failure> {
     match command {
         LabCommand::List => {
             for (name, question) in EXPERIMENTS {
-                println!("{name:<12} {question}");
+                println!("{name:<18} {question}");
             }
             println!(
                 "\nfurrow lab run {} --quick   takes about a minute",
@@ -79,20 +87,22 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
     if options.resume.is_some()
         && let Some(blocks) = options.blocks
     {
-        let extended = runner.extend(blocks, &start.experiment);
+        let extended = runner.extend(blocks, start.experiment.as_dyn());
         extended.map_err(|error| failure(&error, &start.out_dir))?;
     }
     let shown = Rc::clone(&view);
     start
         .experiment
         .watch(Box::new(move |live: &Live| shown.borrow_mut().live(live)));
-    let went = runner.run(&mut start.experiment, &mut |progress| {
+    let went = runner.run(start.experiment.as_dyn_mut(), &mut |progress| {
         view.borrow_mut().step(progress);
     });
     let stop = went.map_err(|error| failure(&error, &start.out_dir))?;
     start.experiment.take_in(runner.log().history());
-    let mut results = runner.results(&start.experiment, capture.finish());
-    datafiles::compare_with_published(&mut results);
+    let mut results = runner.results(start.experiment.as_dyn(), capture.finish());
+    if let Choice::DataFiles(_) = start.experiment {
+        datafiles::compare_with_published(&mut results);
+    }
     outputs::write(volume.as_ref(), &start.out_dir, &results)?;
     clear_line(&view);
     print!(
@@ -104,7 +114,7 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
 
 type View = Rc<RefCell<ProgressView<Stderr>>>;
 
-fn view(options: &RunArguments, experiment: &DataFiles) -> View {
+fn view(options: &RunArguments, experiment: &Choice) -> View {
     let mode = match (options.plain, options.json_progress) {
         (true, _) => Mode::Plain,
         (_, true) => Mode::Json,
@@ -115,7 +125,7 @@ fn view(options: &RunArguments, experiment: &DataFiles) -> View {
         std::io::stderr(),
         mode,
         width,
-        experiment.subject(),
+        experiment.as_dyn().subject(),
     )))
 }
 
@@ -138,7 +148,7 @@ fn begin(setup: RunnerSetup, start: &mut Start, view: &View) -> Result<Runner, F
                 plan.seed,
                 power_sentence(&plan, ASSUMED_CV)
             );
-            let runner = Runner::create(setup, plan, &start.experiment).map_err(about)?;
+            let runner = Runner::create(setup, plan, start.experiment.as_dyn()).map_err(about)?;
             let mut view = view.borrow_mut();
             view.note(&text);
             view.note(&format!(
@@ -148,7 +158,7 @@ fn begin(setup: RunnerSetup, start: &mut Start, view: &View) -> Result<Runner, F
             Ok(runner)
         }
         None => {
-            let runner = Runner::resume(setup, &mut start.experiment).map_err(about)?;
+            let runner = Runner::resume(setup, start.experiment.as_dyn_mut()).map_err(about)?;
             let history = runner.log().history();
             let settled = history.runs.values().filter(|run| run.is_settled()).count();
             let text = format!(
@@ -165,9 +175,9 @@ fn explained(start: &Start, volume: &dyn Volume) -> String {
     let Some(plan) = &start.plan else {
         return String::new();
     };
-    let forecast = |run: &PlannedRun| start.experiment.forecast(&run.cell);
+    let forecast = |run: &PlannedRun| start.experiment.as_dyn().forecast(&run.cell);
     let mut text = explain(plan, TimeModel::Assumed, ASSUMED_CV, forecast);
-    match check_plan(volume, plan, &start.experiment) {
+    match check_plan(volume, plan, start.experiment.as_dyn()) {
         Ok(checks) => {
             for check in checks {
                 text.push_str(&format!("Space: {check}\n"));

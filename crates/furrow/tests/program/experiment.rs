@@ -165,3 +165,75 @@ fn the_experiments_are_listed() {
     assert_eq!(output.status.code(), Some(0));
     assert!(out(&output).contains("datafiles") && out(&output).contains("--quick"));
 }
+
+#[test]
+fn proportional_fill_deals_evenly_to_equal_files_and_everything_to_one_that_was_added() {
+    let dir = tempfile::tempdir().unwrap();
+    let out_dir = dir.path().join("out");
+    let words = [
+        "lab",
+        "run",
+        "proportional-fill",
+        "--total",
+        "4MB",
+        "--connections",
+        "2",
+    ];
+    let more = [
+        "--files",
+        "3",
+        "--blocks",
+        "2",
+        "--seed",
+        "5",
+        "--out",
+        text(&out_dir),
+    ];
+    let output = run(&[&words[..], &more[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let results = results(&out_dir);
+    assert_eq!(results.runs.len(), 10);
+    for run in &results.runs {
+        assert!(run.status.is_good(), "{:?}", run.status);
+        let fill = run.fill.as_ref().unwrap();
+        let order: Vec<u32> = fill.files.iter().map(|file| file.file_id).collect();
+        assert_eq!(
+            order,
+            [1, 4, 3],
+            "the primary file, then from the newest on"
+        );
+        let taken: Vec<u64> = fill
+            .files
+            .iter()
+            .map(|file| *file.taken.last().unwrap())
+            .collect();
+        let all: u64 = taken.iter().sum();
+        assert_eq!(fill.at_extents.last(), Some(&all));
+        // 512 rows, a page each, and the levels above.
+        assert!((60..=76).contains(&all), "{taken:?}");
+        let targets: Vec<u64> = fill.recalculations[0]
+            .files
+            .iter()
+            .map(|f| f.skip_target)
+            .collect();
+        match run.level.as_str() {
+            "equal" => {
+                assert_eq!(targets, [1, 1, 1]);
+                let (least, most) = (taken.iter().min().unwrap(), taken.iter().max().unwrap());
+                assert!(most - least <= 3, "{taken:?}");
+            }
+            "one added" => assert_eq!((taken[0], taken[2]), (0, 0), "{taken:?}"),
+            "equal -E" => assert_eq!(targets, [1, 1, 1]),
+            other => assert_eq!(other, "unequal"),
+        }
+        let spins = run
+            .spinlocks
+            .iter()
+            .find(|spin| spin.class == "FGCB_PRP_FILL")
+            .unwrap();
+        assert!(run.level == "unequal" || run.level == "one added" || spins.collisions == 0);
+    }
+    assert!(content(&out_dir.join("report.html")).contains("Where the extents went"));
+    let again = run(&["lab", "run", "proportional-fill", "--files", "2,4"]);
+    assert_eq!(again.status.code(), Some(2));
+}

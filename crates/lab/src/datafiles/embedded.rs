@@ -38,6 +38,45 @@ impl Embedded {
         Embedded::default()
     }
 
+    /// How an instance for a database of this shape is set up.
+    pub(crate) fn config(shape: &DatabaseShape) -> Result<InstanceConfig, String> {
+        Ok(InstanceConfig {
+            directory: None,
+            pool_pages: usize::try_from(shape.pool_bytes / PAGE_BYTES)
+                .map_err(|e| e.to_string())?,
+            double_write_pages: DOUBLE_WRITE_PAGES,
+            ..InstanceConfig::default()
+        })
+    }
+
+    /// Makes a database and the table of a layout.
+    pub(crate) fn create_as(
+        &mut self,
+        volume: &Arc<dyn Volume>,
+        config: InstanceConfig,
+        spec: &DatabaseSpec,
+        layout: Layout,
+    ) -> Result<(), String> {
+        let instance = Instance::start(Arc::clone(volume), config).map_err(words)?;
+        let database = instance.create_database(spec).map_err(words)?;
+        let mut session = Session::new(&database).map_err(words)?;
+        let table = session.create_table(&table(layout)).map_err(words)?;
+        drop(session);
+        self.open = Some(Open {
+            instance,
+            database,
+            table,
+        });
+        Ok(())
+    }
+
+    /// What is open.
+    pub(crate) fn parts(&self) -> Option<(&Arc<Instance>, &Arc<Database>)> {
+        self.open
+            .as_ref()
+            .map(|open| (&open.instance, &open.database))
+    }
+
     fn opened(&self) -> Result<&Open, String> {
         self.open
             .as_ref()
@@ -132,24 +171,12 @@ impl Target for Embedded {
     }
 
     fn create(&mut self, volume: &Arc<dyn Volume>, shape: &DatabaseShape) -> Result<(), String> {
-        let config = InstanceConfig {
-            directory: None,
-            pool_pages: usize::try_from(shape.pool_bytes / PAGE_BYTES)
-                .map_err(|e| e.to_string())?,
-            double_write_pages: DOUBLE_WRITE_PAGES,
-            ..InstanceConfig::default()
-        };
-        let instance = Instance::start(Arc::clone(volume), config).map_err(words)?;
-        let database = instance.create_database(&spec(shape)?).map_err(words)?;
-        let mut session = Session::new(&database).map_err(words)?;
-        let table = session.create_table(&table(shape.layout)).map_err(words)?;
-        drop(session);
-        self.open = Some(Open {
-            instance,
-            database,
-            table,
-        });
-        Ok(())
+        self.create_as(
+            volume,
+            Embedded::config(shape)?,
+            &spec(shape)?,
+            shape.layout,
+        )
     }
 
     fn connect(&self, _place: u32) -> Result<Box<dyn Connection>, String> {
@@ -190,6 +217,12 @@ impl Target for Embedded {
                 + count(Counter::BackgroundWriterPages),
             lazy_pages: count(Counter::LazyWrites),
             sizes: data.map(|file| file.size_bytes).collect(),
+            free_extents: open
+                .database
+                .free_extents()
+                .into_iter()
+                .map(|(file, free)| (u32::from(file.0), free))
+                .collect(),
         }
     }
 

@@ -188,7 +188,7 @@ fn events(looks: &[Look]) -> Vec<Event> {
 }
 
 /// Fills a run's figures.
-pub(super) fn fill(run: &mut Run, worked: &Worked, log: &Path, volumes: &[PathBuf]) {
+pub(crate) fn fill(run: &mut Run, worked: &Worked, log: &Path, volumes: &[PathBuf]) {
     run.response = Some(worked.seconds);
     run.seconds = Some(worked.seconds);
     run.rows = Some(worked.rows);

@@ -1,6 +1,6 @@
 //! The load of one run: sessions that insert side by side, and somebody who looks on.
 
-use super::options::Load;
+pub(crate) use super::options::Load;
 use super::target::{Connection, Counters, Pulse, Target};
 use crate::experiment::new_histogram;
 use furrow_io::thread;
@@ -11,36 +11,36 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Between two looks.
-pub(super) const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// What the sessions did.
-pub(super) struct Worked {
+pub(crate) struct Worked {
     /// From the start of the first to the end of the last.
-    pub(super) seconds: f64,
-    pub(super) rows: u64,
-    pub(super) commits: u64,
-    pub(super) latency: Histogram<u64>,
+    pub(crate) seconds: f64,
+    pub(crate) rows: u64,
+    pub(crate) commits: u64,
+    pub(crate) latency: Histogram<u64>,
     /// Waits of all sessions together, during the load alone.
-    pub(super) waits: Vec<WaitSnapshot>,
+    pub(crate) waits: Vec<WaitSnapshot>,
     /// Rows of the least and the most served session at the moment the first one ended.
-    pub(super) spread: (u64, u64),
+    pub(crate) spread: (u64, u64),
     /// What was seen, tick by tick, the first one at the start.
-    pub(super) looks: Vec<Look>,
+    pub(crate) looks: Vec<Look>,
     /// Everything that is counted, before and after.
-    pub(super) counters: (Counters, Counters),
+    pub(crate) counters: (Counters, Counters),
 }
 
 /// The state of things at one moment.
 #[derive(Debug, Clone)]
-pub(super) struct Look {
-    pub(super) at_s: f64,
-    pub(super) rows: u64,
-    pub(super) pulse: Pulse,
+pub(crate) struct Look {
+    pub(crate) at_s: f64,
+    pub(crate) rows: u64,
+    pub(crate) pulse: Pulse,
 }
 
 /// Why the load did not come to its end.
 #[derive(Debug)]
-pub(super) enum LoadError {
+pub(crate) enum LoadError {
     Cancelled,
     Failed(String),
 }
@@ -78,7 +78,7 @@ struct Session {
 }
 
 /// Runs the load to its end. `look` is called every [`TICK`] with what was seen and the share done.
-pub(super) fn run(
+pub(crate) fn run(
     target: &dyn Target,
     load: Load,
     connections: u32,

@@ -26,8 +26,8 @@
 
 mod ceilings;
 mod embedded;
-mod figures;
-mod load;
+pub(crate) mod figures;
+pub(crate) mod load;
 #[cfg(test)]
 mod model;
 mod options;
@@ -38,6 +38,7 @@ mod words;
 pub use embedded::Embedded;
 pub use options::{Layout, Options, OptionsError, Sizes, parse_size, size_text};
 pub use published::compare_with_published;
+pub(crate) use target::place_files;
 pub use target::{Connection, Counters, DatabaseShape, Pulse, Target};
 
 use crate::design::{Cell, Factor};
@@ -135,7 +136,7 @@ impl DataFiles {
         // More volumes than files: the rest stays empty.
         let used = volumes.len().min(load.files as usize).max(1);
         let directories: Vec<PathBuf> = volumes[..used].iter().map(|v| v.join(&name)).collect();
-        let (data, log) = target::place_files(&directories, load.files);
+        let (data, log) = place_files(&directories, load.files);
         let sizes = self.options.sizes();
         let shape = DatabaseShape {
             name,
@@ -243,7 +244,7 @@ impl Experiment for DataFiles {
         let sizes = self.options.sizes();
         let volumes = self.volumes();
         let each = self.options.file_bytes(load.files) + self.target.extra_bytes_per_file();
-        let (data, log) = target::place_files(&volumes, load.files);
+        let (data, log) = place_files(&volumes, load.files);
         let mut peak_bytes: Vec<(PathBuf, u64)> =
             data.into_iter().map(|(volume, _)| (volume, each)).collect();
         peak_bytes.push((log.0, sizes.log_bytes));

@@ -112,11 +112,11 @@ pub struct Sizes {
 
 /// What one run does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Load {
-    pub(super) files: u64,
-    pub(super) rows: u64,
-    pub(super) rows_per_commit: u64,
-    pub(super) layout: Layout,
+pub(crate) struct Load {
+    pub(crate) files: u64,
+    pub(crate) rows: u64,
+    pub(crate) rows_per_commit: u64,
+    pub(crate) layout: Layout,
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

@@ -53,6 +53,8 @@ pub struct Pulse {
     pub lazy_pages: u64,
     /// Bytes of each data file, by place.
     pub sizes: Vec<u64>,
+    /// Free extents of each data file, by file id; empty where the engine doesn't tell.
+    pub free_extents: Vec<(u32, u64)>,
 }
 
 /// An engine that runs the load. Errors are sentences: they end up in the journal.
@@ -95,7 +97,7 @@ pub trait Connection: Send {
 }
 
 /// Where the files of a run lie: data files dealt to the volumes in turn, the log on the first.
-pub(super) fn place_files(
+pub(crate) fn place_files(
     directories: &[PathBuf],
     files: u64,
 ) -> (Vec<(PathBuf, PathBuf)>, (PathBuf, PathBuf)) {

@@ -30,7 +30,7 @@ mod svg;
 pub(crate) mod words;
 
 use crate::results::Results;
-use chart::{balance, ceilings, knee, published, waits};
+use chart::{balance, ceilings, fill, knee, published, waits};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use section::{answer, facts, latches, levels, noise, plan, section, strips};
 
@@ -51,6 +51,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("answer", "Answer"),
     ("why", "Why"),
     ("curve", "Every run"),
+    ("fill", "Where the extents went"),
     ("levels", "Against the baseline"),
     ("where", "Where the time went"),
     ("files", "File by file"),
@@ -111,12 +112,15 @@ pub fn render(results: &Results) -> String {
 
 /// All sections but the last, which needs to know how much room there is.
 fn body(results: &Results) -> Markup {
+    // Where extents went is told by the experiment that looks at it.
+    let told = |id: &str| id != "fill" || fill::is_known(results);
+    let sections: Vec<_> = SECTIONS.iter().skip(1).filter(|(id, _)| told(id)).collect();
     html! {
         (answer::answer(results))
         nav aria-label="Sections" {
-            @for (id, heading) in SECTIONS.iter().skip(1) { a href={ "#" (id) } { (heading) } }
+            @for (id, heading) in &sections { a href={ "#" (id) } { (heading) } }
         }
-        @for (id, heading) in SECTIONS.iter().skip(1).filter(|(id, _)| *id != "raw") {
+        @for (id, heading) in sections.iter().filter(|(id, _)| *id != "raw") {
             (section(id, heading, &content(id, results)))
         }
     }
@@ -126,6 +130,7 @@ fn content(id: &str, results: &Results) -> Markup {
     match id {
         "why" => answer::why(results),
         "curve" => knee::section(results),
+        "fill" => fill::section(results),
         "levels" => levels::table(results),
         "where" => html! { (waits::section(results)) (latches::tables(results)) },
         "files" => balance::section(results),

@@ -24,12 +24,14 @@
 
 mod answer;
 mod csv;
+mod fill;
 mod level;
 mod noise;
 mod plan;
 mod run;
 
 pub use answer::{Answer, Attribution, Badge, Ceiling, Confidence, Published, PublishedPoint};
+pub use fill::{FillHistory, FilledFile, Recalculation, SkipTarget};
 pub use level::{Cost, Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
 pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};

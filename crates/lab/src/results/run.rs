@@ -136,6 +136,9 @@ pub struct Run {
     /// What happened at a moment: checkpoints, growth.
     #[serde(default)]
     pub events: Vec<Event>,
+    /// Where extents went, of experiments that look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<super::FillHistory>,
     /// Anything else worth a sentence.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -2,10 +2,12 @@
 
 use super::super::args::RunArguments;
 use super::super::{FAILED, Failure, REFUSED, USAGE};
+use super::choice::Choice;
 use furrow_io::Volume;
 use furrow_io::random::random_seed;
 use furrow_io::time::WallTime;
-use furrow_lab::datafiles::{self, DataFiles, Embedded, Options, OptionsError};
+use furrow_lab::datafiles::{self, Options, OptionsError};
+use furrow_lab::fill;
 use furrow_lab::journal::{self, Event, JournalError};
 use furrow_lab::plan::Plan;
 use std::path::{Path, PathBuf};
@@ -13,12 +15,14 @@ use std::path::{Path, PathBuf};
 /// Inserted in each run of a quick look: eighteen of them take less than a minute on two cores.
 const QUICK_BYTES: u64 = 256 << 20;
 const QUICK_BLOCKS: u32 = 3;
+/// Of the experiment on proportional fill: past 512 MB, so that skip targets are reckoned anew once.
+const QUICK_FILL_BYTES: u64 = 640 << 20;
 /// Seeds that are made up are short enough to be typed again.
 const SEEDS: u64 = 1_000_000;
 
 /// An experiment that can begin. A plan is there for a new one; a resumed one has it in its journal.
 pub(super) struct Start {
-    pub(super) experiment: DataFiles,
+    pub(super) experiment: Choice,
     pub(super) plan: Option<Plan>,
     pub(super) out_dir: PathBuf,
 }
@@ -35,10 +39,10 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 impl Start {
     /// A new experiment.
     pub(super) fn fresh(volume: &dyn Volume, typed: &RunArguments) -> Result<Start, Failure> {
-        let options = options(volume, typed)?;
+        let name = typed.experiment.as_deref().unwrap_or(datafiles::NAME);
         let out = typed.out.clone().unwrap_or_else(|| {
             let stamp = WallTime::now().file_stamp();
-            PathBuf::from("furrow-lab").join(format!("{}-{stamp}", datafiles::NAME))
+            PathBuf::from("furrow-lab").join(format!("{name}-{stamp}"))
         });
         let out_dir = absolute(&out)?;
         let journal = out_dir.join(journal::FILE_NAME);
@@ -50,8 +54,11 @@ impl Start {
             return Err(Failure::new(REFUSED, text));
         }
         let seed = typed.seed.unwrap_or_else(|| random_seed() % SEEDS);
-        let experiment =
-            DataFiles::new(options, &out_dir, Box::new(Embedded::new())).map_err(|e| usage(&e))?;
+        let experiment = if name == fill::NAME {
+            Choice::fill(typed, volumes(volume, typed)?, QUICK_FILL_BYTES, &out_dir)?
+        } else {
+            Choice::data_files(options(volume, typed)?, &out_dir)?
+        };
         let mut plan = experiment.plan(seed);
         plan.blocks = typed.blocks.unwrap_or(if typed.quick {
             QUICK_BLOCKS
@@ -105,9 +112,8 @@ impl Start {
             );
             return Err(Failure::new(USAGE, text));
         }
-        let options = Options::of_plan(plan).map_err(|e| Failure::new(FAILED, e.to_string()))?;
         let experiment =
-            DataFiles::new(options, &out_dir, Box::new(Embedded::new())).map_err(|e| usage(&e))?;
+            Choice::of_plan(plan, &out_dir).map_err(|e| Failure::new(FAILED, e.to_string()))?;
         Ok(Start {
             experiment,
             plan: None,
@@ -120,13 +126,8 @@ fn unreadable(error: &JournalError) -> Failure {
     Failure::new(FAILED, error.to_string())
 }
 
-fn options(volume: &dyn Volume, typed: &RunArguments) -> Result<Options, Failure> {
-    let usual = Options::default();
-    let total = if typed.quick {
-        QUICK_BYTES
-    } else {
-        usual.total_bytes
-    };
+/// The directories that were typed, which must be there, each once.
+fn volumes(volume: &dyn Volume, typed: &RunArguments) -> Result<Vec<PathBuf>, Failure> {
     let mut volumes = Vec::new();
     for dir in &typed.volumes {
         let dir = absolute(dir)?;
@@ -143,6 +144,17 @@ fn options(volume: &dyn Volume, typed: &RunArguments) -> Result<Options, Failure
         }
         volumes.push(dir);
     }
+    Ok(volumes)
+}
+
+fn options(volume: &dyn Volume, typed: &RunArguments) -> Result<Options, Failure> {
+    let usual = Options::default();
+    let total = if typed.quick {
+        QUICK_BYTES
+    } else {
+        usual.total_bytes
+    };
+    let volumes = volumes(volume, typed)?;
     let options = Options {
         files: typed.files.clone().unwrap_or(usual.files),
         volumes,

@@ -2,6 +2,7 @@
 
 pub(super) mod balance;
 pub(super) mod ceilings;
+pub(super) mod fill;
 mod finding;
 pub(super) mod knee;
 pub(super) mod noise;
