@@ -38,9 +38,9 @@
 //! only two of that rank.
 //!
 //! # What is not here yet
-//! DCM and BCM are formatted but not kept: differential backups come later. Files do not shrink. Single-page
-//! slots of IAM pages are not used: units get uniform extents from their first page on, as the product does
-//! since 2016.
+//! DCM and BCM are formatted but not kept: differential backups, which give them a base and clear them, come
+//! later. Files do not shrink. Single-page slots of IAM pages are not used: units get uniform extents from
+//! their first page on, as the product does since 2016.
 //!
 //! # What can fail
 //! [`SpaceError`]: a full filegroup (1105, with the disk's own error where there was one), a map that
