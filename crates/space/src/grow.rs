@@ -9,8 +9,8 @@
 //!    whose PFS page was there before are marked in it.
 //! 4. Memory knows of the new extents; the catalog is told.
 //!
-//! Step 1 is one operation of the system, which nobody can cancel: a session that is told to stop does so after
-//! it, and message 5144 (a growth was cancelled) has no cause here.
+//! Step 1 is one operation of the system, which nobody can cancel: a session that is told to stop does so
+//! after it, and message 5144 (a growth was cancelled) has no cause here.
 
 use crate::file::{FileSpace, IntervalCount};
 use crate::filegroup::{Filegroup, GrowthTurn};
