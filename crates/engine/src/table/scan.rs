@@ -231,6 +231,10 @@ impl Visitor for Locker<'_> {
 
 /// Where a scan is.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each scan, where it stays, and it is on the path of every row"
+)]
 enum Source {
     Tree(TreeScan),
     Heap(HeapScan),

@@ -3,6 +3,7 @@
 
 mod damage;
 mod ground;
+mod hostile;
 mod own;
 mod tables;
 mod values;

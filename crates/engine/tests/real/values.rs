@@ -5,6 +5,7 @@
 use crate::ground::{House, attached};
 use furrow_engine::ScanSpec;
 use furrow_format::types::{TypeId, Value};
+use furrow_format::{ColumnSpec, Held, RowExtras, RowForm, RowLayout};
 
 fn number(value: &Value) -> i128 {
     match value {
@@ -134,4 +135,31 @@ fn large_values_come_in_pieces_and_are_told_from_those_in_the_row() {
     .unwrap();
     assert_eq!(all, 86_656);
     assert!(largest <= 8080, "{largest}");
+}
+
+#[test]
+fn a_row_older_than_its_column_is_told_from_one_with_null_and_a_pointer_from_a_value() {
+    let int = |id| ColumnSpec::new(id, TypeId::Int, 4, true);
+    let text = |id| ColumnSpec::new(id, TypeId::VarChar, 0, true);
+    let old = RowLayout::new(RowForm::ClusteredLeaf, &[int(1), text(2)]).unwrap();
+    let columns: Vec<_> = (3..12).map(int).collect();
+    let wide = [&[int(1), text(2)][..], &columns[..]].concat();
+    let new = RowLayout::new(RowForm::ClusteredLeaf, &wide).unwrap();
+    let seven = 7_i32.to_le_bytes();
+    let mut row = Vec::new();
+    let outside = RowExtras {
+        off_row: &[1],
+        ..RowExtras::default()
+    };
+    old.encode_with(&[Some(&seven), Some(b"pointer")], outside, &mut row)
+        .unwrap();
+    let record = new.record(&row, new.pminlen()).unwrap();
+    assert_eq!(new.held(record, 0), Ok(Held::Here(&seven)));
+    assert_eq!(new.held(record, 1), Ok(Held::Elsewhere(b"pointer")));
+    assert_eq!(new.held(record, 10), Ok(Held::Missing));
+    row.clear();
+    old.encode(&[None, Some(b"here")], &mut row).unwrap();
+    let record = new.record(&row, new.pminlen()).unwrap();
+    assert_eq!(new.held(record, 0), Ok(Held::Null));
+    assert_eq!(new.held(record, 1), Ok(Held::Here(b"here")));
 }
