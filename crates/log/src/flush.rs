@@ -18,9 +18,8 @@ use furrow_observe::waits::WaitType;
 use std::io::IoSlice;
 use std::sync::atomic::Ordering;
 
-/// Most blocks one write takes: a quarter of all, so that there is room to fill while two are under way. A
-/// load fills blocks faster than small writes, each with its flush of the device, take them away.
-const BLOCKS_PER_WRITE: usize = crate::log::LOG_BUFFERS / 4;
+/// Most blocks one write takes.
+const BLOCKS_PER_WRITE: usize = 17;
 
 impl Log {
     /// Returns once the record at `lsn`, and all before it, are durable.

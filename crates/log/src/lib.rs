@@ -3,7 +3,7 @@
 //! # How a record travels
 //! 1. [`Log::append`] reserves space in the open block by one compare-and-swap, which also gives
 //!    the record its [`Lsn`](furrow_format::Lsn), and copies the record in outside any lock.
-//! 2. A full block is closed and the next opened; 128 buffers of 60 KB stand in a ring.
+//! 2. A full block is closed and the next opened; 64 buffers of 60 KB stand in a ring.
 //! 3. [`Log::flush_to`] makes a record durable: the first who finds a free write slot closes the
 //!    open block, waits for the copies into it, seals it with a checksum, and writes all that is
 //!    pending with one durable write. Others wait on their block (WRITELOG). Two writes may be

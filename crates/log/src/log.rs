@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Log buffers in memory; each holds one block of at most 60 KB.
-pub const LOG_BUFFERS: usize = 128;
+pub const LOG_BUFFERS: usize = 64;
 /// First VLF sequence number of a new log.
 const FIRST_VLF_SEQ: u32 = 32;
 
