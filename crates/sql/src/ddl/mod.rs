@@ -21,7 +21,7 @@ use crate::interp::{Run, parse};
 use furrow_engine::{Database, ModuleKind};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::database::Drop;
-use furrow_tsql::ast::expr::Expr;
+use furrow_tsql::ast::expr::{Condition, Expr};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::{Query, QueryBody, SelectItem};
 use furrow_tsql::ast::{Statement, Stmt};
@@ -125,8 +125,41 @@ fn column_named(cx: &mut Context, of: (&Arc<Database>, &str, &str), id: i32) -> 
     Ok(column.map_or_else(String::new, |c| format!(", column '{}'", c.name)))
 }
 
+/// A text as a condition.
+pub(crate) fn condition(text: &str) -> Result<Condition> {
+    let sql = format!("SELECT 1 WHERE {text}");
+    let parsed = furrow_tsql::parse(&sql, furrow_tsql::Options::default());
+    let bad = || unsupported(&format!("the check {text}"));
+    let first = parsed.map_err(|_| bad())?.statements.into_iter().next();
+    let Some(Statement::Select(query)) = first.map(|s| s.kind) else {
+        return Err(bad());
+    };
+    match query.body {
+        QueryBody::Select(select) => select.filter.ok_or_else(bad),
+        _ => Err(bad()),
+    }
+}
+
+/// SET IDENTITY_INSERT.
+pub(crate) fn identity_insert(run: &mut Run<'_>, name: &ObjectName, on: bool) -> Result<()> {
+    run.cx.statement(|cx| {
+        let db = Binder::new(cx).database_of(name)?;
+        let (schema, table) = named(name);
+        let session = cx.sessions.of(&db)?;
+        let table = session.table_in(&schema, &table).map_err(|_| {
+            let text = format!(
+                "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
+                crate::bind::shown(name)
+            );
+            furrow_engine::EngineError::of(Message::custom(1088, 16, 11, &text))
+        })?;
+        session.set_identity_insert(&table, on)?;
+        Ok(())
+    })
+}
+
 /// A text as an expression.
-fn expression(text: &str) -> Result<Expr> {
+pub(crate) fn expression(text: &str) -> Result<Expr> {
     let sql = format!("SELECT {text}");
     let parsed = furrow_tsql::parse(&sql, furrow_tsql::Options::default());
     let bad = || unsupported(&format!("the default {text}"));

@@ -1,5 +1,6 @@
 //! INSERT, and SELECT INTO.
 
+use super::rules::Completion;
 use super::target::{TargetOf, assigned, no_output, resolve};
 use crate::bind::{Binder, Bound};
 use crate::context::Context;
@@ -118,11 +119,16 @@ fn reads(plan: &Plan, table: &Table) -> bool {
 /// Inserts the rows of a plan.
 fn feed(cx: &mut Context, target: &TargetOf, columns: &[usize], plan: &Plan) -> Result<u64> {
     let mut rows = 0_u64;
+    let table = &target.table;
+    let completion = Completion::bind(cx, &target.db, table, columns)?;
     let mut put = |cx: &mut Context, row: &[Value]| -> Result<()> {
+        let completed = completion.complete(cx, table, row)?;
+        let row = completed.as_deref().unwrap_or(row);
         let session = cx.sessions.of(&target.db)?;
         let identity = session.hinted(target.hints, |session| {
-            session.insert_columns(&target.table, columns, row)
+            session.insert_columns(table, &completion.columns, row)
         })?;
+        completion.hold(cx, (&target.db, table), (row, identity))?;
         if identity.is_some() {
             cx.last.identity = identity;
             cx.last.scope_identity = identity;

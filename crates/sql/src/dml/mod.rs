@@ -8,6 +8,7 @@
 
 mod delete;
 mod insert;
+mod rules;
 mod target;
 mod update;
 

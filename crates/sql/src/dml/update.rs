@@ -1,5 +1,6 @@
 //! UPDATE.
 
+use super::rules::Checks;
 use super::target::{assigned, no_output, sources, topped};
 use crate::bind::{Binder, Bound};
 use crate::error::{Result, refuse, unsupported};
@@ -41,8 +42,16 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
             sets.push(set(&mut binder, clause, &table, found.start)?);
         }
         twice(&sets, &table)?;
+        if table.checks().iter().any(|c| !c.disabled) {
+            // Checks look at rows as a whole.
+            let whole = found.start..found.start + table.columns().len();
+            for used in binder.level().used.get_mut(whole).into_iter().flatten() {
+                *used = true;
+            }
+        }
         let plan = binder.place(found.node, found.conds);
         let plan = topped(&mut binder, plan, written.top.as_ref())?;
+        let checks = Checks::bind(cx, &found.target.db, &table)?;
         let mut changes: Changes = Vec::new();
         let mut seen = HashSet::new();
         plan.for_each(cx, &mut |cx, row| {
@@ -61,6 +70,16 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
                 if let Some(column) = set.column {
                     values.push((column, value));
                 }
+            }
+            if !checks.is_empty() {
+                let old = row.iter().skip(found.start).take(table.columns().len());
+                let mut new: Vec<Value> = old.cloned().collect();
+                for (column, value) in &values {
+                    if let Some(place) = new.get_mut(*column) {
+                        place.clone_from(value);
+                    }
+                }
+                checks.hold(cx, &new, ("UPDATE", &found.target.db, &table))?;
             }
             if let Some(key) = RowKey::from_bytes(bytes) {
                 changes.push((key, values));
@@ -169,11 +188,14 @@ fn column_set(
 
 /// The default of a column.
 pub(super) fn default_of(
-    _: &mut Binder<'_>,
+    binder: &mut Binder<'_>,
     table: &furrow_engine::Table,
     column: usize,
 ) -> Result<Bound> {
     let of = &table.columns()[column];
+    if let (None, Some(text)) = (&of.default, &of.default_text) {
+        return binder.expr(&crate::ddl::expression(text)?);
+    }
     let value = of.default.as_ref().map_or(Value::Null, DefaultValue::value);
     Ok(match value.is_null() {
         true => Bound {

@@ -98,6 +98,7 @@ fn set_statement(run: &mut Run<'_>, set: &Set) -> Result<()> {
             }
         }
         Set::Value(name, expr) => set_value(run, name, expr)?,
+        Set::IdentityInsert(name, on) => ddl::identity_insert(run, name, *on)?,
         _ => return Err(unsupported("this SET statement")),
     }
     run.done(None);
