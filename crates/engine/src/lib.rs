@@ -42,7 +42,9 @@ pub use database::{
     FilegroupSpec, Stay,
 };
 pub use files::{ClientSink, FileChange};
-pub use furrow_txn::lock::{Canceller, Isolation, Timeout};
+pub use furrow_pool::{BufferDescriptor, BufferHeader};
+pub use furrow_space::{FileUsage, PageCounts};
+pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};
 pub use instance::{
     AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView,
     VlfView,

@@ -313,6 +313,11 @@ impl Sessions {
         }
     }
 
+    /// @@LOCK_TIMEOUT.
+    pub(crate) fn lock_timeout(&self) -> Timeout {
+        self.timeout
+    }
+
     /// SET LOCK_TIMEOUT.
     pub(crate) fn set_lock_timeout(&mut self, timeout: Timeout) {
         self.timeout = timeout;

@@ -7,6 +7,7 @@
 mod deadlocks;
 mod lifecycle;
 mod list;
+mod look;
 mod rename;
 mod views;
 

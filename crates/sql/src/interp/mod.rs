@@ -21,7 +21,7 @@ use furrow_tsql::ast::Stmt;
 use furrow_tsql::{Options, SyntaxError};
 use std::sync::Arc;
 
-pub(crate) use flow::run_statements;
+pub(crate) use flow::{evaluate, run_statements};
 pub(crate) use texts::Texts;
 
 /// Where a statement sends control.

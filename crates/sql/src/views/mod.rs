@@ -3,16 +3,26 @@
 //! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the function
 //! that gives its rows from the engine's own state at the moment of the query.
 
+mod files;
+mod indexes;
+mod information;
+mod objects;
+mod server;
+mod sessions;
+mod storage;
+mod types;
 pub(crate) mod value;
+mod waits;
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::exec::operator::{Operator, Ready};
 use crate::exec::{Cursor, Expr};
 use crate::sink::ResultColumn;
-use furrow_engine::Database;
+use furrow_engine::{Database, Table};
+use furrow_format::DatabaseId;
 use furrow_format::types::{DataType, Value};
-use furrow_scalar::functions;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 pub(crate) use value::{INT, SYSNAME};
 
@@ -44,6 +54,8 @@ pub(crate) struct SystemView {
     pub(crate) columns: &'static [ViewColumn],
     /// Types of the parameters; `None` of a view.
     pub(crate) parameters: Option<&'static [DataType]>,
+    /// What it shows, in one sentence.
+    pub(crate) text: &'static str,
     pub(crate) rows: fn(&mut ViewContext<'_>, Rows<'_>) -> Result<()>,
 }
 
@@ -65,6 +77,49 @@ pub(crate) const fn nullable(name: &'static str, data_type: DataType) -> ViewCol
     }
 }
 
+impl ViewContext<'_> {
+    /// The tables of its database, as the session sees them.
+    fn tables(&mut self) -> Result<Vec<Arc<Table>>> {
+        let db = Arc::clone(&self.database);
+        Ok(self.cx.sessions.of(&db)?.tables())
+    }
+
+    /// Number of a schema by its name.
+    fn schemas(&mut self) -> Result<BTreeMap<i32, String>> {
+        let db = Arc::clone(&self.database);
+        Ok(self.cx.sessions.of(&db)?.schemas())
+    }
+
+    /// The open databases, by number.
+    fn databases(&self) -> Vec<Arc<Database>> {
+        let instance = self.cx.server.instance();
+        let all = instance.databases().into_iter();
+        all.filter_map(|d| instance.database_by_id(d.id)).collect()
+    }
+
+    /// An argument as a number.
+    fn number(&self, at: usize) -> Option<i64> {
+        self.arguments.get(at).and_then(Value::as_i64)
+    }
+
+    /// The database that an argument names by its number; the current one for NULL.
+    fn database_argument(&self, at: usize) -> Option<Arc<Database>> {
+        match self.number(at) {
+            None => Some(Arc::clone(&self.database)),
+            Some(id) => {
+                let id = DatabaseId(u16::try_from(id).ok()?);
+                self.cx.server.instance().database_by_id(id)
+            }
+        }
+    }
+}
+
+/// Number of a schema by its name.
+fn schema_id(schemas: &BTreeMap<i32, String>, name: &str) -> i32 {
+    let found = schemas.iter().find(|(_, s)| s.eq_ignore_ascii_case(name));
+    found.map_or(1, |(id, _)| *id)
+}
+
 impl From<&ViewColumn> for ResultColumn {
     fn from(column: &ViewColumn) -> ResultColumn {
         ResultColumn {
@@ -75,65 +130,38 @@ impl From<&ViewColumn> for ResultColumn {
     }
 }
 
-/// All of them.
-static VIEWS: &[SystemView] = &[
-    SystemView {
-        schema: "sys",
-        name: "databases",
-        columns: &[column("name", SYSNAME), column("database_id", INT)],
-        parameters: None,
-        rows: databases,
-    },
-    SystemView {
-        schema: "sys",
-        name: "tables",
-        columns: &[column("name", SYSNAME), column("object_id", INT)],
-        parameters: None,
-        rows: tables,
-    },
-    SystemView {
-        schema: "sys",
-        name: "string_split",
-        columns: &[nullable("value", TEXT)],
-        parameters: Some(&[TEXT, SYSNAME]),
-        rows: string_split,
-    },
+/// Columns of a view: `"name" TYPE;`, with `null` behind the type where it can be NULL. A type is a constant in
+/// scope.
+macro_rules! columns {
+    (@one $name:literal $type:ident null) => { $crate::views::nullable($name, $type) };
+    (@one $name:literal $type:ident) => { $crate::views::column($name, $type) };
+    ($( $name:literal $type:ident $($null:ident)? ; )+) => {
+        &[ $( $crate::views::columns!(@one $name $type $($null)?), )+ ]
+    };
+}
+pub(crate) use columns;
+
+/// The tables of all views.
+static TABLES: &[&[SystemView]] = &[
+    server::VIEWS,
+    files::VIEWS,
+    objects::VIEWS,
+    types::VIEWS,
+    indexes::VIEWS,
+    waits::VIEWS,
+    storage::VIEWS,
+    sessions::VIEWS,
+    information::VIEWS,
 ];
 
-/// `nvarchar(max)`.
-const TEXT: DataType = value::NTEXT;
-
-fn tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    for table in view.database.catalog().tables() {
-        rows(vec![
-            Value::NVarChar(table.name().to_owned()),
-            Value::Int(table.id().0),
-        ]);
-    }
-    Ok(())
-}
-
-fn string_split(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    let text = |at: usize| view.arguments.get(at).and_then(Value::as_str);
-    for part in functions::string_split(text(0), text(1).unwrap_or(""))? {
-        rows(vec![Value::NVarChar(part.to_owned())]);
-    }
-    Ok(())
-}
-
-fn databases(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    for database in view.cx.server.instance().databases() {
-        rows(vec![
-            Value::NVarChar(database.name),
-            Value::Int(i32::from(database.id.0)),
-        ]);
-    }
-    Ok(())
+/// All of them, by table.
+pub(crate) fn all() -> impl Iterator<Item = &'static SystemView> {
+    TABLES.iter().flat_map(|table| table.iter())
 }
 
 /// The view of a name, in any case of letters.
 pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
-    VIEWS.iter().find(|view| {
+    all().find(|view| {
         view.schema.eq_ignore_ascii_case(schema) && view.name.eq_ignore_ascii_case(name)
     })
 }
@@ -158,7 +186,10 @@ impl ViewPlan {
             arguments,
         };
         let mut rows = Vec::new();
-        (self.view.rows)(&mut context, &mut |row| rows.push(row))?;
+        (self.view.rows)(&mut context, &mut |row| {
+            debug_assert_eq!(row.len(), self.view.columns.len(), "{}", self.view.name);
+            rows.push(row);
+        })?;
         let ready: Box<dyn Operator> = Box::new(Ready::new(rows));
         Ok(ready)
     }

@@ -1,0 +1,134 @@
+//! Looks at pages and space, for DBCC and the views: nothing here changes anything.
+
+use crate::EngineError;
+use crate::database::Database;
+use crate::table::{Rowset, Table};
+use furrow_format::catalog::Identity;
+use furrow_format::types::DateTime;
+use furrow_format::{
+    BOOT_PAGE, Bitmap, Boot, EXTENT_PAGES, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Iam, Lsn,
+    Page, PageBuf, PageId, PageNo, TxnId, dcm_page_of, interval_extents,
+};
+use furrow_pool::LatchRank;
+use furrow_space::{FileUsage, PageCounts};
+
+impl Database {
+    /// A copy of a page, through the buffer pool: 824 and its like where it is damaged, 823 beyond the file.
+    pub fn page(&self, page: PageId) -> Result<Box<PageBuf>, EngineError> {
+        self.check()?;
+        let _entered = self.shared.enter();
+        let guard = self.store.read(page, LatchRank::Data)?;
+        Ok(Box::new(*guard))
+    }
+
+    /// What each data file holds, read from its maps.
+    pub fn space_usage(&self) -> Result<Vec<FileUsage>, EngineError> {
+        self.check()?;
+        Ok(self.space.usage()?)
+    }
+
+    /// Pages of an index or heap, counted from its maps.
+    pub fn page_counts(&self, rowset: &Rowset) -> Result<PageCounts, EngineError> {
+        Ok(self.space.page_counts(rowset.unit())?)
+    }
+
+    /// Pages of an index or heap that are in use, IAM pages left out, in allocation order.
+    pub fn pages_of(&self, rowset: &Rowset) -> Result<Vec<PageId>, EngineError> {
+        let mut walk = self.space.walk(rowset.unit())?;
+        let mut pages = Vec::new();
+        while let Some(batch) = walk.next_batch(&self.space)? {
+            pages.extend(batch);
+        }
+        Ok(pages)
+    }
+
+    /// The IAM pages of an index or heap: each names the next.
+    pub fn iam_chain(&self, rowset: &Rowset) -> Result<Vec<PageId>, EngineError> {
+        let mut chain = Vec::new();
+        let mut at = rowset.unit().first_iam();
+        while !at.is_none() {
+            if chain.contains(&at) {
+                return Err(EngineError::Damaged(format!(
+                    "a circle of IAM pages at {at}"
+                )));
+            }
+            chain.push(at);
+            at = Page::new(&*self.page(at)?).next();
+        }
+        Ok(chain)
+    }
+
+    /// Pages that an index or heap has reserved, by file: all of its extents, its pages of mixed extents, its
+    /// IAM pages.
+    pub fn reserved_by_file(&self, rowset: &Rowset) -> Result<Vec<(FileId, u64)>, EngineError> {
+        let mut counted: Vec<(FileId, u64)> = Vec::new();
+        let mut add = |file, pages| match counted.iter_mut().find(|(of, _)| *of == file) {
+            Some((_, sum)) => *sum += pages,
+            None => counted.push((file, pages)),
+        };
+        for id in self.iam_chain(rowset)? {
+            let bytes = self.page(id)?;
+            let iam = Iam::new(&bytes);
+            let iam = iam.ok_or_else(|| EngineError::Damaged(format!("IAM page {id}")))?;
+            add(id.file, 1);
+            let extents = iam.extents().count(GAM_INTERVAL_EXTENTS);
+            add(iam.interval_start().file, u64::from(extents * EXTENT_PAGES));
+            for page in iam.single_pages().filter(|p| !p.is_none()) {
+                add(page.file, 1);
+            }
+        }
+        counted.retain(|(_, pages)| *pages > 0);
+        Ok(counted)
+    }
+
+    /// Extents of a data file that have changed since the last full backup.
+    pub fn modified_extents(&self, file: FileId, size_pages: u32) -> Result<u64, EngineError> {
+        let mut modified = 0;
+        for start in (0..size_pages).step_by(GAM_INTERVAL as usize).map(PageNo) {
+            let id = PageId {
+                file,
+                page: dcm_page_of(start),
+            };
+            let bytes = self.page(id)?;
+            let map = Bitmap::new(&bytes);
+            let map = map.ok_or_else(|| EngineError::Damaged(format!("DCM page {id}")))?;
+            modified += u64::from(map.count(interval_extents(start, size_pages)));
+        }
+        Ok(modified)
+    }
+
+    /// When it was made, as its boot page has it.
+    pub fn created(&self) -> Option<DateTime> {
+        let bytes = self.page(BOOT_PAGE).ok()?;
+        Boot::decode(&bytes).ok().map(|boot| boot.created)
+    }
+
+    /// The active transaction whose first record is the oldest: its number, and that record's LSN at the
+    /// latest. Transactions that have changed nothing have no record.
+    pub fn oldest_transaction(&self) -> Option<(TxnId, Lsn)> {
+        let listed = self.store.active.list(self.store.log().tail());
+        let oldest = listed.into_iter().min_by_key(|txn| txn.first)?;
+        Some((oldest.id, oldest.first))
+    }
+}
+
+impl Table {
+    /// Seed, increment and last value of its identity column.
+    pub fn identity_values(&self) -> Option<Identity> {
+        self.identity
+            .as_ref()
+            .map(|counter| counter.state.lock().now)
+    }
+}
+
+impl Rowset {
+    /// The filegroup that its pages are in.
+    pub fn filegroup(&self) -> u16 {
+        self.unit().filegroup()
+    }
+
+    /// Its first IAM page.
+    pub fn first_iam(&self) -> PageId {
+        self.unit().first_iam()
+    }
+}

@@ -1,0 +1,150 @@
+//! Commands about the instance and the session: SQLPERF, ERRORLOG, caches, USEROPTIONS.
+
+use super::{Call, Command, INFO};
+use crate::error::Result;
+use crate::interp::Run;
+use crate::procs::{cycle_error_log, show};
+use crate::views::value::{INT, REAL, SYSNAME, int, nvarchar, text};
+use crate::views::{ViewColumn, nullable};
+use furrow_engine::{Isolation, Timeout};
+use furrow_format::types::Value;
+use furrow_observe::messages::Message;
+use std::sync::Arc;
+
+pub(super) static COMMANDS: &[Command] = &[
+    Command {
+        name: "SQLPERF",
+        syntax: "DBCC SQLPERF (LOGSPACE | 'sys.dm_os_wait_stats', CLEAR | 'sys.dm_os_latch_stats', CLEAR | \
+            'sys.dm_os_spinlock_stats', CLEAR) [WITH NO_INFOMSGS]",
+        text: "Shows how full the logs are, or clears wait, latch or spinlock statistics.",
+        options: INFO,
+        run: sqlperf,
+    },
+    Command {
+        name: "ERRORLOG",
+        syntax: "DBCC ERRORLOG [WITH NO_INFOMSGS]",
+        text: "Closes the error log's file and begins a new one.",
+        options: INFO,
+        run: |run, call| {
+            call.expect(0..=0)?;
+            cycle_error_log(run)
+        },
+    },
+    Command {
+        name: "DROPCLEANBUFFERS",
+        syntax: "DBCC DROPCLEANBUFFERS [WITH NO_INFOMSGS]",
+        text: "Empties the buffer pool of all pages that need not be written.",
+        options: INFO,
+        run: |run, call| {
+            call.expect(0..=0)?;
+            run.cx.server.instance().pool().drop_clean_buffers();
+            Ok(())
+        },
+    },
+    Command {
+        name: "FREEPROCCACHE",
+        syntax: "DBCC FREEPROCCACHE [WITH NO_INFOMSGS]",
+        text: "Empties the cache of plans.",
+        options: INFO,
+        run: |_, call| call.expect(0..=0),
+    },
+    Command {
+        name: "USEROPTIONS",
+        syntax: "DBCC USEROPTIONS [WITH NO_INFOMSGS]",
+        text: "Shows the session's SET options.",
+        options: INFO,
+        run: user_options,
+    },
+];
+
+static LOGSPACE: &[ViewColumn] = &[
+    nullable("Database Name", SYSNAME),
+    nullable("Log Size (MB)", REAL),
+    nullable("Log Space Used (%)", REAL),
+    nullable("Status", INT),
+];
+
+fn sqlperf(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    let unknown = |state| -> Result<()> { Err(Message::new(2526, &[]).with_state(state).into()) };
+    call.expect(1..=2)?;
+    let what = call.text(0)?.to_lowercase();
+    let clear = call.args.get(1).is_some_and(|a| a.is_word("CLEAR"));
+    let instance = Arc::clone(run.cx.server.instance());
+    let instruments = instance.instruments();
+    match what.strip_prefix("sys.").unwrap_or(&what) {
+        "logspace" if call.args.len() == 1 => {
+            let mut rows = Vec::new();
+            for view in instance.databases() {
+                let Some(db) = instance.database_by_id(view.id) else {
+                    continue;
+                };
+                let usage = db.log_view().usage;
+                // The header of 8 KB before the virtual log files is left out, as the product does.
+                let size = usage.total_bytes as f64;
+                let used = usage.used_bytes as f64;
+                rows.push(vec![
+                    text(view.name),
+                    Value::Real((size / 1_048_576.0) as f32),
+                    Value::Real((100.0 * used / size.max(1.0)) as f32),
+                    int(0),
+                ]);
+            }
+            show(run, LOGSPACE, rows);
+            return Ok(());
+        }
+        "dm_os_wait_stats" | "waitstats" if clear => instruments.waits.clear(),
+        "dm_os_latch_stats" if clear => instruments.latches.clear(),
+        "dm_os_spinlock_stats" if clear => instruments.spinlocks.clear(),
+        "dm_os_wait_stats" | "dm_os_latch_stats" | "dm_os_spinlock_stats" => return unknown(15),
+        _ => return unknown(12),
+    }
+    Ok(())
+}
+
+static OPTIONS: &[ViewColumn] = &[
+    nullable("Set Option", nvarchar(128)),
+    nullable("Value", nvarchar(128)),
+];
+
+fn user_options(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.expect(0..=0)?;
+    let isolation = match run.cx.sessions.session().isolation() {
+        Isolation::ReadUncommitted => "read uncommitted",
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+        Isolation::Snapshot => "snapshot",
+    };
+    let timeout = match run.cx.sessions.lock_timeout() {
+        Timeout::Forever => "-1".to_owned(),
+        Timeout::NoWait => "0".to_owned(),
+        Timeout::Millis(ms) => ms.to_string(),
+    };
+    let set = run.cx.set.clone();
+    let mut rows = vec![
+        ("textsize", "2147483647".to_owned()),
+        ("language", "us_english".to_owned()),
+        ("dateformat", "mdy".to_owned()),
+        ("datefirst", "7".to_owned()),
+        ("lock_timeout", timeout),
+    ];
+    let switches = [
+        ("quoted_identifier", set.quoted_identifier),
+        ("nocount", set.nocount),
+        ("arithabort", true),
+        ("ansi_null_dflt_on", true),
+        ("ansi_warnings", true),
+        ("ansi_padding", true),
+        ("ansi_nulls", true),
+        ("concat_null_yields_null", true),
+        ("xact_abort", set.xact_abort),
+    ];
+    let on = switches.iter().filter(|(_, on)| *on);
+    rows.extend(on.map(|(name, _)| (*name, "SET".to_owned())));
+    rows.push(("isolation level", isolation.to_owned()));
+    let rows = rows
+        .into_iter()
+        .map(|(name, value)| vec![text(name), text(value)]);
+    show(run, OPTIONS, rows.collect());
+    Ok(())
+}

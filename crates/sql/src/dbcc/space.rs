@@ -1,0 +1,126 @@
+//! Commands about files, the log and transactions: SHOWFILESTATS, LOGINFO, OPENTRAN.
+
+use super::{Call, Command, INFO, database};
+use crate::error::Result;
+use crate::interp::Run;
+use crate::procs::show;
+use crate::views::value::{BIGINT, INT, LSN, SYSNAME, big, int, lsn, nvarchar, text};
+use crate::views::{ViewColumn, column};
+use furrow_format::Lsn;
+use furrow_observe::messages::Message;
+use std::sync::Arc;
+
+pub(super) static COMMANDS: &[Command] = &[
+    Command {
+        name: "SHOWFILESTATS",
+        syntax: "DBCC SHOWFILESTATS [WITH NO_INFOMSGS]",
+        text: "Shows the extents of each data file of the current database, and how many are in use.",
+        options: INFO,
+        run: file_stats,
+    },
+    Command {
+        name: "LOGINFO",
+        syntax: "DBCC LOGINFO [('database' | id | 0)] [WITH NO_INFOMSGS]",
+        text: "Shows the virtual log files.",
+        options: INFO,
+        run: log_info,
+    },
+    Command {
+        name: "OPENTRAN",
+        syntax: "DBCC OPENTRAN [('database' | id | 0)] [WITH NO_INFOMSGS]",
+        text: "Tells of the oldest transaction that has changed something and is still open.",
+        options: &["NO_INFOMSGS", "TABLERESULTS"],
+        run: open_transaction,
+    },
+];
+
+static FILE_STATS: &[ViewColumn] = &[
+    column("Fileid", INT),
+    column("FileGroup", INT),
+    column("TotalExtents", BIGINT),
+    column("UsedExtents", BIGINT),
+    column("Name", SYSNAME),
+    column("FileName", nvarchar(260)),
+];
+
+fn file_stats(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.expect(0..=0)?;
+    let db = Arc::clone(run.cx.sessions.database());
+    let usage = db.space_usage()?;
+    let mut rows = Vec::new();
+    for file in db.file_list()?.into_iter().filter(|f| f.filegroup > 0) {
+        let Some(used) = usage.iter().find(|u| u.file == file.id) else {
+            continue;
+        };
+        rows.push(vec![
+            int(file.id.0),
+            int(file.filegroup),
+            big(used.allocated_extents + used.free_extents),
+            big(used.allocated_extents),
+            text(file.name),
+            text(file.path.display().to_string()),
+        ]);
+    }
+    show(run, FILE_STATS, rows);
+    Ok(())
+}
+
+static LOG_INFO: &[ViewColumn] = &[
+    column("RecoveryUnitId", INT),
+    column("FileId", INT),
+    column("FileSize", BIGINT),
+    column("StartOffset", BIGINT),
+    column("FSeqNo", INT),
+    column("Status", INT),
+    column("Parity", INT),
+    column("CreateLSN", LSN),
+];
+
+fn log_info(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.expect(0..=1)?;
+    let db = database(run, call, 0)?;
+    let rows = db.vlfs().into_iter().map(|vlf| {
+        vec![
+            int(0),
+            int(2),
+            big(vlf.size_bytes),
+            big(vlf.start_bytes),
+            int(vlf.sequence),
+            int(if vlf.active { 2 } else { 0 }),
+            int(parity(vlf.sequence)),
+            lsn(Lsn(0)),
+        ]
+    });
+    show(run, LOG_INFO, rows.collect());
+    Ok(())
+}
+
+/// 0 of a virtual log file that was never used; else it changes from one use to the next.
+pub(crate) fn parity(sequence: u32) -> i32 {
+    match sequence {
+        0 => 0,
+        used if used.is_multiple_of(2) => 128,
+        _ => 64,
+    }
+}
+
+fn open_transaction(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.expect(0..=1)?;
+    let db = database(run, call, 0)?;
+    let Some((txn, first)) = db.oldest_transaction() else {
+        run.inform(Message::new(7969, &[]));
+        return Ok(());
+    };
+    let locks = run.cx.server.instance().locks().snapshot();
+    let of_txn =
+        |row: &&furrow_engine::LockRow| row.txn == txn && row.resource.database() == db.id();
+    let session = locks.iter().find(of_txn).map_or(0, |row| row.session_id);
+    let place = format!("({}:{}:{})", first.vlf(), first.block(), first.slot());
+    run.inform(Message::new(7968, &[db.name().into()]));
+    run.inform(Message::new(7970, &[]));
+    run.inform(Message::new(7971, &[session.into()]));
+    run.inform(Message::new(7972, &[(-1).into()]));
+    run.inform(Message::new(7974, &["user_transaction".into()]));
+    run.inform(Message::new(7975, &[place.into()]));
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! Databases: `sys.databases` and its like.
+
+use super::value::*;
+use super::{Rows, SystemView, ViewContext, columns};
+use crate::error::Result;
+use furrow_engine::DatabaseView;
+use furrow_format::RecoveryModel;
+use furrow_format::types::{Guid, Value};
+use furrow_scalar::functions;
+
+const SID: furrow_format::types::DataType = varbinary(85);
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView {
+        schema: "sys",
+        name: "databases",
+        columns: columns! {
+            "name" SYSNAME; "database_id" INT; "source_database_id" INT null; "owner_sid" SID null;
+            "create_date" DATETIME; "compatibility_level" TINYINT; "collation_name" SYSNAME null;
+            "user_access" TINYINT null; "user_access_desc" DESC null; "is_read_only" BIT null;
+            "is_auto_close_on" BIT; "is_auto_shrink_on" BIT null; "state" TINYINT null; "state_desc" DESC null;
+            "is_in_standby" BIT null; "is_cleanly_shutdown" BIT null; "is_supplemental_logging_enabled" BIT null;
+            "snapshot_isolation_state" TINYINT null; "snapshot_isolation_state_desc" DESC null;
+            "is_read_committed_snapshot_on" BIT null; "recovery_model" TINYINT null;
+            "recovery_model_desc" DESC null; "page_verify_option" TINYINT null;
+            "page_verify_option_desc" DESC null; "is_auto_create_stats_on" BIT null;
+            "is_auto_create_stats_incremental_on" BIT null; "is_auto_update_stats_on" BIT null;
+            "is_auto_update_stats_async_on" BIT null; "is_ansi_null_default_on" BIT null;
+            "is_ansi_nulls_on" BIT null; "is_ansi_padding_on" BIT null; "is_ansi_warnings_on" BIT null;
+            "is_arithabort_on" BIT null; "is_concat_null_yields_null_on" BIT null;
+            "is_numeric_roundabort_on" BIT null; "is_quoted_identifier_on" BIT null;
+            "is_recursive_triggers_on" BIT null; "is_cursor_close_on_commit_on" BIT null;
+            "is_local_cursor_default" BIT null; "is_fulltext_enabled" BIT null; "is_trustworthy_on" BIT null;
+            "is_db_chaining_on" BIT null; "is_parameterization_forced" BIT null;
+            "is_master_key_encrypted_by_server" BIT; "is_query_store_on" BIT null; "is_published" BIT;
+            "is_subscribed" BIT; "is_merge_published" BIT; "is_distributor" BIT; "is_sync_with_backup" BIT;
+            "service_broker_guid" GUID; "is_broker_enabled" BIT; "log_reuse_wait" TINYINT null;
+            "log_reuse_wait_desc" DESC null; "is_date_correlation_on" BIT; "is_cdc_enabled" BIT;
+            "is_encrypted" BIT null; "is_honor_broker_priority_on" BIT null; "containment" TINYINT null;
+            "containment_desc" DESC null; "target_recovery_time_in_seconds" INT null;
+            "delayed_durability" INT null; "delayed_durability_desc" DESC null;
+            "is_mixed_page_allocation_on" BIT null;
+        },
+        parameters: None,
+        text: "The databases of the instance, their states and options.",
+        rows: databases,
+    },
+    SystemView {
+        schema: "dbo",
+        name: "sysdatabases",
+        columns: columns! {
+            "name" SYSNAME; "dbid" SMALLINT null; "crdate" DATETIME; "cmptlevel" TINYINT;
+            "filename" PATH null; "version" SMALLINT null;
+        },
+        parameters: None,
+        text: "The databases under the names of old: use sys.databases.",
+        rows: sysdatabases,
+    },
+    SystemView {
+        schema: "sys",
+        name: "string_split",
+        columns: columns! { "value" NTEXT null; },
+        parameters: Some(&[NTEXT, nvarchar(1)]),
+        text: "The parts of a text between separators.",
+        rows: string_split,
+    },
+];
+
+const PATH: furrow_format::types::DataType = nvarchar(260);
+
+/// The version of the files that are written.
+pub(crate) const FILE_VERSION: i16 = 706;
+/// What the engine's T-SQL is like.
+pub(crate) const COMPATIBILITY: u8 = 130;
+
+fn string_split(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let text = |at: usize| view.arguments.get(at).and_then(Value::as_str);
+    for part in functions::string_split(text(0), text(1).unwrap_or(""))? {
+        rows(vec![Value::NVarChar(part.to_owned())]);
+    }
+    Ok(())
+}
+
+/// `recovery_model` and its description.
+pub(crate) fn recovery_model(model: RecoveryModel) -> (u8, &'static str) {
+    match model {
+        RecoveryModel::Full => (1, "FULL"),
+        RecoveryModel::BulkLogged => (2, "BULK_LOGGED"),
+        RecoveryModel::Simple => (3, "SIMPLE"),
+    }
+}
+
+fn databases(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    for database in view.cx.server.instance().databases() {
+        rows(database_row(view, database));
+    }
+    Ok(())
+}
+
+fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
+    let open = view.cx.server.instance().database_by_id(database.id);
+    let online = open.is_some();
+    let when_open = |value: Value| if online { value } else { Value::Null };
+    let model = database.recovery_model.map(recovery_model);
+    let wait = open.as_ref().map(|db| db.log_view().reuse_wait);
+    let target = open.as_ref().map(|db| db.options().target_recovery_s);
+    let created = open.as_ref().and_then(|db| db.created());
+    let state = database.state as u8;
+    let off = bit(false);
+    let mut row = vec![
+        text(database.name),
+        int(database.id.0),
+        Value::Null,
+        Value::Binary(vec![1]),
+        created.map_or_else(|| datetime(view.cx.server.started()), Value::DateTime),
+        tiny(COMPATIBILITY),
+        when_open(text(COLLATION)),
+        tiny(0),
+        text("MULTI_USER"),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        tiny(state),
+        text(database.state.name()),
+        off.clone(),
+        bit(!online),
+        off.clone(),
+        tiny(0),
+        text("OFF"),
+        off.clone(),
+    ];
+    row.push(model.map_or(Value::Null, |m| tiny(m.0)));
+    row.push(maybe_text(model.map(|m| m.1)));
+    row.extend([tiny(2), text("CHECKSUM")]);
+    // Statistics: created, incremental, updated, asynchronously.
+    row.extend(vec![off.clone(); 4]);
+    // Defaults of connections that say nothing: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL, NUMERIC_ROUNDABORT,
+    // QUOTED_IDENTIFIER, RECURSIVE_TRIGGERS, CURSOR_CLOSE_ON_COMMIT, local cursors.
+    row.extend(vec![off.clone(); 11]);
+    // Full text, trustworthy, chaining, forced parameters, master key, query store, replication (5), broker.
+    row.extend(vec![off.clone(); 11]);
+    row.extend([guid(Guid::default()), off.clone()]);
+    row.push(wait.map_or(Value::Null, |w| tiny(w.number())));
+    row.push(maybe_text(wait.map(|w| w.name())));
+    row.extend([
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        off.clone(),
+        tiny(0),
+        text("NONE"),
+    ]);
+    row.push(target.map_or(Value::Null, int));
+    row.extend([int(0), text("DISABLED"), off.clone()]);
+    row
+}
+
+/// The name of the default collation.
+pub(crate) const COLLATION: &str = "SQL_Latin1_General_CP1_CI_AS";
+
+fn sysdatabases(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    for database in view.cx.server.instance().databases() {
+        let open = view.cx.server.instance().database_by_id(database.id);
+        let created = open.and_then(|db| db.created());
+        rows(vec![
+            text(database.name),
+            small(database.id.0),
+            created.map_or_else(|| datetime(view.cx.server.started()), Value::DateTime),
+            tiny(COMPATIBILITY),
+            text(database.primary.display().to_string()),
+            small(FILE_VERSION),
+        ]);
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Columns and types.
+
+use super::server::COLLATION;
+use super::value::*;
+use super::{Rows, SystemView, ViewContext, columns};
+use crate::error::Result;
+use furrow_format::types::{TypeId, Value};
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView {
+        schema: "sys",
+        name: "columns",
+        columns: columns! {
+            "object_id" INT; "name" SYSNAME null; "column_id" INT; "system_type_id" TINYINT;
+            "user_type_id" INT; "max_length" SMALLINT; "precision" TINYINT; "scale" TINYINT;
+            "collation_name" SYSNAME null; "is_nullable" BIT null; "is_ansi_padded" BIT; "is_rowguidcol" BIT;
+            "is_identity" BIT; "is_computed" BIT; "is_filestream" BIT; "is_replicated" BIT null;
+            "is_non_sql_subscribed" BIT null; "is_merge_published" BIT null; "is_dts_replicated" BIT null;
+            "is_xml_document" BIT; "xml_collection_id" INT; "default_object_id" INT; "rule_object_id" INT;
+            "is_sparse" BIT null; "is_column_set" BIT null; "generated_always_type" TINYINT null;
+            "generated_always_type_desc" DESC null;
+        },
+        parameters: None,
+        text: "The columns of tables.",
+        rows: columns_of_tables,
+    },
+    SystemView {
+        schema: "sys",
+        name: "identity_columns",
+        columns: columns! {
+            "object_id" INT; "name" SYSNAME null; "column_id" INT; "system_type_id" TINYINT;
+            "seed_value" NUMBER null; "increment_value" NUMBER null; "last_value" NUMBER null;
+        },
+        parameters: None,
+        text: "The identity columns, with what they have handed out.",
+        rows: identities,
+    },
+    SystemView {
+        schema: "sys",
+        name: "types",
+        columns: columns! {
+            "name" SYSNAME; "system_type_id" TINYINT; "user_type_id" INT; "schema_id" INT;
+            "principal_id" INT null; "max_length" SMALLINT; "precision" TINYINT; "scale" TINYINT;
+            "collation_name" SYSNAME null; "is_nullable" BIT null; "is_user_defined" BIT;
+            "is_assembly_type" BIT; "default_object_id" INT; "rule_object_id" INT; "is_table_type" BIT;
+        },
+        parameters: None,
+        text: "The types.",
+        rows: types,
+    },
+];
+
+/// `numeric(38, 0)`; the product has sql_variant here.
+const NUMBER: furrow_format::types::DataType = furrow_format::types::DataType {
+    precision: 38,
+    length: 17,
+    ..furrow_format::types::DataType::simple(TypeId::Numeric)
+};
+
+fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    for table in view.tables()? {
+        let children = table.children();
+        for column in table.columns() {
+            let of = column.data_type;
+            let named =
+                |c: &&furrow_engine::TableChild| Some(&c.name) == column.default_name.as_ref();
+            let default = children.iter().find(named).map_or(0, |c| c.id.0);
+            let (off, is_text) = (bit(false), of.id.has_collation());
+            let padded = is_text || of.id.family() == furrow_format::types::Family::Binary;
+            rows(vec![
+                int(table.id().0),
+                text(column.name.clone()),
+                int(column.id),
+                tiny(of.id as u8),
+                int(of.id as u8),
+                small(of.length),
+                tiny(of.precision),
+                tiny(of.scale),
+                maybe_text(of.collation.name().filter(|_| is_text)),
+                bit(column.nullable),
+                bit(padded),
+                off.clone(),
+                bit(column.identity),
+                off.clone(),
+                off.clone(),
+                off.clone(),
+                off.clone(),
+                off.clone(),
+                off.clone(),
+                off.clone(),
+                int(0),
+                int(default),
+                int(0),
+                off.clone(),
+                off,
+                tiny(0),
+                text("NOT_APPLICABLE"),
+            ]);
+        }
+    }
+    Ok(())
+}
+
+fn identities(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    for table in view.tables()? {
+        let Some(column) = table.columns().iter().find(|c| c.identity) else {
+            continue;
+        };
+        let Some(state) = table.identity_values() else {
+            continue;
+        };
+        rows(vec![
+            int(table.id().0),
+            text(column.name.clone()),
+            int(column.id),
+            tiny(column.data_type.id as u8),
+            number(state.seed),
+            number(state.increment),
+            if state.issued {
+                number(state.last)
+            } else {
+                Value::Null
+            },
+        ]);
+    }
+    Ok(())
+}
+
+/// `numeric(38, 0)`.
+pub(crate) fn number(n: i128) -> Value {
+    Value::Decimal(furrow_format::types::Decimal {
+        unscaled: n,
+        scale: 0,
+    })
+}
+
+fn types(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    for id in TypeId::ALL.iter().copied().filter(|id| *id != TypeId::Udt) {
+        let (length, precision, scale) = limits(id);
+        rows(type_row(
+            id.name(),
+            id,
+            i32::from(id as u8),
+            (length, precision, scale),
+        ));
+    }
+    rows(type_row("sysname", TypeId::NVarChar, 256, (256, 0, 0)));
+    Ok(())
+}
+
+fn type_row(name: &str, id: TypeId, user: i32, limits: (i16, u8, u8)) -> Vec<Value> {
+    vec![
+        text(name),
+        tiny(id as u8),
+        int(user),
+        int(4),
+        Value::Null,
+        small(limits.0),
+        tiny(limits.1),
+        tiny(limits.2),
+        maybe_text(id.has_collation().then_some(COLLATION)),
+        bit(user != 256 && id != TypeId::RowVersion),
+        bit(false),
+        bit(false),
+        int(0),
+        int(0),
+        bit(false),
+    ]
+}
+
+/// Length, precision and scale that a type has at most.
+fn limits(id: TypeId) -> (i16, u8, u8) {
+    match id {
+        TypeId::TinyInt => (1, 3, 0),
+        TypeId::SmallInt => (2, 5, 0),
+        TypeId::Int => (4, 10, 0),
+        TypeId::BigInt => (8, 19, 0),
+        TypeId::Bit => (1, 1, 0),
+        TypeId::Decimal | TypeId::Numeric => (17, 38, 38),
+        TypeId::Money => (8, 19, 4),
+        TypeId::SmallMoney => (4, 10, 4),
+        TypeId::Real => (4, 24, 0),
+        TypeId::Float => (8, 53, 0),
+        TypeId::Date => (3, 10, 0),
+        TypeId::Time => (5, 16, 7),
+        TypeId::DateTime => (8, 23, 3),
+        TypeId::DateTime2 => (8, 27, 7),
+        TypeId::DateTimeOffset => (10, 34, 7),
+        TypeId::SmallDateTime => (4, 16, 0),
+        TypeId::UniqueIdentifier | TypeId::Text | TypeId::NText | TypeId::Image => (16, 0, 0),
+        TypeId::RowVersion => (8, 0, 0),
+        TypeId::SqlVariant => (8016, 0, 0),
+        TypeId::Xml | TypeId::Udt => (-1, 0, 0),
+        _ => (8000, 0, 0),
+    }
+}

@@ -1,0 +1,190 @@
+//! Waits, latches, spinlocks, counters: what the instruments have.
+
+use super::value::*;
+use super::{Rows, SystemView, ViewContext, columns};
+use crate::error::Result;
+use furrow_format::types::{DataType, Value};
+use furrow_observe::waits::WaitRow;
+
+const NAME: DataType = nvarchar(256);
+const ADDRESS: DataType = varbinary(8);
+const RESOURCE: DataType = nvarchar(3072);
+const PADDED: DataType = nchar(128);
+
+pub(super) static VIEWS: &[SystemView] = &[
+    SystemView {
+        schema: "sys",
+        name: "dm_os_wait_stats",
+        columns: columns! {
+            "wait_type" DESC; "waiting_tasks_count" BIGINT; "wait_time_ms" BIGINT; "max_wait_time_ms" BIGINT;
+            "signal_wait_time_ms" BIGINT;
+        },
+        parameters: None,
+        text: "Waits since the start, or since they were cleared, by type.",
+        rows: |view, rows| {
+            let instance = view.cx.server.instance();
+            for row in instance.instruments().waits.snapshot().rows {
+                rows(wait_row(&row));
+            }
+            Ok(())
+        },
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_exec_session_wait_stats",
+        columns: columns! {
+            "session_id" SMALLINT; "wait_type" DESC; "waiting_tasks_count" BIGINT; "wait_time_ms" BIGINT;
+            "max_wait_time_ms" BIGINT; "signal_wait_time_ms" BIGINT;
+        },
+        parameters: None,
+        text: "Waits of each session that is open, by type.",
+        rows: session_waits,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_waiting_tasks",
+        columns: columns! {
+            "waiting_task_address" ADDRESS; "session_id" SMALLINT null; "exec_context_id" INT null;
+            "wait_duration_ms" BIGINT null; "wait_type" DESC null; "resource_address" ADDRESS null;
+            "blocking_task_address" ADDRESS null; "blocking_session_id" SMALLINT null;
+            "blocking_exec_context_id" INT null; "resource_description" RESOURCE null;
+        },
+        parameters: None,
+        text: "The waits under way.",
+        rows: waiting_tasks,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_latch_stats",
+        columns: columns! {
+            "latch_class" DESC; "waiting_requests_count" BIGINT; "wait_time_ms" BIGINT;
+            "max_wait_time_ms" BIGINT;
+        },
+        parameters: None,
+        text: "Waits for latches since the start, or since they were cleared, by class.",
+        rows: latches,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_spinlock_stats",
+        columns: columns! {
+            "name" NAME; "collisions" BIGINT; "spins" BIGINT; "spins_per_collision" REAL; "sleep_time" BIGINT;
+            "backoffs" INT;
+        },
+        parameters: None,
+        text: "Collisions on spinlocks since the start, or since they were cleared, by class.",
+        rows: spinlocks,
+    },
+    SystemView {
+        schema: "sys",
+        name: "dm_os_performance_counters",
+        columns: columns! {
+            "object_name" PADDED; "counter_name" PADDED; "instance_name" PADDED null; "cntr_value" BIGINT;
+            "cntr_type" INT;
+        },
+        parameters: None,
+        text: "Performance counters; cntr_type tells how a value is to be read.",
+        rows: counters,
+    },
+];
+
+fn wait_row(row: &WaitRow) -> Vec<Value> {
+    vec![
+        text(row.wait_type.name()),
+        big(row.count),
+        big(row.total_us / 1000),
+        big(row.max_us / 1000),
+        big(row.signal_us / 1000),
+    ]
+}
+
+fn session_waits(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let instance = view.cx.server.instance();
+    let mut told = Vec::new();
+    for task in instance.instruments().tasks.tasks() {
+        let session = task.session_id();
+        // The tasks of a session share one table of waits.
+        if session <= 0 || told.contains(&session) {
+            continue;
+        }
+        told.push(session);
+        for waited in task.waits().snapshot().rows {
+            if waited.count == 0 {
+                continue;
+            }
+            let mut row = vec![small(session)];
+            row.extend(wait_row(&waited));
+            rows(row);
+        }
+    }
+    Ok(())
+}
+
+fn address(id: u64) -> Value {
+    Value::Binary(id.to_be_bytes().to_vec())
+}
+
+fn waiting_tasks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let registry = &view.cx.server.instance().instruments().tasks;
+    let tasks = registry.tasks();
+    for waiting in registry.waiting_tasks() {
+        let blocker = waiting.blocking_session_id;
+        let of_blocker = tasks.iter().find(|t| Some(t.session_id()) == blocker);
+        let resource = (!waiting.resource.is_empty()).then_some(waiting.resource);
+        rows(vec![
+            address(waiting.task_id),
+            small(waiting.session_id),
+            int(waiting.exec_context_id),
+            big(waiting.wait_duration_us / 1000),
+            text(waiting.wait_type.name()),
+            Value::Null,
+            of_blocker.map_or(Value::Null, |t| address(t.id())),
+            blocker.map_or(Value::Null, small),
+            of_blocker.map_or(Value::Null, |t| int(t.exec_context_id())),
+            maybe_text(resource),
+        ]);
+    }
+    Ok(())
+}
+
+fn latches(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let instance = view.cx.server.instance();
+    for row in instance.instruments().latches.snapshot() {
+        rows(vec![
+            text(row.class.name()),
+            big(row.waiting_requests),
+            big(row.wait_us / 1000),
+            big(row.max_us / 1000),
+        ]);
+    }
+    Ok(())
+}
+
+fn spinlocks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let instance = view.cx.server.instance();
+    for row in instance.instruments().spinlocks.snapshot() {
+        rows(vec![
+            text(row.class.name()),
+            big(row.collisions),
+            big(row.spins),
+            Value::Real(row.spins_per_collision() as f32),
+            big(row.sleep_us / 1000),
+            int(row.backoffs),
+        ]);
+    }
+    Ok(())
+}
+
+fn counters(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let instance = view.cx.server.instance();
+    for row in instance.instruments().counter_rows() {
+        rows(vec![
+            padded(row.object, 128),
+            padded(row.counter, 128),
+            padded(&row.instance, 128),
+            Value::BigInt(row.value),
+            Value::Int(row.cntr_type),
+        ]);
+    }
+    Ok(())
+}
