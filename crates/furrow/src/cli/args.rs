@@ -210,6 +210,9 @@ pub(crate) struct SqlArguments {
     /// Directory of the instance, made at first use [default: furrow-instance]
     #[arg(long, value_name = "DIR")]
     pub(crate) instance: Option<PathBuf>,
+    /// Opens a database by its primary file, READ_ONLY, and begins in it: a real .mdf, or one of ours
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["instance", "database"])]
+    pub(crate) open: Option<PathBuf>,
     /// Reads a script; several are run one after the other
     #[arg(short = 'i', long = "input", value_name = "FILE")]
     pub(crate) input: Vec<PathBuf>,

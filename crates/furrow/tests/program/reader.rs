@@ -3,7 +3,7 @@
 use super::*;
 use furrow::{ColumnSpec, DataFile, Database, TableSpec, sql};
 
-fn sample(name: &str) -> Option<PathBuf> {
+pub(crate) fn sample(name: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
     let dir = std::env::var_os("FURROW_SAMPLES").map_or(beside, PathBuf::from);
     let path = dir.join(name);

@@ -1,7 +1,7 @@
 //! `furrow sql` as somebody at a terminal, or a script, meets it.
 
 use super::{err, furrow, out, text};
-use furrow_io::{SystemVolume, Volume};
+use furrow_io::{SystemVolume, Volume, read_file};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -122,4 +122,32 @@ fn a_second_shell_on_the_same_instance_is_told_that_it_is_in_use() {
     );
     assert_eq!(second.status.code(), Some(3));
     assert!(first.status.success());
+}
+
+#[test]
+fn a_real_file_is_queried_without_a_server_and_without_changing_a_byte() {
+    let Some(sample) = super::reader::sample("northwnd-655.mdf") else {
+        return;
+    };
+    let before = read_file(&SystemVolume::new(), &sample).unwrap();
+    let run = furrow()
+        .args(["sql", "--pool", "8MB", "-W", "-h", "-1", "--open", text(&sample), "-Q"])
+        .arg(
+            "SET NOCOUNT ON; SELECT COUNT(*) FROM Customers; SELECT COUNT(*) FROM [Order Details]; \
+             SELECT TOP 1 c.CompanyName FROM Customers c JOIN Orders o ON o.CustomerID = c.CustomerID \
+             GROUP BY c.CompanyName ORDER BY COUNT(*) DESC, 1",
+        )
+        .output()
+        .unwrap();
+    let said = out(&run);
+    let lines: Vec<&str> = said.lines().filter(|l| !l.is_empty()).collect();
+    assert_eq!(
+        lines[1..],
+        ["91", "2155", "Save-a-lot Markets"],
+        "{}",
+        err(&run)
+    );
+    assert!(run.status.success());
+    let after = read_file(&SystemVolume::new(), &sample).unwrap();
+    assert!(before == after, "the file has changed");
 }

@@ -8,7 +8,8 @@ mod shell;
 
 use super::args::SqlArguments;
 use super::{FAILED, Failure, INTERRUPTED, REFUSED};
-use furrow_engine::{Instance, InstanceConfig};
+use furrow_engine::{AttachOptions, Instance, InstanceConfig};
+use furrow_format::PAGE_SIZE;
 use furrow_io::{SystemVolume, Volume};
 use furrow_sql::Server;
 use output::Printer;
@@ -16,34 +17,72 @@ use shell::{Shell, Stop, UnderWay};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
 
 /// Where the instance is, unless `--instance` says otherwise.
 const DIRECTORY: &str = "furrow-instance";
 /// Lines typed before.
 const HISTORY: &str = "sql_history";
 
-fn start(options: &SqlArguments) -> Result<Arc<Server>, Failure> {
-    let directory = options.instance.clone().unwrap_or_else(|| DIRECTORY.into());
+/// A running server, and what its end takes away.
+struct Home {
+    server: Arc<Server>,
+    /// The directory of an instance that was made for one file only; it goes with this.
+    _passing: Option<TempDir>,
+}
+
+fn refused(what: &str, e: &dyn std::fmt::Display) -> Failure {
+    Failure::new(REFUSED, format!("{what}: {e}"))
+}
+
+fn start(options: &SqlArguments) -> Result<Home, Failure> {
+    let passing = match &options.open {
+        Some(_) => {
+            let made = tempfile::Builder::new().prefix("furrow-sql-").tempdir();
+            Some(made.map_err(|e| refused("cannot make a directory for temporary files", &e))?)
+        }
+        None => None,
+    };
+    let directory = match (&passing, &options.instance) {
+        (Some(passing), _) => passing.path().to_path_buf(),
+        (None, Some(instance)) => instance.clone(),
+        (None, None) => DIRECTORY.into(),
+    };
     let volume = SystemVolume::new();
     let shown = directory.display().to_string();
     volume
         .create_dir(&directory)
-        .map_err(|e| Failure::new(REFUSED, format!("cannot make {shown}: {e}")))?;
+        .map_err(|e| refused(&format!("cannot make {shown}"), &e))?;
     let config = InstanceConfig {
         directory: Some(directory),
-        pool_pages: usize::try_from(options.pool / 8192)
+        pool_pages: usize::try_from(options.pool / PAGE_SIZE as u64)
             .unwrap_or(usize::MAX)
             .max(512),
         ..InstanceConfig::default()
     };
-    let failed = |e: &dyn std::fmt::Display| {
-        Failure::new(
-            REFUSED,
-            format!("the instance in {shown} cannot be started: {e}"),
-        )
+    let cannot = format!("the instance in {shown} cannot be started");
+    let instance = Instance::start(Arc::new(volume), config).map_err(|e| refused(&cannot, &e))?;
+    let server = Server::start(instance).map_err(|e| refused(&cannot, &e))?;
+    Ok(Home {
+        server,
+        _passing: passing,
+    })
+}
+
+/// Attaches the database of `--open`; gives its name.
+fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
+    let stem = path.file_stem().unwrap_or_default();
+    let name = stem.to_string_lossy().into_owned();
+    let options = AttachOptions {
+        name: Some(name.clone()),
+        read_only: true,
+        ..AttachOptions::default()
     };
-    let instance = Instance::start(Arc::new(volume), config).map_err(|e| failed(&e))?;
-    Server::start(instance).map_err(|e| failed(&e))
+    server
+        .instance()
+        .attach_database(path, &options)
+        .map_err(|e| refused(&format!("cannot open {}", path.display()), &e))?;
+    Ok(name)
 }
 
 /// Ctrl-C ends the batch under way; where there is none, the program.
@@ -84,7 +123,12 @@ fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
 /// Runs the command.
 pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
     let under_way: UnderWay = Arc::new(Mutex::new(None));
-    let server = start(options)?;
+    let home = start(options)?;
+    let server = &home.server;
+    let opened = match &options.open {
+        Some(path) => Some(attach(server, path)?),
+        None => None,
+    };
     listen(&under_way)?;
     let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
     let connection = server.connect().map_err(|e| failed(&e))?;
@@ -95,7 +139,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         shell.set(name, value.trim_matches('"'));
     }
-    if let Some(database) = &options.database {
+    if let Some(database) = opened.as_ref().or(options.database.as_ref()) {
         let use_it = format!("USE [{}]", database.replace(']', "]]"));
         let before = std::mem::replace(&mut shell.ends_on_error, true);
         if shell.run(&use_it, 1).is_err() {
@@ -117,7 +161,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
     } else {
         read_all(&mut shell, options)
     };
-    finish(shell, &server, stopped, options.batch_abort)
+    finish(shell, server, stopped, options.batch_abort)
 }
 
 fn finish(
