@@ -1,6 +1,7 @@
 //! What a statement works with: sessions, variables, settings, what the last statement left.
 
 use crate::error::{Result, SqlError};
+use crate::exec::once::Kept;
 use crate::interp::Texts;
 use crate::scope::Scope;
 use crate::server::Server;
@@ -10,6 +11,7 @@ use furrow_io::random;
 use furrow_io::time::WallTime;
 use furrow_observe::messages::Message;
 use furrow_scalar::{Env, RandState, Settings};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -61,6 +63,10 @@ pub(crate) struct Context {
     pub(crate) scope: Scope,
     /// Values of outer rows for the subqueries that refer to them.
     pub(crate) frame: Vec<Value>,
+    /// Rows that recursive common table expressions are at, by slot.
+    pub(crate) work: Vec<Vec<Value>>,
+    /// What subqueries that look at nothing around them gave in this statement.
+    pub(crate) kept: HashMap<u64, Kept>,
     pub(crate) set: SetOptions,
     pub(crate) last: Last,
     /// Errors of the CATCH blocks that are at work, innermost last.
@@ -98,6 +104,8 @@ impl Context {
             sessions,
             scope: Scope::default(),
             frame: Vec::new(),
+            work: Vec::new(),
+            kept: HashMap::new(),
             set: SetOptions::default(),
             last: Last::default(),
             caught: Vec::new(),
@@ -109,8 +117,9 @@ impl Context {
         }
     }
 
-    /// A statement begins: GETDATE() is this moment for all of it.
+    /// A statement begins: GETDATE() is this moment for all of it, and subqueries are run anew.
     pub(crate) fn tick(&mut self) {
+        self.kept.clear();
         self.now = moment();
     }
 

@@ -30,14 +30,26 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     205 16 1 "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of \
         expressions in their target lists.";
     209 16 1 "Ambiguous column name '%.*ls'.";
+    240 16 1 "Types don't match between the anchor and the recursive part in column \"%.*ls\" of \
+        recursive query \"%.*ls\".";
     243 16 1 "Type %.*ls is not a defined system type.";
+    246 16 1 "No anchor member was specified for recursive query \"%.*ls\".";
+    252 16 1 "Recursive common table expression '%.*ls' does not contain a top-level UNION ALL operator.";
+    253 16 1 "Recursive member of a common table expression '%.*ls' has multiple recursive references.";
     264 16 1 "The column name '%.*ls' is specified more than once in the SET clause or column list of an \
         INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to \
         make sure that a column is updated only once. If this statement updates or inserts columns into a \
         view, column aliasing can conceal the duplication in your code.";
+    310 15 1 "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     421 16 1 "The %ls data type cannot be selected as DISTINCT because it is not comparable.";
+    460 16 1 "DISTINCT operator is not allowed in the recursive part of a recursive common table \
+        expression '%.*ls'.";
+    467 16 1 "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a \
+        recursive common table expression '%.*ls'.";
     512 16 1 "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, \
         <= , >, >= or when the subquery is used as an expression.";
+    530 16 1 "The statement terminated. The maximum recursion %d has been exhausted before statement \
+        completion.";
     628 16 0 "Cannot issue SAVE TRANSACTION when there is no active transaction.";
     1011 16 1 "The correlation name '%.*ls' is specified multiple times in a FROM clause.";
     1013 16 1 "The objects \"%.*ls\" and \"%.*ls\" in the FROM clause have the same exposed names. Use \
@@ -45,8 +57,19 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     1033 15 1 "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and \
         common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
     1060 15 1 "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+    1062 15 1 "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
     2716 16 1 "Column, parameter, or variable #%d: Cannot specify a column width on data type %.*ls.";
     4108 15 1 "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
+    4109 15 1 "Windowed functions cannot be used in the context of another windowed function or aggregate.";
+    4112 15 1 "The function '%.*ls' must have an OVER clause with ORDER BY.";
+    4116 16 1 "The function '%.*ls' takes only a positive int or bigint expression as its input.";
+    4193 16 1 "'BETWEEN %.*ls AND %.*ls' is not a valid window frame and cannot be used with the OVER \
+        clause.";
+    4194 16 1 "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
+    5308 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer \
+        indices as ORDER BY clause expressions.";
+    5309 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as \
+        ORDER BY clause expressions.";
     8120 16 1 "Column '%.*ls.%.*ls' is invalid in the select list because it is not contained in either an \
         aggregate function or the GROUP BY clause.";
     8121 16 1 "Column '%.*ls.%.*ls' is invalid in the HAVING clause because it is not contained in either an \
@@ -57,7 +80,16 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     8156 16 1 "The column '%.*ls' was specified multiple times for '%.*ls'.";
     8158 16 1 "'%.*ls' has more columns than were specified in the column list.";
     8159 16 1 "'%.*ls' has fewer columns than were specified in the column list.";
+    8161 16 1 "Argument %d of the %.*ls function does not match any of the expressions in the GROUP BY \
+        clause.";
+    8167 16 1 "The type of column \"%.*ls\" conflicts with the type of other columns specified in the UNPIVOT \
+        list.";
+    8730 16 1 "Offset parameter for Lag and Lead functions cannot be a negative value.";
     10709 16 1 "The number of columns for each row in a table value constructor must be the same.";
     10742 15 1 "The offset specified in a OFFSET clause may not be negative.";
     10744 15 1 "The number of rows provided for a FETCH clause must be greater then zero.";
+    10752 15 1 "The function '%.*ls' may not have a window frame.";
+    10753 15 1 "The function '%.*ls' must have an OVER clause.";
+    10756 15 1 "Window frame with ROWS or RANGE must have an ORDER BY clause.";
+    10759 15 1 "Use of DISTINCT is not allowed with the OVER clause.";
 };

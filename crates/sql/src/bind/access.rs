@@ -178,10 +178,7 @@ pub(super) fn table_plan(node: &TableNode, conds: Vec<Cond>, wanted: Vec<usize>)
 
 /// Whether an index of a table begins with this column, so that rows are found by it.
 pub(super) fn has_seek(table: &Table, column: usize) -> bool {
-    table
-        .indexes()
-        .iter()
-        .any(|i| i.key().first().is_some_and(|k| k.column == column))
+    table.indexes().iter().any(|i| begins_with(i, column))
 }
 
 /// The scan of a plan that gives a table's rows just as they come.
@@ -190,6 +187,32 @@ pub(super) fn as_scan(plan: &Plan) -> Option<&Arc<ScanPlan>> {
         Plan::Scan(scan) => Some(scan),
         _ => None,
     }
+}
+
+/// A scan of a whole table's values of a column that are not NULL, in their order, where an index has it. The
+/// plan must look at nothing else.
+pub(super) fn by_order(plan: &Plan, column: usize, descending: bool) -> Option<Plan> {
+    let scan = as_scan(plan)?;
+    let whole = scan.filter.is_none() && scan.equal.is_empty();
+    let whole = whole && scan.low.is_none() && scan.high.is_none() && scan.index == 0;
+    if !whole || scan.named || scan.columns != [column] {
+        return None;
+    }
+    let first = |i: &Index| i.kind() != IndexKind::Heap && begins_with(i, column);
+    let at = scan.table.indexes().iter().position(first)?;
+    let index = scan.table.indexes().get(at)?;
+    let backward = index.key().first().is_some_and(|k| k.descending) != descending;
+    Some(Plan::Scan(Arc::new(ScanPlan {
+        index: at,
+        backward,
+        covered: index.kind() == IndexKind::Nonclustered,
+        filter: Some(Cond::IsNull(Box::new(Expr::Column(column)), true)),
+        ..(**scan).clone()
+    })))
+}
+
+fn begins_with(index: &Index, column: usize) -> bool {
+    index.key().first().is_some_and(|k| k.column == column)
 }
 
 /// A scan for rows that are going to be changed.

@@ -6,6 +6,7 @@ use super::types::data_type;
 use super::{ask, shift};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::AggregateCall;
+use crate::exec::sort::SortKey;
 use crate::exec::{Cond, Expr, SubPlan};
 use furrow_format::types::{Collation, DataType, TypeId, Value};
 use furrow_observe::messages::Message;
@@ -292,14 +293,17 @@ impl Binder<'_> {
                 .join(".");
             return refuse(4121, &["dbo".into(), shown.into()]);
         }
-        if call.over.is_some() {
-            return self.windowed(call);
+        if let Some(over) = &call.over {
+            return self.windowed(call, over);
+        }
+        if super::window::needs_over(name) {
+            return refuse(10753, &[name.into()]);
         }
         if let Some(which) = aggregate::find(name) {
             return self.aggregate(which, call);
         }
         if name.eq_ignore_ascii_case("GROUPING") || name.eq_ignore_ascii_case("GROUPING_ID") {
-            return Err(unsupported(name));
+            return self.grouping(call);
         }
         let mut arguments = Vec::new();
         let takes_date_part = functions::find(name).is_some_and(|f| f.takes_date_part);
@@ -417,9 +421,6 @@ impl Binder<'_> {
                         ));
                     }
                 };
-                if !call.within_group.is_empty() {
-                    return Err(unsupported("WITHIN GROUP"));
-                }
                 aggregate::resolve_string_agg(&argument.operand(), &text)?
             }
             _ => aggregate::resolve(which, argument.as_ref().map(Bound::operand).as_ref())?,
@@ -433,10 +434,20 @@ impl Binder<'_> {
             _ => None,
         };
         let result = bound.result;
+        let mut order = Vec::new();
+        for by in &call.within_group {
+            let key = self.expr(&by.expr)?;
+            order.push(SortKey {
+                expr: key.expr,
+                data_type: key.data_type,
+                descending: by.descending,
+            });
+        }
         let call = AggregateCall {
             bound,
             argument: argument.map(|a| a.expr),
             distinct,
+            order,
         };
         let calls = self.level().aggregates.get_or_insert_default();
         let place = AGGREGATES + calls.len();
@@ -447,22 +458,23 @@ impl Binder<'_> {
         })
     }
 
-    fn windowed(&mut self, call: &Call) -> Result<Bound> {
-        Err(unsupported(&format!("{} OVER", call.name.name())))
-    }
-
     /// Binds a query within an expression, with what it takes from the row around it.
     pub(crate) fn subquery(
         &mut self,
         query: &furrow_tsql::ast::query::Query,
     ) -> Result<(SubPlan, Vec<crate::sink::ResultColumn>)> {
         let in_aggregate = self.levels.last().is_some_and(|l| l.in_aggregate);
-        let (bound, takes) = self.nested_query(query)?;
+        let depth = self.levels.len();
+        let before = std::mem::replace(&mut self.reaches, usize::MAX);
+        let bound = self.nested_query(query);
+        let once = (self.reaches >= depth).then(crate::exec::once::fresh);
+        self.reaches = self.reaches.min(before);
+        let (bound, takes) = bound?;
         if in_aggregate {
             return refuse(130, &[]);
         }
         let plan = bound.plan;
-        Ok((SubPlan { plan, takes }, bound.columns))
+        Ok((SubPlan { plan, takes, once }, bound.columns))
     }
 }
 

@@ -1,6 +1,5 @@
 //! FROM: sources and joins.
 
-use super::query::BoundQuery;
 use super::scope::{Binder, CteDef, Source, SourceColumn};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
@@ -12,7 +11,6 @@ use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::{
     IndexRef, Join, JoinKind, TableFunction, TableHint, TableRef, TableSource,
 };
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// A tree of sources, before ways to their rows are chosen. Each covers a run of the wide row.
@@ -163,7 +161,7 @@ impl Binder<'_> {
         Ok(node)
     }
 
-    fn table_ref(&mut self, source: &TableRef) -> Result<Node> {
+    pub(super) fn table_ref(&mut self, source: &TableRef) -> Result<Node> {
         match source {
             TableRef::Table(table) => self.table_source(table),
             TableRef::Join(join) => self.join(join),
@@ -174,8 +172,8 @@ impl Binder<'_> {
             }
             TableRef::Function(function) => self.table_function(function),
             TableRef::Variable { .. } => Err(unsupported("a table variable")),
-            TableRef::Pivot(_) => Err(unsupported("PIVOT")),
-            TableRef::Unpivot(_) => Err(unsupported("UNPIVOT")),
+            TableRef::Pivot(pivot) => self.pivot(pivot),
+            TableRef::Unpivot(unpivot) => self.unpivot(unpivot),
             TableRef::BulkRowset(_) => Err(unsupported("OPENROWSET")),
             TableRef::Rowset(name, ..) => Err(unsupported(name)),
         }
@@ -227,8 +225,11 @@ impl Binder<'_> {
         let alias = written.alias.as_ref().map(|a| &*a.value);
         match self.resolve(&written.name)? {
             Resolved::Cte(cte) => {
-                let bound = self.cte(&cte)?;
                 let name = alias.unwrap_or(&cte.name).to_owned();
+                if let Some((plan, columns)) = self.recursion(&cte) {
+                    return self.rows(plan, Vec::new(), &name, &columns);
+                }
+                let bound = self.cte(&cte)?;
                 self.rows(bound.plan, Vec::new(), &name, &bound.columns)
             }
             Resolved::View(database, view) => {
@@ -303,18 +304,6 @@ impl Binder<'_> {
             columns,
             start: 0,
         })
-    }
-
-    fn cte(&mut self, cte: &CteDef) -> Result<BoundQuery> {
-        let hidden = self.ctes.split_off(cte.sees);
-        let levels = std::mem::take(&mut self.levels);
-        let bound = self.nested_query(&Rc::clone(&cte.query));
-        self.levels = levels;
-        self.ctes.truncate(cte.sees);
-        self.ctes.extend(hidden);
-        let (mut bound, _) = bound?;
-        bound.columns = renamed(bound.columns, &cte.columns, &cte.name)?;
-        Ok(bound)
     }
 
     fn table_function(&mut self, written: &TableFunction) -> Result<Node> {

@@ -14,15 +14,19 @@
 mod access;
 mod ask;
 mod cond;
+mod cte;
 mod expr;
 mod from;
+mod group;
 mod literal;
+mod pivot;
 mod place;
 mod query;
 mod scope;
 mod select;
 mod shift;
 mod types;
+mod window;
 
 pub(crate) use expr::Bound;
 pub(crate) use from::{Node, Resolved, conjuncts, shown, table_hints};

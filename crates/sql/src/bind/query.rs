@@ -1,7 +1,7 @@
 //! Queries: common table expressions, set operations, ORDER BY of them.
 
 use super::expr::operands;
-use super::scope::{Binder, CteDef, Level};
+use super::scope::{Binder, Level};
 use super::select::{Assign, Ordering};
 use super::{Bound, shift};
 use crate::error::{Result, refuse, unsupported};
@@ -11,8 +11,7 @@ use crate::exec::{Expr, Plan};
 use crate::sink::ResultColumn;
 use furrow_scalar::types;
 use furrow_tsql::ast::expr::{ExprKind, Literal};
-use furrow_tsql::ast::query::{Cte, OrderItem, Query, QueryBody, QueryHint, SetOp};
-use std::rc::Rc;
+use furrow_tsql::ast::query::{OrderItem, Query, QueryBody, QueryHint, SetOp};
 
 /// A query that can be run.
 #[derive(Debug)]
@@ -46,26 +45,15 @@ impl Binder<'_> {
         self.ordered(query)
     }
 
-    /// Makes common table expressions known; each sees those before it.
-    pub(crate) fn define(&mut self, ctes: &[Cte]) -> Result<()> {
-        for cte in ctes {
-            let sees = self.ctes.len();
-            self.ctes.push(CteDef {
-                name: cte.name.value.to_string(),
-                columns: cte.columns.clone(),
-                query: Rc::new(cte.query.clone()),
-                sees,
-            });
-        }
-        Ok(())
-    }
-
     /// Query hints: those that only say how to run it are taken as said; others are refused.
     fn hints(&mut self, hints: &[QueryHint]) -> Result<()> {
         for hint in hints {
             match hint {
                 QueryHint::UsePlan(_) => return Err(unsupported("USE PLAN")),
                 QueryHint::TableHint(..) => return Err(unsupported("TABLE HINT")),
+                QueryHint::Value(name, value) if &**name == "MAXRECURSION" => {
+                    self.max_recursion = self.recursion_limit(value)?;
+                }
                 _ => {}
             }
         }
@@ -91,7 +79,7 @@ impl Binder<'_> {
         }
     }
 
-    fn body(&mut self, body: &QueryBody) -> Result<Nested> {
+    pub(super) fn body(&mut self, body: &QueryBody) -> Result<Nested> {
         match body {
             QueryBody::Select(select) => self.select(select, &Ordering::default()),
             QueryBody::Values(rows) => self.values(rows),
@@ -161,6 +149,17 @@ impl Binder<'_> {
         let (left, mut takes) = self.body(left)?;
         let (right, more) = self.body(right)?;
         takes.extend(more);
+        Ok((self.joined(op, all, left, right)?, takes))
+    }
+
+    /// A set operation on two queries.
+    pub(super) fn joined(
+        &mut self,
+        op: SetOp,
+        all: bool,
+        left: BoundQuery,
+        right: BoundQuery,
+    ) -> Result<BoundQuery> {
         if !left.assigns.is_empty() || !right.assigns.is_empty() {
             return refuse(141, &[]);
         }
@@ -193,12 +192,11 @@ impl Binder<'_> {
             (SetOp::Union, false) => Plan::Distinct(Box::new(plan), types),
             _ => plan,
         };
-        let bound = BoundQuery {
+        Ok(BoundQuery {
             plan,
             columns,
             assigns: Vec::new(),
-        };
-        Ok((bound, takes))
+        })
     }
 
     /// A query's rows with columns of these types.

@@ -46,6 +46,12 @@ pub(crate) struct Level {
     pub(crate) no_aggregates: u32,
     /// Whether an argument of an aggregate is being bound.
     pub(crate) in_aggregate: bool,
+    /// Calls of window functions met so far, where they may be.
+    pub(crate) windows: Option<Vec<crate::exec::window::WindowCall>>,
+    /// Whether a call of a window function is being bound.
+    pub(crate) in_window: bool,
+    /// What is grouped by.
+    pub(crate) groups: Option<Vec<Expr>>,
 }
 
 /// A common table expression.
@@ -68,10 +74,22 @@ pub(crate) struct Binder<'c> {
     pub(crate) next_frame: usize,
     /// The table that the statement changes, and the name it goes by in FROM, until it is met there.
     pub(crate) target: Option<(ObjectId, String)>,
+    /// The outermost level that a name was found in, since a subquery looked at this.
+    pub(crate) reaches: usize,
+    /// The recursive common table expressions whose recursive part is being bound.
+    pub(crate) recursions: Vec<super::cte::Recursing>,
+    /// MAXRECURSION.
+    pub(crate) max_recursion: u32,
 }
 
 /// Places of aggregates in expressions that are still to be put on the grouped row begin here.
 pub(crate) const AGGREGATES: usize = 1 << 24;
+
+/// Places of window functions that are still to be put behind the row begin here.
+pub(crate) const WINDOWS: usize = 1 << 25;
+
+/// The place of a grouping set's number until the row is grouped.
+pub(crate) const GROUPING: usize = 1 << 26;
 
 impl Level {
     /// The end of the wide row so far.
@@ -128,6 +146,9 @@ impl<'c> Binder<'c> {
             ctes: Vec::new(),
             next_frame: 0,
             target: None,
+            reaches: usize::MAX,
+            recursions: Vec::new(),
+            max_recursion: 100,
         }
     }
 
@@ -202,6 +223,7 @@ impl<'c> Binder<'c> {
     }
 
     fn column_of_level(&mut self, at: usize, place: usize) -> Result<Bound> {
+        self.reaches = self.reaches.min(at);
         let level = &mut self.levels[at];
         if let Some(used) = level.used.get_mut(place) {
             *used = true;

@@ -1,19 +1,21 @@
 //! One SELECT: where, grouping, the list, order, top.
 
 use super::from::conjuncts;
+use super::group::{Grouped, Groups, group_plan};
 use super::place::filtered;
 use super::query::{BoundQuery, Nested, output_column};
-use super::scope::{AGGREGATES, Binder, Level};
-use super::shift::{same_expr, walk, walk_cond};
-use super::{Bound, access};
+use super::scope::{Binder, Level, WINDOWS};
+use super::shift::{map_columns, same_expr};
+use super::{Bound, access, window};
 use crate::error::{Result, refuse, unsupported};
-use crate::exec::aggregate::{AggregateCall, AggregatePlan};
+use crate::exec::aggregate::AggregateCall;
 use crate::exec::sort::{SortKey, SortPlan, TopPlan};
+use crate::exec::window::{WindowCall, WindowPlan};
 use crate::exec::{Cond, Expr, Plan};
 use crate::sink::ResultColumn;
-use furrow_format::types::{DataType, Family, TypeId};
+use furrow_format::types::{Family, TypeId};
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind, Literal};
-use furrow_tsql::ast::query::{GroupBy, GroupItem, GroupWith, OrderItem, Select, SelectItem, Top};
+use furrow_tsql::ast::query::{OrderItem, Select, SelectItem, Top};
 use std::sync::Arc;
 
 /// ORDER BY, OFFSET, FETCH.
@@ -38,12 +40,6 @@ struct Item {
     assign: Option<Assign>,
 }
 
-/// GROUP BY: what is grouped by, and which of it in each set.
-struct Groups {
-    exprs: Vec<Bound>,
-    sets: Vec<Vec<usize>>,
-}
-
 impl Binder<'_> {
     /// Binds a SELECT with its order.
     pub(crate) fn select(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<Nested> {
@@ -63,52 +59,72 @@ impl Binder<'_> {
             Some(group_by) => Some(self.groups(group_by)?),
             None => None,
         };
-        self.level().aggregates = Some(Vec::new());
-        let mut items = self.items(&select.items)?;
-        let mut having = match &select.having {
+        let level = self.level();
+        level.aggregates = Some(Vec::new());
+        let of = |g: &Groups| g.exprs.iter().map(|b| b.expr.clone()).collect();
+        level.groups = groups.as_ref().map(of);
+        level.windows = Some(Vec::new());
+        let items = self.items(&select.items)?;
+        let windows = self.level().windows.take();
+        let having = match &select.having {
             Some(having) => Some(self.cond(having)?),
             None => None,
         };
-        let mut order = self.order_keys(ordering.by, &items, select.distinct)?;
+        self.level().windows = windows;
+        let order = self.order_keys(ordering.by, &items, select.distinct)?;
         let calls = self.level().aggregates.take().unwrap_or_default();
+        let windows = self.level().windows.take().unwrap_or_default();
+        if select.top.as_ref().is_some_and(|t| t.with_ties) && ordering.by.is_empty() {
+            return refuse(1062, &[]);
+        }
         let top = select.top.as_ref().map(|t| self.top(t)).transpose()?;
-        let grouped = groups.is_some() || !calls.is_empty() || having.is_some();
-        let base = match node {
+        let plan = match node {
             Some(node) => self.place(node, conds),
             None => filtered(Plan::One, conds),
         };
-        let mut width = self.level().width();
-        let mut plan = base;
-        if grouped {
+        let mut parts = Parts {
+            plan,
+            items,
+            order,
+            top,
+            width: self.level().width(),
+            windows,
+        };
+        if groups.is_some() || !calls.is_empty() || having.is_some() {
             let groups = groups.unwrap_or(Groups {
                 exprs: Vec::new(),
                 sets: vec![Vec::new()],
             });
-            let keys: Vec<Expr> = groups.exprs.iter().map(|g| g.expr.clone()).collect();
-            for item in &mut items {
-                self.regroup(&mut item.bound.expr, &keys, 8120)?;
-            }
-            if let Some(having) = &mut having {
-                self.regroup_cond(having, &keys, 8121)?;
-            }
-            for key in &mut order {
-                self.regroup(&mut key.expr, &keys, 8127)?;
-            }
-            width = groups.exprs.len() + calls.len();
-            plan = group_plan(plan, groups, calls);
-            plan = filtered(plan, having.into_iter().collect());
+            parts = self.grouped(parts, groups, calls, having)?;
         }
-        self.finish(
-            select,
-            ordering,
-            Parts {
-                plan,
-                items,
-                order,
-                top,
-                width,
-            },
-        )
+        self.finish(select, ordering, with_windows(parts))
+    }
+
+    /// What is left of a SELECT behind GROUP BY and HAVING.
+    fn grouped(
+        &mut self,
+        mut parts: Parts,
+        groups: Groups,
+        calls: Vec<AggregateCall>,
+        mut having: Option<Cond>,
+    ) -> Result<Parts> {
+        let row = Grouped::new(&groups, calls.len());
+        for item in &mut parts.items {
+            self.regroup(&mut item.bound.expr, &row, 8120)?;
+        }
+        if let Some(having) = &mut having {
+            self.regroup_cond(having, &row, 8121)?;
+        }
+        for key in &mut parts.order {
+            self.regroup(&mut key.expr, &row, 8127)?;
+        }
+        for call in &mut parts.windows {
+            window::each_expr(call, &mut |expr| self.regroup(expr, &row, 8120))?;
+        }
+        parts.width = row.width();
+        parts.plan = group_plan(parts.plan, groups, calls);
+        parts.plan = filtered(parts.plan, having.into_iter().collect());
+        Ok(parts)
     }
 
     /// Order, list, DISTINCT and TOP on the rows that remain.
@@ -124,6 +140,7 @@ impl Binder<'_> {
             order,
             top,
             width,
+            ..
         } = parts;
         let assigns: Vec<Assign> = items.iter().filter_map(|i| i.assign.clone()).collect();
         if !assigns.is_empty() && assigns.len() != items.len() {
@@ -320,107 +337,6 @@ impl Binder<'_> {
             is_fetch: false,
         })
     }
-
-    fn groups(&mut self, written: &GroupBy) -> Result<Groups> {
-        if written.all {
-            return Err(unsupported("GROUP BY ALL"));
-        }
-        let mut groups = Groups {
-            exprs: Vec::new(),
-            sets: vec![Vec::new()],
-        };
-        self.level().no_aggregates = 144;
-        for item in &written.items {
-            let sets = self.group_item(item, &mut groups.exprs)?;
-            groups.sets = crossed(&groups.sets, &sets);
-        }
-        self.level().no_aggregates = 0;
-        let parts: Vec<Vec<usize>> = (0..groups.exprs.len()).map(|n| vec![n]).collect();
-        match written.with {
-            Some(GroupWith::Rollup) => groups.sets = rolled_up(&parts),
-            Some(GroupWith::Cube) => groups.sets = cubed(&parts),
-            None => {}
-        }
-        if groups.exprs.len() > 24 && groups.sets.len() > 1 {
-            return Err(unsupported("more than 24 expressions in grouping sets"));
-        }
-        Ok(groups)
-    }
-
-    fn group_expr(&mut self, written: &Written, exprs: &mut Vec<Bound>) -> Result<usize> {
-        let bound = self.expr(written)?;
-        if super::query::is_free(&bound.expr) {
-            return refuse(164, &[]);
-        }
-        match exprs.iter().position(|e| same_expr(&e.expr, &bound.expr)) {
-            Some(at) => Ok(at),
-            None => {
-                exprs.push(bound);
-                Ok(exprs.len() - 1)
-            }
-        }
-    }
-
-    fn group_item(&mut self, item: &GroupItem, exprs: &mut Vec<Bound>) -> Result<Vec<Vec<usize>>> {
-        match item {
-            GroupItem::Expr(expr) => Ok(vec![vec![self.group_expr(expr, exprs)?]]),
-            GroupItem::Set(of) => {
-                let set = of.iter().map(|e| self.group_expr(e, exprs));
-                Ok(vec![set.collect::<Result<_>>()?])
-            }
-            GroupItem::Rollup(items) => {
-                let parts = self.group_parts(items, exprs)?;
-                Ok(rolled_up(&parts))
-            }
-            GroupItem::Cube(items) => {
-                let parts = self.group_parts(items, exprs)?;
-                if parts.len() > 12 {
-                    return Err(unsupported("CUBE of more than 12 parts"));
-                }
-                Ok(cubed(&parts))
-            }
-            GroupItem::Sets(items) => {
-                let mut sets = Vec::new();
-                for item in items {
-                    sets.extend(self.group_item(item, exprs)?);
-                }
-                Ok(sets)
-            }
-        }
-    }
-
-    fn group_parts(
-        &mut self,
-        items: &[GroupItem],
-        exprs: &mut Vec<Bound>,
-    ) -> Result<Vec<Vec<usize>>> {
-        let mut parts = Vec::new();
-        for item in items {
-            parts.push(self.group_item(item, exprs)?.concat());
-        }
-        Ok(parts)
-    }
-
-    /// Puts an expression on the grouped row: what is grouped by becomes its column, an aggregate its place
-    /// behind them; any other column is an error.
-    fn regroup(&mut self, expr: &mut Expr, keys: &[Expr], number: u32) -> Result<()> {
-        let mut stray = None;
-        walk(expr, &mut |part| regroup_part(part, keys, &mut stray));
-        self.no_stray(stray, number)
-    }
-
-    fn regroup_cond(&mut self, cond: &mut Cond, keys: &[Expr], number: u32) -> Result<()> {
-        let mut stray = None;
-        walk_cond(cond, &mut |part| regroup_part(part, keys, &mut stray));
-        self.no_stray(stray, number)
-    }
-
-    fn no_stray(&mut self, stray: Option<usize>, number: u32) -> Result<()> {
-        match stray {
-            None => Ok(()),
-            Some(place) => Err(self.not_grouped(place, number).into()),
-        }
-    }
 }
 
 /// What remains of a SELECT once its rows are grouped.
@@ -430,62 +346,33 @@ struct Parts {
     order: Vec<SortKey>,
     top: Option<TopPlan>,
     width: usize,
+    windows: Vec<WindowCall>,
 }
 
-fn regroup_part(part: &mut Expr, keys: &[Expr], stray: &mut Option<usize>) -> bool {
-    if let Some(at) = keys.iter().position(|k| same_expr(k, part)) {
-        *part = Expr::Column(at);
-        return true;
+/// The columns of window functions, put behind the row.
+fn with_windows(mut parts: Parts) -> Parts {
+    if parts.windows.is_empty() {
+        return parts;
     }
-    if let Expr::Column(at) = part {
-        if *at >= AGGREGATES {
-            *part = Expr::Column(keys.len() + (*at - AGGREGATES));
-        } else {
-            stray.get_or_insert(*at);
-        }
-        return true;
+    let width = parts.width;
+    let mut place = |at: usize| match at {
+        WINDOWS.. => Expr::Column(width + (at - WINDOWS)),
+        _ => Expr::Column(at),
+    };
+    for item in &mut parts.items {
+        map_columns(&mut item.bound.expr, &mut place);
     }
-    false
-}
-
-fn group_plan(input: Plan, groups: Groups, calls: Vec<AggregateCall>) -> Plan {
-    let keys: Vec<(Expr, DataType)> = groups
-        .exprs
-        .into_iter()
-        .map(|g| (g.expr, g.data_type))
-        .collect();
-    Plan::Aggregate(Box::new(AggregatePlan {
-        input,
-        groups: keys,
-        sets: groups.sets,
-        calls,
-    }))
-}
-
-fn crossed(a: &[Vec<usize>], b: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut sets = Vec::new();
-    for left in a {
-        for right in b {
-            sets.push([left.as_slice(), right.as_slice()].concat());
-        }
+    for key in &mut parts.order {
+        map_columns(&mut key.expr, &mut place);
     }
-    sets
-}
-
-fn rolled_up(parts: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let upto = |n: usize| parts.iter().take(n).flatten().copied().collect();
-    (0..=parts.len()).rev().map(upto).collect()
-}
-
-fn cubed(parts: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let all = 1_usize << parts.len().min(12);
-    (0..all)
-        .rev()
-        .map(|bits| {
-            let within = parts.iter().enumerate().filter(|(n, _)| bits >> n & 1 == 1);
-            within.flat_map(|(_, part)| part.iter().copied()).collect()
-        })
-        .collect()
+    parts.width += parts.windows.len();
+    parts.plan = Plan::Window(Box::new(WindowPlan {
+        input: parts.plan,
+        width,
+        calls: parts.windows,
+    }));
+    parts.windows = Vec::new();
+    parts
 }
 
 fn sorted(plan: Plan, keys: Vec<SortKey>, width: usize) -> Plan {

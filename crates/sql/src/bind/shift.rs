@@ -14,7 +14,7 @@ pub(crate) fn walk(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr) -> bool) {
             walk(&mut parts.1, visit);
             walk(&mut parts.2, visit);
         }
-        Expr::Unary(_, operand) => walk(operand, visit),
+        Expr::Unary(_, operand) | Expr::Grouping(operand, _) => walk(operand, visit),
         Expr::Convert(parts) => walk(&mut parts.1, visit),
         Expr::Call(_, arguments) | Expr::Ask(_, arguments) | Expr::Coalesce(arguments) => {
             for argument in arguments {
@@ -138,6 +138,7 @@ pub(crate) fn same_expr(a: &Expr, b: &Expr) -> bool {
         (Expr::Call(f, a), Expr::Call(g, b)) => f.function.name == g.function.name && all(a, b),
         (Expr::Ask(f, a), Expr::Ask(g, b)) => f.name == g.name && all(a, b),
         (Expr::Coalesce(a), Expr::Coalesce(b)) => all(a, b),
+        (Expr::Grouping(a, p), Expr::Grouping(b, q)) => p == q && same_expr(a, b),
         (Expr::Case(a, x), Expr::Case(b, y)) => {
             format!("{a:?}") == format!("{b:?}") && format!("{x:?}") == format!("{y:?}")
         }

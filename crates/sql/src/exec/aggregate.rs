@@ -6,10 +6,12 @@
 use super::expr::Expr;
 use super::key::KeyTable;
 use super::operator::{Cursor, Plan, Ready};
+use super::sort::{SortKey, compare_keys};
 use crate::context::Context;
 use crate::error::Result;
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::aggregate::{Accumulator, BoundAggregate};
+use std::borrow::Cow;
 
 /// A call of an aggregate.
 #[derive(Debug, Clone)]
@@ -19,6 +21,8 @@ pub(crate) struct AggregateCall {
     pub(crate) argument: Option<Expr>,
     /// DISTINCT, under the type of the argument.
     pub(crate) distinct: Option<DataType>,
+    /// WITHIN GROUP (ORDER BY ..): the order in which values are taken in.
+    pub(crate) order: Vec<SortKey>,
 }
 
 /// Grouping: its rows are the group's columns, then the aggregates, then, where there are several sets, the
@@ -37,6 +41,8 @@ struct Group {
     accumulators: Vec<Accumulator>,
     /// Values seen, of DISTINCT calls.
     seen: Vec<Option<KeyTable>>,
+    /// Values that wait for all others, with their keys, of calls with an order.
+    waiting: Vec<Vec<(Vec<Value>, Value)>>,
 }
 
 impl AggregatePlan {
@@ -48,15 +54,17 @@ impl AggregatePlan {
                 .iter()
                 .map(|c| c.distinct.map(|t| KeyTable::new(vec![t])))
                 .collect(),
+            waiting: vec![Vec::new(); self.calls.len()],
         }
     }
 
     fn feed(&self, group: &mut Group, row: &[Value], cx: &mut Context) -> Result<()> {
-        for ((call, accumulator), seen) in self
+        for (((call, accumulator), seen), waiting) in self
             .calls
             .iter()
             .zip(&mut group.accumulators)
             .zip(&mut group.seen)
+            .zip(&mut group.waiting)
         {
             let Some(argument) = &call.argument else {
                 accumulator.add_row();
@@ -71,19 +79,34 @@ impl AggregatePlan {
             {
                 continue;
             }
-            match &call.bound.conversion {
-                Some(conversion) => {
-                    let converted = conversion.apply(&value, &cx.settings())?;
-                    accumulator.add(&call.bound, &converted)?;
-                }
-                None => accumulator.add(&call.bound, &value)?,
+            let value = match &call.bound.conversion {
+                Some(conversion) => Cow::Owned(conversion.apply(&value, &cx.settings())?),
+                None => value,
+            };
+            if call.order.is_empty() {
+                accumulator.add(&call.bound, &value)?;
+                continue;
             }
+            let mut key = Vec::with_capacity(call.order.len());
+            for by in &call.order {
+                key.push(by.expr.eval(row, cx)?.into_owned());
+            }
+            waiting.push((key, value.into_owned()));
         }
         Ok(())
     }
 
-    fn finish(&self, group: &Group, out: &mut Vec<Value>) -> Result<()> {
-        for (call, accumulator) in self.calls.iter().zip(&group.accumulators) {
+    fn finish(&self, mut group: Group, out: &mut Vec<Value>) -> Result<()> {
+        for ((call, accumulator), waiting) in self
+            .calls
+            .iter()
+            .zip(&mut group.accumulators)
+            .zip(&mut group.waiting)
+        {
+            waiting.sort_by(|a, b| compare_keys(&call.order, &a.0, &b.0));
+            for (_, value) in waiting.iter() {
+                accumulator.add(&call.bound, value)?;
+            }
             out.push(accumulator.finish(&call.bound)?);
         }
         Ok(())
@@ -95,7 +118,7 @@ impl AggregatePlan {
             self.input
                 .for_each(cx, &mut |cx, row| self.feed(&mut group, row, cx))?;
             let mut out = Vec::new();
-            self.finish(&group, &mut out)?;
+            self.finish(group, &mut out)?;
             return Ok(Box::new(Ready::new(vec![out])));
         }
         let several = self.sets.len() > 1;
@@ -130,7 +153,7 @@ impl AggregatePlan {
             Ok(())
         })?;
         let mut rows = table.into_keys();
-        for (row, group) in rows.iter_mut().zip(&groups) {
+        for (row, group) in rows.iter_mut().zip(groups) {
             let left_out = row.pop();
             self.finish(group, row)?;
             if several {
@@ -140,7 +163,7 @@ impl AggregatePlan {
         // The set of no columns has its row even when there is nothing to group.
         if rows.is_empty() && self.sets.iter().any(Vec::is_empty) {
             let mut row = vec![Value::Null; width];
-            self.finish(&self.start(), &mut row)?;
+            self.finish(self.start(), &mut row)?;
             if several {
                 row.push(Value::Int((1 << width) - 1));
             }

@@ -1,5 +1,6 @@
 //! Bound expressions: columns are places in a row, types are settled, what is left is values.
 
+use super::once::Kept;
 use super::operator::Plan;
 use crate::context::Context;
 use crate::error::Result;
@@ -36,6 +37,8 @@ pub(crate) enum Expr {
     Coalesce(Vec<Expr>),
     /// A subquery of one value: error 512 for more rows.
     Subquery(Box<SubPlan>),
+    /// GROUPING and GROUPING_ID: bits of the number of a grouping set, the first of the result the highest.
+    Grouping(Box<Expr>, Vec<u32>),
 }
 
 /// An [`Ask`] with its name.
@@ -57,6 +60,8 @@ pub(crate) struct SubPlan {
     pub(crate) plan: Plan,
     /// Outer values it needs: where each goes in the frame, and where it comes from.
     pub(crate) takes: Vec<(usize, Expr)>,
+    /// Its number among those that look at nothing around them: it is run once in a statement.
+    pub(crate) once: Option<u64>,
 }
 
 impl SubPlan {
@@ -162,6 +167,11 @@ impl Expr {
                 Cow::Owned(Value::Null)
             }
             Expr::Subquery(query) => Cow::Owned(scalar_subquery(query, row, cx)?),
+            Expr::Grouping(of, bits) => {
+                let set = of.eval(row, cx)?.as_i64().unwrap_or(0);
+                let of_bit = |number: i32, bit: &u32| number << 1 | (set >> bit & 1) as i32;
+                Cow::Owned(Value::Int(bits.iter().fold(0, of_bit)))
+            }
         })
     }
 }
@@ -179,6 +189,18 @@ fn eval_all<'r>(
 }
 
 fn scalar_subquery(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<Value> {
+    let Some(number) = query.once else {
+        return run_scalar(query, row, cx);
+    };
+    if let Some(Kept::Value(value)) = cx.kept.get(&number) {
+        return Ok(value.clone());
+    }
+    let value = run_scalar(query, row, cx)?;
+    cx.kept.insert(number, Kept::Value(value.clone()));
+    Ok(value)
+}
+
+fn run_scalar(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<Value> {
     query.bring(row, cx)?;
     let mut cursor = query.plan.open(cx)?;
     let mut found = Vec::new();
@@ -239,13 +261,7 @@ impl Cond {
                 Some(same == *not)
             }
             Cond::Like(like) => like.eval(row, cx)?,
-            Cond::Exists(query) => {
-                query.bring(row, cx)?;
-                let mut cursor = query.plan.open(cx)?;
-                let found = cursor.next(cx, &mut Vec::new());
-                cursor.close(cx);
-                Some(found?)
-            }
+            Cond::Exists(query) => Some(exists(query, row, cx)?),
             Cond::Quantified(parts) => parts.eval(row, cx)?,
         })
     }
@@ -255,6 +271,21 @@ impl Cond {
     pub(crate) fn holds(&self, row: &[Value], cx: &mut Context) -> Result<bool> {
         Ok(self.eval(row, cx)? == Some(true))
     }
+}
+
+fn exists(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<bool> {
+    if let Some(Kept::Exists(found)) = query.once.and_then(|number| cx.kept.get(&number)) {
+        return Ok(*found);
+    }
+    query.bring(row, cx)?;
+    let mut cursor = query.plan.open(cx)?;
+    let found = cursor.next(cx, &mut Vec::new());
+    cursor.close(cx);
+    let found = found?;
+    if let Some(number) = query.once {
+        cx.kept.insert(number, Kept::Exists(found));
+    }
+    Ok(found)
 }
 
 impl Like {
@@ -283,6 +314,9 @@ impl Like {
 impl Quantified {
     fn eval(&self, row: &[Value], cx: &mut Context) -> Result<Truth> {
         let value = self.expr.eval(row, cx)?;
+        if let Some(number) = self.query.once {
+            return self.eval_list(&value, number, cx);
+        }
         self.query.bring(row, cx)?;
         let mut cursor = self.query.plan.open(cx)?;
         let mut found = Vec::new();
@@ -308,6 +342,25 @@ impl Quantified {
         };
         cursor.close(cx);
         done.map(|()| result)
+    }
+
+    fn eval_list(&self, value: &Value, number: u64, cx: &mut Context) -> Result<Truth> {
+        let list = self.list(number, cx)?;
+        if let Some(truth) = self.among(value, &list, cx)? {
+            return Ok(truth);
+        }
+        let mut result = Some(self.all);
+        for other in &list.values {
+            let truth = self.compare.eval(value, other, &cx.settings())?;
+            result = match self.all {
+                true => ops::and(result, truth),
+                false => ops::or(result, truth),
+            };
+            if result == Some(!self.all) {
+                break;
+            }
+        }
+        Ok(result)
     }
 }
 

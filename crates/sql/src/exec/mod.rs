@@ -5,16 +5,20 @@
 //! a row are never moved when nothing looks at them.
 //!
 //! - `expr`: bound expressions and conditions on a row.
-//! - `scan`, `join`, `aggregate`, `sort`, `set`, `source`: the operators.
+//! - `scan`, `join`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.
+//! - `once`: subqueries that need to be run no more than once.
 
 pub(crate) mod aggregate;
 pub(crate) mod expr;
 pub(crate) mod join;
 pub(crate) mod key;
+pub(crate) mod once;
 pub(crate) mod operator;
+pub(crate) mod recursive;
 pub(crate) mod scan;
 pub(crate) mod set;
 pub(crate) mod sort;
+pub(crate) mod window;
 
 pub(crate) use expr::{Cond, Expr, SubPlan};
 pub(crate) use operator::{Cursor, Plan};

@@ -3,9 +3,11 @@
 use super::aggregate::AggregatePlan;
 use super::expr::{Cond, Expr};
 use super::join::JoinPlan;
+use super::recursive::{self, RecursivePlan};
 use super::scan::ScanPlan;
 use super::set::SetPlan;
 use super::sort::{SortPlan, TopPlan};
+use super::window::WindowPlan;
 use crate::context::Context;
 use crate::error::Result;
 use crate::views::ViewPlan;
@@ -47,6 +49,11 @@ pub(crate) enum Plan {
     /// Rows that differ, under these types.
     Distinct(Box<Plan>, Vec<DataType>),
     Set(Box<SetPlan>),
+    Window(Box<WindowPlan>),
+    /// A recursive common table expression.
+    Recursive(Box<RecursivePlan>),
+    /// The row that the recursive part of one works on, by its slot.
+    Work(usize),
 }
 
 impl Plan {
@@ -75,6 +82,9 @@ impl Plan {
             Plan::Top(top) => top.open(cx)?,
             Plan::Distinct(input, types) => super::set::distinct(input, types, cx)?,
             Plan::Set(set) => set.open(cx)?,
+            Plan::Window(window) => window.open(cx)?,
+            Plan::Recursive(plan) => plan.open(cx)?,
+            Plan::Work(slot) => recursive::work_row(*slot, cx),
         })
     }
 
