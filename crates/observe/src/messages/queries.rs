@@ -3,6 +3,8 @@
 use super::messages;
 
 pub(super) const ROWS: &[super::MessageInfo] = messages! {
+    104 16 1 "ORDER BY items must appear in the select list if the statement contains a UNION, \
+        INTERSECT or EXCEPT operator.";
     107 15 1 "The column prefix '%.*ls' does not match with a table name or alias name used in the query.";
     108 15 1 "The ORDER BY position number %ld is out of range of the number of items in the select list.";
     109 15 1 "There are more columns in the INSERT statement than values specified in the VALUES clause. The \
@@ -30,6 +32,9 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     205 16 1 "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of \
         expressions in their target lists.";
     209 16 1 "Ambiguous column name '%.*ls'.";
+    215 16 1 "Parameters supplied for object '%.*ls' which is not a function. If the parameters are \
+        intended as a table hint, a WITH keyword is required.";
+    235 16 0 "Cannot convert a char value to money. The char value has incorrect syntax.";
     240 16 1 "Types don't match between the anchor and the recursive part in column \"%.*ls\" of \
         recursive query \"%.*ls\".";
     243 16 1 "Type %.*ls is not a defined system type.";
@@ -40,6 +45,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to \
         make sure that a column is updated only once. If this statement updates or inserts columns into a \
         view, column aliasing can conceal the duplication in your code.";
+    308 16 1 "Index '%.*ls' on table '%.*ls' (specified in the FROM clause) does not exist.";
     310 15 1 "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     421 16 1 "The %ls data type cannot be selected as DISTINCT because it is not comparable.";
     460 16 1 "DISTINCT operator is not allowed in the recursive part of a recursive common table \
@@ -59,10 +65,13 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     1060 15 1 "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
     1062 15 1 "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
     2716 16 1 "Column, parameter, or variable #%d: Cannot specify a column width on data type %.*ls.";
+    2739 16 1 "The text, ntext, and image data types are invalid for local variables.";
     4108 15 1 "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
     4109 15 1 "Windowed functions cannot be used in the context of another windowed function or aggregate.";
     4112 15 1 "The function '%.*ls' must have an OVER clause with ORDER BY.";
     4116 16 1 "The function '%.*ls' takes only a positive int or bigint expression as its input.";
+    4121 16 1 "Cannot find either column \"%.*ls\" or the user-defined function or aggregate \"%.*ls\", \
+        or the name is ambiguous.";
     4193 16 1 "'BETWEEN %.*ls AND %.*ls' is not a valid window frame and cannot be used with the OVER \
         clause.";
     4194 16 1 "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
@@ -70,6 +79,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         indices as ORDER BY clause expressions.";
     5309 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as \
         ORDER BY clause expressions.";
+    6401 16 1 "Cannot roll back %.*ls. No transaction or savepoint of that name was found.";
     8120 16 1 "Column '%.*ls.%.*ls' is invalid in the select list because it is not contained in either an \
         aggregate function or the GROUP BY clause.";
     8121 16 1 "Column '%.*ls.%.*ls' is invalid in the HAVING clause because it is not contained in either an \
