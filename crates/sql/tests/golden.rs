@@ -1,5 +1,6 @@
-//! Golden scripts: each `tests/golden/NAME.sql` is run on an instance of its own in memory, and what it says must be
-//! `NAME.out`. `FURROW_BLESS=1` writes the `.out` files anew: read the difference before it is committed.
+//! Golden scripts: each `tests/golden/NAME.sql` is run on an instance of its own in memory, and what it
+//! says must be `NAME.out`. `FURROW_BLESS=1` writes the `.out` files anew: read the difference before it is
+//! committed.
 //!
 //! How results are written down: `tests/golden/README.md`.
 

@@ -1,5 +1,6 @@
-//! sqllogictest files: each `tests/slt/TOPIC.slt` is run on an instance of its own in memory. `FURROW_SLT=name` runs
-//! only the files whose name has it; `FURROW_BLESS=1` writes the results anew: read the difference.
+//! sqllogictest files: each `tests/slt/TOPIC.slt` is run on an instance of its own in memory.
+//! `FURROW_SLT=name` runs only the files whose name has it; `FURROW_BLESS=1` writes the results anew: read
+//! the difference.
 //!
 //! How values are written: `tests/slt/README.md`.
 

@@ -1,5 +1,6 @@
-//! The same queries to SQLite and to us: random tables, rows and queries of the dialect that both share must give
-//! the same rows. The seed is printed; `FURROW_SEED` replays it, `FURROW_ROUNDS` asks for more rounds.
+//! The same queries to SQLite and to us: random tables, rows and queries of the dialect that both share
+//! must give the same rows. The seed is printed; `FURROW_SEED` replays it, `FURROW_ROUNDS` asks for more
+//! rounds.
 //!
 //! Left out is what the two mean differently: text that is not of small letters, division by zero, arithmetic
 //! that may overflow, comparisons of text with numbers.

@@ -10,7 +10,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     109 15 1 "There are more columns in the INSERT statement than values specified in the VALUES clause. The \
         number of values in the VALUES clause must match the number of columns specified in the INSERT \
         statement.";
-    110 15 1 "There are fewer columns in the INSERT statement than values specified in the VALUES clause. The \
+    110 15 1 "There are fewer columns in the INSERT statement than values specified in the VALUES \
+        clause. The \
         number of values in the VALUES clause must match the number of columns specified in the INSERT \
         statement.";
     116 16 1 "Only one expression can be specified in the select list when the subquery is not introduced \
@@ -62,7 +63,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         correlation names to distinguish them.";
     1033 15 1 "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and \
         common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
-    1060 15 1 "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+    1060 15 1 "The number of rows provided for a TOP or FETCH clauses row count parameter must be an \
+        integer.";
     1062 15 1 "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
     2716 16 1 "Column, parameter, or variable #%d: Cannot specify a column width on data type %.*ls.";
     2739 16 1 "The text, ntext, and image data types are invalid for local variables.";
@@ -84,7 +86,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         aggregate function or the GROUP BY clause.";
     8121 16 1 "Column '%.*ls.%.*ls' is invalid in the HAVING clause because it is not contained in either an \
         aggregate function or the GROUP BY clause.";
-    8127 16 1 "Column \"%.*ls.%.*ls\" is invalid in the ORDER BY clause because it is not contained in either \
+    8127 16 1 "Column \"%.*ls.%.*ls\" is invalid in the ORDER BY clause because it is not contained in \
+        either \
         an aggregate function or the GROUP BY clause.";
     8155 16 2 "No column name was specified for column %d of '%.*ls'.";
     8156 16 1 "The column '%.*ls' was specified multiple times for '%.*ls'.";
@@ -92,7 +95,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     8159 16 1 "'%.*ls' has fewer columns than were specified in the column list.";
     8161 16 1 "Argument %d of the %.*ls function does not match any of the expressions in the GROUP BY \
         clause.";
-    8167 16 1 "The type of column \"%.*ls\" conflicts with the type of other columns specified in the UNPIVOT \
+    8167 16 1 "The type of column \"%.*ls\" conflicts with the type of other columns specified in the \
+        UNPIVOT \
         list.";
     8730 16 1 "Offset parameter for Lag and Lead functions cannot be a negative value.";
     10709 16 1 "The number of columns for each row in a table value constructor must be the same.";

@@ -1,8 +1,8 @@
 //! Ways to a table's rows: which index, which range of it.
 //!
-//! A comparison `column = value` where the column needs no conversion gives a seek on an index that begins with
-//! it; so do ranges of the key column behind. The whole condition stays a filter on the rows found: a seek may
-//! give more than it asks for, never less.
+//! A comparison `column = value` where the column needs no conversion gives a seek on an index that begins
+//! with it; so do ranges of the key column behind. The whole condition stays a filter on the rows found: a
+//! seek may give more than it asks for, never less.
 
 use super::from::TableNode;
 use super::shift;

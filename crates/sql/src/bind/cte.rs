@@ -1,8 +1,8 @@
 //! Common table expressions, recursive ones too.
 //!
-//! A common table expression is bound anew wherever it is named. One whose last parts under UNION ALL name the
-//! expression itself is recursive: the parts before are the anchor, and where the others name it stands the row
-//! that the recursion is at.
+//! A common table expression is bound anew wherever it is named. One whose last parts under UNION ALL name
+//! the expression itself is recursive: the parts before are the anchor, and where the others name it stands
+//! the row that the recursion is at.
 
 use super::from::renamed;
 use super::query::BoundQuery;

@@ -16,6 +16,7 @@ use furrow_scalar::{Coercibility, Operand, aggregate, functions, types};
 use furrow_tsql::ast::expr::{
     BinaryOp, Call, Case, CaseArms, CastFunction, Expr as Written, ExprKind, UnaryOp,
 };
+use furrow_tsql::ast::query::OrderItem;
 
 /// A bound expression and what operators want to know of it.
 #[derive(Debug, Clone)]
@@ -434,15 +435,7 @@ impl Binder<'_> {
             _ => None,
         };
         let result = bound.result;
-        let mut order = Vec::new();
-        for by in &call.within_group {
-            let key = self.expr(&by.expr)?;
-            order.push(SortKey {
-                expr: key.expr,
-                data_type: key.data_type,
-                descending: by.descending,
-            });
-        }
+        let order = self.within_group(&call.within_group)?;
         let call = AggregateCall {
             bound,
             argument: argument.map(|a| a.expr),
@@ -456,6 +449,20 @@ impl Binder<'_> {
             nullable: !counts,
             ..Bound::of(Expr::Column(place), result)
         })
+    }
+
+    /// WITHIN GROUP (ORDER BY ..).
+    fn within_group(&mut self, by: &[OrderItem]) -> Result<Vec<SortKey>> {
+        let mut order = Vec::new();
+        for item in by {
+            let key = self.expr(&item.expr)?;
+            order.push(SortKey {
+                expr: key.expr,
+                data_type: key.data_type,
+                descending: item.descending,
+            });
+        }
+        Ok(order)
     }
 
     /// Binds a query within an expression, with what it takes from the row around it.

@@ -1,4 +1,5 @@
-//! Binding: from a syntax tree to a plan. Names become places, types are settled, ways to the rows are chosen.
+//! Binding: from a syntax tree to a plan. Names become places, types are settled, ways to the rows are
+//! chosen.
 //!
 //! # How a query is bound
 //! 1. FROM: each source gets a run of columns in the *wide row* of its SELECT, in the order of the text

@@ -1,8 +1,9 @@
 //! PIVOT and UNPIVOT, as the queries that they stand for.
 //!
-//! `PIVOT (f(x) FOR c IN (a, b))` is a grouping by all other columns with `f` of `CASE WHEN c = 'a' THEN x END`
-//! and so on; `UNPIVOT (v FOR c IN (a, b))` applies a row `(a, 'a'), (b, 'b')` to each row and keeps what is not
-//! NULL. The source's columns are asked for first; then the query is put together and bound like any other.
+//! `PIVOT (f(x) FOR c IN (a, b))` is a grouping by all other columns with `f` of `CASE WHEN c = 'a' THEN x
+//! END` and so on; `UNPIVOT (v FOR c IN (a, b))` applies a row `(a, 'a'), (b, 'b')` to each row and keeps
+//! what is not NULL. The source's columns are asked for first; then the query is put together and bound
+//! like any other.
 
 use super::from::Node;
 use super::query::Nested;

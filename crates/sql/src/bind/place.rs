@@ -179,14 +179,7 @@ impl Binder<'_> {
         if plan_kind != PlanKind::Full
             && let Node::Table(table) = &right
         {
-            let seeks: Vec<usize> = (0..to_join.len())
-                .filter(|&n| {
-                    sides.pair(&to_join[n]).is_some_and(|pair| {
-                        pair.column
-                            .is_some_and(|column| access::has_seek(&table.table, column))
-                    })
-                })
-                .collect();
+            let seeks = sides.seeks(table, &to_join);
             let right_rows = table.table.row_count().max(0) as f64;
             if !seeks.is_empty() && left_rows * 4.0 <= right_rows {
                 let mut takes = Vec::new();
@@ -286,6 +279,15 @@ impl Sides {
             }),
             _ => None,
         }
+    }
+
+    /// The conditions that rows of a table on the right can be found by.
+    fn seeks(&self, table: &TableNode, conds: &[Cond]) -> Vec<usize> {
+        let finds = |cond: &Cond| {
+            let column = self.pair(cond).and_then(|pair| pair.column);
+            column.is_some_and(|column| access::has_seek(&table.table, column))
+        };
+        (0..conds.len()).filter(|&n| finds(&conds[n])).collect()
     }
 
     fn hash_or_kept(&self, left: Plan, right: Plan, kind: PlanKind, conds: Vec<Cond>) -> Plan {

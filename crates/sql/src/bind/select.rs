@@ -397,8 +397,8 @@ fn topped(plan: Plan, top: Option<TopPlan>, keys: Vec<SortKey>) -> Plan {
     }
 }
 
-/// The plan again where it gives its rows in this order as they come: a scan of an index whose key begins with
-/// the order's columns.
+/// The plan again where it gives its rows in this order as they come: a scan of an index whose key begins
+/// with the order's columns.
 fn scan_in_order(plan: &Plan, order: &[SortKey]) -> Option<Plan> {
     if order.is_empty() {
         return Some(plan.clone());

@@ -1,7 +1,7 @@
 //! Joins: nested loops, with the inner side opened anew for each outer row, and hash joins.
 //!
-//! The row of a join is the left row and the right row behind it. A right join is a left join of the two sides
-//! exchanged, put in order by a projection: the binder does that.
+//! The row of a join is the left row and the right row behind it. A right join is a left join of the two
+//! sides exchanged, put in order by a projection: the binder does that.
 
 use super::expr::{Cond, Expr};
 use super::key::{Identity, hash_key, same_key};

@@ -1,8 +1,8 @@
 //! Plans and how they run.
 //!
-//! A [`Plan`] is a tree of operators that a binder has made; it can be run again and again. [`Plan::open`] gives
-//! a [`Cursor`](operator::Cursor) that pulls one row at a time into a buffer that the caller keeps: columns of
-//! a row are never moved when nothing looks at them.
+//! A [`Plan`] is a tree of operators that a binder has made; it can be run again and again. [`Plan::open`]
+//! gives a [`Cursor`](operator::Cursor) that pulls one row at a time into a buffer that the caller keeps:
+//! columns of a row are never moved when nothing looks at them.
 //!
 //! - `expr`: bound expressions and conditions on a row.
 //! - `scan`, `join`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.

@@ -1,7 +1,7 @@
 //! Subqueries that look at nothing around them: they are run once in a statement, and what they gave is kept.
 //!
-//! A binder gives such a subquery a number of its own ([`fresh`]); the context keeps results by number until the
-//! next statement begins.
+//! A binder gives such a subquery a number of its own ([`fresh`]); the context keeps results by number
+//! until the next statement begins.
 
 use super::expr::Quantified;
 use super::key::KeyTable;

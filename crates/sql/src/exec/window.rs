@@ -1,7 +1,8 @@
 //! Window functions: ranks, neighbours, aggregates over frames.
 //!
-//! The rows of the input are kept, sorted by the partition and order of each call in turn (calls with the same
-//! window share a sort), and each call adds a column. The rows are given in the order of the last sort.
+//! The rows of the input are kept, sorted by the partition and order of each call in turn (calls with the
+//! same window share a sort), and each call adds a column. The rows are given in the order of the last
+//! sort.
 //!
 //! A frame that begins with its partition grows by a row at a time, so its aggregate is carried on; any other
 //! frame is summed up anew for each row that has another one than the row before.
