@@ -107,8 +107,8 @@ pub fn is_open(text: &str) -> bool {
     }
 }
 
-/// The lines of a script with their ends, and what each means: within a comment or a string no line is anything
-/// but text.
+/// The lines of a script with their ends, and what each means: within a comment or a string no line is
+/// anything but text.
 #[must_use]
 pub fn lines(text: &str) -> Vec<(&str, LineKind)> {
     let mut lines = Vec::new();

@@ -23,7 +23,8 @@ fn what_one_run_of_the_shell_makes_the_next_one_finds() {
         &[
             "-b",
             "-Q",
-            "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(9)); INSERT t VALUES (1, 'one'), (2, NULL)",
+            "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(9)); \
+             INSERT t VALUES (1, 'one'), (2, NULL)",
         ],
     );
     assert!(made.status.success(), "{}", out(&made));

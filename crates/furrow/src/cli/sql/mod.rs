@@ -1,6 +1,7 @@
 //! `furrow sql`: T-SQL at the prompt, in the manner of sqlcmd.
 //!
-//! The shell runs an instance of its own in a directory, which it makes at first use and shuts down at its end.
+//! The shell runs an instance of its own in a directory, which it makes at first use and shuts down at its
+//! end.
 
 mod interactive;
 mod output;

@@ -168,7 +168,8 @@ impl Shell {
 
     fn bad_go(&mut self, line: u32) -> Stop {
         self.say(&format!(
-            "A fatal scripting error occurred.\nIncorrect syntax was encountered while parsing GO in line {line}."
+            "A fatal scripting error occurred.\n\
+             Incorrect syntax was encountered while parsing GO in line {line}."
         ));
         self.worst = self.worst.max(16);
         Stop::Failed
