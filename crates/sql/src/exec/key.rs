@@ -1,6 +1,6 @@
 //! Tables of keys: which of the rows so far has these values. For grouping, DISTINCT, hash joins.
 
-use furrow_format::types::{DataType, Value};
+use furrow_format::types::{DataType, Family, Value};
 use furrow_scalar::ops::{hash_value, order};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -31,8 +31,12 @@ const NONE: u32 = u32::MAX;
 
 /// The hash of a key: values that compare equal under the types hash alike, NULLs too.
 pub(crate) fn hash_key(key: &[Value], types: &[DataType]) -> u64 {
-    if let [Value::Int(n)] = key {
-        return spread(*n as u64);
+    // Whole numbers of every size that are compared as such hash alike.
+    if let ([value], [data_type]) = (key, types)
+        && data_type.id.family() == Family::Integer
+        && let Some(n) = value.as_i64()
+    {
+        return spread(n as u64);
     }
     let mut hasher = DefaultHasher::new();
     for (value, data_type) in key.iter().zip(types) {

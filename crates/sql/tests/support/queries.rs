@@ -55,7 +55,13 @@ impl Schema {
             let mut columns = vec![("k".to_owned(), true)];
             for n in 0..2 + dice.below(3) {
                 let number = !dice.one_in(3);
-                columns.push((format!("{}{n}", if number { "n" } else { "s" }), number));
+                let kind = match (number, dice.below(4)) {
+                    (false, _) => "s",
+                    (true, 0) => "h",
+                    (true, 1) => "l",
+                    (true, _) => "n",
+                };
+                columns.push((format!("{kind}{n}"), number));
             }
             Table {
                 name,
@@ -77,6 +83,8 @@ impl Schema {
                 .iter()
                 .map(|(name, number)| match (name.as_str(), number) {
                     ("k", _) if table.has_key => "k INT NOT NULL PRIMARY KEY".to_owned(),
+                    (name, true) if name.starts_with('h') => format!("{name} SMALLINT"),
+                    (name, true) if name.starts_with('l') => format!("{name} BIGINT"),
                     (name, true) => format!("{name} INT"),
                     (name, false) => format!("{name} VARCHAR(10)"),
                 })
@@ -119,7 +127,11 @@ impl Schema {
             0 => table.insert(1000 + dice.below(1 << 20), dice),
             1 => {
                 let (name, number) = &table.columns[1 + dice.below(table.columns.len() - 1)];
-                let value = value(&source, *number, 1, dice);
+                // What others have become might be too large for a small number.
+                let value = match name.starts_with('h') {
+                    true => constant(true, dice),
+                    false => value(&source, *number, 1, dice),
+                };
                 format!("UPDATE {} SET {name} = {value} WHERE {cond}", table.name)
             }
             _ => format!("DELETE FROM {} WHERE {cond} AND k > 10", table.name),
