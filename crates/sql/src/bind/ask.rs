@@ -17,17 +17,24 @@ pub(crate) struct AskInfo {
     pub(crate) ask: Ask,
 }
 
-const INT: DataType = DataType::simple(TypeId::Int);
-const SYSNAME: DataType = DataType::sized(TypeId::NVarChar, 256);
-const NUMERIC: DataType = DataType {
+pub(super) const INT: DataType = DataType::simple(TypeId::Int);
+pub(super) const SYSNAME: DataType = DataType::sized(TypeId::NVarChar, 256);
+pub(super) const SMALLINT: DataType = DataType::simple(TypeId::SmallInt);
+pub(super) const NUMERIC: DataType = DataType {
     precision: 38,
     length: 17,
     ..DataType::simple(TypeId::Numeric)
 };
 
-type Values<'a, 'v> = &'a [Cow<'v, Value>];
+pub(super) type Values<'a, 'v> = &'a [Cow<'v, Value>];
 
-const fn row(name: &'static str, least: usize, most: usize, result: DataType, ask: Ask) -> AskInfo {
+pub(super) const fn row(
+    name: &'static str,
+    least: usize,
+    most: usize,
+    result: DataType,
+    ask: Ask,
+) -> AskInfo {
     AskInfo {
         name,
         least,
@@ -136,7 +143,8 @@ fn db_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
 
 /// The function of a name, in any case of letters.
 pub(crate) fn find(name: &str) -> Option<&'static AskInfo> {
-    FUNCTIONS.iter().find(|f| f.name.eq_ignore_ascii_case(name))
+    let mut all = FUNCTIONS.iter().chain(super::meta::FUNCTIONS);
+    all.find(|f| f.name.eq_ignore_ascii_case(name))
 }
 
 /// Binds a call.

@@ -20,6 +20,7 @@ mod expr;
 mod from;
 mod group;
 mod literal;
+mod meta;
 mod pivot;
 mod place;
 mod query;

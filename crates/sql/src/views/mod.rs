@@ -22,9 +22,12 @@ use crate::sink::ResultColumn;
 use furrow_engine::{Database, Table};
 use furrow_format::DatabaseId;
 use furrow_format::types::{DataType, Value};
+pub(crate) use objects::{Object, objects_of};
+pub(crate) use server::{COLLATION, FILE_VERSION, recovery_model};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-pub(crate) use value::{INT, SYSNAME};
+pub(crate) use types::number;
+pub(crate) use value::INT;
 
 /// A column of a system view.
 #[derive(Debug, Clone, Copy)]
