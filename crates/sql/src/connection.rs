@@ -1,14 +1,15 @@
 //! A connection: batches in, results out.
 
+use crate::activity::Activity;
 use crate::context::Context;
 use crate::error::Result;
 use crate::interp;
 use crate::server::{MASTER, Server};
 use crate::sessions::Sessions;
-use crate::sink::Sink;
+use crate::sink::{Notice, Sink};
 use furrow_engine::Database;
+use furrow_observe::messages::Message;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a batch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +23,13 @@ pub struct BatchEnd {
 /// Ends what a connection is doing, from another thread.
 #[derive(Debug, Clone)]
 pub struct Cancel {
-    flag: Arc<AtomicBool>,
-    locks: furrow_engine::Canceller,
+    activity: Arc<Activity>,
 }
 
 impl Cancel {
     /// Ends the batch under way at its next row or wait.
     pub fn cancel(&self) {
-        self.flag.store(true, Ordering::Relaxed);
-        self.locks.cancel();
+        self.activity.cancel();
     }
 }
 
@@ -38,6 +37,12 @@ impl Cancel {
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) cx: Context,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.cx.end_temp();
+    }
 }
 
 impl Connection {
@@ -64,16 +69,33 @@ impl Connection {
     }
 
     /// Ends the batch under way, from another thread.
-    pub fn canceller(&mut self) -> Cancel {
+    pub fn canceller(&self) -> Cancel {
         Cancel {
-            flag: Arc::clone(&self.cx.cancel),
-            locks: self.cx.sessions.session().canceller(),
+            activity: Arc::clone(self.cx.sessions.activity()),
         }
     }
 
     /// Runs a batch. Errors go to the sink like everything else.
     pub fn execute(&mut self, batch: &str, sink: &mut dyn Sink) -> BatchEnd {
-        self.cx.cancel.store(false, Ordering::Relaxed);
-        interp::run_batch(&mut self.cx, batch, sink)
+        let activity = Arc::clone(self.cx.sessions.activity());
+        let mut end = BatchEnd {
+            worst_level: 21,
+            cancelled: true,
+        };
+        if !activity.is_killed() {
+            activity.begin(batch);
+            end = interp::run_batch(&mut self.cx, batch, sink);
+            activity.end();
+        }
+        if activity.is_killed() {
+            let _ = self.cx.sessions.roll_back_all();
+            let message = Message::new(596, &[]).at_line(1);
+            end.worst_level = message.level;
+            sink.notice(&Notice {
+                message,
+                procedure: None,
+            });
+        }
+        end
     }
 }

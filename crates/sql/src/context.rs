@@ -6,6 +6,7 @@ use crate::interp::Texts;
 use crate::scope::Scope;
 use crate::server::Server;
 use crate::sessions::Sessions;
+use crate::temp::Temp;
 use furrow_format::types::{Date, DateTime2, DateTimeOffset, Time, Value};
 use furrow_io::random;
 use furrow_io::time::WallTime;
@@ -13,7 +14,6 @@ use furrow_observe::messages::Message;
 use furrow_scalar::{Env, RandState, Settings};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// SET options that are on or off, or have a number.
 #[derive(Debug, Clone)]
@@ -21,6 +21,10 @@ pub(crate) struct SetOptions {
     pub(crate) nocount: bool,
     pub(crate) xact_abort: bool,
     pub(crate) quoted_identifier: bool,
+    /// SET IMPLICIT_TRANSACTIONS.
+    pub(crate) implicit: bool,
+    /// SET ROWCOUNT; 0 for all rows.
+    pub(crate) row_count: i64,
     pub(crate) settings: Settings,
 }
 
@@ -30,6 +34,8 @@ impl Default for SetOptions {
             nocount: false,
             xact_abort: false,
             quoted_identifier: true,
+            implicit: false,
+            row_count: 0,
             settings: Settings::US_ENGLISH,
         }
     }
@@ -71,14 +77,15 @@ pub(crate) struct Context {
     pub(crate) last: Last,
     /// Errors of the CATCH blocks that are at work, innermost last.
     pub(crate) caught: Vec<Caught>,
-    /// The procedures at work, innermost last.
+    /// The procedures and texts at work, innermost last; a text has no name.
     pub(crate) procedures: Vec<String>,
+    /// Temporary tables and table variables.
+    pub(crate) temp: Temp,
     /// The moment of the statement.
     pub(crate) now: DateTimeOffset,
     pub(crate) rand: RandState,
     /// Batches read before.
     pub(crate) texts: Texts,
-    pub(crate) cancel: Arc<AtomicBool>,
 }
 
 fn moment() -> DateTimeOffset {
@@ -110,10 +117,10 @@ impl Context {
             last: Last::default(),
             caught: Vec::new(),
             procedures: Vec::new(),
+            temp: Temp::default(),
             now: moment(),
             rand: RandState::seeded(i32::from_le_bytes([a, b, c, d])),
             texts: Texts::default(),
-            cancel: Arc::new(AtomicBool::new(false)),
         }
     }
 
@@ -146,7 +153,7 @@ impl Context {
     /// The end that the client asked for, if it has.
     #[inline]
     pub(crate) fn check_cancel(&self) -> Result<()> {
-        match self.cancel.load(Ordering::Relaxed) {
+        match self.sessions.activity().is_cancelled() {
             true => Err(SqlError::cancelled()),
             false => Ok(()),
         }

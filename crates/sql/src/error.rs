@@ -7,6 +7,20 @@ use std::fmt;
 /// A result whose error is what the client is told.
 pub type Result<T> = std::result::Result<T, Box<SqlError>>;
 
+/// Where an error comes from: what it ends depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Origin {
+    /// From a statement that failed.
+    #[default]
+    Statement,
+    /// From a procedure or text that was left because of it.
+    Inner,
+    /// RAISERROR.
+    Raised,
+    /// THROW.
+    Thrown,
+}
+
 /// Why a statement failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
@@ -16,6 +30,7 @@ pub struct SqlError {
     pub procedure: Option<String>,
     /// Whether the client asked for the end: nothing is caught, nothing is printed.
     pub cancelled: bool,
+    pub(crate) origin: Origin,
 }
 
 impl SqlError {
@@ -42,12 +57,17 @@ impl SqlError {
             messages: Vec::new(),
             procedure: None,
             cancelled: true,
+            origin: Origin::Statement,
         })
     }
 
-    /// At a line, where none is known yet.
+    /// At a line of a procedure, where no place is known yet.
     #[must_use]
-    pub(crate) fn at(mut self: Box<Self>, line: u32) -> Box<SqlError> {
+    pub(crate) fn at(mut self: Box<Self>, line: u32, procedure: Option<String>) -> Box<SqlError> {
+        if self.procedure.is_some() || self.first().line != 0 {
+            return self;
+        }
+        self.procedure = procedure;
         for message in self.messages.iter_mut().filter(|m| m.line == 0) {
             message.line = line;
         }
@@ -75,6 +95,7 @@ impl From<Message> for Box<SqlError> {
             messages: vec![message],
             procedure: None,
             cancelled: false,
+            origin: Origin::Statement,
         })
     }
 }
@@ -85,6 +106,7 @@ impl From<EngineError> for Box<SqlError> {
             messages: error.messages(),
             procedure: None,
             cancelled: false,
+            origin: Origin::Statement,
         })
     }
 }

@@ -25,6 +25,7 @@
 //! # What can fail
 //! [`SqlError`]: messages for the client. Cancellation ends a statement at the next row or lock wait.
 
+mod activity;
 mod bind;
 mod connection;
 mod context;
@@ -39,8 +40,10 @@ mod scope;
 mod server;
 mod sessions;
 mod sink;
+mod temp;
 mod views;
 
+pub use activity::{Activity, ActivityView};
 pub use connection::{BatchEnd, Cancel, Connection};
 pub use error::{Result, SqlError};
 pub use server::Server;

@@ -1,11 +1,15 @@
 //! The server: an instance, its system databases, its connections.
 
+use crate::activity::{Activity, ActivityView};
 use crate::connection::Connection;
 use crate::error::Result;
 use furrow_engine::{DatabaseSpec, FileSpec, Instance};
 use furrow_io::time::WallTime;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 /// The database that connections begin in.
 pub(crate) const MASTER: &str = "master";
@@ -17,6 +21,10 @@ pub(crate) const TEMPDB: &str = "tempdb";
 pub struct Server {
     instance: Arc<Instance>,
     started: WallTime,
+    /// The next number of a temporary table.
+    temps: AtomicU32,
+    /// The connections there are, by number.
+    connections: Mutex<BTreeMap<i32, Weak<Activity>>>,
 }
 
 impl Server {
@@ -25,6 +33,8 @@ impl Server {
         let server = Server {
             instance,
             started: WallTime::now(),
+            temps: AtomicU32::new(1),
+            connections: Mutex::new(BTreeMap::new()),
         };
         let known = server.instance.databases();
         if !known.iter().any(|d| d.name.eq_ignore_ascii_case(MASTER)) {
@@ -61,6 +71,37 @@ impl Server {
     /// When it was started.
     pub fn started(&self) -> WallTime {
         self.started
+    }
+
+    /// The connections there are, by number: `sys.dm_exec_sessions`.
+    pub fn connections(&self) -> Vec<ActivityView> {
+        let known = self.connections.lock();
+        known
+            .values()
+            .filter_map(|a| a.upgrade().map(|a| a.view()))
+            .collect()
+    }
+
+    /// A number that no other temporary table has.
+    pub(crate) fn next_temp(&self) -> u32 {
+        self.temps.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes a connection; those that are gone are forgotten.
+    pub(crate) fn enlist(&self, id: i32, activity: &Arc<Activity>) {
+        let mut known = self.connections.lock();
+        known.retain(|_, a| a.strong_count() > 0);
+        known.insert(id, Arc::downgrade(activity));
+    }
+
+    /// Ends a connection: what it does ends at its next row or wait, and it takes no more batches. `false`
+    /// where there is none of that number.
+    pub(crate) fn kill(&self, id: i32) -> bool {
+        let found = self.connections.lock().get(&id).and_then(Weak::upgrade);
+        if let Some(activity) = &found {
+            activity.kill();
+        }
+        found.is_some()
     }
 
     /// A new connection, in `master`.

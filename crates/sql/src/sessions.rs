@@ -1,9 +1,10 @@
 //! A connection's engine sessions: one in each database it works in, all under one number.
 //!
 //! The transaction is one for the connection. A session joins it when the connection first works in its
-//! database, and all end together. Only one database besides `tempdb` may be changed by a transaction: there is
-//! no commit in two phases that would keep several in step.
+//! database, and all end together. Only one database besides `tempdb` may be changed by a transaction:
+//! there is no commit in two phases that would keep several in step.
 
+use crate::activity::Activity;
 use crate::error::{Result, SqlError, refuse};
 use crate::server::Server;
 use furrow_engine::{
@@ -35,8 +36,12 @@ pub(crate) struct Sessions {
     /// @@TRANCOUNT.
     count: u32,
     in_statement: bool,
+    /// Whether the transaction can only be rolled back.
+    doomed: bool,
     isolation: Isolation,
     timeout: Timeout,
+    priority: i32,
+    activity: Arc<Activity>,
 }
 
 impl Sessions {
@@ -45,7 +50,9 @@ impl Sessions {
         let db = server.instance().database(database)?;
         let task = Task::new(server.instance().instruments(), id, "session");
         let session = Session::of_task(&db, &task)?;
-        Ok(Sessions {
+        let activity = Arc::new(Activity::new(id, db.name(), &task));
+        server.enlist(id, &activity);
+        let sessions = Sessions {
             server: Arc::clone(server),
             id,
             task,
@@ -57,9 +64,44 @@ impl Sessions {
             current: 0,
             count: 0,
             in_statement: false,
+            doomed: false,
             isolation: Isolation::ReadCommitted,
             timeout: Timeout::Forever,
-        })
+            priority: 0,
+            activity,
+        };
+        sessions.tell();
+        Ok(sessions)
+    }
+
+    /// What others know of the connection.
+    pub(crate) fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
+    /// Lets others know which sessions there are.
+    fn tell(&self) {
+        let cancellers = self.seats.iter().map(|s| s.session.canceller());
+        let database = self.database().name();
+        self.activity.now_in(database, cancellers.collect());
+    }
+
+    /// Whether the transaction can only be rolled back.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.doomed
+    }
+
+    /// The transaction that is open, if one is, can only be rolled back from now on.
+    pub(crate) fn doom(&mut self) {
+        self.doomed = self.count > 0;
+    }
+
+    /// Refuses what writes in a transaction that can only be rolled back (3930).
+    pub(crate) fn writable(&self) -> Result<()> {
+        match self.doomed {
+            true => refuse(3930, &[]),
+            false => Ok(()),
+        }
     }
 
     /// @@SPID.
@@ -123,6 +165,7 @@ impl Sessions {
         let mut session = Session::of_task(db, &self.task)?;
         session.set_isolation(self.isolation);
         session.set_lock_timeout(self.timeout);
+        session.set_deadlock_priority(self.priority);
         if self.count > 0 {
             session.begin()?;
         }
@@ -135,6 +178,7 @@ impl Sessions {
             statement,
             savepoints: Vec::new(),
         });
+        self.tell();
         Ok(self.seats.len() - 1)
     }
 
@@ -143,6 +187,7 @@ impl Sessions {
         let db = self.server.instance().database(name)?;
         self.current = self.place(&db)?;
         self.rest();
+        self.tell();
         Ok(())
     }
 
@@ -151,9 +196,13 @@ impl Sessions {
         if self.count > 0 || self.in_statement {
             return;
         }
+        if self.seats.len() == 1 {
+            return;
+        }
         let keep = self.database().id();
         self.seats.retain(|s| s.session.database().id() == keep);
         self.current = 0;
+        self.tell();
     }
 
     /// Begins a statement in all sessions that there are.
@@ -198,7 +247,7 @@ impl Sessions {
     }
 
     /// Undoes it. A session whose transaction is gone (the victim of a deadlock) takes the whole transaction
-    /// with it.
+    /// with it, which stays open in name until it is rolled back.
     pub(crate) fn undo_statement(&mut self) -> Result<()> {
         self.in_statement = false;
         let mut failed = None;
@@ -210,7 +259,10 @@ impl Sessions {
             }
         }
         if self.count > 0 && self.seats.iter().any(|s| !s.session.in_transaction()) {
+            let count = self.count;
             self.roll_back_all()?;
+            self.count = count;
+            self.doomed = true;
         }
         self.rest();
         failed.map_or(Ok(()), |e| Err(e.into()))
@@ -218,6 +270,7 @@ impl Sessions {
 
     /// BEGIN TRANSACTION.
     pub(crate) fn begin(&mut self) -> Result<()> {
+        self.writable()?;
         if self.count == 0 {
             for seat in &mut self.seats {
                 seat.session.begin()?;
@@ -229,6 +282,7 @@ impl Sessions {
 
     /// COMMIT: the outermost makes it durable. 3902 where there is none.
     pub(crate) fn commit(&mut self) -> Result<()> {
+        self.writable()?;
         match self.count {
             0 => return refuse(3902, &[]),
             1 => {}
@@ -264,6 +318,7 @@ impl Sessions {
     /// Rolls back whatever is open.
     pub(crate) fn roll_back_all(&mut self) -> Result<()> {
         self.count = 0;
+        self.doomed = false;
         let mut failed: Option<Box<SqlError>> = None;
         for seat in &mut self.seats {
             seat.savepoints.clear();
@@ -282,6 +337,7 @@ impl Sessions {
         if self.count == 0 {
             return refuse(628, &[]);
         }
+        self.writable()?;
         for seat in &mut self.seats {
             let savepoint = seat.session.savepoint()?;
             seat.savepoints.push((name.to_owned(), savepoint));
@@ -291,6 +347,9 @@ impl Sessions {
 
     /// ROLLBACK to a savepoint; `false` where there is none of that name.
     pub(crate) fn rollback_to(&mut self, name: &str) -> Result<bool> {
+        if self.doomed {
+            return refuse(3931, &[]);
+        }
         let mut found = false;
         for seat in &mut self.seats {
             let place = seat.savepoints.iter().rposition(|(n, _)| n == name);
@@ -316,6 +375,19 @@ impl Sessions {
     /// @@LOCK_TIMEOUT.
     pub(crate) fn lock_timeout(&self) -> Timeout {
         self.timeout
+    }
+
+    /// The isolation level.
+    pub(crate) fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// SET DEADLOCK_PRIORITY.
+    pub(crate) fn set_deadlock_priority(&mut self, priority: i32) {
+        self.priority = priority;
+        for seat in &mut self.seats {
+            seat.session.set_deadlock_priority(priority);
+        }
     }
 
     /// SET LOCK_TIMEOUT.

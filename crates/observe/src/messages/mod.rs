@@ -8,6 +8,7 @@
 //! Levels: 0-10 information, 11-16 errors the user can correct, 17 resources, 18 internal, 19 limits of
 //! the instance, 20-25 fatal: the connection is closed.
 
+mod batches;
 mod database;
 mod dbcc;
 mod format;
@@ -46,7 +47,7 @@ macro_rules! messages {
 use messages;
 
 /// The tables; each is sorted by number, and no number is in two.
-const TABLES: [&[MessageInfo]; 8] = [
+const TABLES: [&[MessageInfo]; 9] = [
     statements::ROWS,
     database::ROWS,
     storage::ROWS,
@@ -55,6 +56,7 @@ const TABLES: [&[MessageInfo]; 8] = [
     values::ROWS,
     queries::ROWS,
     procedures::ROWS,
+    batches::ROWS,
 ];
 
 /// The row of a number.

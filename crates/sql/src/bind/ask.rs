@@ -48,6 +48,9 @@ static FUNCTIONS: &[AskInfo] = &[
     row("@@ROWCOUNT", 0, 0, INT, |cx, _| {
         Ok(Value::Int(i32::try_from(cx.last.rows).unwrap_or(i32::MAX)))
     }),
+    row("@@NESTLEVEL", 0, 0, INT, |cx, _| {
+        Ok(Value::Int(cx.procedures.len() as i32))
+    }),
     row("@@ERROR", 0, 0, INT, |cx, _| {
         Ok(Value::Int(cx.last.error as i32))
     }),
@@ -98,7 +101,12 @@ static FUNCTIONS: &[AskInfo] = &[
         0,
         0,
         DataType::simple(TypeId::SmallInt),
-        |cx, _| Ok(Value::SmallInt(i16::from(cx.sessions.count() > 0))),
+        |cx, _| {
+            Ok(Value::SmallInt(match cx.sessions.is_doomed() {
+                true => -1,
+                false => i16::from(cx.sessions.count() > 0),
+            }))
+        },
     ),
 ];
 

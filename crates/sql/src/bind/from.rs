@@ -3,10 +3,15 @@
 use super::scope::{Binder, CteDef, Source, SourceColumn};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
+use crate::server::TEMPDB;
 use crate::sink::ResultColumn;
+use crate::temp::{is_own, is_temp};
 use crate::views::{self, ViewPlan};
-use furrow_engine::{Database, Granularity, Isolation, LockHints, ReadLock, Table};
+use furrow_engine::{
+    Database, Granularity, Isolation, LockHints, Module, ModuleKind, ReadLock, Table,
+};
 use furrow_format::types::{DataType, TypeId};
+use furrow_tsql::ast::Statement;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::{
     IndexRef, Join, JoinKind, TableFunction, TableHint, TableRef, TableSource,
@@ -70,6 +75,8 @@ pub(crate) enum Resolved {
     Table(Arc<Database>, Arc<Table>),
     View(Arc<Database>, &'static views::SystemView),
     Cte(CteDef),
+    /// A view of a user.
+    Module(Arc<Database>, Arc<Module>),
 }
 
 /// The parts of a condition that are joined by AND.
@@ -104,6 +111,9 @@ impl Binder<'_> {
         if name.server().is_some() {
             return Err(unsupported("a linked server's table"));
         }
+        if is_temp(name.name()) {
+            return Ok(self.cx.server.instance().database(TEMPDB)?);
+        }
         match name.database() {
             Some(database) => {
                 let found = self.cx.server.instance().database(&database.value);
@@ -113,7 +123,10 @@ impl Binder<'_> {
                     Err(e) => Err(e.into()),
                 }
             }
-            None => Ok(Arc::clone(self.cx.sessions.database())),
+            None => match &self.home {
+                Some(home) => Ok(Arc::clone(home)),
+                None => Ok(Arc::clone(self.cx.sessions.database())),
+            },
         }
     }
 
@@ -129,16 +142,46 @@ impl Binder<'_> {
             return Ok(Resolved::Cte(cte.clone()));
         }
         let db = self.database_of(name)?;
+        if is_temp(name.name()) {
+            return self.resolve_temp(db, name);
+        }
         let schema = name.schema().map_or("dbo", |s| &s.value);
         if let Some(view) = views::find(schema, name.name())
             && view.parameters.is_none()
         {
             return Ok(Resolved::View(db, view));
         }
-        let table = self.cx.sessions.of(&db)?.table_in(schema, name.name());
-        match table {
+        let session = self.cx.sessions.of(&db)?;
+        match session.table_in(schema, name.name()) {
             Ok(table) => Ok(Resolved::Table(db, table)),
-            Err(e) if e.number() == 208 => refuse(208, &[shown(name).into()]),
+            Err(e) if e.number() == 208 => match session.module(schema, name.name()) {
+                Some(view) if view.kind() == ModuleKind::View => Ok(Resolved::Module(db, view)),
+                _ => refuse(208, &[shown(name).into()]),
+            },
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn resolve_temp(&mut self, db: Arc<Database>, name: &ObjectName) -> Result<Resolved> {
+        let inner = match is_own(name.name()) {
+            true => match self.cx.temp_name(name.name()) {
+                Some(inner) => Some(inner.to_owned()),
+                // By its name in `tempdb`, as definitions of it are bound.
+                None => name.name().starts_with('#').then(|| name.name().to_owned()),
+            },
+            false => Some(name.name().to_owned()),
+        };
+        let number = if name.name().starts_with('@') {
+            1087
+        } else {
+            208
+        };
+        let Some(inner) = inner else {
+            return refuse(number, &[name.name().into()]);
+        };
+        match self.cx.sessions.of(&db)?.table_in("dbo", &inner) {
+            Ok(table) => Ok(Resolved::Table(db, table)),
+            Err(e) if e.number() == 208 => refuse(number, &[name.name().into()]),
             Err(e) => Err(e.into()),
         }
     }
@@ -171,7 +214,13 @@ impl Binder<'_> {
                 self.rows(bound.0.plan, bound.1, &alias.name.value, &columns)
             }
             TableRef::Function(function) => self.table_function(function),
-            TableRef::Variable { .. } => Err(unsupported("a table variable")),
+            TableRef::Variable { variable, alias } => self.table_source(&TableSource {
+                name: ObjectName::single(variable.clone()),
+                system_time: None,
+                alias: alias.clone(),
+                sample: None,
+                hints: Vec::new(),
+            }),
             TableRef::Pivot(pivot) => self.pivot(pivot),
             TableRef::Unpivot(unpivot) => self.unpivot(unpivot),
             TableRef::BulkRowset(_) => Err(unsupported("OPENROWSET")),
@@ -222,7 +271,8 @@ impl Binder<'_> {
         if written.sample.is_some() {
             return Err(unsupported("TABLESAMPLE"));
         }
-        let alias = written.alias.as_ref().map(|a| &*a.value);
+        let own = Some(written.name.name()).filter(|name| is_temp(name));
+        let alias = written.alias.as_ref().map(|a| &*a.value).or(own);
         match self.resolve(&written.name)? {
             Resolved::Cte(cte) => {
                 let name = alias.unwrap_or(&cte.name).to_owned();
@@ -230,6 +280,11 @@ impl Binder<'_> {
                     return self.rows(plan, Vec::new(), &name, &columns);
                 }
                 let bound = self.cte(&cte)?;
+                self.rows(bound.plan, Vec::new(), &name, &bound.columns)
+            }
+            Resolved::Module(db, view) => {
+                let bound = self.user_view(db, &view)?;
+                let name = alias.unwrap_or(view.name()).to_owned();
                 self.rows(bound.plan, Vec::new(), &name, &bound.columns)
             }
             Resolved::View(database, view) => {
@@ -304,6 +359,34 @@ impl Binder<'_> {
             columns,
             start: 0,
         })
+    }
+
+    /// Binds the query of a view, in the view's database.
+    fn user_view(&mut self, db: Arc<Database>, view: &Module) -> Result<BoundQuery> {
+        if self.views >= 32 {
+            return refuse(217, &[32.into()]);
+        }
+        let parsed = crate::interp::parse(view.text(), self.cx)?;
+        let written = parsed.into_iter().find_map(|s| match s.kind {
+            Statement::View(written) => Some(written),
+            _ => None,
+        });
+        let Some(written) = written else {
+            return refuse(208, &[view.name().into()]);
+        };
+        let ctes = std::mem::take(&mut self.ctes);
+        let levels = std::mem::take(&mut self.levels);
+        let target = self.target.take();
+        let home = self.home.replace(db);
+        self.views += 1;
+        let bound = self
+            .define(&written.query.ctes)
+            .and_then(|()| self.nested_query(&written.query));
+        self.views -= 1;
+        (self.ctes, self.levels, self.target, self.home) = (ctes, levels, target, home);
+        let (mut bound, _) = bound?;
+        bound.columns = renamed(bound.columns, &written.columns, view.name())?;
+        Ok(bound)
     }
 
     fn table_function(&mut self, written: &TableFunction) -> Result<Node> {

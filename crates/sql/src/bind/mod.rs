@@ -32,5 +32,5 @@ mod window;
 
 pub(crate) use expr::Bound;
 pub(crate) use from::{Node, Resolved, conjuncts, shown, table_hints};
-pub(crate) use scope::Binder;
+pub(crate) use scope::{Binder, Source, SourceColumn};
 pub(crate) use types::data_type;

@@ -4,6 +4,7 @@ use super::expr::Bound;
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::Expr;
+use furrow_engine::Database;
 use furrow_format::ObjectId;
 use furrow_format::types::DataType;
 use furrow_observe::messages::Message;
@@ -11,6 +12,7 @@ use furrow_scalar::Coercibility;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::Query;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A column that a source offers.
 #[derive(Debug, Clone)]
@@ -72,6 +74,10 @@ pub(crate) struct Binder<'c> {
     pub(crate) levels: Vec<Level>,
     pub(crate) ctes: Vec<CteDef>,
     pub(crate) next_frame: usize,
+    /// The database of the view that is being bound: names in it are looked up there.
+    pub(crate) home: Option<Arc<Database>>,
+    /// Views within views that are being bound.
+    pub(crate) views: usize,
     /// The table that the statement changes, and the name it goes by in FROM, until it is met there.
     pub(crate) target: Option<(ObjectId, String)>,
     /// The outermost level that a name was found in, since a subquery looked at this.
@@ -145,10 +151,35 @@ impl<'c> Binder<'c> {
             levels: Vec::new(),
             ctes: Vec::new(),
             next_frame: 0,
+            home: None,
+            views: 0,
             target: None,
             reaches: usize::MAX,
             recursions: Vec::new(),
             max_recursion: 100,
+        }
+    }
+
+    /// Binds something beside the query at hand, over sources of its own, one behind the other.
+    pub(crate) fn beside<T>(
+        &mut self,
+        sources: Vec<Source>,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let levels = std::mem::replace(&mut self.levels, vec![Level::default()]);
+        let mut added = Ok(0);
+        for source in sources {
+            added = added.and_then(|_| self.level().add(source));
+        }
+        let bound = added.and_then(|_| bind(self));
+        self.levels = levels;
+        bound
+    }
+
+    /// Says that these columns of the wide row are looked at.
+    pub(crate) fn use_all(&mut self, columns: std::ops::Range<usize>) {
+        if let Some(used) = self.level().used.get_mut(columns) {
+            used.fill(true);
         }
     }
 

@@ -195,6 +195,20 @@ impl Binder<'_> {
         })
     }
 
+    /// Binds a list of values with their names: what OUTPUT puts out.
+    pub(crate) fn list(&mut self, written: &[SelectItem]) -> Result<Vec<(ResultColumn, Bound)>> {
+        let items = self.items(written)?;
+        let listed = items.into_iter().map(|item| {
+            let column = ResultColumn {
+                name: item.name,
+                data_type: item.bound.data_type,
+                nullable: item.bound.nullable,
+            };
+            (column, item.bound)
+        });
+        Ok(listed.collect())
+    }
+
     fn items(&mut self, written: &[SelectItem]) -> Result<Vec<Item>> {
         let mut items = Vec::new();
         for item in written {

@@ -1,6 +1,7 @@
 //! DELETE.
 
-use super::target::{no_output, sources, topped};
+use super::rules::{Rules, Verb, tell};
+use super::target::{sources, topped};
 use crate::bind::Binder;
 use crate::error::Result;
 use crate::interp::Run;
@@ -10,8 +11,7 @@ use furrow_tsql::ast::dml::Delete;
 
 /// Runs a DELETE.
 pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
-    no_output(&written.output)?;
-    let rows = run.cx.statement(|cx| {
+    let (rows, told) = run.cx.statement(|cx| {
         let mut binder = Binder::new(cx);
         binder.define(&written.ctes)?;
         let found = sources(
@@ -20,27 +20,37 @@ pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
             &written.from,
             written.filter.as_ref(),
         )?;
+        let target = found.target.clone();
+        let mut rules = Rules::bind(&mut binder, Verb::Delete, &target, &written.output)?;
+        let whole = rules.whole();
+        let row_at = found.start..found.name_at;
+        if whole {
+            binder.use_all(row_at.clone());
+        }
+        let name_at = found.name_at;
         let plan = binder.place(found.node, found.conds);
         let plan = topped(&mut binder, plan, written.top.as_ref())?;
         let mut keys = Vec::new();
         plan.for_each(cx, &mut |_, row| {
-            if let Some(Value::Binary(bytes)) = row.get(found.name_at) {
-                keys.extend(RowKey::from_bytes(bytes));
+            if let Some(Value::Binary(bytes)) = row.get(name_at)
+                && let Some(key) = RowKey::from_bytes(bytes)
+            {
+                let old = row.get(row_at.clone()).filter(|_| whole);
+                keys.push((key, old.unwrap_or(&[]).to_vec()));
             }
             Ok(())
         })?;
-        let target = found.target;
-        let session = cx.sessions.of(&target.db)?;
         let mut rows = 0_u64;
-        let hints = target.hints;
-        session.hinted(hints, |session| -> Result<()> {
-            for key in &keys {
-                rows += u64::from(session.delete(&target.table, key)?);
+        for (key, old) in &keys {
+            let session = cx.sessions.of(&target.db)?;
+            let gone = session.hinted(target.hints, |s| s.delete(&target.table, key))?;
+            rows += u64::from(gone);
+            if gone && whole {
+                rules.put_out(cx, old)?;
             }
-            Ok(())
-        })?;
-        Ok(rows)
+        }
+        Ok((rows, rules.finish(cx)?))
     })?;
-    run.done(Some(rows));
+    tell(run, told, rows);
     Ok(())
 }

@@ -1,193 +1,302 @@
-//! What a table asks of its rows: CHECK constraints, and defaults that are expressions.
+//! What a statement does with each row that it changes besides the change: defaults that are expressions,
+//! checks, OUTPUT.
 //!
-//! The engine keeps their texts. Here they are bound over the table's columns, when a statement that changes
-//! the table is: a row for which a check is false is refused (547), and the statement undone; unknown passes.
+//! A changed row is looked at as `inserted` and `deleted`: its columns as the table keeps them, after the
+//! change and before it. Checks are asked after the change, as the product does: a key that is there twice is
+//! found before a check that fails.
 
-use crate::bind::Binder;
+use super::target::{TargetOf, assigned, resolve};
+use crate::bind::{Binder, Bound, Source, SourceColumn};
 use crate::context::Context;
 use crate::ddl::{condition, expression};
-use crate::error::{Result, unsupported};
+use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr};
-use furrow_engine::{Database, Table};
-use furrow_format::types::{DataType, TypeId, Value};
-use furrow_observe::messages::Message;
-use furrow_scalar::convert::Conversion;
-use furrow_tsql::ast::name::{Ident, ObjectName};
-use furrow_tsql::ast::query::{TableRef, TableSource};
+use crate::interp::Run;
+use crate::sink::ResultColumn;
+use furrow_engine::{Check, DefaultValue, Table};
+use furrow_format::types::{DataType, TypeId, Value, decode, encode};
+use furrow_tsql::ast::dml::{Output, Target, TargetTable};
+use furrow_tsql::ast::name::ObjectName;
 
-/// A check that is asked.
-struct Check {
-    name: String,
-    /// `, column 'a'`, or nothing.
-    column: String,
-    fails: Cond,
+/// Which rows a statement changes, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Insert,
+    Update,
+    Delete,
+    Merge,
 }
 
-/// The checks of a table that are asked.
-#[derive(Default)]
-pub(super) struct Checks(Vec<Check>);
-
-impl Checks {
-    /// Binds the checks of a table.
-    pub(super) fn bind(cx: &mut Context, db: &Database, table: &Table) -> Result<Checks> {
-        let mut checks = Vec::new();
-        for check in table.checks().iter().filter(|c| !c.disabled) {
-            let mut binder = Binder::new(cx);
-            let parts = [db.name(), table.schema(), table.name()];
-            let source = [TableRef::Table(Box::new(TableSource {
-                name: ObjectName {
-                    parts: parts.into_iter().map(Ident::new).collect(),
-                },
-                system_time: None,
-                alias: None,
-                sample: None,
-                hints: Vec::new(),
-            }))];
-            binder.from(&source)?;
-            let holds = binder.cond(&condition(&check.text)?)?;
-            let column = table.columns().iter().find(|c| c.id == check.column);
-            checks.push(Check {
-                name: check.name.clone(),
-                column: column.map_or_else(String::new, |c| format!(", column '{}'", c.name)),
-                fails: Cond::Not(Box::new(holds)),
-            });
+impl Verb {
+    fn word(self) -> &'static str {
+        match self {
+            Verb::Insert => "INSERT",
+            Verb::Update => "UPDATE",
+            Verb::Delete => "DELETE",
+            Verb::Merge => "MERGE",
         }
-        Ok(Checks(checks))
-    }
-
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// 547 when the row, all columns in order, fails one.
-    pub(super) fn hold(
-        &self,
-        cx: &mut Context,
-        row: &[Value],
-        (statement, db, table): (&str, &Database, &Table),
-    ) -> Result<()> {
-        for check in &self.0 {
-            if check.fails.holds(row, cx)? {
-                let text = format!(
-                    "The {statement} statement conflicted with the CHECK constraint \"{}\". The conflict \
-                    occurred in database \"{}\", table \"{}\"{}.",
-                    check.name,
-                    db.name(),
-                    table.full_name(),
-                    check.column
-                );
-                return Err(Message::custom(547, 16, 0, &text).into());
-            }
-        }
-        Ok(())
     }
 }
 
-/// What an INSERT adds to the rows that it is given.
-pub(super) struct Completion {
-    /// The columns that get values, those that were given first.
-    pub(super) columns: Vec<usize>,
-    defaults: Vec<Filled>,
-    checks: Checks,
+/// OUTPUT: what is put out, and where it goes.
+struct OutputPlan {
+    exprs: Vec<Expr>,
+    columns: Vec<ResultColumn>,
+    /// The table and its columns; the client without one.
+    into: Option<(TargetOf, Vec<usize>)>,
+    rows: Vec<Vec<Value>>,
 }
 
-/// A default that is given as a value.
-enum Filled {
-    /// The engine's own: a constant, the time, a new GUID.
-    Own(usize),
-    /// An expression.
-    Of(Expr),
+/// What is done with each row.
+pub(super) struct Rules {
+    verb: Verb,
+    checks: Vec<(Check, Cond)>,
+    /// Columns that an INSERT does not name and their values.
+    pub(super) fills: Vec<(usize, Expr)>,
+    outputs: Vec<OutputPlan>,
 }
 
-impl Completion {
-    /// For an INSERT that gives these columns.
+/// Rows for the client: columns and rows.
+pub(super) type Told = Vec<(Vec<ResultColumn>, Vec<Vec<Value>>)>;
+
+fn source(name: &str, table: &Table) -> Source {
+    let column = |c: &furrow_engine::Column| SourceColumn {
+        name: c.name.clone(),
+        data_type: c.data_type,
+        nullable: c.nullable,
+    };
+    Source {
+        name: name.to_owned(),
+        schema: None,
+        columns: table.columns().iter().map(column).collect(),
+        start: 0,
+    }
+}
+
+/// `$action` of MERGE, as a column of a source without a name.
+fn action() -> Source {
+    Source {
+        name: String::new(),
+        schema: None,
+        columns: vec![SourceColumn {
+            name: "$action".to_owned(),
+            data_type: DataType::sized(TypeId::NVarChar, 20),
+            nullable: false,
+        }],
+        start: 0,
+    }
+}
+
+/// A value as the table gives it back: padded, rounded.
+pub(super) fn as_kept(value: &Value, of: &DataType) -> Value {
+    if value.is_null() {
+        return Value::Null;
+    }
+    let kept = encode(of, value).and_then(|bytes| decode(of, &bytes));
+    kept.unwrap_or_else(|_| value.clone())
+}
+
+impl Rules {
+    /// Binds them.
     pub(super) fn bind(
-        cx: &mut Context,
-        db: &Database,
-        table: &Table,
-        given: &[usize],
-    ) -> Result<Completion> {
-        let checks = Checks::bind(cx, db, table)?;
-        let mut columns = given.to_vec();
-        let mut defaults = Vec::new();
-        for (at, column) in table.columns().iter().enumerate() {
-            if given.contains(&at) || !column.has_default() {
-                continue;
+        binder: &mut Binder<'_>,
+        verb: Verb,
+        target: &TargetOf,
+        output: &[Output],
+    ) -> Result<Rules> {
+        let table = &target.table;
+        let mut checks = Vec::new();
+        if verb != Verb::Delete {
+            for check in table.checks().iter().filter(|c| !c.disabled) {
+                let written = condition(&check.text)?;
+                let sources = vec![source(table.name(), table)];
+                let cond = binder.beside(sources, |b| b.cond(&written))?;
+                checks.push((check.clone(), cond));
             }
-            match (&column.default, &column.default_text) {
-                // A check must see the very value that is stored.
-                (Some(_), _) if !checks.is_empty() => defaults.push(Filled::Own(at)),
-                (Some(_), _) | (None, None) => continue,
-                (None, Some(text)) => {
-                    defaults.push(Filled::Of(default(cx, text, column.data_type)?));
-                }
-            }
-            columns.push(at);
         }
-        Ok(Completion {
-            columns,
-            defaults,
+        let mut outputs = Vec::new();
+        for written in output {
+            outputs.push(output_plan(binder, verb, table, written)?);
+        }
+        Ok(Rules {
+            verb,
             checks,
+            fills: Vec::new(),
+            outputs,
         })
     }
 
-    /// Adds the defaults to the values of a row.
-    pub(super) fn complete(
-        &self,
-        cx: &mut Context,
-        table: &Table,
-        row: &[Value],
-    ) -> Result<Option<Vec<Value>>> {
-        if self.defaults.is_empty() {
-            return Ok(None);
-        }
-        let mut values = row.to_vec();
-        for filled in &self.defaults {
-            values.push(match filled {
-                Filled::Own(at) => table.columns()[*at].default_value()?,
-                Filled::Of(expr) => expr.eval(&[], cx)?.into_owned(),
-            });
-        }
-        Ok(Some(values))
+    /// Whether rows are looked at as a whole.
+    pub(super) fn whole(&self) -> bool {
+        !self.checks.is_empty() || !self.outputs.is_empty()
     }
 
-    /// 547 when the row that was inserted fails a check.
-    pub(super) fn hold(
+    /// Binds the defaults of columns that an INSERT does not name: all where rows are looked at, else those
+    /// that the engine does not know.
+    pub(super) fn fills_for(
         &self,
-        cx: &mut Context,
-        (db, table): (&Database, &Table),
-        (row, identity): (&[Value], Option<i64>),
+        binder: &mut Binder<'_>,
+        table: &Table,
+        named: &[usize],
+    ) -> Result<Vec<(usize, Expr)>> {
+        let whole = self.whole();
+        let mut fills = Vec::new();
+        for (at, column) in table.columns().iter().enumerate() {
+            let known = column.default.is_some() && !whole;
+            if named.contains(&at) || column.identity || !column.has_default() || known {
+                continue;
+            }
+            let bound = default_of(binder, table, at)?;
+            fills.push((at, assigned(binder, bound, column.data_type)?));
+        }
+        Ok(fills)
+    }
+
+    /// The same for an INSERT, kept.
+    pub(super) fn fill(
+        &mut self,
+        binder: &mut Binder<'_>,
+        table: &Table,
+        named: &[usize],
     ) -> Result<()> {
-        if self.checks.is_empty() {
-            return Ok(());
+        self.fills = self.fills_for(binder, table, named)?;
+        Ok(())
+    }
+
+    /// Asks the checks of a row after its change (547).
+    pub(super) fn check(&self, cx: &mut Context, target: &TargetOf, row: &[Value]) -> Result<()> {
+        for (check, cond) in &self.checks {
+            if cond.eval(row, cx)? != Some(false) {
+                continue;
+            }
+            let table = &target.table;
+            let column = table.columns().iter().find(|c| c.id == check.column);
+            let (before, name, after) = match column {
+                Some(column) => (", column '", column.name.as_str(), "'"),
+                None => ("", "", ""),
+            };
+            let args = [
+                self.verb.word().into(),
+                "CHECK".into(),
+                check.name.as_str().into(),
+                target.db.name().into(),
+                format!("{}.{}", table.schema(), table.name()).into(),
+                before.into(),
+                name.into(),
+                after.into(),
+            ];
+            return refuse(547, &args);
         }
-        let mut whole = vec![Value::Null; table.columns().len()];
-        for (&column, value) in self.columns.iter().zip(row) {
-            if let Some(place) = whole.get_mut(column) {
-                place.clone_from(value);
+        Ok(())
+    }
+
+    /// Puts a changed row out. `row` is what the sources of OUTPUT are, one behind the other.
+    pub(super) fn put_out(&mut self, cx: &mut Context, row: &[Value]) -> Result<()> {
+        for output in &mut self.outputs {
+            let mut values = Vec::with_capacity(output.exprs.len());
+            for expr in &output.exprs {
+                values.push(expr.eval(row, cx)?.into_owned());
+            }
+            output.rows.push(values);
+        }
+        Ok(())
+    }
+
+    /// At the end of the statement: rows go to their tables, and those for the client are given back.
+    pub(super) fn finish(self, cx: &mut Context) -> Result<Told> {
+        let mut told = Vec::new();
+        for output in self.outputs {
+            let Some((target, columns)) = output.into else {
+                told.push((output.columns, output.rows));
+                continue;
+            };
+            let session = cx.sessions.of(&target.db)?;
+            for row in &output.rows {
+                session.insert_columns(&target.table, &columns, row)?;
             }
         }
-        let settings = cx.settings();
-        for (place, column) in whole.iter_mut().zip(table.columns()) {
-            if let (true, Some(number)) = (column.identity && place.is_null(), identity) {
-                let from = DataType::simple(TypeId::BigInt);
-                *place = match Conversion::implicit(from, column.data_type)? {
-                    Some(conversion) => conversion.apply(&Value::BigInt(number), &settings)?,
-                    None => Value::BigInt(number),
-                };
-            }
-        }
-        self.checks.hold(cx, &whole, ("INSERT", db, table))
+        Ok(told)
     }
 }
 
-/// A default that is an expression, as a value of the column's type.
-pub(super) fn default(cx: &mut Context, text: &str, of: DataType) -> Result<Expr> {
-    let written = expression(text)?;
-    let mut binder = Binder::new(cx);
-    let bound = binder.expr(&written)?;
-    binder
-        .coerce(bound, of)
-        .map_err(|_| unsupported(&format!("the default {text}")))
+/// Shows the client what a statement put out, and how many rows it changed.
+pub(super) fn tell(run: &mut Run<'_>, told: Told, rows: u64) {
+    for (columns, rows) in told {
+        run.sink.columns(&columns);
+        for row in &rows {
+            run.sink.row(row);
+        }
+    }
+    run.done(Some(rows));
+}
+
+fn output_plan(
+    binder: &mut Binder<'_>,
+    verb: Verb,
+    table: &Table,
+    written: &Output,
+) -> Result<OutputPlan> {
+    let (inserted, deleted) = (source("inserted", table), source("deleted", table));
+    let sources = match verb {
+        Verb::Insert => vec![inserted],
+        Verb::Delete => vec![deleted],
+        Verb::Update => vec![inserted, deleted],
+        Verb::Merge => vec![inserted, deleted, action()],
+    };
+    let listed = binder.beside(sources, |b| b.list(&written.items))?;
+    let columns: Vec<ResultColumn> = listed.iter().map(|(column, _)| column.clone()).collect();
+    let Some((place, names)) = &written.into else {
+        return Ok(OutputPlan {
+            exprs: listed.into_iter().map(|(_, bound)| bound.expr).collect(),
+            columns,
+            into: None,
+            rows: Vec::new(),
+        });
+    };
+    let target = resolve(
+        binder,
+        &Target {
+            table: match place {
+                TargetTable::Rowset(name, _) => return Err(unsupported(name)),
+                other => other.clone(),
+            },
+            hints: Vec::new(),
+        },
+    )?;
+    let names: Vec<ObjectName> = names.iter().cloned().map(ObjectName::single).collect();
+    let into = super::insert::columns_of(&target.table, &names)?;
+    if into.len() != listed.len() {
+        return refuse(213, &[]);
+    }
+    let mut exprs = Vec::new();
+    for ((_, bound), &column) in listed.into_iter().zip(&into) {
+        let to = target.table.columns()[column].data_type;
+        exprs.push(assigned(binder, bound, to)?);
+    }
+    Ok(OutputPlan {
+        exprs,
+        columns,
+        into: Some((target, into)),
+        rows: Vec::new(),
+    })
+}
+
+/// The default of a column: its expression, or NULL.
+pub(super) fn default_of(binder: &mut Binder<'_>, table: &Table, column: usize) -> Result<Bound> {
+    let of = &table.columns()[column];
+    let constant = match &of.default {
+        Some(DefaultValue::Constant(value)) => Some(value.clone()),
+        _ => None,
+    };
+    match (constant, &of.default_text) {
+        (Some(value), _) if !value.is_null() => Ok(Bound::constant(value, of.data_type)),
+        (None, Some(text)) => {
+            let written = expression(text)?;
+            binder.beside(Vec::new(), |b| b.expr(&written))
+        }
+        _ => Ok(Bound {
+            is_null_literal: true,
+            ..Bound::constant(Value::Null, of.data_type)
+        }),
+    }
 }

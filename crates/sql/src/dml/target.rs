@@ -4,8 +4,8 @@ use crate::bind::{Binder, Bound, Node, Resolved, conjuncts, shown, table_hints};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Database, LockHints, Table};
-use furrow_format::types::{DataType, TypeId};
-use furrow_tsql::ast::dml::{Output, Target, TargetTable};
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_tsql::ast::dml::{Target, TargetTable};
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::{TableRef, TableSource};
@@ -22,7 +22,7 @@ pub(super) struct TargetOf {
 /// The table that a target names: 208 for none.
 pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TargetOf> {
     let name = named(target)?;
-    match binder.resolve(name)? {
+    match binder.resolve(&name)? {
         Resolved::Table(db, table) => {
             let (hints, _) = table_hints(&table, &target.hints)?;
             Ok(TargetOf { db, table, hints })
@@ -31,25 +31,19 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<Target
             let text = "Ad hoc updates to system catalogs are not allowed.";
             Err(furrow_observe::messages::Message::custom(259, 16, 1, text).into())
         }
+        Resolved::Module(..) => Err(unsupported("changing rows through a view")),
         Resolved::Cte(_) => Err(unsupported(
             "changing rows through a common table expression",
         )),
     }
 }
 
-pub(super) fn named(target: &Target) -> Result<&ObjectName> {
+/// The name of a target; a table variable's has its `@`.
+pub(super) fn named(target: &Target) -> Result<ObjectName> {
     match &target.table {
-        TargetTable::Name(name) => Ok(name),
-        TargetTable::Variable(_) => Err(unsupported("a table variable")),
+        TargetTable::Name(name) => Ok(name.clone()),
+        TargetTable::Variable(variable) => Ok(ObjectName::single(variable.clone())),
         TargetTable::Rowset(name, _) => Err(unsupported(name)),
-    }
-}
-
-/// OUTPUT is not there yet.
-pub(super) fn no_output(output: &[Output]) -> Result<()> {
-    match output.is_empty() {
-        true => Ok(()),
-        false => Err(unsupported("OUTPUT")),
     }
 }
 
@@ -71,6 +65,7 @@ pub(super) fn sources(
     filter: Option<&Condition>,
 ) -> Result<Found> {
     let name = named(target)?;
+    let name = &name;
     let of_alias = aliased(from, name);
     let resolved = match &of_alias {
         Some(source) => match binder.resolve(&source.name)? {
@@ -136,6 +131,23 @@ fn aliased(from: &[TableRef], name: &ObjectName) -> Option<TableSource> {
                 };
                 found.then(|| (**table).clone())
             }
+            TableRef::Variable {
+                variable,
+                alias: of,
+            } => {
+                let found = match (of, alias) {
+                    (Some(of), true) => of.value.eq_ignore_ascii_case(name),
+                    (None, false) => variable.value.eq_ignore_ascii_case(name),
+                    _ => false,
+                };
+                found.then(|| TableSource {
+                    name: ObjectName::single(variable.clone()),
+                    system_time: None,
+                    alias: of.clone(),
+                    sample: None,
+                    hints: Vec::new(),
+                })
+            }
             TableRef::Join(join) => {
                 within(&join.left, name, alias).or_else(|| within(&join.right, name, alias))
             }
@@ -172,20 +184,33 @@ pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> R
     binder.coerce(bound, wide)
 }
 
-/// A plan cut to its first rows.
+/// A plan cut to its first rows: TOP, and SET ROWCOUNT.
 pub(super) fn topped(
     binder: &mut Binder<'_>,
     plan: Plan,
     top: Option<&furrow_tsql::ast::query::Top>,
 ) -> Result<Plan> {
+    let plan = limited(binder, plan);
     let Some(top) = top else { return Ok(plan) };
     let count = binder.expr(&top.count)?.expr;
-    Ok(Plan::Top(Box::new(crate::exec::sort::TopPlan {
+    Ok(first(plan, count, top.percent))
+}
+
+/// A plan cut to the rows that SET ROWCOUNT allows.
+pub(crate) fn limited(binder: &Binder<'_>, plan: Plan) -> Plan {
+    match binder.cx.set.row_count {
+        0 => plan,
+        rows => first(plan, Expr::Const(Value::BigInt(rows)), false),
+    }
+}
+
+fn first(plan: Plan, count: Expr, percent: bool) -> Plan {
+    Plan::Top(Box::new(crate::exec::sort::TopPlan {
         input: plan,
         count: Some(count),
-        percent: top.percent,
+        percent,
         ties: None,
         offset: None,
         is_fetch: false,
-    })))
+    }))
 }

@@ -1,37 +1,27 @@
 //! Control of flow.
 
-use super::{Flow, Run, statement};
+use super::fate::{Fate, dooms, fate};
+use super::{Flow, Run, exec, raise, statement};
 use crate::bind::{Binder, Bound};
 use crate::context::Caught;
-use crate::error::{Result, SqlError, refuse, unsupported};
+use crate::ddl;
+use crate::error::{Origin, Result, SqlError, refuse, unsupported};
 use crate::exec::Expr;
 use furrow_format::types::{DataType, TypeId, Value};
+use furrow_observe::messages::Message;
+use furrow_tsql::Span;
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written};
 use furrow_tsql::ast::flow::{Declare, DeclareKind, TryCatch};
-use furrow_tsql::ast::{Statement, Stmt};
+use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::table::CreateTable;
+use furrow_tsql::ast::{Line, Statement, Stmt};
 
-/// Errors that end the statement but not the batch, outside of TRY: what the product lets a batch go on
-/// after.
-fn goes_on(error: &SqlError) -> bool {
+/// Whether the product says of a statement that failed that it has been terminated: those that change rows.
+fn is_change(stmt: &Stmt) -> bool {
     matches!(
-        error.number(),
-        515 | 547
-            | 1222
-            | 2601
-            | 2627
-            | 8134
-            | 8115
-            | 8152
-            | 2628
-            | 512
-            | 220
-            | 232
-            | 544
-            | 8101
-            | 3902
-            | 3903
-            | 50_000..|911| 1801 | 2714 | 3701 | 3702 | 4902 | 15_000..=15_999
-    ) || (error.first().level <= 16 && matches!(error.number(), 1911..=1913 | 5000..=5199))
+        stmt.kind,
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
+    )
 }
 
 /// Runs statements in order.
@@ -41,23 +31,27 @@ pub(crate) fn run_statements(run: &mut Run<'_>, statements: &[Stmt]) -> Result<F
         match run_one(run, stmt) {
             Ok(Flow::Next) => {}
             Ok(flow) => return Ok(flow),
-            Err(error) => {
-                let error = error.at(stmt.line.0);
-                let ends =
-                    error.cancelled || run.tries > 0 || run.cx.set.xact_abort || !goes_on(&error);
-                if ends && run.tries == 0 && run.cx.set.xact_abort && !error.cancelled {
-                    let _ = run.cx.sessions.roll_back_all();
-                }
-                if ends {
-                    return Err(error);
-                }
-                run.cx.last.error = error.number();
-                run.cx.last.rows = 0;
-                run.tell(&error);
-            }
+            Err(error) => go_on(run, stmt, error)?,
         }
     }
     Ok(Flow::Next)
+}
+
+/// Tells of an error after which the next statement runs; gives the others back.
+fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
+    let mut error = error.at(stmt.line.0, run.procedure());
+    let aborts = run.cx.set.xact_abort && error.origin != Origin::Raised;
+    if run.tries > 0 || aborts || fate(&error) != Fate::Statement {
+        return Err(error);
+    }
+    if is_change(stmt) && error.origin == Origin::Statement && error.number() != 3621 {
+        let line = error.first().line;
+        error.messages.push(Message::new(3621, &[]).at_line(line));
+    }
+    run.cx.last.error = error.number();
+    run.cx.last.rows = 0;
+    run.tell(&error);
+    Ok(())
 }
 
 fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
@@ -94,6 +88,12 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
             };
             Ok(Flow::Return(value))
         }
+        Statement::Throw(written) => raise::throw(run, written.as_deref()).map(|()| Flow::Next),
+        Statement::Raiserror(written) => raise::raiserror(run, written).map(|()| Flow::Next),
+        Statement::Execute(written) => {
+            run.cx.tick();
+            exec::execute(run, written).map(|()| Flow::Next)
+        }
         Statement::TryCatch(written) => try_catch(run, written),
         Statement::Goto(_) | Statement::Label(_) => Err(unsupported("GOTO")),
         Statement::Declare(all) => {
@@ -117,8 +117,13 @@ fn try_catch(run: &mut Run<'_>, written: &TryCatch) -> Result<Flow> {
     let error = match tried {
         Ok(flow) => return Ok(flow),
         Err(error) if error.cancelled || error.first().level >= 20 => return Err(error),
+        // What can't be compiled is for the caller of the procedure or text to catch.
+        Err(error) if fate(&error) == Fate::Scope => return Err(error),
         Err(error) => error,
     };
+    if dooms(&error, run.cx.set.xact_abort) {
+        run.cx.sessions.doom();
+    }
     run.cx.last.error = error.number();
     run.cx.caught.push(Caught {
         message: error.first().clone(),
@@ -170,7 +175,25 @@ fn declare(run: &mut Run<'_>, declared: &Declare) -> Result<()> {
             run.cx.scope.declare(&declared.variable.value, to, value);
             Ok(())
         }
-        DeclareKind::Table(_) => Err(unsupported("a table variable")),
+        DeclareKind::Table(elements) => {
+            let name = ObjectName::single(declared.variable.clone());
+            let written = CreateTable {
+                name,
+                elements: elements.clone(),
+                on: None,
+                text_on: None,
+                options: Vec::new(),
+            };
+            let stmt = Stmt {
+                kind: Statement::CreateTable(Box::new(written)),
+                span: Span::default(),
+                line: Line::default(),
+            };
+            match run.cx.with_temp_names(&stmt)? {
+                Some(stmt) => ddl::run(run, &stmt),
+                None => Ok(()),
+            }
+        }
         DeclareKind::Cursor => Err(unsupported("a cursor")),
     }
 }

@@ -1,19 +1,24 @@
 //! Batches: statements in their order, variables, control of flow, transactions, errors.
 //!
 //! # Errors
-//! 1. An error ends its statement, which is undone. Within TRY it goes to CATCH; else the client is told, and the
-//!    batch goes on with the next statement where the product does (constraint violations and the like), or
-//!    ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON).
+//! 1. An error ends its statement, which is undone. Within TRY it goes to CATCH; else the client is told, and
+//!    the batch goes on with the next statement where the product does (constraint violations and the like),
+//!    or ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON): `fate`.
 //! 2. A message of level 10 and below is information and ends nothing.
 
+mod exec;
+mod fate;
 mod flow;
+mod raise;
+mod set;
 mod statement;
 mod texts;
 mod transaction;
+mod wait;
 
 use crate::connection::BatchEnd;
 use crate::context::Context;
-use crate::error::SqlError;
+use crate::error::{Origin, SqlError};
 use crate::sink::{Notice, Sink};
 use furrow_format::types::Value;
 use furrow_observe::messages::Message;
@@ -21,6 +26,7 @@ use furrow_tsql::ast::Stmt;
 use furrow_tsql::{Options, SyntaxError};
 use std::sync::Arc;
 
+pub(crate) use exec::execute_captured;
 pub(crate) use flow::{evaluate, run_statements};
 pub(crate) use texts::Texts;
 
@@ -61,8 +67,14 @@ impl Run<'_> {
 
     /// Tells the client something.
     pub(crate) fn inform(&mut self, message: Message) {
-        let procedure = self.cx.procedures.last().cloned();
+        let procedure = self.procedure();
         self.sink.notice(&Notice { message, procedure });
+    }
+
+    /// The procedure at work.
+    pub(crate) fn procedure(&self) -> Option<String> {
+        let last = self.cx.procedures.last();
+        last.filter(|name| !name.is_empty()).cloned()
     }
 
     /// A statement is done.
@@ -90,6 +102,7 @@ pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>
             messages: errors.iter().map(of_syntax).collect(),
             procedure: None,
             cancelled: false,
+            origin: Origin::Statement,
         })),
     }
 }
@@ -115,6 +128,7 @@ pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> Ba
     let parsed = read(text, cx);
     cx.scope = crate::scope::Scope::default();
     cx.caught.clear();
+    cx.procedures.clear();
     let mut run = Run {
         cx,
         sink,
@@ -127,13 +141,20 @@ pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> Ba
         Err(error) => Err(error),
     };
     if let Err(error) = result {
-        if error.cancelled {
-            end.cancelled = true;
+        end.cancelled = error.cancelled;
+        if fate::fate(&error) == fate::Fate::Transaction
+            || fate::dooms(&error, run.cx.set.xact_abort)
+        {
             let _ = run.cx.sessions.roll_back_all();
         }
         run.cx.last.error = error.number();
         run.tell(&error);
     }
+    if run.cx.sessions.is_doomed() {
+        let _ = run.cx.sessions.roll_back_all();
+        run.tell(&Box::<SqlError>::from(Message::new(3998, &[]).at_line(1)));
+    }
     end.worst_level = run.worst;
+    cx.leave_temp();
     end
 }

@@ -1,19 +1,45 @@
 //! Statements that are not control of flow: who runs which.
 
-use super::{Run, flow, transaction};
+use super::{Run, flow, set, transaction, wait};
 use crate::bind::Binder;
-use crate::error::{Result, unsupported};
+use crate::error::{Result, refuse, unsupported};
 use crate::{dbcc, ddl, dml};
-use furrow_engine::Timeout;
 use furrow_format::types::{DataType, TypeId};
 use furrow_observe::messages::Message;
-use furrow_tsql::ast::flow::Set;
+use furrow_tsql::ast::admin::Kill;
 use furrow_tsql::ast::query::{Query, QueryBody};
 use furrow_tsql::ast::{Statement, Stmt};
 
 /// Runs a statement.
 pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
-    let result = dispatch(run, stmt);
+    let reads = matches!(
+        stmt.kind,
+        Statement::Select(_)
+            | Statement::Print(_)
+            | Statement::Set(_)
+            | Statement::Use(_)
+            | Statement::Transaction(_)
+            | Statement::Waitfor(_)
+            | Statement::Dbcc(_)
+            | Statement::Kill(_)
+    );
+    if !reads {
+        run.cx.sessions.writable()?;
+    }
+    if run.cx.set.implicit && run.cx.sessions.count() == 0 && begins(stmt) {
+        run.cx.sessions.begin()?;
+    }
+    let renamed = match stmt.kind {
+        Statement::CreateTable(_)
+        | Statement::Truncate(_)
+        | Statement::AlterTable(_)
+        | Statement::CreateIndex(_)
+        | Statement::AlterIndex(_)
+        | Statement::DropIndex(_)
+        | Statement::Drop(_) => run.cx.with_temp_names(stmt)?,
+        _ => None,
+    };
+    let result = dispatch(run, renamed.as_ref().unwrap_or(stmt));
     if result.is_ok() {
         run.cx.last.error = 0;
     }
@@ -26,7 +52,8 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Insert(insert) => dml::insert(run, insert),
         Statement::Update(update) => dml::update(run, update),
         Statement::Delete(delete) => dml::delete(run, delete),
-        Statement::Set(set) => set_statement(run, set),
+        Statement::Merge(merge) => dml::merge(run, merge),
+        Statement::Set(set) => set::run(run, set),
         Statement::Print(expr) => print(run, expr),
         Statement::Use(name) => {
             run.cx.sessions.change_database(&name.value)?;
@@ -43,6 +70,8 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
             run.done(None);
             Ok(())
         }
+        Statement::Waitfor(written) => wait::waitfor(run, written),
+        Statement::Kill(written) => kill(run, written),
         _ => ddl::run(run, stmt),
     }
 }
@@ -55,7 +84,9 @@ fn select(run: &mut Run<'_>, query: &Query) -> Result<()> {
     }
     let sink = &mut *run.sink;
     let rows = run.cx.statement(|cx| {
-        let bound = Binder::new(cx).query(query)?;
+        let mut binder = Binder::new(cx);
+        let mut bound = binder.query(query)?;
+        bound.plan = dml::limited(&binder, bound.plan);
         let mut rows = 0_u64;
         if !bound.assigns.is_empty() {
             bound.plan.for_each(cx, &mut |cx, row| {
@@ -88,68 +119,42 @@ fn print(run: &mut Run<'_>, expr: &furrow_tsql::ast::expr::Expr) -> Result<()> {
     Ok(())
 }
 
-fn set_statement(run: &mut Run<'_>, set: &Set) -> Result<()> {
-    match set {
-        Set::Variable(name, op, expr) => flow::set_variable(run, &name.value, *op, expr)?,
-        Set::Isolation(level) => transaction::set_isolation(run, *level),
-        Set::Options(names, on) => {
-            for name in names {
-                set_option(run, name, *on)?;
-            }
-        }
-        Set::Value(name, expr) => set_value(run, name, expr)?,
-        Set::IdentityInsert(name, on) => ddl::identity_insert(run, name, *on)?,
-        _ => return Err(unsupported("this SET statement")),
+/// Whether a statement begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
+fn begins(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        Statement::Select(query) => match &query.body {
+            QueryBody::Select(select) => !select.from.is_empty(),
+            _ => true,
+        },
+        Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_)
+        | Statement::Truncate(_)
+        | Statement::CreateTable(_)
+        | Statement::AlterTable(_)
+        | Statement::Drop(_) => true,
+        _ => false,
+    }
+}
+
+/// KILL: another connection ends at its next row or wait.
+fn kill(run: &mut Run<'_>, written: &Kill) -> Result<()> {
+    if written.status_only {
+        return Err(unsupported("WITH STATUSONLY"));
+    }
+    let int = DataType::simple(TypeId::Int);
+    let value = flow::evaluate_as(run, &written.session, int)?;
+    let id = value.as_i64().and_then(|n| i32::try_from(n).ok());
+    let Some(id) = id.filter(|id| *id > 0) else {
+        return refuse(6101, &[value.as_i64().unwrap_or(0).into()]);
+    };
+    if id == run.cx.sessions.id() {
+        return refuse(6104, &[]);
+    }
+    if !run.cx.server.kill(id) {
+        return refuse(6106, &[id.into()]);
     }
     run.done(None);
-    Ok(())
-}
-
-fn set_value(run: &mut Run<'_>, name: &str, expr: &furrow_tsql::ast::expr::Expr) -> Result<()> {
-    match name {
-        "LOCK_TIMEOUT" => {
-            let (value, _) = flow::evaluate(run, expr)?;
-            let timeout = match value.as_i64() {
-                Some(0) => Timeout::NoWait,
-                Some(ms) if ms > 0 => Timeout::Millis(u32::try_from(ms).unwrap_or(u32::MAX)),
-                _ => Timeout::Forever,
-            };
-            run.cx.sessions.set_lock_timeout(timeout);
-            Ok(())
-        }
-        other => Err(unsupported(&format!("SET {other}"))),
-    }
-}
-
-fn set_option(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
-    let set = &mut run.cx.set;
-    match name {
-        "NOCOUNT" => set.nocount = on,
-        "XACT_ABORT" => set.xact_abort = on,
-        "QUOTED_IDENTIFIER" => set.quoted_identifier = on,
-        "ANSI_NULLS"
-        | "ANSI_PADDING"
-        | "ANSI_WARNINGS"
-        | "ARITHABORT"
-        | "CONCAT_NULL_YIELDS_NULL"
-        | "ANSI_NULL_DFLT_ON"
-        | "ANSI_DEFAULTS"
-            if on => {}
-        "NOEXEC"
-        | "NUMERIC_ROUNDABORT"
-        | "IMPLICIT_TRANSACTIONS"
-        | "CURSOR_CLOSE_ON_COMMIT"
-        | "FMTONLY"
-        | "PARSEONLY"
-        | "ANSI_NULL_DFLT_OFF"
-        | "SHOWPLAN_ALL"
-        | "SHOWPLAN_TEXT"
-        | "SHOWPLAN_XML"
-            if !on => {}
-        other => {
-            let value = if on { "ON" } else { "OFF" };
-            return Err(unsupported(&format!("SET {other} {value}")));
-        }
-    }
     Ok(())
 }

@@ -1,0 +1,549 @@
+//! EXEC: procedures, texts, `sp_executesql`.
+//!
+//! # Steps
+//! 1. The arguments are evaluated where EXEC stands; bare names are their own text.
+//! 2. They are matched with the parameters, by place and by name, and converted to their types; what is not
+//!    given gets its default (201 where it has none).
+//! 3. The body runs in a scope of its own. Variables, SET options, the current database, SCOPE_IDENTITY() and
+//!    temporary tables of the caller are as they were afterwards.
+//! 4. OUTPUT parameters and the return status go back to the caller's variables.
+
+use super::fate::{Fate, fate};
+use super::{Flow, Run, flow, parse, read, run_statements};
+use crate::bind::Binder;
+use crate::error::{Origin, Result, SqlError, refuse, unsupported};
+use crate::procs;
+use crate::scope::Scope;
+use crate::sink::{Notice, ResultColumn, ResultSet, Sink};
+use furrow_engine::ModuleKind;
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_observe::messages::Message;
+use furrow_scalar::convert::Conversion;
+use furrow_tsql::ast::expr::ExprKind;
+use furrow_tsql::ast::flow::{Execute, ExecuteArg, ExecuteWhat, ProcedureName};
+use furrow_tsql::ast::module::Parameter;
+use furrow_tsql::ast::name::{Ident, ObjectName};
+use furrow_tsql::ast::{Statement, Stmt};
+
+/// How deep procedures and texts may call each other.
+const DEEPEST: usize = 32;
+
+/// An argument, evaluated.
+#[derive(Debug)]
+struct Given {
+    /// The parameter that it names, with its `@`.
+    name: Option<String>,
+    /// `None` for DEFAULT.
+    value: Option<(Value, DataType)>,
+    /// The place of the caller's variable that takes the parameter's last value.
+    output: Option<usize>,
+}
+
+/// What is run.
+struct Body<'a> {
+    /// Empty for a text.
+    name: String,
+    text: &'a str,
+    statements: &'a [Stmt],
+    parameters: &'a [Parameter],
+}
+
+/// Runs EXEC.
+pub(super) fn execute(run: &mut Run<'_>, written: &Execute) -> Result<()> {
+    if let Some(option) = written.options.iter().find(|o| &***o != "RECOMPILE") {
+        return Err(unsupported(&format!("WITH {option}")));
+    }
+    match &written.what {
+        ExecuteWhat::Text {
+            parts,
+            args,
+            run_as,
+            at,
+        } => {
+            if at.is_some() || !args.is_empty() {
+                return Err(unsupported("EXEC AT"));
+            }
+            if run_as.is_some() {
+                return Err(unsupported("AS USER"));
+            }
+            let mut text = String::new();
+            for part in parts {
+                let (value, _) = flow::evaluate(run, part)?;
+                text.push_str(&shown(run, &value)?);
+            }
+            execute_text(run, &text)
+        }
+        ExecuteWhat::Procedure { name, args } => {
+            let status = call(run, name, args)?;
+            if let (Some(result), Some(status)) = (&written.result, status) {
+                set_result(run, result, status)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A value as text.
+fn shown(run: &Run<'_>, value: &Value) -> Result<String> {
+    let Some(from) = value.type_id() else {
+        return Ok(String::new());
+    };
+    if let Some(text) = value.as_str() {
+        return Ok(text.to_owned());
+    }
+    let to = DataType::sized(TypeId::NVarChar, 8000);
+    let conversion = Conversion::explicit(DataType::simple(from), to, None)?;
+    let value = conversion.apply(value, &run.cx.settings())?;
+    Ok(value.as_str().unwrap_or("").to_owned())
+}
+
+fn set_result(run: &mut Run<'_>, variable: &Ident, status: i32) -> Result<()> {
+    let Some(place) = run.cx.scope.find(&variable.value) else {
+        return refuse(137, &[(*variable.value).into()]);
+    };
+    let to = run.cx.scope.get(place).map(|v| v.data_type);
+    let int = DataType::simple(TypeId::Int);
+    let value = converted(run, Value::Int(status), int, to.unwrap_or(int))?;
+    run.cx.scope.set(place, value);
+    Ok(())
+}
+
+fn converted(run: &Run<'_>, value: Value, from: DataType, to: DataType) -> Result<Value> {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    match Conversion::implicit(from, to)? {
+        None => Ok(value),
+        Some(conversion) => Ok(conversion.apply(&value, &run.cx.settings())?),
+    }
+}
+
+fn arguments(run: &mut Run<'_>, written: &[ExecuteArg]) -> Result<Vec<Given>> {
+    let mut given = Vec::with_capacity(written.len());
+    for arg in written {
+        let name = arg.name.as_ref().map(|n| n.value.to_string());
+        let (value, output) = match &arg.value.kind {
+            ExprKind::Default => (None, None),
+            ExprKind::Column(bare) => {
+                let text = crate::bind::shown(bare);
+                let length = text.encode_utf16().count().clamp(1, 4000) as i16;
+                let of = DataType::sized(TypeId::NVarChar, length * 2);
+                (Some((Value::NVarChar(text), of)), None)
+            }
+            ExprKind::Variable(variable) => {
+                let place = run.cx.scope.find(&variable.value);
+                let found = place.and_then(|at| Some((at, run.cx.scope.get(at)?)));
+                let Some((place, variable)) = found else {
+                    return refuse(137, &[(*variable.value).into()]);
+                };
+                let value = (variable.value.clone(), variable.data_type);
+                (Some(value), arg.output.then_some(place))
+            }
+            _ => (Some(flow::evaluate(run, &arg.value)?), None),
+        };
+        if arg.output && output.is_none() {
+            return refuse(179, &[]);
+        }
+        given.push(Given {
+            name,
+            value,
+            output,
+        });
+    }
+    Ok(given)
+}
+
+/// Calls a procedure; gives its return status where it came to its end.
+fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<Option<i32>> {
+    let name = match name {
+        ProcedureName::Name(name, None) => name.clone(),
+        ProcedureName::Name(_, Some(_)) => return Err(unsupported("a procedure's number")),
+        ProcedureName::Variable(variable) => {
+            let place = run.cx.scope.find(&variable.value);
+            let Some(variable) = place.and_then(|at| run.cx.scope.get(at)) else {
+                return refuse(137, &[(*variable.value).into()]);
+            };
+            named(variable.value.as_str().unwrap_or(""))
+        }
+    };
+    let given = arguments(run, args)?;
+    let own = name
+        .schema()
+        .is_none_or(|s| s.value.eq_ignore_ascii_case("sys"));
+    if name.name().eq_ignore_ascii_case("sp_executesql") && own {
+        return execute_sql(run, given).map(Some);
+    }
+    let db = Binder::new(run.cx).database_of(&name);
+    let schema = name.schema().map_or("dbo", |s| &s.value);
+    let module = match db {
+        Ok(db) => run.cx.sessions.of(&db)?.module(schema, name.name()),
+        Err(_) => None,
+    };
+    let module = module.filter(|m| m.kind() == ModuleKind::Procedure);
+    if module.is_none()
+        && let Some(system) = procs::find(name.name())
+    {
+        return call_system(run, system, &name, given).map(Some);
+    }
+    let Some(module) = module else {
+        return refuse(2812, &[crate::bind::shown(&name).into()]);
+    };
+    let text = module.text().to_owned();
+    let statements = read(&text, run.cx)?;
+    let procedure = statements.iter().find_map(|s| match &s.kind {
+        Statement::Procedure(procedure) => Some(procedure),
+        _ => None,
+    });
+    let Some(procedure) = procedure else {
+        return refuse(2812, &[crate::bind::shown(&name).into()]);
+    };
+    let body = Body {
+        name: module.name().to_owned(),
+        text: &text,
+        statements: &procedure.body,
+        parameters: &procedure.parameters,
+    };
+    let before = run.cx.sessions.database().id();
+    let home = name.database().map(|d| d.value.to_string());
+    if let Some(home) = &home {
+        run.cx.sessions.change_database(home)?;
+    }
+    let status = with_parameters(run, &body, given);
+    if run.cx.sessions.database().id() != before {
+        back_to(run, before)?;
+    }
+    status
+}
+
+/// Calls a procedure of the system, in the database that it is named with.
+fn call_system(
+    run: &mut Run<'_>,
+    system: &'static procs::SystemProcedure,
+    name: &ObjectName,
+    given: Vec<Given>,
+) -> Result<i32> {
+    if given.iter().any(|g| g.output.is_some()) {
+        return Err(unsupported("OUTPUT of a system procedure"));
+    }
+    let arguments = given.into_iter().map(|g| procs::Given {
+        name: g.name,
+        value: g.value,
+    });
+    let before = run.cx.sessions.database().id();
+    let home = name.database().map(|d| &*d.value);
+    if let Some(home) = home.filter(|h| !h.eq_ignore_ascii_case("master")) {
+        run.cx.sessions.change_database(home)?;
+    }
+    let status = procs::call(run, system, arguments.collect());
+    if run.cx.sessions.database().id() != before {
+        back_to(run, before)?;
+    }
+    if status.is_ok() {
+        run.cx.last.error = 0;
+    }
+    status
+}
+
+fn back_to(run: &mut Run<'_>, id: furrow_format::DatabaseId) -> Result<()> {
+    let db = run.cx.server.instance().database_by_id(id);
+    match db {
+        Some(db) => run.cx.sessions.change_database(db.name()),
+        None => Ok(()),
+    }
+}
+
+/// A name that stands in a variable: parts with dots between them, maybe in brackets.
+fn named(text: &str) -> ObjectName {
+    let parts = text.split('.').map(|part| {
+        let bare = part.trim();
+        let inner = bare.strip_prefix('[').and_then(|p| p.strip_suffix(']'));
+        Ident::new(inner.unwrap_or(bare))
+    });
+    ObjectName {
+        parts: parts.collect(),
+    }
+}
+
+fn not_unicode<T>(parameter: &str) -> Result<T> {
+    let args = [parameter.into(), "ntext/nchar/nvarchar".into()];
+    Err(Message::new(214, &args).with_state(2).into())
+}
+
+/// `sp_executesql @stmt, @params, ...`
+fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
+    let mut given = given.into_iter();
+    let mut text_of = |run: &Run<'_>, what: &str| -> Result<Option<String>> {
+        let Some(argument) = given.next() else {
+            return Ok(None);
+        };
+        match argument.value {
+            Some((value, of)) if of.id.is_unicode() => Ok(Some(shown(run, &value)?)),
+            Some((Value::Null, _)) | None => Ok(None),
+            Some(_) => not_unicode(what),
+        }
+    };
+    let Some(text) = text_of(run, "@statement")? else {
+        return not_unicode("@statement");
+    };
+    let declared = text_of(run, "@params")?.unwrap_or_default();
+    let head = format!("CREATE PROCEDURE sp_executesql {declared} AS RETURN");
+    let parameters = match declared.trim().is_empty() {
+        true => Vec::new(),
+        false => match parse(&head, run.cx)?.into_iter().next().map(|s| s.kind) {
+            Some(Statement::Procedure(procedure)) => procedure.parameters,
+            _ => Vec::new(),
+        },
+    };
+    let statements = read(&text, run.cx).map_err(inner)?;
+    let body = Body {
+        name: String::new(),
+        text: &text,
+        statements: &statements,
+        parameters: &parameters,
+    };
+    run.cx.procedures.push(String::new());
+    let status = with_parameters(run, &body, given.collect());
+    run.cx.procedures.pop();
+    Ok(status?.unwrap_or(0))
+}
+
+/// `EXEC ('text')`
+fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
+    let statements = parse(text, run.cx).map_err(inner)?;
+    let body = Body {
+        name: String::new(),
+        text,
+        statements: &statements,
+        parameters: &[],
+    };
+    with_parameters(run, &body, Vec::new()).map(|_| ())
+}
+
+/// An error of a text that can't be read: its caller goes on, or catches it.
+fn inner(mut error: Box<SqlError>) -> Box<SqlError> {
+    error.origin = Origin::Inner;
+    error
+}
+
+/// Puts arguments and parameters together: a value and the variable that takes it back for each parameter.
+fn matched(
+    run: &mut Run<'_>,
+    body: &Body<'_>,
+    given: Vec<Given>,
+) -> Result<Vec<(DataType, Value, Option<usize>)>> {
+    let shown = body.name.as_str();
+    let parameters = body.parameters;
+    if parameters.is_empty() && !given.is_empty() {
+        return refuse(8146, &[shown.into()]);
+    }
+    let mut found: Vec<Option<Given>> = parameters.iter().map(|_| None).collect();
+    for (place, argument) in given.into_iter().enumerate() {
+        let at = match &argument.name {
+            None if place < parameters.len() => place,
+            None => return refuse(8144, &[shown.into()]),
+            Some(name) => {
+                let same = |p: &Parameter| p.name.value.to_lowercase() == name.to_lowercase();
+                match parameters.iter().position(same) {
+                    Some(at) => at,
+                    None => return refuse(8145, &[name.as_str().into(), shown.into()]),
+                }
+            }
+        };
+        let name = parameters.get(at).map_or("", |p| &p.name.value);
+        match found.get_mut(at) {
+            Some(slot @ None) => *slot = Some(argument),
+            _ => return refuse(8143, &[name.into()]),
+        }
+    }
+    let mut values = Vec::with_capacity(parameters.len());
+    for (parameter, argument) in parameters.iter().zip(found) {
+        values.push(value_of(run, shown, parameter, argument)?);
+    }
+    Ok(values)
+}
+
+fn value_of(
+    run: &mut Run<'_>,
+    procedure: &str,
+    parameter: &Parameter,
+    argument: Option<Given>,
+) -> Result<(DataType, Value, Option<usize>)> {
+    let to = crate::bind::data_type(&parameter.data_type, false)?;
+    let name = &*parameter.name.value;
+    let output = argument.as_ref().and_then(|a| a.output);
+    if output.is_some() && !parameter.output {
+        return refuse(8162, &[name.into()]);
+    }
+    let (value, from) = match (argument.and_then(|a| a.value), &parameter.default) {
+        (Some(given), _) => given,
+        (None, Some(default)) => match &default.kind {
+            ExprKind::Column(bare) => {
+                let of = DataType::sized(TypeId::NVarChar, 8000);
+                (Value::NVarChar(crate::bind::shown(bare)), of)
+            }
+            _ => flow::evaluate(run, default)?,
+        },
+        (None, None) if procedure.is_empty() => {
+            let text = format!(
+                "The parameterized query expects the parameter '{name}', which was not supplied."
+            );
+            return Err(Message::custom(8178, 16, 1, &text).into());
+        }
+        (None, None) => return refuse(201, &[procedure.into(), name.into()]),
+    };
+    let value = converted(run, value, from, to).map_err(|error| match error.number() {
+        241 | 245 | 8114 => {
+            let args = [from.id.name().into(), to.id.name().into()];
+            Box::<SqlError>::from(Message::new(8114, &args))
+        }
+        _ => error,
+    })?;
+    Ok((to, value, output))
+}
+
+fn with_parameters(run: &mut Run<'_>, body: &Body<'_>, given: Vec<Given>) -> Result<Option<i32>> {
+    if run.cx.procedures.len() >= DEEPEST {
+        return refuse(217, &[(DEEPEST as i64).into()]);
+    }
+    let values = matched(run, body, given).map_err(|mut error| {
+        // Where the call is at fault the product names the procedure, at line 0.
+        if !body.name.is_empty() {
+            error.procedure.get_or_insert_with(|| body.name.clone());
+        }
+        error.origin = Origin::Inner;
+        error
+    })?;
+    let mut scope = Scope::default();
+    for (parameter, (of, value, _)) in body.parameters.iter().zip(&values) {
+        scope.declare(&parameter.name.value, *of, value.clone());
+    }
+    let (status, scope) = run_body(run, body, scope)?;
+    if status.is_some() {
+        for (parameter, (of, _, output)) in body.parameters.iter().zip(&values) {
+            let Some(output) = output else { continue };
+            let place = scope.find(&parameter.name.value);
+            let value = place.and_then(|at| scope.get(at)).map(|v| v.value.clone());
+            let to = run.cx.scope.get(*output).map_or(*of, |v| v.data_type);
+            let value = converted(run, value.unwrap_or(Value::Null), *of, to)?;
+            run.cx.scope.set(*output, value);
+        }
+    }
+    Ok(status)
+}
+
+/// Runs EXEC and keeps the rows of its result sets; messages go on to the client.
+pub(crate) fn execute_captured(run: &mut Run<'_>, written: &Execute) -> Result<Vec<ResultSet>> {
+    let mut capture = Capture {
+        sets: Vec::new(),
+        sink: &mut *run.sink,
+    };
+    let mut inner = Run {
+        cx: &mut *run.cx,
+        sink: &mut capture,
+        worst: run.worst,
+        tries: run.tries,
+        text: run.text,
+    };
+    let done = execute(&mut inner, written);
+    run.worst = inner.worst;
+    let sets = capture.sets;
+    done.map(|()| sets)
+}
+
+/// Keeps result sets.
+struct Capture<'a> {
+    sets: Vec<ResultSet>,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for Capture<'_> {
+    fn columns(&mut self, columns: &[ResultColumn]) {
+        self.sets.push(ResultSet {
+            columns: columns.to_vec(),
+            rows: Vec::new(),
+        });
+    }
+
+    fn row(&mut self, row: &[Value]) {
+        if let Some(set) = self.sets.last_mut() {
+            set.rows.push(row.to_vec());
+        }
+    }
+
+    fn done(&mut self, _: Option<u64>) {}
+
+    fn notice(&mut self, notice: &Notice) {
+        self.sink.notice(notice);
+    }
+}
+
+/// Runs statements in a scope of their own; gives the return status, where they came to their end, and the
+/// scope.
+fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<i32>, Scope)> {
+    let cx = &mut *run.cx;
+    let outer = std::mem::replace(&mut cx.scope, scope);
+    let set = cx.set.clone();
+    let isolation = cx.sessions.isolation();
+    let identity = cx.last.scope_identity.take();
+    let database = cx.sessions.database().id();
+    let count = cx.sessions.count();
+    cx.procedures.push(body.name.clone());
+    let mut inner = Run {
+        cx: &mut *cx,
+        sink: &mut *run.sink,
+        worst: run.worst,
+        tries: run.tries,
+        text: body.text,
+    };
+    let ended = run_statements(&mut inner, body.statements);
+    run.worst = inner.worst;
+    let cx = &mut *run.cx;
+    cx.procedures.pop();
+    cx.leave_temp();
+    let scope = std::mem::replace(&mut cx.scope, outer);
+    cx.set = set;
+    cx.sessions.set_isolation(isolation);
+    cx.last.scope_identity = identity;
+    if cx.sessions.database().id() != database {
+        back_to(run, database)?;
+    }
+    let status = match ended {
+        Ok(Flow::Return(value)) => Some(value.as_i64().map_or(0, |n| n as i32)),
+        Ok(_) => Some(0),
+        Err(error) if fate(&error) == Fate::Scope => {
+            left(run, error)?;
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    mismatch(run, body, count)?;
+    Ok((status, scope))
+}
+
+/// A procedure was left because a statement of it can't be compiled: the caller goes on, or catches it.
+fn left(run: &mut Run<'_>, mut error: Box<SqlError>) -> Result<()> {
+    error.origin = Origin::Inner;
+    if run.tries > 0 || run.cx.set.xact_abort {
+        return Err(error);
+    }
+    run.cx.last.error = error.number();
+    run.tell(&error);
+    Ok(())
+}
+
+/// Error 266: a procedure that leaves more or fewer transactions open than there were.
+fn mismatch(run: &mut Run<'_>, body: &Body<'_>, before: u32) -> Result<()> {
+    let now = run.cx.sessions.count();
+    if now == before || run.cx.sessions.is_doomed() {
+        return Ok(());
+    }
+    let mut error = Box::<SqlError>::from(Message::new(266, &[before.into(), now.into()]));
+    error.origin = Origin::Inner;
+    error.procedure = (!body.name.is_empty()).then(|| body.name.clone());
+    if run.tries > 0 {
+        return Err(error);
+    }
+    run.cx.last.error = 266;
+    run.tell(&error);
+    Ok(())
+}

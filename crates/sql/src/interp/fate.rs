@@ -1,0 +1,77 @@
+//! What an error ends: its statement, the procedure or text it is in, or the batch with its transaction.
+
+use crate::error::{Origin, SqlError};
+
+/// What an error ends, outside of TRY and with XACT_ABORT OFF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fate {
+    /// The statement: the next one runs.
+    Statement,
+    /// The procedure or text, which can't be compiled; its caller goes on. CATCH blocks in it don't see it.
+    Scope,
+    /// The batch, but not its transaction.
+    Batch,
+    /// The batch and its transaction.
+    Transaction,
+}
+
+/// Names, types and clauses that do not fit: what the product finds when it compiles a statement.
+fn is_compilation(error: &SqlError) -> bool {
+    let number = error.number();
+    if error.first().level == 15 {
+        return !matches!(number, 148);
+    }
+    matches!(
+        number,
+        116 | 205..=209
+            | 213
+            | 243
+            | 257
+            | 402
+            | 421
+            | 529
+            | 1011
+            | 1013
+            | 1087
+            | 2715
+            | 2716
+            | 4104
+            | 4108
+            | 8101
+            | 8102
+            | 8116
+            | 8117
+            | 8120
+            | 8121
+            | 8127
+            | 8155..=8159
+            | 40_514
+    )
+}
+
+/// Values that don't convert, deadlocks, and what else takes the transaction along.
+fn takes_transaction(error: &SqlError) -> bool {
+    matches!(
+        error.number(),
+        217 | 235 | 241 | 242 | 244 | 245 | 248 | 295 | 1205 | 3930 | 8114 | 8169 | 9420..=9499
+    )
+}
+
+/// What an error ends.
+pub(super) fn fate(error: &SqlError) -> Fate {
+    if error.cancelled || error.first().level >= 19 {
+        return Fate::Transaction;
+    }
+    match error.origin {
+        Origin::Raised | Origin::Inner => Fate::Statement,
+        Origin::Thrown => Fate::Batch,
+        Origin::Statement if is_compilation(error) => Fate::Scope,
+        Origin::Statement if takes_transaction(error) => Fate::Transaction,
+        Origin::Statement => Fate::Statement,
+    }
+}
+
+/// Whether the transaction can't go on after an error that was caught.
+pub(super) fn dooms(error: &SqlError, xact_abort: bool) -> bool {
+    fate(error) == Fate::Transaction || (xact_abort && error.origin != Origin::Raised)
+}

@@ -1,0 +1,134 @@
+//! SET: options of the connection. An option that this engine can't be set to is refused by its name.
+
+use super::{Run, flow, transaction};
+use crate::ddl;
+use crate::error::{Result, refuse, unsupported};
+use furrow_engine::Timeout;
+use furrow_format::types::{DateOrder, Value};
+use furrow_tsql::ast::expr::{Expr, ExprKind};
+use furrow_tsql::ast::flow::Set;
+
+/// Runs SET.
+pub(super) fn run(run: &mut Run<'_>, set: &Set) -> Result<()> {
+    match set {
+        Set::Variable(name, op, expr) => flow::set_variable(run, &name.value, *op, expr)?,
+        Set::Isolation(level) => transaction::set_isolation(run, *level),
+        Set::Options(names, on) => {
+            for name in names {
+                option(run, name, *on)?;
+            }
+        }
+        Set::Value(name, expr) => value(run, name, expr)?,
+        Set::IdentityInsert(table, on) => ddl::identity_insert(run, table, *on)?,
+        Set::Statistics(_, false) => {}
+        Set::Statistics(names, true) => {
+            return Err(unsupported(&format!(
+                "SET STATISTICS {} ON",
+                names.join(", ")
+            )));
+        }
+        Set::Cursor(_) => return Err(unsupported("a cursor")),
+        Set::Method(..) => return Err(unsupported("a method of a variable")),
+    }
+    run.done(None);
+    Ok(())
+}
+
+/// What stands behind the option: a word, or a number.
+fn word(run: &mut Run<'_>, expr: &Expr) -> Result<Value> {
+    match &expr.kind {
+        ExprKind::Column(bare) => Ok(Value::NVarChar(bare.name().to_owned())),
+        _ => Ok(flow::evaluate(run, expr)?.0),
+    }
+}
+
+fn value(run: &mut Run<'_>, name: &str, expr: &Expr) -> Result<()> {
+    let value = word(run, expr)?;
+    let number = value.as_i64();
+    let text = value.as_str().unwrap_or("").to_lowercase();
+    match name {
+        "LOCK_TIMEOUT" => {
+            run.cx.sessions.set_lock_timeout(match number {
+                Some(0) => Timeout::NoWait,
+                Some(ms) if ms > 0 => Timeout::Millis(u32::try_from(ms).unwrap_or(u32::MAX)),
+                _ => Timeout::Forever,
+            });
+        }
+        "ROWCOUNT" => run.cx.set.row_count = number.unwrap_or(0).max(0),
+        "DATEFIRST" => match number.and_then(|n| u8::try_from(n).ok()) {
+            Some(day @ 1..=7) => run.cx.set.settings.date_first = day,
+            _ => return refuse(2742, &[number.unwrap_or(0).into()]),
+        },
+        "DATEFORMAT" => {
+            run.cx.set.settings.date_order = match &*text {
+                "mdy" => DateOrder::Mdy,
+                "dmy" => DateOrder::Dmy,
+                "ymd" => DateOrder::Ymd,
+                "ydm" => DateOrder::Ydm,
+                "myd" => DateOrder::Myd,
+                "dym" => DateOrder::Dym,
+                _ => return refuse(2741, &[text.into()]),
+            };
+        }
+        "LANGUAGE" if matches!(&*text, "us_english" | "english") => {
+            run.cx.set.settings = furrow_scalar::Settings::US_ENGLISH;
+        }
+        "DEADLOCK_PRIORITY" => {
+            let priority = match (&*text, number) {
+                ("low", _) => -5,
+                ("normal", _) => 0,
+                ("high", _) => 5,
+                (_, Some(n @ -10..=10)) => n as i32,
+                _ => return refuse(102, &[text.into()]),
+            };
+            run.cx.sessions.set_deadlock_priority(priority);
+        }
+        // A client's limit on large values that it reads.
+        "TEXTSIZE" if number.is_some_and(|n| n < 0 || n >= i64::from(i32::MAX)) => {}
+        "QUERY_GOVERNOR_COST_LIMIT" if number == Some(0) => {}
+        other => return Err(unsupported(&format!("SET {other}"))),
+    }
+    Ok(())
+}
+
+fn option(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
+    let set = &mut run.cx.set;
+    match name {
+        "NOCOUNT" => set.nocount = on,
+        "XACT_ABORT" => set.xact_abort = on,
+        "QUOTED_IDENTIFIER" => set.quoted_identifier = on,
+        "IMPLICIT_TRANSACTIONS" => set.implicit = on,
+        "ANSI_DEFAULTS" if on => {
+            set.quoted_identifier = true;
+            set.implicit = true;
+        }
+        // What this engine does anyhow.
+        "ANSI_NULLS"
+        | "ANSI_PADDING"
+        | "ANSI_WARNINGS"
+        | "ARITHABORT"
+        | "CONCAT_NULL_YIELDS_NULL"
+        | "ANSI_NULL_DFLT_ON"
+            if on => {}
+        // Under ANSI_WARNINGS ON, which is always so, the product takes no notice of it.
+        "ARITHIGNORE" => {}
+        // They say how a query is run, not what it gives.
+        "FORCEPLAN" => {}
+        "NOEXEC"
+        | "NUMERIC_ROUNDABORT"
+        | "CURSOR_CLOSE_ON_COMMIT"
+        | "FMTONLY"
+        | "PARSEONLY"
+        | "ANSI_NULL_DFLT_OFF"
+        | "SHOWPLAN_ALL"
+        | "SHOWPLAN_TEXT"
+        | "SHOWPLAN_XML"
+        | "REMOTE_PROC_TRANSACTIONS"
+            if !on => {}
+        other => {
+            let value = if on { "ON" } else { "OFF" };
+            return Err(unsupported(&format!("SET {other} {value}")));
+        }
+    }
+    Ok(())
+}

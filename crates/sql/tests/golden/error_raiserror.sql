@@ -1,0 +1,16 @@
+RAISERROR ('plain', 16, 1);
+SELECT @@ERROR AS err;
+RAISERROR ('%d of %i, %s, %x, %o, %u', 16, 2, 1, 2, 'three', 255, 8, 7);
+RAISERROR ('info %s', 10, 1, 'only');
+SELECT @@ERROR AS err;
+RAISERROR ('info', 5, 1) WITH SETERROR, NOWAIT;
+SELECT @@ERROR AS err;
+RAISERROR (50000, 16, 1);
+RAISERROR (60000, 16, 1);
+RAISERROR ('%s', 16, 1, 1);
+RAISERROR ('%q', 16, 1, 1);
+RAISERROR ('negative state', 16, -5);
+RAISERROR ('too severe', 19, 1);
+DECLARE @m NVARCHAR(50) = N'from %s', @w VARCHAR(10) = 'a variable';
+RAISERROR (@m, 11, 3, @w);
+SELECT 'the batch goes on' AS a;

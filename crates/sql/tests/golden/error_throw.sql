@@ -1,0 +1,30 @@
+THROW 50001, 'thrown', 7;
+SELECT 'not reached' AS a;
+GO
+THROW 49999, 'too small', 1;
+GO
+BEGIN TRY
+    SELECT 1 / 0 AS x;
+END TRY
+BEGIN CATCH
+    SELECT ERROR_NUMBER() AS n, ERROR_SEVERITY() AS sev, ERROR_STATE() AS st, ERROR_LINE() AS line,
+        ERROR_PROCEDURE() AS p, ERROR_MESSAGE() AS m;
+    PRINT 'once more';
+    THROW;
+END CATCH
+SELECT 'not reached' AS a;
+GO
+BEGIN TRY
+    BEGIN TRY
+        THROW 51000, 'inner', 1;
+    END TRY
+    BEGIN CATCH
+        SELECT ERROR_MESSAGE() AS m;
+        THROW 52000, 'outer', 2;
+    END CATCH
+END TRY
+BEGIN CATCH
+    SELECT ERROR_NUMBER() AS n, ERROR_MESSAGE() AS m, ERROR_STATE() AS s, ERROR_LINE() AS l;
+END CATCH
+SELECT ERROR_NUMBER() AS none_now;
+GO

@@ -1,0 +1,21 @@
+CREATE TABLE t (id INT PRIMARY KEY, n INT, note VARCHAR(10) DEFAULT 'new');
+CREATE TABLE s (id INT, n INT);
+INSERT t VALUES (1, 10, 'old'), (2, 20, 'old'), (3, 30, 'old');
+INSERT s VALUES (2, 200), (3, -1), (4, 400);
+MERGE t USING s ON t.id = s.id
+WHEN MATCHED AND s.n < 0 THEN DELETE
+WHEN MATCHED THEN UPDATE SET n = s.n, note = 'merged'
+WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)
+WHEN NOT MATCHED BY SOURCE THEN UPDATE SET note = 'alone'
+OUTPUT $action, inserted.id AS new_id, deleted.id AS old_id, inserted.note;
+SELECT * FROM t ORDER BY id;
+MERGE INTO t AS x USING (SELECT 1 AS id UNION ALL SELECT 1) AS y ON x.id = y.id
+WHEN MATCHED THEN UPDATE SET n = 0;
+SELECT * FROM t ORDER BY id;
+MERGE t USING (VALUES (9, 9), (1, 1)) AS v (id, n) ON t.id = v.id
+WHEN NOT MATCHED BY TARGET THEN INSERT VALUES (v.id, v.n, 'v')
+WHEN NOT MATCHED BY SOURCE THEN DELETE;
+SELECT * FROM t ORDER BY id;
+MERGE t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, n) VALUES (1, 1);
+SELECT COUNT(*) AS unchanged FROM t;
+GO

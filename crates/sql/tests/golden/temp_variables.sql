@@ -1,0 +1,25 @@
+DECLARE @t TABLE (id INT PRIMARY KEY, n INT DEFAULT 5 CHECK (n > 0));
+INSERT @t (id) VALUES (1), (2);
+INSERT INTO @t VALUES (1, 1);
+INSERT INTO @t VALUES (3, 0);
+SELECT * FROM @t;
+UPDATE @t SET n = n + id;
+UPDATE x SET n = 0 - 1 FROM @t AS x WHERE x.id = 2;
+DELETE FROM @t WHERE id = 1;
+SELECT a.id, a.n FROM @t AS a;
+DECLARE @o TABLE (id INT, n INT);
+DELETE FROM @t OUTPUT deleted.* INTO @o;
+SELECT * FROM @o;
+EXEC ('SELECT * FROM @o');
+GO
+SELECT * FROM @o;
+GO
+DECLARE @i INT = 0;
+WHILE @i < 3
+BEGIN
+    DECLARE @w TABLE (x INT);
+    INSERT @w VALUES (@i);
+    SET @i += 1;
+END
+SELECT * FROM @w;
+GO
