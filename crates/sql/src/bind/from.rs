@@ -1,5 +1,6 @@
 //! FROM: sources and joins.
 
+use super::query::BoundQuery;
 use super::scope::{Binder, CteDef, Source, SourceColumn};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
