@@ -13,8 +13,10 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     15124 16 1 "The configuration option '%s' is not unique.";
     15129 16 1 "'%d' is not a valid value for configuration option '%s'.";
     15177 16 1 "Usage:  sp_dbremove <dbname> [,dropdev]";
-    15250 16 1 "The database name component of the object qualifier must be the name of the current database.";
+    15250 16 1 "The database name component of the object qualifier must be the name of the current \
+        database.";
     15325 16 1 "The current database does not contain a %s named '%ls'.";
-    15457 10 1 "Configuration option '%ls' changed from %ld to %ld. Run the RECONFIGURE statement to install.";
+    15457 10 1 "Configuration option '%ls' changed from %ld to %ld. Run the RECONFIGURE statement to \
+        install.";
     15472 10 1 "The object '%ls' does not have any indexes, or you do not have permissions.";
 };

@@ -1,9 +1,9 @@
 //! DBCC commands.
 //!
-//! Each is a row of a table: its name, how it is written, what it does in one sentence (for the reference), the
-//! options that WITH may name, and the function that runs it. What is common to all is here: arguments, their
-//! errors (2560, 2583), options that a command does not take (2532), commands that there are not (2526), and the
-//! closing line 2528 unless WITH NO_INFOMSGS is said.
+//! Each is a row of a table: its name, how it is written, what it does in one sentence (for the reference),
+//! the options that WITH may name, and the function that runs it. What is common to all is here: arguments,
+//! their errors (2560, 2583), options that a command does not take (2532), commands that there are not
+//! (2526), and the closing line 2528 unless WITH NO_INFOMSGS is said.
 
 mod instance;
 mod space;

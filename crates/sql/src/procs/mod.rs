@@ -115,8 +115,8 @@ pub(crate) fn find(name: &str) -> Option<&'static SystemProcedure> {
     all().find(|p| p.name.eq_ignore_ascii_case(name))
 }
 
-/// Runs a system procedure; gives its return status. 201, 8143, 8144 and 8145 for arguments that do not fit its
-/// parameters.
+/// Runs a system procedure; gives its return status. 201, 8143, 8144 and 8145 for arguments that do not fit
+/// its parameters.
 pub(crate) fn call(
     run: &mut Run<'_>,
     procedure: &'static SystemProcedure,

@@ -13,8 +13,10 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "indexes",
         columns: columns! {
             "object_id" INT; "name" SYSNAME null; "index_id" INT; "type" TINYINT; "type_desc" DESC null;
-            "is_unique" BIT null; "data_space_id" INT null; "ignore_dup_key" BIT null; "is_primary_key" BIT null;
-            "is_unique_constraint" BIT null; "fill_factor" TINYINT; "is_padded" BIT null; "is_disabled" BIT null;
+            "is_unique" BIT null; "data_space_id" INT null; "ignore_dup_key" BIT null;
+            "is_primary_key" BIT null;
+            "is_unique_constraint" BIT null; "fill_factor" TINYINT; "is_padded" BIT null;
+            "is_disabled" BIT null;
             "is_hypothetical" BIT null; "allow_row_locks" BIT null; "allow_page_locks" BIT null;
             "has_filter" BIT null; "filter_definition" NTEXT null;
         },

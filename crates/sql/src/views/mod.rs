@@ -1,7 +1,7 @@
 //! System views and table functions: what the engine knows, as rows.
 //!
-//! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the function
-//! that gives its rows from the engine's own state at the moment of the query.
+//! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the
+//! function that gives its rows from the engine's own state at the moment of the query.
 
 mod files;
 mod indexes;
@@ -133,8 +133,8 @@ impl From<&ViewColumn> for ResultColumn {
     }
 }
 
-/// Columns of a view: `"name" TYPE;`, with `null` behind the type where it can be NULL. A type is a constant in
-/// scope.
+/// Columns of a view: `"name" TYPE;`, with `null` behind the type where it can be NULL. A type is a constant
+/// in scope.
 macro_rules! columns {
     (@one $name:literal $type:ident null) => { $crate::views::nullable($name, $type) };
     (@one $name:literal $type:ident) => { $crate::views::column($name, $type) };

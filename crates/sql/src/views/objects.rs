@@ -40,7 +40,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "uses_ansi_nulls" BIT null; "is_replicated" BIT null; "has_replication_filter" BIT null;
             "is_merge_published" BIT null; "is_sync_tran_subscribed" BIT null;
             "has_unchecked_assembly_data" BIT; "text_in_row_limit" INT null;
-            "large_value_types_out_of_row" BIT null; "is_tracked_by_cdc" BIT null; "lock_escalation" TINYINT null;
+            "large_value_types_out_of_row" BIT null; "is_tracked_by_cdc" BIT null;
+            "lock_escalation" TINYINT null;
             "lock_escalation_desc" DESC null; "is_filetable" BIT null; "durability" TINYINT null;
             "durability_desc" DESC null; "is_memory_optimized" BIT null; "temporal_type" TINYINT null;
             "temporal_type_desc" DESC null; "history_table_id" INT null;

@@ -18,8 +18,10 @@ pub(super) static VIEWS: &[SystemView] = &[
             "name" SYSNAME; "database_id" INT; "source_database_id" INT null; "owner_sid" SID null;
             "create_date" DATETIME; "compatibility_level" TINYINT; "collation_name" SYSNAME null;
             "user_access" TINYINT null; "user_access_desc" DESC null; "is_read_only" BIT null;
-            "is_auto_close_on" BIT; "is_auto_shrink_on" BIT null; "state" TINYINT null; "state_desc" DESC null;
-            "is_in_standby" BIT null; "is_cleanly_shutdown" BIT null; "is_supplemental_logging_enabled" BIT null;
+            "is_auto_close_on" BIT; "is_auto_shrink_on" BIT null; "state" TINYINT null;
+            "state_desc" DESC null;
+            "is_in_standby" BIT null; "is_cleanly_shutdown" BIT null;
+            "is_supplemental_logging_enabled" BIT null;
             "snapshot_isolation_state" TINYINT null; "snapshot_isolation_state_desc" DESC null;
             "is_read_committed_snapshot_on" BIT null; "recovery_model" TINYINT null;
             "recovery_model_desc" DESC null; "page_verify_option" TINYINT null;
@@ -134,8 +136,8 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     row.extend([tiny(2), text("CHECKSUM")]);
     // Statistics: created, incremental, updated, asynchronously.
     row.extend(vec![off.clone(); 4]);
-    // Defaults of connections that say nothing: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL, NUMERIC_ROUNDABORT,
-    // QUOTED_IDENTIFIER, RECURSIVE_TRIGGERS, CURSOR_CLOSE_ON_COMMIT, local cursors.
+    // Defaults of connections that say nothing: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL,
+    // NUMERIC_ROUNDABORT, QUOTED_IDENTIFIER, RECURSIVE_TRIGGERS, CURSOR_CLOSE_ON_COMMIT, local cursors.
     row.extend(vec![off.clone(); 11]);
     // Full text, trustworthy, chaining, forced parameters, master key, query store, replication (5), broker.
     row.extend(vec![off.clone(); 11]);

@@ -12,7 +12,8 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
     schema: "sys",
     name: "dm_tran_locks",
     columns: columns! {
-        "resource_type" DESC; "resource_subtype" DESC; "resource_database_id" INT; "resource_description" DETAIL;
+        "resource_type" DESC; "resource_subtype" DESC; "resource_database_id" INT;
+        "resource_description" DETAIL;
         "resource_associated_entity_id" BIGINT null; "resource_lock_partition" INT; "request_mode" DESC;
         "request_type" DESC; "request_status" DESC; "request_reference_count" SMALLINT;
         "request_lifetime" INT; "request_session_id" INT; "request_exec_context_id" INT;
