@@ -9,6 +9,7 @@ use crate::exec::set::{SetKind, SetPlan};
 use crate::exec::sort::{SortKey, SortPlan, TopPlan};
 use crate::exec::{Expr, Plan};
 use crate::sink::ResultColumn;
+use furrow_format::types::{TypeId, Value};
 use furrow_scalar::types;
 use furrow_tsql::ast::expr::{ExprKind, Literal};
 use furrow_tsql::ast::query::{OrderItem, Query, QueryBody, QueryHint, SetOp};
@@ -20,6 +21,19 @@ pub(crate) struct BoundQuery {
     pub(crate) columns: Vec<ResultColumn>,
     /// What SELECT @x = ... sets, a column each.
     pub(crate) assigns: Vec<Assign>,
+}
+
+impl BoundQuery {
+    /// Whether a column is NULL as written, which takes any type; an int until then. NULL that was cast to
+    /// another type keeps it.
+    pub(crate) fn is_null(&self, at: usize) -> bool {
+        let is_int = |c: &ResultColumn| c.data_type.id == TypeId::Int;
+        match &self.plan {
+            _ if !self.columns.get(at).is_some_and(is_int) => false,
+            Plan::Project(_, exprs) => matches!(exprs.get(at), Some(Expr::Const(Value::Null))),
+            _ => false,
+        }
+    }
 }
 
 /// A query and what it takes from the row around it.
@@ -167,10 +181,14 @@ impl Binder<'_> {
             return refuse(205, &[]);
         }
         let mut columns = Vec::new();
-        for (a, b) in left.columns.iter().zip(&right.columns) {
+        for (at, (a, b)) in left.columns.iter().zip(&right.columns).enumerate() {
             columns.push(ResultColumn {
                 name: a.name.clone(),
-                data_type: types::unify_two(&a.data_type, &b.data_type)?,
+                data_type: match (left.is_null(at), right.is_null(at)) {
+                    (true, false) => b.data_type,
+                    (false, true) => a.data_type,
+                    _ => types::unify_two(&a.data_type, &b.data_type)?,
+                },
                 nullable: a.nullable || b.nullable,
             });
         }
@@ -211,7 +229,10 @@ impl Binder<'_> {
         }
         let mut exprs = Vec::new();
         for (at, (from, to)) in query.columns.iter().zip(to).enumerate() {
-            let column = Bound::of(Expr::Column(at), from.data_type);
+            let column = Bound {
+                is_null_literal: query.is_null(at),
+                ..Bound::of(Expr::Column(at), from.data_type)
+            };
             exprs.push(self.coerce(column, to.data_type)?);
         }
         Ok(Plan::Project(Box::new(query.plan), exprs))

@@ -171,7 +171,10 @@ fn query_rows(
     }
     let mut exprs = Vec::new();
     for (at, (from, &column)) in bound.columns.iter().zip(columns).enumerate() {
-        let value = Bound::of(Expr::Column(at), from.data_type);
+        let value = Bound {
+            is_null_literal: bound.is_null(at),
+            ..Bound::of(Expr::Column(at), from.data_type)
+        };
         exprs.push(assigned(binder, value, table.columns()[column].data_type)?);
     }
     Ok(Plan::Project(Box::new(bound.plan), exprs))
