@@ -52,7 +52,6 @@ impl Arg {
 /// A call of a command.
 pub(crate) struct Call {
     pub(crate) args: Vec<Arg>,
-    pub(crate) table_results: bool,
     pub(crate) no_infomsgs: bool,
 }
 
@@ -91,8 +90,10 @@ fn bad<T>(at: usize) -> Result<T> {
 pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// How it is written.
+    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) syntax: &'static str,
     /// What it does, in one sentence.
+    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) text: &'static str,
     /// Options that WITH may name.
     options: &'static [&'static str],
@@ -167,7 +168,6 @@ pub(crate) fn run(run: &mut Run<'_>, written: &Dbcc) -> Result<()> {
     }
     let call = Call {
         args,
-        table_results: said("TABLERESULTS"),
         no_infomsgs: said("NO_INFOMSGS"),
     };
     (command.run)(run, &call)?;

@@ -20,6 +20,7 @@ use furrow_scalar::convert::Conversion;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fallback {
     /// An argument must be given.
+    #[expect(dead_code, reason = "no procedure so far has such a parameter")]
     Required,
     Null,
     Int(i32),
@@ -42,6 +43,7 @@ pub(crate) struct SystemProcedure {
     /// An extended procedure: its arguments go by place, and their types must be right as they are (22004).
     pub(crate) extended: bool,
     /// What it does, in one sentence.
+    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) text: &'static str,
     /// Runs it with one value for each parameter; gives the return status.
     pub(crate) body: fn(&mut Run<'_>, &[Value]) -> Result<i32>,
@@ -195,9 +197,10 @@ fn fits(value: &Value, from: DataType, to: DataType) -> bool {
 pub(crate) fn show(run: &mut Run<'_>, columns: &[ViewColumn], rows: Vec<Vec<Value>>) {
     let columns: Vec<ResultColumn> = columns.iter().map(ResultColumn::from).collect();
     run.sink.columns(&columns);
-    for row in &rows {
+    let count = rows.len() as u64;
+    for row in rows {
         debug_assert_eq!(row.len(), columns.len());
-        run.sink.row(row);
+        run.sink.row(&row);
     }
-    run.done(Some(rows.len() as u64));
+    run.done(Some(count));
 }

@@ -58,6 +58,7 @@ pub(crate) struct SystemView {
     /// Types of the parameters; `None` of a view.
     pub(crate) parameters: Option<&'static [DataType]>,
     /// What it shows, in one sentence.
+    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) text: &'static str,
     pub(crate) rows: fn(&mut ViewContext<'_>, Rows<'_>) -> Result<()>,
 }

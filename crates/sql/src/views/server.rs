@@ -143,7 +143,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     row.extend(vec![off.clone(); 11]);
     row.extend([guid(Guid::default()), off.clone()]);
     row.push(wait.map_or(Value::Null, |w| tiny(w.number())));
-    row.push(maybe_text(wait.map(|w| w.name())));
+    row.push(wait.map_or(Value::Null, |w| text(w.name())));
     row.extend([
         off.clone(),
         off.clone(),
