@@ -12,7 +12,6 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         use sys.databases.";
     15124 16 1 "The configuration option '%s' is not unique.";
     15129 16 1 "'%d' is not a valid value for configuration option '%s'.";
-    15177 16 1 "Usage:  sp_dbremove <dbname> [,dropdev]";
     15250 16 1 "The database name component of the object qualifier must be the name of the current \
         database.";
     15325 16 1 "The current database does not contain a %s named '%ls'.";
