@@ -24,7 +24,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         log file. Roll back the transaction.";
     3931 16 1 "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll \
         back the entire transaction.";
-    3998 16 1 "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.";
+    3998 16 1 "Uncommittable transaction is detected at the end of the batch. The transaction is rolled \
+        back.";
     6101 16 1 "Session ID %d is not valid.";
     6104 16 1 "Cannot use KILL to kill your own process.";
     6106 16 2 "Process ID %d is not an active process ID.";
