@@ -30,8 +30,8 @@ fn what_one_run_of_the_shell_makes_the_next_one_finds() {
     assert!(made.status.success(), "{}", out(&made));
     assert_eq!(out(&made), "\n(2 rows affected)\n");
     let found = sql(directory.path(), &["-Q", "SELECT id, c FROM t ORDER BY id"]);
-    let expected = "id          c        \n----------- ---------\n          1 one      \n          2 NULL     \n\n\
-                    (2 rows affected)\n";
+    let expected = "id          c        \n----------- ---------\n          1 one      \n\
+                    \x20         2 NULL     \n\n(2 rows affected)\n";
     assert_eq!(out(&found), expected);
     let csv = sql(
         directory.path(),

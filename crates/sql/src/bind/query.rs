@@ -139,7 +139,7 @@ impl Binder<'_> {
             let column: Vec<Bound> = bound.iter().filter_map(|r| r.get(at).cloned()).collect();
             let all_null = column.iter().all(|b| b.is_null_literal);
             let data_type = match all_null {
-                true => furrow_format::types::DataType::simple(furrow_format::types::TypeId::Int),
+                true => furrow_format::types::DataType::simple(TypeId::Int),
                 false => types::unify(&operands(&column))?,
             };
             columns.push(ResultColumn {

@@ -79,7 +79,7 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     let mut args = Vec::new();
     for (at, arg) in rest.iter().enumerate() {
         let (value, of) = flow::evaluate(run, arg)?;
-        args.push(substitute(value, of, at + 1)?);
+        args.push(substitute(&value, of, at + 1)?);
     }
     let text = format_message(&format, &args)?;
     let level = u8::try_from(level).unwrap_or(0);
@@ -123,7 +123,7 @@ enum Substitute {
     Null(bool),
 }
 
-fn substitute(value: Value, of: DataType, place: usize) -> Result<Substitute> {
+fn substitute(value: &Value, of: DataType, place: usize) -> Result<Substitute> {
     let whole = matches!(
         of.id,
         TypeId::TinyInt | TypeId::SmallInt | TypeId::Int | TypeId::BigInt
@@ -136,7 +136,7 @@ fn substitute(value: Value, of: DataType, place: usize) -> Result<Substitute> {
         let place = i64::try_from(place).unwrap_or(0) + 3;
         return refuse(2748, &[of.id.name().into(), place.into()]);
     }
-    Ok(match (&value, value.as_i64()) {
+    Ok(match (value, value.as_i64()) {
         (Value::Null, _) => Substitute::Null(whole),
         (_, Some(number)) if whole => Substitute::Number(number),
         _ => Substitute::Text(value.as_str().unwrap_or("").to_owned()),
@@ -302,7 +302,7 @@ mod tests {
     use super::{Substitute, format_message};
 
     fn said(format: &str, args: &[Substitute]) -> String {
-        format_message(format, args).map_or_else(|e| e.to_string(), |text| text)
+        format_message(format, args).unwrap_or_else(|e| e.to_string())
     }
 
     #[test]
