@@ -93,6 +93,15 @@ impl Space {
             .collect()
     }
 
+    /// Reckons the skip targets of all filegroups anew, and traces it where that is asked for: once somebody
+    /// listens, for what was reckoned before.
+    pub fn recalculate(&self) {
+        let groups: Vec<Arc<Filegroup>> = self.filegroups.read().values().cloned().collect();
+        for group in groups {
+            group.fill.set_files(|_| {});
+        }
+    }
+
     /// Pool, log and active transactions of the database.
     pub fn store(&self) -> &Store {
         &self.store

@@ -76,6 +76,33 @@ fn run(connection: &mut Connection, text: &str) -> String {
     writer.text
 }
 
+/// The text with points in time and session numbers made the same: what differs from run to run.
+fn masked(text: &str) -> String {
+    const TIME: &str = "dddd-dd-dd dd:dd:dd";
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let digit = |c: char| c.is_ascii_digit();
+        let is_time = rest.len() > TIME.len()
+            && TIME.chars().zip(rest.chars()).all(|(of, c)| match of {
+                'd' => digit(c),
+                of => of == c,
+            });
+        let (mask, length) = match rest.strip_prefix("spid") {
+            Some(number) if number.starts_with(digit) => ("<spid>", 4),
+            _ if is_time => ("<time>", TIME.len()),
+            _ => {
+                out.push(first);
+                rest = &rest[first.len_utf8()..];
+                continue;
+            }
+        };
+        out.push_str(mask);
+        rest = rest[length..].trim_start_matches(|c| digit(c) || c == '.');
+    }
+    out
+}
+
 fn read(path: &Path) -> String {
     let bytes = read_file(&SystemVolume::new(), path).unwrap_or_default();
     String::from_utf8(bytes).unwrap()
@@ -114,7 +141,10 @@ fn every_golden_script_says_what_is_written_down() {
         .unwrap();
         let server = Server::start(instance).unwrap();
         let mut connection = server.connect().unwrap();
-        let said = run(&mut connection, &text);
+        let mut said = run(&mut connection, &text);
+        if name.starts_with("published_") {
+            said = masked(&said);
+        }
         let expected = path.with_extension("out");
         if bless {
             let volume = SystemVolume::new();

@@ -57,7 +57,7 @@ struct Place {
 }
 
 fn place(rng: &mut SeededRng) -> Place {
-    let ground = Ground::with_log(SIZE, 3 << 20);
+    let ground = Ground::alone(SIZE, 3 << 20);
     let relief = Arc::new(NoRelief::default());
     ground.store.set_relief(Arc::clone(&relief) as _);
     let (tree, heap) = (ground.tree(7, Big::shape()), ground.heap(9, heap_shape()));

@@ -114,6 +114,15 @@ impl Ground {
 
     /// One with a log of this size, which does not grow.
     pub fn with_log(size: Size, log_bytes: u64) -> Ground {
+        Ground::made(size, log_bytes, true)
+    }
+
+    /// The same on one thread alone, so that a seed decides all that happens.
+    pub fn alone(size: Size, log_bytes: u64) -> Ground {
+        Ground::made(size, log_bytes, false)
+    }
+
+    fn made(size: Size, log_bytes: u64, background: bool) -> Ground {
         let volume = volume();
         for id in 1..=size.files {
             let data = volume
@@ -126,8 +135,12 @@ impl Ground {
         let file = volume
             .open(Path::new(LOG_PATH), Open::Create, Access::Log)
             .unwrap();
-        let log = Log::create(file, log_bytes, BINDING, LogConfig::default()).unwrap();
-        let store = stand(&volume, size, &log, Lsn::ZERO, 1);
+        let config = LogConfig {
+            background,
+            ..LogConfig::default()
+        };
+        let log = Log::create(file, log_bytes, BINDING, config).unwrap();
+        let store = stand(&volume, size, &log, Lsn::ZERO, 1, background);
         let space = open_space(&volume, size, &store);
         let ground = Ground {
             volume,
@@ -171,7 +184,14 @@ impl Ground {
             .unwrap();
         let analysis = analyse(file, BINDING, LogConfig::default()).unwrap();
         let (redo_point, end) = (analysis.redo_point, analysis.end);
-        let store = stand(&volume, size, &analysis.log, redo_point, analysis.next_txn);
+        let store = stand(
+            &volume,
+            size,
+            &analysis.log,
+            redo_point,
+            analysis.next_txn,
+            true,
+        );
         let log = Arc::clone(store.log().file());
         let done = redo(&store, log, (redo_point, end), &|_| true).unwrap();
         assert!(done.applied > 0);
@@ -307,11 +327,18 @@ fn stand(
     log: &Arc<Log>,
     redo_point: Lsn,
     next_txn: u64,
+    background: bool,
 ) -> Arc<Store> {
     let instruments = Instruments::new();
     let config = PoolConfig {
         pages: size.frames,
         instruments,
+        background,
+        readers: if background {
+            PoolConfig::default().readers
+        } else {
+            0
+        },
         ..PoolConfig::default()
     };
     let pool = Pool::new(config).unwrap();

@@ -173,6 +173,7 @@ impl Instance {
         };
         self.list_whole(&mut list, &listed)?;
         self.enter_started(&listed, &database)?;
+        database.space.recalculate();
         self.log_line(&format!("Database '{}' was created.", spec.name));
         Ok(database)
     }

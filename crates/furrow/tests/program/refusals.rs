@@ -82,7 +82,7 @@ fn a_file_that_is_no_data_file_is_told_as_such() {
     refused(
         &["inspect", text(&path)],
         1,
-        "not a SQL Server primary data file",
+        "is not a data file: page 0 is no file header",
     );
     let missing = dir.path().join("y.mdf");
     refused(

@@ -5,6 +5,7 @@
 //! their errors (2560, 2583), options that a command does not take (2532), commands that there are not
 //! (2526), and the closing line 2528 unless WITH NO_INFOMSGS is said.
 
+mod files;
 mod instance;
 mod space;
 mod table;
@@ -107,6 +108,7 @@ static TABLES: &[&[Command]] = &[
     trace::COMMANDS,
     instance::COMMANDS,
     space::COMMANDS,
+    files::COMMANDS,
     table::COMMANDS,
 ];
 
@@ -130,7 +132,6 @@ const NOT_YET: &[&str] = &[
     "SHOWCONTIG",
     "SHOW_STATISTICS",
     "SHRINKDATABASE",
-    "SHRINKFILE",
     "FREESESSIONCACHE",
     "FREESYSTEMCACHE",
     "PROCCACHE",
