@@ -185,10 +185,11 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
     {
         return call_system(run, system, &name, given).map(Some);
     }
-    let Some(module) = module else {
-        return refuse(2812, &[crate::bind::shown(&name).into()]);
+    let (shown, text) = match (module, procs::script(name.name())) {
+        (Some(module), _) => (module.name().to_owned(), module.text().to_owned()),
+        (None, Some(text)) => (name.name().to_owned(), text.to_owned()),
+        (None, None) => return refuse(2812, &[crate::bind::shown(&name).into()]),
     };
-    let text = module.text().to_owned();
     let statements = read(&text, run.cx)?;
     let procedure = statements.iter().find_map(|s| match &s.kind {
         Statement::Procedure(procedure) => Some(procedure),
@@ -198,7 +199,7 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
         return refuse(2812, &[crate::bind::shown(&name).into()]);
     };
     let body = Body {
-        name: module.name().to_owned(),
+        name: shown,
         text: &text,
         statements: &procedure.body,
         parameters: &procedure.parameters,

@@ -5,9 +5,12 @@
 //! arguments over to [`call`], which matches them with the parameters as it does for procedures of users.
 //! What a procedure shows comes from the engine's own state; what it returns is its return status.
 
+mod databases;
 mod errorlog;
+mod scripts;
 
 pub(crate) use errorlog::cycle_error_log;
+pub(crate) use scripts::script;
 
 use crate::error::{Result, refuse};
 use crate::interp::Run;
@@ -20,7 +23,6 @@ use furrow_scalar::convert::Conversion;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fallback {
     /// An argument must be given.
-    #[expect(dead_code, reason = "no procedure so far has such a parameter")]
     Required,
     Null,
     Int(i32),
@@ -105,7 +107,7 @@ fn push(parts: &mut [String], c: char) {
 }
 
 /// The tables of all procedures.
-static TABLES: &[&[SystemProcedure]] = &[errorlog::PROCEDURES];
+static TABLES: &[&[SystemProcedure]] = &[errorlog::PROCEDURES, databases::PROCEDURES];
 
 /// All of them, by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static SystemProcedure> {

@@ -1,0 +1,143 @@
+//! System procedures that are T-SQL themselves, over the system views: what a view cannot tell they cannot
+//! either.
+
+/// A procedure as text: its name, and the statement that would make it.
+struct Script {
+    name: &'static str,
+    text: &'static str,
+}
+
+static SCRIPTS: &[Script] = &[
+    Script {
+        name: "sp_helpfile",
+        text: HELP_FILE,
+    },
+    Script {
+        name: "sp_helpdb",
+        text: HELP_DB,
+    },
+    Script {
+        name: "sp_spaceused",
+        text: SPACE_USED,
+    },
+    Script {
+        name: "sp_helpindex",
+        text: HELP_INDEX,
+    },
+];
+
+/// The text of a procedure, by its name in any case of letters.
+pub(crate) fn script(name: &str) -> Option<&'static str> {
+    let found = SCRIPTS.iter().find(|s| s.name.eq_ignore_ascii_case(name));
+    found.map(|s| s.text)
+}
+
+const HELP_FILE: &str = "CREATE PROCEDURE sp_helpfile @filename sysname = NULL AS
+SET NOCOUNT ON;
+IF @filename IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sys.database_files WHERE name = @filename)
+BEGIN
+    RAISERROR(15325, 16, 1, 'file', @filename);
+    RETURN 1;
+END
+SELECT f.name, f.file_id AS fileid, f.physical_name AS filename, g.name AS filegroup,
+    CONVERT(nvarchar(15), CONVERT(bigint, f.size) * 8) + N' KB' AS size,
+    CASE f.max_size WHEN -1 THEN N'Unlimited'
+        ELSE CONVERT(nvarchar(15), CONVERT(bigint, f.max_size) * 8) + N' KB' END AS maxsize,
+    CASE f.is_percent_growth WHEN 1 THEN CONVERT(nvarchar(15), f.growth) + N'%'
+        ELSE CONVERT(nvarchar(15), CONVERT(bigint, f.growth) * 8) + N' KB' END AS growth,
+    CASE f.type WHEN 1 THEN 'log only' ELSE 'data only' END AS usage
+FROM sys.database_files f LEFT JOIN sys.filegroups g ON g.data_space_id = f.data_space_id
+WHERE @filename IS NULL OR f.name = @filename
+ORDER BY f.file_id;
+RETURN 0;";
+
+const HELP_DB: &str = "CREATE PROCEDURE sp_helpdb @dbname sysname = NULL AS
+SET NOCOUNT ON;
+IF @dbname IS NOT NULL AND DB_ID(@dbname) IS NULL
+BEGIN
+    RAISERROR(15010, 16, 1, @dbname);
+    RETURN 1;
+END
+SELECT d.name, STR(SUM(CONVERT(float, f.size)) * 8 / 1024, 10, 2) + N' MB' AS db_size, d.database_id AS dbid,
+    CONVERT(nvarchar(11), d.create_date) AS created,
+    N'Status=' + d.state_desc + N', Recovery=' + d.recovery_model_desc AS status, d.compatibility_level
+FROM sys.databases d JOIN sys.master_files f ON f.database_id = d.database_id
+WHERE @dbname IS NULL OR d.name = @dbname
+GROUP BY d.name, d.database_id, d.create_date, d.state_desc, d.recovery_model_desc, d.compatibility_level
+ORDER BY d.name;
+IF @dbname IS NOT NULL
+    SELECT f.name, f.file_id AS fileid, f.physical_name AS filename,
+        CONVERT(nvarchar(15), CONVERT(bigint, f.size) * 8) + N' KB' AS size,
+        CASE f.max_size WHEN -1 THEN N'Unlimited'
+            ELSE CONVERT(nvarchar(15), CONVERT(bigint, f.max_size) * 8) + N' KB' END AS maxsize,
+        CASE f.is_percent_growth WHEN 1 THEN CONVERT(nvarchar(15), f.growth) + N'%'
+            ELSE CONVERT(nvarchar(15), CONVERT(bigint, f.growth) * 8) + N' KB' END AS growth,
+        CASE f.type WHEN 1 THEN 'log only' ELSE 'data only' END AS usage
+    FROM sys.master_files f WHERE f.database_id = DB_ID(@dbname) ORDER BY f.file_id;
+RETURN 0;";
+
+const SPACE_USED: &str = "CREATE PROCEDURE sp_spaceused @objname nvarchar(776) = NULL AS
+SET NOCOUNT ON;
+IF @objname IS NOT NULL
+BEGIN
+    DECLARE @id int = OBJECT_ID(@objname);
+    IF @id IS NULL
+    BEGIN
+        DECLARE @db sysname = DB_NAME();
+        RAISERROR(15009, 16, 1, @objname, @db);
+        RETURN 1;
+    END
+    DECLARE @rows bigint, @reserved bigint, @data bigint, @used bigint;
+    SELECT @rows = SUM(CASE WHEN index_id < 2 THEN row_count ELSE 0 END),
+        @reserved = SUM(reserved_page_count),
+        @data = SUM(CASE WHEN index_id < 2 THEN in_row_data_page_count ELSE 0 END),
+        @used = SUM(used_page_count)
+    FROM sys.dm_db_partition_stats WHERE object_id = @id;
+    SELECT OBJECT_NAME(@id) AS name, CONVERT(char(20), @rows) AS rows,
+        CONVERT(varchar(15), @reserved * 8) + ' KB' AS reserved,
+        CONVERT(varchar(15), @data * 8) + ' KB' AS data,
+        CONVERT(varchar(15), (@used - @data) * 8) + ' KB' AS index_size,
+        CONVERT(varchar(15), (@reserved - @used) * 8) + ' KB' AS unused;
+    RETURN 0;
+END
+DECLARE @size bigint, @log bigint, @all bigint, @table bigint, @inuse bigint;
+SELECT @size = SUM(CASE type WHEN 0 THEN CONVERT(bigint, size) ELSE 0 END),
+    @log = SUM(CASE type WHEN 1 THEN CONVERT(bigint, size) ELSE 0 END) FROM sys.database_files;
+SELECT @all = SUM(allocated_extent_page_count) FROM sys.dm_db_file_space_usage;
+SELECT @table = SUM(CASE WHEN index_id < 2 THEN in_row_data_page_count ELSE 0 END),
+    @inuse = SUM(used_page_count) FROM sys.dm_db_partition_stats;
+SELECT DB_NAME() AS database_name, LTRIM(STR((@size + @log) * 8 / 1024.0, 15, 2)) + ' MB' AS database_size,
+    LTRIM(STR((@size - @all) * 8 / 1024.0, 15, 2)) + ' MB' AS [unallocated space];
+SELECT LTRIM(STR(@all * 8, 15, 0)) + ' KB' AS reserved,
+    LTRIM(STR(ISNULL(@table, 0) * 8, 15, 0)) + ' KB' AS data,
+    LTRIM(STR((ISNULL(@inuse, 0) - ISNULL(@table, 0)) * 8, 15, 0)) + ' KB' AS index_size,
+    LTRIM(STR((@all - ISNULL(@inuse, 0)) * 8, 15, 0)) + ' KB' AS unused;
+RETURN 0;";
+
+const HELP_INDEX: &str = "CREATE PROCEDURE sp_helpindex @objname nvarchar(776) AS
+SET NOCOUNT ON;
+DECLARE @id int = OBJECT_ID(@objname);
+IF @id IS NULL
+BEGIN
+    DECLARE @db sysname = DB_NAME();
+    RAISERROR(15009, 16, 1, @objname, @db);
+    RETURN 1;
+END
+IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = @id AND index_id > 0)
+BEGIN
+    RAISERROR(15472, 10, 1, @objname);
+    RETURN 0;
+END
+SELECT i.name AS index_name,
+    LOWER(i.type_desc) + CASE i.is_unique WHEN 1 THEN ', unique' ELSE '' END
+        + CASE i.is_primary_key WHEN 1 THEN ', primary key' ELSE '' END
+        + CASE i.is_unique_constraint WHEN 1 THEN ', unique key' ELSE '' END
+        + ' located on ' + s.name AS index_description,
+    (SELECT STRING_AGG(COL_NAME(c.object_id, c.column_id)
+            + CASE c.is_descending_key WHEN 1 THEN '(-)' ELSE '' END, ', ')
+            WITHIN GROUP (ORDER BY c.key_ordinal)
+        FROM sys.index_columns c
+        WHERE c.object_id = i.object_id AND c.index_id = i.index_id AND c.key_ordinal > 0) AS index_keys
+FROM sys.indexes i JOIN sys.data_spaces s ON s.data_space_id = i.data_space_id
+WHERE i.object_id = @id AND i.index_id > 0 ORDER BY i.name;
+RETURN 0;";
