@@ -38,6 +38,15 @@ impl By<'_> {
         Ok(())
     }
 
+    /// Says that the operations to come fill new pages past the log, or that this is over; whether they may:
+    /// only a transaction forces pages.
+    pub(crate) fn set_filling(&mut self, filling: bool) -> bool {
+        if let By::Txn(txn) = self {
+            txn.set_filling(filling);
+        }
+        filling && matches!(self, By::Txn(_))
+    }
+
     /// Of what the operation has prepared, so much more than its undo part is needed if it is undone.
     pub(crate) fn keep_for_undo(&mut self, bytes: usize) {
         if let By::Txn(txn) = self {

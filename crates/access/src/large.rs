@@ -18,6 +18,9 @@
 //! page (824).
 
 use crate::AccessError;
+use furrow_format::mdf::lob_record::{
+    BLOB_ID_AT, BODY_AT, INLINE_ROOT, KIND_AT, ROW_OVERFLOW, TEXT_POINTER_BYTES, kind,
+};
 use furrow_format::{Page, PageBuf, PageId, PageType, RowId};
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
@@ -28,25 +31,7 @@ pub const MAX_LARGE_BYTES: u64 = (1 << 31) - 1;
 /// Most levels of links; the product's values have three.
 const MOST_LEVELS: u8 = 8;
 
-const TEXT_POINTER_BYTES: usize = 16;
-/// First byte of a pointer to a column that left its row.
-const ROW_OVERFLOW: u8 = 2;
-/// First byte of a root that lies in the row.
-const INLINE_ROOT: u8 = 4;
-
-const BLOB_ID_AT: usize = 4;
-const KIND_AT: usize = 12;
-const BODY_AT: usize = 14;
 const LINKS_AT: usize = 16;
-
-/// Kinds of records.
-mod kind {
-    pub(super) const SMALL_ROOT: u16 = 0;
-    pub(super) const INNER: u16 = 2;
-    pub(super) const PIECE: u16 = 3;
-    pub(super) const ROOT_OF_2000: u16 = 4;
-    pub(super) const ROOT: u16 = 5;
-}
 
 fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()

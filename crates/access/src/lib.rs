@@ -33,7 +33,7 @@ pub use key::Key;
 pub use large::{MAX_LARGE_BYTES, large_len, read_large};
 pub use shape::{KeyColumn, Shape};
 pub use tree::{
-    Bound, Cursor, Direction, Gate, Purge, RowBatch, RowCheck, Step, Tree, TreeParts, TreeScan,
-    Visitor,
+    Bound, Cursor, Direction, Gate, InPlace, PagePass, Purge, RowBatch, RowCheck, Step, Tree,
+    TreeParts, TreeScan, Visitor,
 };
 pub use undo::UndoOp;

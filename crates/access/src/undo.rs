@@ -7,6 +7,7 @@
 //! | 09-.. | the key (trees) or the RID (heaps), then the old row where there is one |
 //! | 09-.. | of a record replaced in a heap: the row's RID, where the record was, the record |
 //! | 09-.. | of a load: the number of its rows in 4 bytes, the first key, the last key |
+//! | 09-.. | of pages filled: numbers of rows (4 bytes) and pages (2), the first key of each, the last key |
 
 use crate::key::Key;
 use furrow_format::{RowId, RowsetId};
@@ -15,6 +16,7 @@ const TREE_INSERT: u8 = 1;
 const TREE_UPDATE: u8 = 3;
 const TREE_LOAD: u8 = 7;
 const HEAP_UPDATE: u8 = 8;
+const TREE_FILL: u8 = 9;
 /// The same without the place, the record as it would be at home: logs of earlier builds have it.
 const HEAP_UPDATE_ANYWHERE: u8 = 6;
 
@@ -60,6 +62,15 @@ pub enum UndoOp {
         /// How many they are.
         rows: u32,
     },
+    /// New pages of a tree were filled, past the log perhaps: they are to be emptied and given back.
+    TreeFill {
+        /// The first key of each page, in order: it leads to the page.
+        firsts: Vec<Key>,
+        /// Key of the last row.
+        last: Key,
+        /// How many rows there are.
+        rows: u32,
+    },
     /// A row was put in a heap: it is to be removed.
     HeapInsert(RowId),
     /// A row of a heap was marked as ghost: it is to be brought back.
@@ -86,6 +97,7 @@ impl UndoOp {
             UndoOp::HeapUpdate { was: Some(_), .. } => HEAP_UPDATE,
             UndoOp::HeapUpdate { was: None, .. } => HEAP_UPDATE_ANYWHERE,
             UndoOp::TreeLoad { .. } => TREE_LOAD,
+            UndoOp::TreeFill { .. } => TREE_FILL,
         }
     }
 
@@ -101,6 +113,15 @@ impl UndoOp {
                 out.extend_from_slice(&rows.to_le_bytes());
                 first.encode(&mut out);
                 last.encode(&mut out);
+                out
+            }
+            UndoOp::TreeFill { firsts, last, rows } => {
+                let mut out = part(TREE_FILL, rowset, 16 * firsts.len() + 64);
+                out.extend_from_slice(&rows.to_le_bytes());
+                out.extend_from_slice(&(firsts.len() as u16).to_le_bytes());
+                for key in firsts.iter().chain([last]) {
+                    key.encode(&mut out);
+                }
                 out
             }
             UndoOp::HeapInsert(rid) | UndoOp::HeapDelete(rid) => {
@@ -180,6 +201,18 @@ impl UndoOp {
                     rows: u32::from_le_bytes(*rows),
                 }
             }
+            TREE_FILL => {
+                let (rows, rest) = rest.split_first_chunk::<4>()?;
+                let (pages, mut rest) = rest.split_first_chunk::<2>()?;
+                let pages = 0..u16::from_le_bytes(*pages);
+                UndoOp::TreeFill {
+                    firsts: pages
+                        .map(|_| Key::decode(&mut rest))
+                        .collect::<Option<_>>()?,
+                    last: Key::decode(&mut rest)?,
+                    rows: u32::from_le_bytes(*rows),
+                }
+            }
             _ => return None,
         };
         Some((rowset, op))
@@ -201,6 +234,11 @@ mod tests {
         for op in [
             UndoOp::TreeInsert(key.clone()),
             UndoOp::TreeDelete(key.clone()),
+            UndoOp::TreeFill {
+                firsts: vec![key.clone(), Key::of(&[None])],
+                last: key.clone(),
+                rows: 7,
+            },
             UndoOp::TreeUpdate(key, b"old row".to_vec()),
             UndoOp::HeapInsert(rid),
             UndoOp::HeapDelete(rid),

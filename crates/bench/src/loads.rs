@@ -176,6 +176,7 @@ pub(crate) fn bulk(options: &Options) -> Outcome {
     let mut session = database.session()?;
     let set = BulkOptions {
         rows_per_batch: usize::try_from(batch)?,
+        minimal_logging: options.number("logged", 0) == 0,
     };
     let mut load = session.bulk_inserter(&table, &["k", "v"], set)?;
     for key in 0..rows {

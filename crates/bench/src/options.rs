@@ -24,6 +24,7 @@ const KNOWN: &[&str] = &[
     "pool",
     "par",
     "log",
+    "logged",
     "files",
     "keep",
     "warm_ms",

@@ -38,11 +38,11 @@ mod table;
 
 pub use catalog::{Module, ModuleKind};
 pub use database::{
-    Database, DatabaseOptions, DatabaseSpec, DatabaseState, EngineError, FileGrowth, FileSpec,
-    FilegroupSpec, Stay,
+    ColumnFault, Database, DatabaseOptions, DatabaseSpec, DatabaseState, EngineError, FileGrowth,
+    FileSpec, FilegroupSpec, Stay,
 };
 pub use files::{ClientSink, FileChange};
-pub use furrow_pool::{BufferDescriptor, BufferHeader};
+pub use furrow_pool::{BufferDescriptor, BufferHeader, thread_read_ahead};
 pub use furrow_space::{FileUsage, PageCounts};
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};
 pub use instance::{
@@ -50,13 +50,14 @@ pub use instance::{
     VlfView,
 };
 pub use schema::{
-    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec, TableSpec,
+    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexLocks, IndexSpec,
+    KeyColumnSpec, ReferentialAction, TableSpec,
 };
 pub use session::{
     Granularity, LockHints, NewColumn, NewValues, OpenStatement, Session, SessionSavepoint,
 };
 pub use table::{
-    BulkInserter, BulkOptions, Check, Column, Index, IndexKey, IndexKind, Inserter, OpenScan,
-    PushValues, ReadLock, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Storage, Table,
-    TableChild,
+    BulkInserter, BulkOptions, BulkRows, Check, Column, ForeignKey, Index, IndexKey, IndexKind,
+    Inserter, LeafRow, LeafRows, Number, NumberColumn, OpenScan, PushValues, ReadLock, Row, RowKey,
+    Rowset, RowsetAudit, Scan, ScanSpec, Storage, Table, TableChild,
 };

@@ -6,8 +6,8 @@
 mod tables_common;
 
 use furrow_engine::{
-    CheckSpec, ColumnSpec, ConstraintSpec, EngineError, IndexSpec, NewColumn, NewValues, ScanSpec,
-    Session, Table, TableSpec,
+    CheckSpec, ColumnSpec, ConstraintSpec, EngineError, IndexLocks, IndexSpec, NewColumn,
+    NewValues, ScanSpec, Session, Table, TableSpec,
 };
 use furrow_format::types::Value;
 use std::sync::Arc;
@@ -62,6 +62,7 @@ fn key(name: &str, columns: &[&str], clustered: bool) -> ConstraintSpec {
         clustered,
         key: columns.iter().map(|&c| c.into()).collect(),
         filegroup: None,
+        locks: IndexLocks::default(),
     }
 }
 

@@ -5,10 +5,13 @@
 mod tables_common;
 
 use furrow_engine::{
-    BulkOptions, ColumnSpec, EngineError, IndexSpec, ScanSpec, Session, Table, TableSpec,
+    BulkOptions, ColumnSpec, DatabaseSpec, EngineError, FileSpec, IndexSpec, ScanSpec, Session,
+    Table, TableSpec,
 };
+use furrow_format::RecoveryModel;
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::random::{Rng, SliceRandom, seeded, test_seed};
+use furrow_observe::files::FileSnapshot;
 use std::sync::Arc;
 use tables_common::house;
 
@@ -35,7 +38,10 @@ fn number(error: &EngineError) -> u32 {
 }
 
 fn per_batch(rows_per_batch: usize) -> BulkOptions {
-    BulkOptions { rows_per_batch }
+    BulkOptions {
+        rows_per_batch,
+        ..BulkOptions::default()
+    }
 }
 
 #[test]
@@ -262,4 +268,73 @@ fn batches_that_were_committed_outlive_a_crash_and_others_do_not() {
     let table = session.table("t").unwrap();
     let ids: Vec<i64> = rows(&mut session, &table).iter().map(|r| r.0).collect();
     assert!(ids.into_iter().eq(0..2000));
+}
+
+#[test]
+fn a_load_that_runs_out_of_room_in_a_transaction_leaves_the_count_of_rows_right() {
+    for minimal_logging in [false, true] {
+        let house = house();
+        let file = |name: &str| FileSpec::new(name, format!("d/{name}"));
+        let data = file("small.mdf").size_mb(4).no_growth();
+        let database = DatabaseSpec::new("small", data).log(file("small.ldf").size_mb(16));
+        let db = house.instance.create_database(&database).unwrap();
+        let mut session = Session::new(&db).unwrap();
+        let table = session.create_table(&spec("t")).unwrap();
+        session.begin().unwrap();
+        let row = [Value::BigInt(-1), Value::Null];
+        session.insert(&table, &row).unwrap();
+        let options = BulkOptions {
+            rows_per_batch: 0,
+            minimal_logging,
+        };
+        let mut load = session.bulk_inserter(&table, &[0, 1], options).unwrap();
+        let text = "x".repeat(1000);
+        let put = (0..100_000).try_for_each(|id| load.i64(id)?.str(&text)?.insert());
+        let failed = put.and_then(|()| load.finish().map(|_| ())).unwrap_err();
+        assert_eq!(number(&failed), 1105);
+        session.commit().unwrap();
+        assert_eq!(rows(&mut session, &table).len(), 1);
+        assert_eq!(table.indexes()[0].rowset().row_count(), 1);
+    }
+}
+
+/// Bytes written to the log by a load of 4,000 rows of 500 bytes.
+fn logged_bytes(model: RecoveryModel, minimal_logging: bool) -> u64 {
+    let house = house();
+    let file = |name: &str| FileSpec::new(name, format!("d/{name}")).size_mb(16);
+    let mut database = DatabaseSpec::new("loaded", file("loaded.mdf")).log(file("loaded.ldf"));
+    database.options.recovery_model = model;
+    let db = house.instance.create_database(&database).unwrap();
+    let mut session = Session::new(&db).unwrap();
+    let table = session.create_table(&spec("t")).unwrap();
+    let text = "x".repeat(500);
+    let log = house.instance.instruments().files.get(db.id().0, 2);
+    let log = log.unwrap();
+    let before = log.snapshot();
+    let options = BulkOptions {
+        rows_per_batch: 0,
+        minimal_logging,
+    };
+    let mut load = session.bulk_inserter(&table, &[0, 1], options).unwrap();
+    for id in 0..4000 {
+        load.i64(id).unwrap().str(&text).unwrap().insert().unwrap();
+    }
+    assert_eq!(load.finish().unwrap(), 4000);
+    let written = FileSnapshot::delta(&before, &log.snapshot()).writes.bytes;
+    assert_eq!(rows(&mut session, &table).len(), 4000);
+    written
+}
+
+#[test]
+fn a_load_logs_little_in_the_simple_recovery_model_and_all_in_others() {
+    let simple = logged_bytes(RecoveryModel::Simple, true);
+    assert!(simple < 300_000, "{simple} bytes");
+    for (model, minimal) in [
+        (RecoveryModel::Simple, false),
+        (RecoveryModel::Full, true),
+        (RecoveryModel::BulkLogged, true),
+    ] {
+        let all = logged_bytes(model, minimal);
+        assert!(all > 2_000_000, "{model:?}: {all} bytes");
+    }
 }

@@ -4,11 +4,11 @@
 
 mod tables_common;
 
-use furrow_engine::{ColumnSpec, EngineError, Session, Table, TableSpec, Timeout};
+use furrow_engine::{ColumnSpec, EngineError, LockHints, Session, Table, TableSpec, Timeout};
 use furrow_io::thread;
 use furrow_observe::traceflags::TraceFlag;
 use std::sync::Arc;
-use tables_common::{House, bigint, house, i, int, n};
+use tables_common::{House, bigint, house, i, int, n, s, varchar};
 
 fn set_up() -> (House, Arc<Table>) {
     let house = house();
@@ -30,6 +30,12 @@ fn set(session: &mut Session, table: &Arc<Table>, id: i64) -> Result<bool, Engin
 
 /// Two sessions take one row each, and then ask for the other's. Gives (victim, survivor).
 fn deadlock(house: &House, table: &Arc<Table>) -> (i32, i32) {
+    deadlock_of(house, table, set)
+}
+
+type Set = fn(&mut Session, &Arc<Table>, i64) -> Result<bool, EngineError>;
+
+fn deadlock_of(house: &House, table: &Arc<Table>, set: Set) -> (i32, i32) {
     let mut sessions = [house.session(), house.session()];
     for (at, session) in sessions.iter_mut().enumerate() {
         session.begin().unwrap();
@@ -192,4 +198,46 @@ fn trace_flag_1204_prints_a_node_for_each_resource() {
         last.contains(&format!(" SPID:{victim} ")) && last.contains("Cost:(0/"),
         "{last}"
     );
+}
+
+fn set_page(session: &mut Session, table: &Arc<Table>, id: i64) -> Result<bool, EngineError> {
+    session.hinted(LockHints::page(), |session| set(session, table, id))
+}
+
+#[test]
+fn a_deadlock_over_pages_is_told_with_file_page_and_table() {
+    let house = house();
+    let spec = TableSpec::new("accounts")
+        .column(ColumnSpec::new("id", bigint()).not_null())
+        .column(ColumnSpec::new("v", int()).not_null())
+        .column(ColumnSpec::new("pad", varchar(6000)).not_null())
+        .primary_key(["id"]);
+    let table = house.session().create_table(&spec).unwrap();
+    for id in 1..=2 {
+        let row = [n(id), i(0), s(&"x".repeat(6000))];
+        house.session().insert(&table, &row).unwrap();
+    }
+    let flags = &house.instance.instruments().trace_flags;
+    flags.set_at_start(TraceFlag::DEADLOCK_LIST);
+    flags.set_at_start(TraceFlag::DEADLOCK_NODES);
+    deadlock_of(&house, &table, set_page);
+    let lines = logged(&house);
+    let db = house.db.id().0;
+    let hobt = table.indexes()[0].rowset().id().0;
+    let nodes: Vec<_> = (lines.iter())
+        .filter(|line| line.starts_with(&format!("PAGE: {db}:1:")))
+        .collect();
+    assert_eq!(nodes.len(), 2, "{}", lines.join("\n"));
+    let listed: Vec<_> = (lines.iter())
+        .filter(|line| line.starts_with("   pagelock fileid=1 pageid="))
+        .collect();
+    assert_eq!(listed.len(), 2, "{}", lines.join("\n"));
+    for line in listed {
+        for part in [
+            format!(" dbid={db} objectname=test.dbo.accounts id=lock"),
+            format!(" mode=X associatedObjectId={hobt}"),
+        ] {
+            assert!(line.contains(&part), "{part:?} in {line}");
+        }
+    }
 }

@@ -3,40 +3,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod simulated;
+
 use furrow_engine::{
     Database, DatabaseSpec, DatabaseState, EngineError, FileChange, FileSpec, Instance,
-    InstanceConfig,
 };
-use furrow_io::sim::{Crash, Effect, Fault, Ops, SimOptions};
+use furrow_io::sim::{Crash, Effect, Fault, Ops};
 use furrow_io::{SimVolume, Volume, thread};
+use simulated::{new_volume, start};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-fn config() -> InstanceConfig {
-    InstanceConfig {
-        directory: Some("inst".into()),
-        pool_pages: 256,
-        double_write_pages: 64,
-        readers: 0,
-        ..InstanceConfig::default()
-    }
-}
-
-fn start(volume: &SimVolume) -> Result<Arc<Instance>, EngineError> {
-    Instance::start(Arc::new(volume.clone()), config())
-}
-
-fn new_volume() -> SimVolume {
-    let volume = SimVolume::new(SimOptions::default());
-    volume.create_dir(Path::new("d")).unwrap();
-    volume
-}
-
 fn spec() -> DatabaseSpec {
     let log = FileSpec::new("L", "d/l.ldf").size_kb(1024).no_growth();
-    DatabaseSpec::new("Db", FileSpec::new("P", "d/p.mdf").size_mb(2))
-        .file(FileSpec::new("S", "d/s.ndf").size_kb(512))
-        .log(log)
+    simulated::spec(log)
 }
 
 fn files_in(volume: &SimVolume) -> Vec<PathBuf> {

@@ -6,7 +6,7 @@ use furrow_engine::{
     AttachOptions, DatabaseOptions, DatabaseSpec, DatabaseState, FileSpec, FilegroupSpec, Instance,
     InstanceConfig,
 };
-use furrow_format::{FileId, RecoveryModel};
+use furrow_format::{DelayedDurability, FileId, PageVerify, RecoveryModel};
 use furrow_io::{MemoryVolume, Volume};
 use std::path::Path;
 use std::sync::Arc;
@@ -152,6 +152,9 @@ fn options_survive_and_a_database_in_use_is_not_dropped() {
     let options = DatabaseOptions {
         recovery_model: RecoveryModel::Full,
         target_recovery_s: 7,
+        page_verify: PageVerify::TornPageDetection,
+        delayed_durability: DelayedDurability::Allowed,
+        ..DatabaseOptions::default()
     };
     database.set_options(options).unwrap();
     let stay = database.enter().unwrap();

@@ -3,38 +3,23 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod simulated;
+
 use furrow_engine::{
     BulkOptions, ColumnSpec, Database, DatabaseOptions, DatabaseSpec, EngineError, FileChange,
-    FileSpec, IndexSpec, Instance, InstanceConfig, Isolation, LockHints, ScanSpec, Session,
-    TableSpec,
+    FileSpec, IndexSpec, Isolation, LockHints, ScanSpec, Session, TableSpec,
 };
 use furrow_format::types::{DataType, TypeId, Value};
-use furrow_io::sim::{Crash, Effect, Fault, Ops, SimOptions};
+use furrow_io::sim::{Crash, Effect, Fault, Ops};
 use furrow_io::{Access, Open, SimVolume, Volume};
+use simulated::{new_volume, start};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const ROWS: i64 = 50;
 
-fn config() -> InstanceConfig {
-    InstanceConfig {
-        directory: Some("inst".into()),
-        pool_pages: 256,
-        double_write_pages: 64,
-        readers: 0,
-        ..InstanceConfig::default()
-    }
-}
-
-fn start(volume: &SimVolume) -> Result<Arc<Instance>, EngineError> {
-    Instance::start(Arc::new(volume.clone()), config())
-}
-
 fn spec() -> DatabaseSpec {
-    let log = FileSpec::new("L", "d/l.ldf").size_kb(1024);
-    DatabaseSpec::new("Db", FileSpec::new("P", "d/p.mdf").size_mb(2))
-        .file(FileSpec::new("S", "d/s.ndf").size_kb(512))
-        .log(log)
+    simulated::spec(FileSpec::new("L", "d/l.ldf").size_kb(1024))
 }
 
 fn table() -> TableSpec {
@@ -47,8 +32,7 @@ fn table() -> TableSpec {
 
 /// A machine with a database of some rows, one of them deleted and still a ghost.
 fn ready() -> SimVolume {
-    let volume = SimVolume::new(SimOptions::default());
-    volume.create_dir(Path::new("d")).unwrap();
+    let volume = new_volume();
     let instance = start(&volume).unwrap();
     let database = instance.create_database(&spec()).unwrap();
     let mut session = Session::new(&database).unwrap();

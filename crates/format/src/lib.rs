@@ -54,7 +54,9 @@ mod record;
 mod row;
 pub mod types;
 
-pub use boot::{BOOT_PAGE, Boot, BootError, OwnBoot, PageVerify, RecoveryModel};
+pub use boot::{
+    BOOT_PAGE, Boot, BootError, DelayedDurability, OwnBoot, PageVerify, RecoveryModel, UserAccess,
+};
 pub use bytes::Field;
 pub use change::{Change, ChangeError, ChangeReader, ChangeWriter, RowList, RowListBuilder, apply};
 pub use file_header::{FileGrowth, FileHeader, FileHeaderError};

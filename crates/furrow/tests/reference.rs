@@ -54,6 +54,7 @@ fn pages() -> Vec<(String, String)> {
     let note = format!("\nMade from the tables in the code; rewrite it by `{REWRITE}`.\n");
     let tables = furrow_observe::reference_pages()
         .into_iter()
+        .chain(furrow_sql::reference_pages())
         .map(|(name, text)| (name.to_string(), text));
     let mut pages: Vec<(String, String)> = tables
         .chain([("command-line.md".to_string(), command_line())])

@@ -183,6 +183,17 @@ fn parse_ticks(text: &str) -> Option<CpuTicks> {
     })
 }
 
+/// All memory of the machine; `None` where it does not say.
+pub fn memory_bytes() -> Option<u64> {
+    static BYTES: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let text = text_of("/proc/meminfo")?;
+        let kib = labelled(&text, "MemTotal")?;
+        let digits = kib.split_ascii_whitespace().next()?;
+        digits.parse::<u64>().ok()?.checked_mul(1024)
+    })
+}
+
 /// The block device under `path`; `None` for memory and network file systems.
 pub fn device_of(path: &Path) -> Option<Device> {
     let mount = mount_of(path)?;

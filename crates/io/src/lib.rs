@@ -45,6 +45,7 @@ pub mod host;
 mod image;
 pub mod memory;
 mod mount;
+pub mod mutation;
 mod namespace;
 mod poison;
 pub mod process;

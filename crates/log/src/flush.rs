@@ -11,6 +11,7 @@ use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader};
 use crate::log::{BlockMeta, Log, Roll};
 use furrow_format::Lsn;
 use furrow_io::WriteRun;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::thread::yield_now;
 use furrow_io::time::Moment;
 use furrow_observe::task::{self, Resource};
@@ -191,7 +192,14 @@ impl Log {
         self.counters
             .bytes_flushed
             .fetch_add(bytes as u64, Ordering::Relaxed);
-        Ok(self.file.write_durable(&runs)?)
+        if mutated(Mutation::SkipLogSync) {
+            return Ok(self.file.write(&runs)?);
+        }
+        let written = self.file.write_durable(&runs);
+        if mutated(Mutation::IgnoreLogFailure) {
+            return Ok(());
+        }
+        Ok(written?)
     }
 
     /// Waits until all records of a closed block are copied in, then writes its header and padding.

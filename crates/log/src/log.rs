@@ -8,6 +8,7 @@ use crate::space::Alarm;
 use crate::vlf::{VlfRule, VlfTable};
 use crate::{LogError, Vlf};
 use furrow_format::Lsn;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{File, Fill};
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -175,7 +176,7 @@ impl Log {
             file,
             config,
             log_id: directory.log_id(),
-            incarnation: end.incarnation + 1,
+            incarnation: end.incarnation + u32::from(!mutated(Mutation::SameIncarnation)),
             blocks: (0..LOG_BUFFERS).map(|_| Block::new()).collect(),
             current: AtomicU64::new(LOG_BUFFERS as u64),
             durable_number: AtomicU64::new(LOG_BUFFERS as u64 + 1),

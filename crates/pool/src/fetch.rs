@@ -14,6 +14,8 @@ use furrow_format::PAGE_SIZE;
 use furrow_io::ReadRun;
 use furrow_observe::counters::Counter;
 use furrow_observe::files::IoKind;
+use furrow_observe::task::{count_logical_read, count_reads};
+use std::cell::Cell;
 use std::io::IoSliceMut;
 
 /// Whether to sleep for a latch.
@@ -32,6 +34,22 @@ enum Attempt {
     Held,
 }
 
+thread_local! {
+    static AHEAD: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Notes that this thread has asked for pages ahead.
+pub(crate) fn count_ahead(pages: u64) {
+    // A thread that is ending does not count any more.
+    let _ = AHEAD.try_with(|ahead| ahead.set(ahead.get().wrapping_add(pages)));
+}
+
+/// Pages that this thread has asked to be read ahead so far: those that were not in memory. A statement's
+/// figure is a difference of two.
+pub fn thread_read_ahead() -> u64 {
+    AHEAD.try_with(Cell::get).unwrap_or(0)
+}
+
 impl Core {
     #[inline]
     pub(crate) fn fetch<M: Mode>(
@@ -42,6 +60,7 @@ impl Core {
     ) -> Result<PageGuard<'_, M>, PoolError> {
         rank::before_block(order);
         self.counters.add(Counter::PageLookups, 1);
+        count_logical_read();
         if let Some(index) = self.latch_resident(key, mode.latch_mode()) {
             return Ok(PageGuard::new(self, index, mode, order));
         }
@@ -62,6 +81,7 @@ impl Core {
         order: LatchRank,
     ) -> Result<Option<PageGuard<'_, M>>, PoolError> {
         self.counters.add(Counter::PageLookups, 1);
+        count_logical_read();
         let found = match self.latch_resident(key, mode.latch_mode()) {
             Some(index) => Some(index),
             None => self.fetch_slow(key, mode.latch_mode(), Patience::Never)?,
@@ -73,6 +93,7 @@ impl Core {
     #[inline]
     fn latch_resident(&self, key: PageKey, mode: LatchMode) -> Option<u32> {
         let index = self.table.find(key, &self.frames)?;
+        self.memory.ask_for(index as usize);
         let frame = self.frame(index);
         if !frame.latch.try_acquire(mode) {
             return None;
@@ -184,6 +205,7 @@ impl Core {
         if result.is_ok() {
             timer.finish(PAGE_SIZE as u64);
             self.counters.add(Counter::PageReads, 1);
+            count_reads(1);
         }
         let checked = result
             .map_err(|source| file.io_error(source))

@@ -3,14 +3,15 @@
 use crate::double_write::{DoubleWrite, Protected};
 use crate::error::{LogFailure, PoolError};
 use crate::key::PageKey;
-use furrow_format::{DatabaseId, FileId, Lsn};
+use furrow_format::{DatabaseId, FileId, Lsn, PageVerify};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{File, IoError};
 use furrow_observe::files::{FileStats, IoKind};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 
 /// What the pool asks of a database's log.
 pub trait WriteAhead: Send + Sync + Debug {
@@ -42,6 +43,18 @@ pub(crate) struct Database {
     pub(crate) log: Arc<dyn WriteAhead>,
     /// Pages dirty now.
     pub(crate) dirty: AtomicI64,
+    /// How its pages are protected when they are written: a [`PageVerify`].
+    verify: AtomicU8,
+}
+
+impl Database {
+    pub(crate) fn verify(&self) -> PageVerify {
+        PageVerify::from_byte(self.verify.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_verify(&self, how: PageVerify) {
+        self.verify.store(how.to_byte(), Ordering::Relaxed);
+    }
 }
 
 /// What was written to a file and is not yet known to be durable.
@@ -165,7 +178,7 @@ impl FileState {
             unsynced.oldest = Lsn::MAX;
         }
         let timer = self.stats.begin(IoKind::Sync, 0);
-        match self.file.sync() {
+        match self.sync_file() {
             Ok(()) => {
                 timer.finish(0);
                 self.unsynced.lock().syncing = Lsn::MAX;
@@ -174,6 +187,17 @@ impl FileState {
             // `syncing` stays: the redo point must not pass what may be lost.
             Err(source) => Err(self.fail(source)),
         }
+    }
+
+    fn sync_file(&self) -> Result<(), IoError> {
+        if mutated(Mutation::SkipDataSync) {
+            return Ok(());
+        }
+        let synced = self.file.sync();
+        if mutated(Mutation::IgnoreSyncFailure) {
+            return Ok(());
+        }
+        synced
     }
 
     /// The LSN from which redo needs what was written but not synced.
@@ -203,6 +227,7 @@ impl Registry {
             id,
             log,
             dirty: AtomicI64::new(0),
+            verify: AtomicU8::new(PageVerify::Checksum.to_byte()),
         };
         self.databases.insert(id, Arc::new(database));
         Ok(())

@@ -3,7 +3,7 @@
 //! It sleeps until the free list falls below its low-water mark, or a second. Then it turns the clock hand:
 //! clean pages not used since the hand last passed are freed, changed ones gathered, written in one batch
 //! per file and freed. It never waits for a latch, so it gets on whatever other threads hold; it needs the
-//! log, and the log never needs the pool.
+//! log, and the log never needs the pool. Behind that it writes pages that somebody will force soon.
 //!
 //! In a pool without threads of its own ([`crate::PoolConfig::background`]) who takes one of the last free
 //! frames does the same, then and there.
@@ -11,6 +11,7 @@
 use crate::core::Core;
 use crate::error::PoolError;
 use crate::free::Look;
+use crate::key::PageKey;
 use crate::write::Busy;
 use furrow_observe::counters::Counter;
 use furrow_observe::task::{self, Resource};
@@ -33,6 +34,8 @@ pub(crate) struct LazyState {
     last_failure: Mutex<Option<PoolError>>,
     stalls: AtomicU64,
     pages_written: AtomicU64,
+    /// Pages that somebody wants written soon.
+    asked: Mutex<Vec<PageKey>>,
 }
 
 impl LazyState {
@@ -43,6 +46,17 @@ impl LazyState {
             *wanted = true;
             self.wake.notify_one();
         }
+    }
+
+    /// Asks for pages to be written.
+    pub(crate) fn ask_for(&self, pages: impl Iterator<Item = PageKey>) {
+        self.asked.lock().extend(pages);
+        self.kick();
+    }
+
+    /// What was asked for since the last call.
+    pub(crate) fn take_asked(&self) -> Vec<PageKey> {
+        std::mem::take(&mut *self.asked.lock())
     }
 
     pub(crate) fn stop(&self) {
@@ -104,6 +118,7 @@ pub(crate) fn run(core: &Core) {
         core.publish();
         core.lazy.sleep(nap);
         core.make_room();
+        core.write_asked();
         let short = core.free.len() < core.config.low_water();
         nap = if short { SHORT_NAP } else { NAP };
     }

@@ -48,8 +48,8 @@
 //! # How a page is written
 //! See `write`: copied under SH, checksummed in the copy, log made durable, image to the [`double_write`]
 //! file, runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty pages of a
-//! database, the files side by side, and syncs each; [`Pool::write_oldest`] for some; the lazy writer for
-//! those in its way.
+//! database, the files side by side, and syncs each; [`Pool::force_pages`] for chosen ones;
+//! [`Pool::write_oldest`] for some; the lazy writer for those in its way, or that it was asked for.
 //!
 //! # What can fail
 //! [`PoolError`]: a damaged page (824), refused I/O (823), no frame to be had within a bounded wait (802),
@@ -65,6 +65,7 @@ pub mod double_write;
 mod error;
 mod fetch;
 mod files;
+mod force;
 mod frame;
 mod free;
 mod guard;
@@ -84,7 +85,9 @@ mod write;
 pub use checkpoint::{CheckpointOptions, CheckpointStats};
 pub use descriptors::{BufferDescriptor, BufferHeader};
 pub use error::{LogFailure, PoolError};
+pub use fetch::thread_read_ahead;
 pub use files::{PoolFile, WriteAhead};
+pub use force::PageRun;
 pub use guard::{PageGuard, PageRead, PageUpdate, PageWrite};
 pub use key::PageKey;
 pub use mode::{Ex, LatchMode, Mode, Sh, Up};

@@ -6,6 +6,7 @@ use crate::descriptors::BufferDescriptor;
 use crate::double_write::MAX_BATCH_PAGES;
 use crate::error::PoolError;
 use crate::files::{FileState, PoolFile, Registry, WriteAhead};
+use crate::force::PageRun;
 use crate::frame::Frame;
 use crate::free::FreeList;
 use crate::guard::{PageGuard, PageWrite};
@@ -16,7 +17,7 @@ use crate::mode::Mode;
 use crate::prefetch::{self, ReadQueue};
 use crate::rank::LatchRank;
 use crate::table::PageTable;
-use furrow_format::{DatabaseId, FileId, Lsn};
+use furrow_format::{DatabaseId, FileId, Lsn, PageId, PageVerify};
 use furrow_io::thread::{self, JoinHandle};
 use furrow_observe::Instruments;
 use furrow_observe::counters::Counter;
@@ -157,6 +158,13 @@ impl Pool {
         self.core.registry.write().add_database(db, log)
     }
 
+    /// How pages of a database are protected when they are written from now on. Pages without a checksum are
+    /// all written to the double-write file first: redo could not tell that one of them is torn.
+    pub fn set_page_verify(&self, db: DatabaseId, how: PageVerify) -> Result<(), PoolError> {
+        self.core.registry.read().database(db)?.set_verify(how);
+        Ok(())
+    }
+
     /// Makes a file of a registered database known. The double-write file is sized here; repair it before.
     pub fn add_file(&self, db: DatabaseId, id: FileId, file: PoolFile) -> Result<(), PoolError> {
         let database = self.core.registry.read().database(db)?;
@@ -241,6 +249,28 @@ impl Pool {
         options: CheckpointOptions,
     ) -> Result<CheckpointStats, PoolError> {
         self.core.checkpoint_pages(db, options)
+    }
+
+    /// Forgets the images of pages in the double-write files of a database that is about to be let go in
+    /// order: makes durable what was written, after which no page of it can be torn.
+    pub fn forget_images(&self, db: DatabaseId) -> Result<(), PoolError> {
+        let files = self.core.registry.read().files_of(db);
+        let with_images = |file: &Arc<FileState>| match &file.double_write {
+            Some(double_write) => double_write.forget(file.as_ref()),
+            None => Ok(()),
+        };
+        files.iter().try_for_each(with_images)
+    }
+
+    /// Makes these pages durable as they are now: when it returns, what they held at the call outlives a
+    /// power loss. The number written by this call. No latch may be held.
+    pub fn force_pages(&self, db: DatabaseId, runs: &[PageRun]) -> Result<u64, PoolError> {
+        self.core.force_pages(db, runs)
+    }
+
+    /// Asks for pages to be written in the background, because somebody will force them soon. A hint.
+    pub fn write_soon(&self, db: DatabaseId, pages: &[PageId]) {
+        self.core.write_soon(db, pages);
     }
 
     /// The LSN from which redo would need the log if memory were lost now: the smallest over pages that are

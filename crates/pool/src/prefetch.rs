@@ -19,6 +19,7 @@ use furrow_format::{DatabaseId, PAGE_SIZE, PageId, PageNo};
 use furrow_io::ReadRun;
 use furrow_observe::counters::Counter;
 use furrow_observe::files::IoKind;
+use furrow_observe::task::count_reads;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io::IoSliceMut;
@@ -156,6 +157,7 @@ impl Core {
                 let Some(first) = run.first() else { continue };
                 let file = self.file_of(*first)?;
                 let (first, pages) = (first.page.page, run.len() as u32);
+                crate::fetch::count_ahead(u64::from(pages));
                 self.reads.push(Request { file, first, pages });
             }
         }
@@ -172,6 +174,7 @@ impl Core {
                 first,
                 pages: 1,
             };
+            crate::fetch::count_ahead(1);
             self.reads.push_first(request, key);
         }
         Ok(())
@@ -241,6 +244,7 @@ impl Core {
             Ok(()) => {
                 timer.finish(bytes);
                 self.counters.add(Counter::PageReads, entered.len() as u64);
+                count_reads(entered.len() as u64);
                 self.counters
                     .add(Counter::ReadaheadPages, entered.len() as u64);
                 entered

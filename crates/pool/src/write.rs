@@ -21,11 +21,13 @@ use crate::frame::Claimed;
 use crate::key::PageKey;
 use crate::mode::LatchMode;
 use crate::pace::Pace;
-use furrow_format::{Lsn, PAGE_SIZE, PageNo};
+use furrow_format::{Lsn, PAGE_SIZE, PageId, PageNo, PageVerify};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
 use furrow_io::{AlignedBuf, IoError, IoErrorKind, IoOp, WriteRun, thread};
 use furrow_observe::counters::Counter;
 use furrow_observe::files::IoKind;
+use furrow_observe::task::count_writes;
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::ops::{AddAssign, Range};
@@ -86,7 +88,8 @@ struct Copied {
 }
 
 impl Core {
-    /// The frames by file, sorted; those whose page has gone meanwhile are left out.
+    /// The frames by file, sorted; those whose page has gone meanwhile are left out. Each frame is asked for
+    /// its page once: without its latch it may hold another one a moment later.
     pub(crate) fn by_file(&self, indexes: &[u32]) -> Vec<(Arc<FileState>, FilePages)> {
         let mut groups: BTreeMap<_, FilePages> = BTreeMap::new();
         for &index in indexes {
@@ -96,12 +99,15 @@ impl Core {
             }
         }
         let registry = self.registry.read();
-        let with_file = |mut pages: FilePages| {
+        let with_file = |((db, file), mut pages): (_, FilePages)| {
             pages.sort_unstable();
-            let key = self.frame(pages.first()?.1).key()?;
-            Some((registry.file_of(key).ok()?, pages))
+            let first = PageId {
+                file,
+                page: pages.first()?.0,
+            };
+            Some((registry.file_of(PageKey::new(db, first)).ok()?, pages))
         };
-        groups.into_values().filter_map(with_file).collect()
+        groups.into_iter().filter_map(with_file).collect()
     }
 
     /// Writes what is dirty among the frames, the files side by side.
@@ -218,7 +224,7 @@ impl<'c> Batch<'c> {
     }
 
     fn key(&self, page: PageNo) -> PageKey {
-        let page = furrow_format::PageId {
+        let page = PageId {
             file: self.file.id,
             page,
         };
@@ -312,12 +318,10 @@ impl<'c> Batch<'c> {
     fn write(&mut self) -> Result<(), PoolError> {
         let (file, log) = (self.file, &self.file.db.log);
         file.check()?;
-        for page in self
-            .staging
-            .chunks_exact_mut(PAGE_SIZE)
-            .take(self.copies.len())
-        {
-            stamp(page);
+        let verify = file.db.verify();
+        let pages = self.staging.chunks_exact_mut(PAGE_SIZE);
+        for page in pages.take(self.copies.len()) {
+            stamp(page, verify);
         }
         let lsn = self
             .copies
@@ -325,13 +329,16 @@ impl<'c> Batch<'c> {
             .map(|copy| copy.lsn)
             .max()
             .unwrap_or(Lsn::ZERO);
-        let durable = log.make_durable(lsn);
+        let durable = match mutated(Mutation::DropLogFirst) {
+            true => Ok(()),
+            false => log.make_durable(lsn),
+        };
         durable.map_err(|reason| PoolError::Log {
             db: file.db.id,
             lsn,
             reason,
         })?;
-        let protected = self.protect()?;
+        let protected = self.protect(verify)?;
         let result = self.write_in_place();
         if result.is_ok() {
             let oldest = self.copies.iter().map(|copy| copy.claimed.rec_lsn).min();
@@ -340,6 +347,7 @@ impl<'c> Batch<'c> {
             self.core
                 .counters
                 .add(Counter::PageWrites, self.copies.len() as u64);
+            count_writes(self.copies.len() as u64);
         }
         if let (Some(half), Some(area)) = (protected, &file.double_write) {
             area.done(half);
@@ -347,13 +355,18 @@ impl<'c> Batch<'c> {
         result
     }
 
-    /// Writes images of the pages that need it to the double-write file; the half of it that was used.
-    fn protect(&mut self) -> Result<Option<usize>, PoolError> {
+    /// Writes images of the pages that need it to the double-write file; the half of it that was used. A page
+    /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn.
+    fn protect(&mut self, verify: PageVerify) -> Result<Option<usize>, PoolError> {
         let Some(area) = &self.file.double_write else {
             return Ok(None);
         };
+        if mutated(Mutation::SkipDoubleWrite) {
+            return Ok(None);
+        }
         let redo_point = self.file.db.log.redo_point();
-        let rebuilt = |base: Lsn| base != Lsn::ZERO && base >= redo_point;
+        let told = verify == PageVerify::Checksum;
+        let rebuilt = |base: Lsn| told && base != Lsn::ZERO && base >= redo_point;
         let images: Vec<_> = self
             .copies
             .iter()
@@ -399,6 +412,9 @@ impl<'c> Batch<'c> {
             self.file.stats.record(IoKind::Write, offset, bytes, us, 0);
         }
         self.totals.runs += stretches.len() as u64;
+        if mutated(Mutation::IgnoreWriteFailure) {
+            return Ok(());
+        }
         result.map_err(|source| self.file.fail(source))
     }
 

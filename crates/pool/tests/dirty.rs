@@ -81,6 +81,29 @@ fn a_written_page_holds_redo_back_until_its_file_is_synced() {
 }
 
 #[test]
+fn forced_pages_are_durable_whoever_wrote_them_and_others_stay_dirty() {
+    let bench = bench(SHAPE);
+    let force = |page, count| {
+        let first = key(1, page).page;
+        bench.pool.force_pages(DB, &[(first, count)]).unwrap()
+    };
+    for (file, page) in [(1, 5), (1, 6), (2, 1)] {
+        write(&bench, file, page, 7);
+    }
+    // Written by another, and not synced.
+    assert_eq!(bench.pool.write_oldest(DB, 1).unwrap(), 1);
+    assert_eq!(bench.pool.oldest_rec_lsn(DB), Some(Lsn(1)));
+    assert_eq!(force(5, 1), 0);
+    assert_eq!(bench.pool.oldest_rec_lsn(DB), Some(Lsn(2)));
+    // One is dirty, one was never in memory.
+    assert_eq!(force(6, 2), 1);
+    assert_eq!(value(&read_raw(bench.files[0].as_ref(), 6)), 7);
+    assert_eq!(bench.pool.oldest_rec_lsn(DB), Some(Lsn(3)));
+    assert_eq!(bench.pool.dirty_count(DB), 1);
+    assert_eq!(bench.pool.force_pages(DB, &[]).unwrap(), 0);
+}
+
+#[test]
 fn the_oldest_changes_are_written_first() {
     let bench = bench(SHAPE);
     for (page, value) in [(9, 1), (3, 2), (6, 3)] {

@@ -11,7 +11,9 @@ mod common;
 
 use common::{Bench, FakeLog, Shape, bench_on, change, config, dw_name, format, key, name, value};
 use common::{open_on, read_raw, set_value, write_raw};
-use furrow_format::{FileId, Lsn, PAGE_SIZE, Page, PageId, PageMut, stamp_checksum, verify};
+use furrow_format::{
+    FileId, Lsn, PAGE_SIZE, Page, PageId, PageMut, PageVerify, admit, stamp_checksum, verify,
+};
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
@@ -69,7 +71,7 @@ fn recover(machine: &SimVolume, log: &FakeLog, records: &Records, tally: &Tally)
             let expected = mine.clone().next_back().map_or(0, |r| r.value);
             let mut page = read_raw(file.as_ref(), page_no);
             let page_id = PageId::new(id, page_no);
-            let mut whole = verify(&page, page_id).is_ok();
+            let mut whole = admit(&mut page, page_id).is_ok();
             for record in mine.filter(|r| r.lsn.0 >= redo_point) {
                 if record.formats && !whole {
                     // From nothing: the LSN of a torn page means no more than the rest of it.
@@ -140,12 +142,13 @@ fn checkpoint(bench: &Bench) {
     bench.log.redo.store(redo, Ordering::SeqCst);
 }
 
-fn run(seed: u64, tally: &Arc<Tally>) {
+fn run(seed: u64, tally: &Arc<Tally>, how: PageVerify) {
     let volume = SimVolume::new(SimOptions {
         seed,
         ..SimOptions::default()
     });
     let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    bench.pool.set_page_verify(common::DB, how).unwrap();
     let records = Records::default();
     let crashes = Arc::new(AtomicU64::new(seed << 20));
     let watcher = {
@@ -185,7 +188,7 @@ fn no_power_loss_costs_a_page() {
     let tally = Arc::new(Tally::default());
     for seed in first..first + 4 {
         println!("FURROW_SEED={seed}");
-        run(seed, &tally);
+        run(seed, &tally, PageVerify::Checksum);
     }
     let counts =
         [&tally.losses, &tally.restored, &tally.rebuilt].map(|n| n.load(Ordering::Relaxed));
@@ -194,6 +197,23 @@ fn no_power_loss_costs_a_page() {
         counts.iter().all(|&n| n > 0),
         "something was never put to the test: {counts:?}"
     );
+}
+
+/// PAGE_VERIFY NONE and TORN_PAGE_DETECTION: no checksum tells redo that a page made anew is torn, and none
+/// has to.
+#[test]
+fn no_power_loss_costs_a_page_without_a_checksum() {
+    let first = test_seed() % (1 << 32);
+    for how in [PageVerify::None, PageVerify::TornPageDetection] {
+        let tally = Arc::new(Tally::default());
+        for seed in first..first + 2 {
+            println!("FURROW_SEED={seed}");
+            run(seed, &tally, how);
+        }
+        let counts = [&tally.losses, &tally.restored].map(|n| n.load(Ordering::Relaxed));
+        println!("{how:?}: losses, restored from images: {counts:?}");
+        assert!(counts.iter().all(|&n| n > 0), "{how:?}: {counts:?}");
+    }
 }
 
 /// Two versions of a page whose halves add up to a valid checksum by chance: only the image tells.

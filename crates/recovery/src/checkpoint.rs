@@ -3,6 +3,7 @@
 use crate::RecoveryError;
 use crate::body::EndBody;
 use furrow_format::Lsn;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{Record, RecordKind};
 use furrow_pool::{CheckpointOptions, CheckpointStats};
 use furrow_txn::Store;
@@ -29,11 +30,17 @@ pub fn checkpoint(
     let record = Record::system(RecordKind::CheckpointBegin, &[]);
     let (begin, counts) = store.counts.snapshot(|| log.append(&record));
     let begin = begin?;
-    let active = store.active.list(begin);
+    let active = match mutated(Mutation::ForgetActive) {
+        true => Vec::new(),
+        false => store.active.list(begin),
+    };
     let written = store.pool().checkpoint_pages(store.db(), options)?;
     // Pages that became dirty since then need nothing before `begin`, unless they were dirty all the time.
     let still_needed = store.pool().oldest_rec_lsn(store.db());
-    let redo_point = still_needed.map_or(begin, |lsn| lsn.min(begin));
+    let redo_point = match mutated(Mutation::LateCheckpoint) {
+        true => log.tail(),
+        false => still_needed.map_or(begin, |lsn| lsn.min(begin)),
+    };
     let mut end = begin;
     let next_txn = store.active.peek_next_id();
     for body in EndBody::split(begin, redo_point, next_txn, &active, &counts) {
@@ -42,7 +49,10 @@ pub fn checkpoint(
     log.flush_to(end)?;
     log.note_checkpoint(begin)?;
     store.set_redo_point(redo_point);
-    let oldest_active = store.active.oldest().unwrap_or(Lsn::MAX);
+    let oldest_active = match mutated(Mutation::EarlyTruncation) {
+        true => Lsn::MAX,
+        false => store.active.oldest().unwrap_or(Lsn::MAX),
+    };
     let keep = redo_point
         .min(oldest_active)
         .min(keep_from.unwrap_or(Lsn::MAX));

@@ -4,14 +4,21 @@
 //! set aside; changes of it are passed over until one that rebuilds the page. If none comes, the
 //! page is reported.
 //!
+//! A page whose rows are not in the log ([`Change::FormatForced`]) and which is not on the disk is made empty
+//! for a transaction that is to be rolled back. Any other was forced before its commit, or its rollback has
+//! rebuilt it: it is set aside as well.
+//!
 //! So is a page that can be read and that a change does not fit. A page that the log rebuilds is written
 //! without
 //! an image; torn, it gets back the image of an earlier life, if there still is one: whole, but not what the
 //! changes before the rebuilding were made on.
 
 use crate::RecoveryError;
-use furrow_format::{ChangeReader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, apply};
+use furrow_format::{
+    Change, ChangeReader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, TxnId, apply,
+};
 use furrow_io::File;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{LogScan, OwnedRecord, RecordKind};
 use furrow_pool::{Ex, LatchRank, PageWrite, PoolError};
 use furrow_txn::Store;
@@ -32,18 +39,21 @@ pub struct RedoStats {
     pub rebuilt: u64,
 }
 
-/// Repeats the changes from `from` to `end` on pages of the files that `wanted` names.
+/// Repeats the changes from `from` to `end` on pages of the files that `wanted` names. `loses` tells the
+/// transactions that undo will roll back.
 pub fn redo(
     store: &Store,
     file: Arc<dyn File>,
     (from, end): (Lsn, Lsn),
     wanted: &dyn Fn(FileId) -> bool,
+    loses: &dyn Fn(TxnId) -> bool,
 ) -> Result<RedoStats, RecoveryError> {
     let binding = store.log().binding();
     let mut scan = LogScan::open(file, binding, from)?;
     let mut redo = Redo {
         store,
         wanted,
+        loses,
         stats: RedoStats::default(),
         broken: HashMap::new(),
         before: Box::new([0; PAGE_SIZE]),
@@ -62,9 +72,19 @@ pub fn redo(
     }
 }
 
+/// Changes that faults ordered by tests leave out; none else is.
+fn left_out(change: &Change<'_>) -> bool {
+    match change {
+        Change::RemoveRow { .. } | Change::HeapFree { .. } => mutated(Mutation::SkipRedoOfRemoval),
+        Change::SetBit { .. } | Change::SetBits { .. } => mutated(Mutation::SkipRedoOfBits),
+        _ => false,
+    }
+}
+
 struct Redo<'a> {
     store: &'a Store,
     wanted: &'a dyn Fn(FileId) -> bool,
+    loses: &'a dyn Fn(TxnId) -> bool,
     stats: RedoStats,
     broken: HashMap<PageId, RecoveryError>,
     /// The page before the record's changes.
@@ -76,6 +96,9 @@ impl<'a> Redo<'a> {
         let (view, lsn) = (record.get(), record.lsn);
         self.stats.records += 1;
         if !matches!(view.kind, RecordKind::Change | RecordKind::Compensation) {
+            return Ok(());
+        }
+        if view.kind == RecordKind::Compensation && mutated(Mutation::SkipRedoOfUndo) {
             return Ok(());
         }
         // Pages in the order of their first change; a page may come up several times in a record.
@@ -92,18 +115,27 @@ impl<'a> Redo<'a> {
             }
         }
         for page in pages {
-            self.page(page, lsn, view.redo)?;
+            self.page(page, lsn, view.txn, view.redo)?;
         }
         Ok(())
     }
 
-    fn page(&mut self, page: PageId, lsn: Lsn, redo: &[u8]) -> Result<(), RecoveryError> {
+    fn page(
+        &mut self,
+        page: PageId,
+        lsn: Lsn,
+        txn: TxnId,
+        redo: &[u8],
+    ) -> Result<(), RecoveryError> {
         let mine = || {
             ChangeReader::new(redo)
                 .filter_map(Result::ok)
                 .filter(|(p, _)| *p == page)
         };
-        let rebuilds = mine().next().is_some_and(|(_, change)| change.rebuilds());
+        let first = mine().next();
+        // Its rows are on the disk, or nowhere.
+        let forced = matches!(first, Some((_, Change::FormatForced(_)))) && !(self.loses)(txn);
+        let rebuilds = first.is_some_and(|(_, change)| change.rebuilds()) && !forced;
         let Some(mut guard) = self.fetch(page, rebuilds)? else {
             return Ok(());
         };
@@ -112,11 +144,20 @@ impl<'a> Redo<'a> {
             self.stats.skipped += 1;
             return Ok(());
         }
+        if forced {
+            let reason = format!("its rows are not in the log, and it is older than {lsn}");
+            self.broken
+                .insert(page, RecoveryError::Broken { page, reason });
+            return Ok(());
+        }
         *self.before = *guard;
         let page_lsn = known.lsn();
         guard.begin_change_at(lsn);
         let mut changes = mine();
-        let done = changes.try_for_each(|(_, change)| apply(&change, &mut guard));
+        let done = changes.try_for_each(|(_, change)| match left_out(&change) {
+            true => Ok(()),
+            false => apply(&change, &mut guard),
+        });
         if let Err(source) = done {
             *guard = *self.before;
             let error = RecoveryError::Redo {
@@ -128,7 +169,9 @@ impl<'a> Redo<'a> {
             self.broken.insert(page, error);
             return Ok(());
         }
-        guard.finish_change(lsn, rebuilds);
+        if !mutated(Mutation::StaleRedoLsn) {
+            guard.finish_change(lsn, rebuilds);
+        }
         self.stats.applied += 1;
         Ok(())
     }

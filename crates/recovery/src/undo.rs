@@ -2,6 +2,7 @@
 
 use crate::{Analysis, RecoveryError};
 use furrow_format::Lsn;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::{Store, Undo, log_abort, undo_chain};
 
 /// What undo did.
@@ -23,8 +24,11 @@ pub fn undo(
         .iter()
         .map(|loser| store.active.enter(loser.id, loser.first, loser.last))
         .collect();
-    for txn in &entered {
-        undo_chain(store, txn, Lsn::ZERO, how, &mut |_| {})?;
+    for (at, txn) in entered.iter().enumerate() {
+        let left = mutated(Mutation::SkipUndoAtRestart) && at + 1 == entered.len();
+        if !left {
+            undo_chain(store, txn, Lsn::ZERO, how, &mut |_| {})?;
+        }
         log_abort(store, txn)?;
     }
     store.log().flush_all()?;

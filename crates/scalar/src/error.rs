@@ -9,6 +9,7 @@ pub type SqlResult<T> = Result<T, Message>;
 /// The message of a value that a type does not take.
 pub fn of_type_error(error: &TypeError) -> Message {
     let state = match error {
+        TypeError::Overflow { to: "numeric", .. } => 8,
         TypeError::IntegerOverflow { to: "tinyint", .. }
         | TypeError::Overflow { .. }
         | TypeError::Clash { .. }

@@ -15,11 +15,21 @@ furrow-soak kills [--rounds N] [--seed S] [--threads T] [DIR]
     N processes (200) of T writers (16) on real files in DIR (a temporary directory), killed
 furrow-soak check [--runs N] [--seed S] [--jobs J]
     N databases (300), each checked sound and then damaged in 40 ways: the score of the consistency check
+furrow-soak worlds [--jobs J]
+    every power loss and every failure of every small world
+furrow-soak histories [--runs N] [--seed S] [--jobs J]
+    N histories (100) under each isolation level
+furrow-soak soak [--hours H] [--seed S] [--jobs J] [DIR]
+    all of it for H hours (1), with a ledger in DIR (furrow-soak): what it found is tried first the next time
+furrow-soak mutations [--seed S] [--jobs J] [--limit SECONDS] [NAME]
+    each fault that can be ordered (or those with NAME in theirs) against a share of everything
+furrow-soak piece --sort N --seed S
+    a piece of a soak again
 furrow-soak replay --seed S
     one run of crashes again";
 
 /// What is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Command {
     Help,
     Crashes {
@@ -52,6 +62,34 @@ pub(crate) enum Command {
     Replay {
         seed: u64,
     },
+    Worlds {
+        jobs: usize,
+    },
+    Histories {
+        runs: u64,
+        seed: Option<u64>,
+        jobs: usize,
+    },
+    Soak {
+        hours: f64,
+        seed: Option<u64>,
+        jobs: usize,
+        dir: Option<PathBuf>,
+    },
+    Mutations {
+        seed: Option<u64>,
+        jobs: usize,
+        limit: u64,
+        only: Option<String>,
+    },
+    Piece {
+        sort: usize,
+        seed: u64,
+    },
+    /// Of `mutations`: not for people.
+    Share {
+        seed: u64,
+    },
     /// Of `kills`: not for people.
     Child {
         seed: u64,
@@ -64,6 +102,7 @@ pub(crate) enum Command {
 /// The options of a command line, each with its number, and what is no option.
 struct Options {
     numbers: Vec<(String, u64)>,
+    hours: Option<f64>,
     path: Option<PathBuf>,
 }
 
@@ -71,11 +110,17 @@ impl Options {
     fn read(words: &[String]) -> Result<Options, String> {
         let mut options = Options {
             numbers: Vec::new(),
+            hours: None,
             path: None,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match word.strip_prefix("--") {
+                Some("hours") => {
+                    let hours = words.next().and_then(|text| text.parse().ok());
+                    let hours = hours.filter(|h: &f64| h.is_finite() && *h > 0.0);
+                    options.hours = Some(hours.ok_or("--hours wants a number above 0")?);
+                }
                 Some(name) => {
                     let number = words.next().and_then(|text| text.parse().ok());
                     let number = number.ok_or_else(|| format!("{word} wants a number"))?;
@@ -107,6 +152,9 @@ impl Options {
     }
 
     fn end(self) -> Result<(), String> {
+        if self.hours.is_some() {
+            return Err("--hours is not known here".to_owned());
+        }
         match (self.numbers.first(), self.path) {
             (None, None) => Ok(()),
             (Some((name, _)), _) => Err(format!("--{name} is not known here")),
@@ -165,6 +213,29 @@ pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Command, Stri
             seed,
             jobs: o.jobs(),
         },
+        "worlds" => Command::Worlds { jobs: o.jobs() },
+        "histories" => Command::Histories {
+            runs: o.take("runs").unwrap_or(100),
+            seed,
+            jobs: o.jobs(),
+        },
+        "soak" => Command::Soak {
+            hours: o.hours.take().unwrap_or(1.0),
+            seed,
+            jobs: o.jobs(),
+            dir: o.path.take(),
+        },
+        "mutations" => Command::Mutations {
+            seed,
+            jobs: o.jobs(),
+            limit: o.take("limit").unwrap_or(240),
+            only: o.path.take().map(|word| word.display().to_string()),
+        },
+        "piece" => Command::Piece {
+            sort: o.needed("sort")? as usize,
+            seed: needed_seed?,
+        },
+        "share" => Command::Share { seed: needed_seed? },
         "replay" => Command::Replay { seed: needed_seed? },
         "child" => Command::Child {
             seed: needed_seed?,
@@ -224,6 +295,23 @@ mod tests {
         };
         assert_eq!(of("child --seed 1 --round 2 --threads 3 /x"), Ok(child));
         assert!(of("child --seed 1 --round 2").is_err());
+    }
+
+    #[test]
+    fn a_soak_takes_hours_and_their_parts() {
+        let soak = Command::Soak {
+            hours: 2.5,
+            seed: Some(4),
+            jobs: 3,
+            dir: None,
+        };
+        assert_eq!(of("soak --hours 2.5 --seed 4 --jobs 3"), Ok(soak));
+        assert!(of("soak --hours 0").is_err() && of("worlds --hours 1").is_err());
+        let only = |line| match of(line) {
+            Ok(Command::Mutations { only, .. }) => only,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(only("mutations latches"), Some("latches".to_owned()));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Length {
     pub cycles: u32,
     /// Most steps in a cycle.
     pub steps: u64,
+    /// Whether bulk loads are among them.
+    pub loads: bool,
 }
 
 impl Default for Length {
@@ -34,6 +36,7 @@ impl Default for Length {
         Length {
             cycles: 8,
             steps: 400,
+            loads: true,
         }
     }
 }
@@ -128,6 +131,9 @@ pub fn run<S: Subject>(subject: &S, seed: u64, length: Length) -> Result<Figures
         figures: Figures::default(),
         cycle: 0,
     };
+    if length.loads {
+        run.ledger.mix.load_often(&mut run.ledger.rng);
+    }
     let first = run.create()?;
     run.cycles(first, length)?;
     run.figures.tally = run.ledger.tally;

@@ -15,8 +15,11 @@ use furrow_io::random::{Rng, seeded};
 use furrow_io::sim::{Effect, Fault, OpKind, Ops, SimOptions, SyncLoss};
 use std::sync::Arc;
 
-/// What fails, and how.
-pub const KINDS: [(&str, Ops, Effect); 12] = [
+/// What fails, on which operations, and how.
+pub type Kind = (&'static str, Ops, Effect);
+
+/// All that fails.
+pub const KINDS: [Kind; 12] = [
     ("a read fails", Ops::Only(OpKind::Read), Effect::Fail),
     ("a write fails", Ops::Writes, Effect::Fail),
     ("half of a write is done", Ops::Writes, Effect::Partial),
@@ -115,12 +118,13 @@ impl<'a, S: Subject> Template<'a, S> {
     /// The workload with one fault: the `nth` operation of a kind, and all after it if it is `sticky`.
     pub fn with_fault(
         &self,
-        (name, ops, effect): (&str, Ops, Effect),
+        (name, ops, effect): Kind,
         nth: u64,
         sticky: bool,
     ) -> Result<Met, Box<Finding>> {
         let mut ledger = Ledger::new(seeded(self.seed));
         ledger.mix.serve_often();
+        ledger.mix.load_often(&mut ledger.rng);
         ledger.model = self.model.clone();
         ledger.version = self.version;
         let machine = self.volume.fork();

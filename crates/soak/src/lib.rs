@@ -23,6 +23,13 @@
 //! [`threads`] does the same with real threads that wait for each other's locks; [`faults`] lets the N-th
 //! read, write or sync fail until there is no N-th any more; [`kill`] kills real processes on real files.
 //!
+//! What can be enumerated is: [`worlds`] are short fixed workloads in which the power goes at every sync,
+//! with every outcome, and every operation fails. [`isolation`] looks for cycles in what transactions saw
+//! of each other; [`rot`] flips bits at rest.
+//!
+//! [`long`] does all of it for hours and keeps a ledger. [`mutations`] puts faults ordered by name against
+//! [`share`], a share of everything: a fault that nothing notices is a test that is missing.
+//!
 //! [`check`] keeps the score of the consistency check: damage done on purpose, and sound databases.
 //!
 //! # What can fail
@@ -32,13 +39,19 @@ pub mod check;
 pub mod crash;
 pub mod engine;
 pub mod faults;
+pub mod isolation;
 pub mod kill;
+pub mod long;
 pub mod model;
+pub mod mutations;
 pub mod pace;
+pub mod rot;
 pub mod rows;
+pub mod share;
 pub mod subject;
 pub mod threads;
 pub mod work;
+pub mod worlds;
 
 use std::fmt;
 

@@ -2,6 +2,7 @@
 //! how to see it again.
 
 mod command;
+mod proof;
 
 use command::{Command, USAGE, parse};
 use furrow_io::random::random_seed;
@@ -40,39 +41,13 @@ fn carry_out(command: Command) -> ExitCode {
             crashes,
             seed,
             threads,
-        } => {
-            let goal = pace::Goal {
-                crashes,
-                runs: u64::MAX,
-                jobs: 1,
-            };
-            let one = |seed| threads::run(&Engine::default(), seed, threads, CYCLES);
-            soak(
-                &goal,
-                seed,
-                &one,
-                &format!("threads --threads {threads} --seed"),
-            )
-        }
+        } => under_threads(crashes, seed, threads),
         Command::Faults {
             runs,
             seed,
             stride,
             jobs,
-        } => {
-            let goal = pace::Goal {
-                crashes: u64::MAX,
-                runs,
-                jobs,
-            };
-            let one = |seed| faults::run(&Engine::default(), seed, stride);
-            soak(
-                &goal,
-                seed,
-                &one,
-                &format!("faults --runs 1 --stride {stride} --seed"),
-            )
-        }
+        } => failures((runs, jobs), seed, stride),
         Command::Kills {
             rounds,
             seed,
@@ -80,6 +55,22 @@ fn carry_out(command: Command) -> ExitCode {
             dir,
         } => kills(rounds, seed, threads, dir),
         Command::Check { runs, seed, jobs } => score(runs, seed, jobs),
+        Command::Worlds { jobs } => proof::worlds(jobs),
+        Command::Histories { runs, seed, jobs } => proof::histories(runs, seed, jobs),
+        Command::Soak {
+            hours,
+            seed,
+            jobs,
+            dir,
+        } => proof::soak(hours, seed, jobs, dir),
+        Command::Mutations {
+            seed,
+            jobs,
+            limit,
+            only,
+        } => proof::mutations(seed, jobs, limit, only),
+        Command::Piece { sort, seed } => proof::piece(sort, seed),
+        Command::Share { seed } => proof::share(seed),
         Command::Replay { seed } => {
             let done = crash::run(&Engine::default(), seed, Length::default());
             told(done, "replay --seed")
@@ -91,6 +82,28 @@ fn carry_out(command: Command) -> ExitCode {
             dir,
         } => child(&dir, seed, round, threads),
     }
+}
+
+fn under_threads(crashes: u64, seed: Option<u64>, threads: usize) -> ExitCode {
+    let goal = pace::Goal {
+        crashes,
+        runs: u64::MAX,
+        jobs: 1,
+    };
+    let one = |seed| threads::run(&Engine::default(), seed, threads, CYCLES);
+    let again = format!("threads --threads {threads} --seed");
+    soak(&goal, seed, &one, &again)
+}
+
+fn failures((runs, jobs): (u64, usize), seed: Option<u64>, stride: u64) -> ExitCode {
+    let goal = pace::Goal {
+        crashes: u64::MAX,
+        runs,
+        jobs,
+    };
+    let one = |seed| faults::run(&Engine::default(), seed, stride);
+    let again = format!("faults --runs 1 --stride {stride} --seed");
+    soak(&goal, seed, &one, &again)
 }
 
 /// The score of the consistency check over so many databases.

@@ -3,6 +3,9 @@
 /// Slots for tables; those below [`LASTING_TABLES`] are made at the start and stay.
 pub const TABLES: u16 = 8;
 
+/// Slots behind those, for tables that are loaded in bulk: one for each of so many sessions.
+pub const LOADED: u16 = 8;
+
 /// Tables that are never dropped.
 pub const LASTING_TABLES: u16 = 4;
 
@@ -18,12 +21,15 @@ pub enum Kind {
     Buckets,
     /// A heap, with its key and the bucket in nonclustered indexes.
     Heap,
+    /// Clustered by its key, without another index: what bulk loads are quick with.
+    Plain,
 }
 
 impl Kind {
     /// Of a slot.
     pub fn of(table: u16) -> Kind {
         match table % 4 {
+            _ if table >= TABLES => Kind::Plain,
             0 => Kind::Clustered,
             1 => Kind::Descending,
             2 => Kind::Buckets,

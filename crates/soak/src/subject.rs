@@ -110,6 +110,8 @@ pub trait Session: Send {
     fn begin(&mut self) -> Result<(), Failure>;
     /// Inserts a row.
     fn insert(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure>;
+    /// Loads rows, keys with their versions, as one statement.
+    fn load(&mut self, table: u16, rows: &[(i64, u64)]) -> Result<(), Failure>;
     /// Puts another version in the place of a row.
     fn update(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure>;
     /// Deletes a row.

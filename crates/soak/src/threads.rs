@@ -80,11 +80,11 @@ impl<'a> Book<'a> {
         self.version.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn settled(&self, cell: Cell) -> Content {
+    pub(crate) fn settled(&self, cell: Cell) -> Content {
         self.model.lock().settled().get(&cell).copied()
     }
 
-    fn begin(&self, effects: &[(Cell, Content)]) -> Commit {
+    pub(crate) fn begin(&self, effects: &[(Cell, Content)]) -> Commit {
         let mut model = self.model.lock();
         let commit = model.begin_commit(effects);
         if let Some(journal) = self.journal {
@@ -93,7 +93,7 @@ impl<'a> Book<'a> {
         commit
     }
 
-    fn acknowledge(&self, commit: Commit) {
+    pub(crate) fn acknowledge(&self, commit: Commit) {
         let mut model = self.model.lock();
         model.acknowledge(commit);
         if let Some(journal) = self.journal {

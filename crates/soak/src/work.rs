@@ -39,6 +39,8 @@ pub struct Tally {
     pub checkpoints: u64,
     pub files: u64,
     pub tables: u64,
+    pub loads: u64,
+    pub loaded_rows: u64,
 }
 
 impl Tally {
@@ -56,6 +58,8 @@ impl Tally {
         self.checkpoints += other.checkpoints;
         self.files += other.files;
         self.tables += other.tables;
+        self.loads += other.loads;
+        self.loaded_rows += other.loaded_rows;
     }
 }
 
@@ -301,6 +305,10 @@ impl<'a, S: Store> Work<'a, S> {
                     txn.effects.extend(effects);
                 }
                 self.tally.tables += u64::from(matches!(op, Op::CreateTable { .. }));
+                if let Op::Load { count, .. } = op {
+                    self.tally.loads += 1;
+                    self.tally.loaded_rows += count;
+                }
             }
             Err(Failure::Locked) => self.tally.locked += 1,
             Err(Failure::Duplicate) => self.tally.duplicates += 1,

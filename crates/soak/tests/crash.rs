@@ -16,6 +16,7 @@ fn hundreds_of_power_losses_lose_nothing_and_tear_nothing() {
     println!("{all:?}");
     assert!(all.crashes > 200 && all.in_recovery > 20 && all.closes > 3);
     assert!(all.happened > 0 && all.vanished > 0);
+    assert!(all.tally.loads > 200 && all.tally.loaded_rows > 10_000);
 }
 
 #[test]
@@ -26,6 +27,7 @@ fn a_seed_decides_a_run_of_the_engine() {
         let length = Length {
             cycles: 4,
             steps: 200,
+            loads: true,
         };
         // To the last operation of the disks.
         let one = run(&Engine::default(), seed, length);
@@ -36,6 +38,10 @@ fn a_seed_decides_a_run_of_the_engine() {
 #[test]
 fn a_unit_whose_making_was_interrupted_is_freed_at_the_next_open() {
     // The run that found pages of a unit that nobody knew of.
-    let done = run(&Engine::default(), 5996087194319129051, Length::default());
+    let length = Length {
+        loads: false,
+        ..Length::default()
+    };
+    let done = run(&Engine::default(), 5996087194319129051, length);
     done.unwrap_or_else(|finding| panic!("{finding}"));
 }

@@ -6,6 +6,7 @@ use crate::reserve::{latch_maps, pfs_of};
 use crate::unit::{IamPage, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{Change, PageId, Pfs, PfsByte, pfs_index_of};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::Mini;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -42,6 +43,9 @@ impl Space {
             let map = Pfs::new(mini.page(at)).ok_or(damaged(pfs, "no sound PFS page"))?;
             if !map.get(index).is_allocated() {
                 return Err(damaged(page, "a page to be freed is not in use"));
+            }
+            if mutated(Mutation::PfsKept) {
+                continue;
             }
             mini.push(
                 at,

@@ -23,6 +23,7 @@ use furrow_format::{
     interval_extents, interval_start_of, pfs_index_of, pfs_page_of, sgam_page_of,
 };
 use furrow_io::IoError;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
@@ -203,7 +204,11 @@ impl Space {
         let _promise = Promise::new(self.store(), BATCH_LOG_BYTES)?;
         let mut mini = Mini::new(self.store());
         self.plan_maps(&mut mini, last)?;
-        self.plan_header(&mut mini, file, |header| header.size_pages = new)?;
+        let size = match mutated(Mutation::LoseGrowth) {
+            true => old,
+            false => new,
+        };
+        self.plan_header(&mut mini, file, |header| header.size_pages = size)?;
         mini.commit(&Author::System)?;
         Ok(())
     }

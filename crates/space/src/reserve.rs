@@ -4,6 +4,7 @@ use crate::error::damaged;
 use crate::unit::{Cache, Event, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{AllocUnitId, Change, PageId, Pfs, PfsByte, pfs_index_of, pfs_page_of};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::LatchRank;
 use furrow_txn::Mini;
 use smallvec::SmallVec;
@@ -171,7 +172,7 @@ impl Reservation {
         mini.push(
             at,
             &Change::SetPfs {
-                index,
+                index: index + u16::from(mutated(Mutation::PfsNeighbour)),
                 value: value.with(PfsByte::ALLOCATED),
             },
         );
@@ -220,6 +221,9 @@ pub(crate) fn latch_maps(
     let mut maps: SmallVec<[PageId; 8]> = pages.map(pfs_of).collect();
     maps.sort_unstable();
     maps.dedup();
+    if mutated(Mutation::SwapMapLatches) {
+        maps.reverse();
+    }
     for map in maps {
         if mini.position(map).is_none() {
             mini.adopt(mini.store().write(map, LatchRank::Pfs)?);

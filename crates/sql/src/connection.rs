@@ -8,7 +8,9 @@ use crate::server::{MASTER, Server};
 use crate::sessions::Sessions;
 use crate::sink::{Notice, Sink};
 use furrow_engine::Database;
+use furrow_observe::counters::Counter;
 use furrow_observe::messages::Message;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// How a batch ended.
@@ -34,62 +36,88 @@ impl Cancel {
 }
 
 /// A client's connection. One thread at a time works with it.
+///
+/// What it works with is behind a lock that a batch holds from its beginning to its end: KILL finds a
+/// connection that does nothing by trying it, and rolls back for it.
 #[derive(Debug)]
 pub struct Connection {
-    pub(crate) cx: Context,
+    pub(crate) cx: Arc<Mutex<Context>>,
+    activity: Arc<Activity>,
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.cx.end_temp();
+        self.cx.lock().end_temp();
     }
 }
 
 impl Connection {
     pub(crate) fn new(server: &Arc<Server>) -> Result<Connection> {
         let sessions = Sessions::new(server, MASTER)?;
-        Ok(Connection {
-            cx: Context::new(server, sessions),
-        })
+        let activity = Arc::clone(sessions.activity());
+        let cx = Arc::new(Mutex::new(Context::new(server, sessions)));
+        activity.belongs_to(&cx);
+        Ok(Connection { cx, activity })
     }
 
     /// Its number: @@SPID.
     pub fn id(&self) -> i32 {
-        self.cx.sessions.id()
+        self.cx.lock().sessions.id()
     }
 
     /// The database it works in.
-    pub fn database(&self) -> &Arc<Database> {
-        self.cx.sessions.database()
+    pub fn database(&self) -> Arc<Database> {
+        Arc::clone(self.cx.lock().sessions.database())
     }
 
     /// Transactions that are open: @@TRANCOUNT.
     pub fn transactions(&self) -> u32 {
-        self.cx.sessions.count()
+        self.cx.lock().sessions.count()
+    }
+
+    /// No statement keeps more than so many bytes for sorts, hash tables and the like from now on: what asks
+    /// for more is refused (701). A quarter of the machine's memory without this.
+    pub fn limit_query_memory(&mut self, most_bytes: usize) {
+        self.cx.lock().memory.limit(most_bytes);
     }
 
     /// Ends the batch under way, from another thread.
     pub fn canceller(&self) -> Cancel {
         Cancel {
-            activity: Arc::clone(self.cx.sessions.activity()),
+            activity: Arc::clone(&self.activity),
         }
     }
 
     /// Runs a batch. Errors go to the sink like everything else.
     pub fn execute(&mut self, batch: &str, sink: &mut dyn Sink) -> BatchEnd {
-        let activity = Arc::clone(self.cx.sessions.activity());
+        self.within(batch, sink, |cx, sink| interp::run_batch(cx, batch, sink))
+    }
+
+    /// Runs something on the account of a batch of this text, unless the connection has been killed.
+    pub(crate) fn within(
+        &mut self,
+        batch: &str,
+        sink: &mut dyn Sink,
+        body: impl FnOnce(&mut Context, &mut dyn Sink) -> BatchEnd,
+    ) -> BatchEnd {
         let mut end = BatchEnd {
             worst_level: 21,
             cancelled: true,
         };
-        if !activity.is_killed() {
-            activity.begin(batch);
-            end = interp::run_batch(&mut self.cx, batch, sink);
-            activity.end();
+        if !self.activity.is_killed() {
+            let mut cx = self.cx.lock();
+            cx.sessions.rearm();
+            cx.meter = self.activity.begin(batch);
+            let counters = &cx.sessions.task().instruments().counters;
+            counters.add(Counter::BatchRequests, 1);
+            end = body(&mut cx, sink);
+            cx.tell_settings();
+            cx.note();
+            self.activity.end(&cx.meter);
         }
-        if activity.is_killed() {
-            let _ = self.cx.sessions.roll_back_all();
-            let message = Message::new(596, &[]).at_line(1);
+        if self.activity.is_killed() {
+            self.activity.retire();
+            let message = Message::new(596, &[]);
             end.worst_level = message.level;
             sink.notice(&Notice {
                 message,

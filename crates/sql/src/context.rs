@@ -1,10 +1,12 @@
 //! What a statement works with: sessions, variables, settings, what the last statement left.
 
+use crate::activity::{Meter, SessionSettings};
 use crate::error::{Result, SqlError};
+use crate::exec::memory::Memory;
 use crate::exec::once::Kept;
 use crate::interp::Texts;
 use crate::scope::Scope;
-use crate::server::Server;
+use crate::server::{MASTER, Server};
 use crate::sessions::Sessions;
 use crate::temp::Temp;
 use furrow_format::types::{Date, DateTime2, DateTimeOffset, Time, Value};
@@ -23,6 +25,10 @@ pub(crate) struct SetOptions {
     pub(crate) quoted_identifier: bool,
     /// SET IMPLICIT_TRANSACTIONS.
     pub(crate) implicit: bool,
+    /// SET STATISTICS IO.
+    pub(crate) statistics_io: bool,
+    /// SET STATISTICS TIME.
+    pub(crate) statistics_time: bool,
     /// SET ROWCOUNT; 0 for all rows.
     pub(crate) row_count: i64,
     pub(crate) settings: Settings,
@@ -35,6 +41,8 @@ impl Default for SetOptions {
             xact_abort: false,
             quoted_identifier: true,
             implicit: false,
+            statistics_io: false,
+            statistics_time: false,
             row_count: 0,
             settings: Settings::US_ENGLISH,
         }
@@ -79,6 +87,8 @@ pub(crate) struct Context {
     pub(crate) caught: Vec<Caught>,
     /// The procedures and texts at work, innermost last; a text has no name.
     pub(crate) procedures: Vec<String>,
+    /// Transactions open around an INSERT EXEC whose procedure is at work.
+    pub(crate) capturing: Option<u32>,
     /// Temporary tables and table variables.
     pub(crate) temp: Temp,
     /// The moment of the statement.
@@ -86,6 +96,10 @@ pub(crate) struct Context {
     pub(crate) rand: RandState,
     /// Batches read before.
     pub(crate) texts: Texts,
+    /// What statements keep.
+    pub(crate) memory: Arc<Memory>,
+    /// Where the batch began.
+    pub(crate) meter: Meter,
 }
 
 fn moment() -> DateTimeOffset {
@@ -117,10 +131,13 @@ impl Context {
             last: Last::default(),
             caught: Vec::new(),
             procedures: Vec::new(),
+            capturing: None,
             temp: Temp::default(),
             now: moment(),
             rand: RandState::seeded(i32::from_le_bytes([a, b, c, d])),
             texts: Texts::default(),
+            memory: Arc::default(),
+            meter: Meter::default(),
         }
     }
 
@@ -142,6 +159,46 @@ impl Context {
         let result = call(&mut env);
         self.rand = env.rand;
         result
+    }
+
+    /// Goes to another database. Plans hold on to tables of the one that is left: they are forgotten.
+    pub(crate) fn change_database(&mut self, name: &str) -> Result<()> {
+        let before = self.sessions.database().id();
+        let changed = self.sessions.change_database(name);
+        if self.sessions.database().id() != before {
+            self.texts.forget_plans();
+        }
+        changed
+    }
+
+    /// Lets others know how far the batch has come.
+    pub(crate) fn note(&self) {
+        let left = (self.last.rows, self.last.error, self.sessions.count());
+        self.sessions.activity().note(&self.meter, left);
+    }
+
+    /// Lets others know what the session is set to.
+    pub(crate) fn tell_settings(&self) {
+        self.sessions.activity().now_set(SessionSettings {
+            isolation: self.sessions.isolation(),
+            lock_timeout: self.sessions.lock_timeout(),
+            deadlock_priority: self.sessions.deadlock_priority(),
+            quoted_identifier: self.set.quoted_identifier,
+            date_first: self.set.settings.date_first,
+            date_order: self.set.settings.date_order,
+        });
+    }
+
+    /// The connection has been killed: what it has open is rolled back, what it holds is let go of, and the
+    /// server forgets it.
+    pub(crate) fn retire(&mut self) {
+        let task = Arc::clone(self.sessions.task());
+        let _entered = furrow_observe::task::enter(&task);
+        self.end_temp();
+        // A seat in `master` is in nobody's way; that it can't be had is no reason to keep another.
+        let _ = self.change_database(MASTER);
+        self.texts.forget_plans();
+        self.server.delist(self.sessions.id());
     }
 
     /// The settings that expressions depend on.
@@ -177,7 +234,7 @@ impl Context {
             Err(error) => {
                 self.frame.clear();
                 self.sessions.undo_statement()?;
-                Err(error)
+                Err(self.with_own_names(error))
             }
         }
     }

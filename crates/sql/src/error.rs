@@ -51,6 +51,11 @@ impl SqlError {
         self.first().number
     }
 
+    /// The highest level among its messages.
+    pub(crate) fn level(&self) -> u8 {
+        self.messages.iter().map(|m| m.level).max().unwrap_or(0)
+    }
+
     /// The end that the client asked for.
     pub(crate) fn cancelled() -> Box<SqlError> {
         Box::new(SqlError {
@@ -102,6 +107,9 @@ impl From<Message> for Box<SqlError> {
 
 impl From<EngineError> for Box<SqlError> {
     fn from(error: EngineError) -> Box<SqlError> {
+        if error.is_cancelled() {
+            return SqlError::cancelled();
+        }
         Box::new(SqlError {
             messages: error.messages(),
             procedure: None,

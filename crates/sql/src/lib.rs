@@ -27,6 +27,7 @@
 
 mod activity;
 mod bind;
+mod configuration;
 mod connection;
 mod context;
 mod dbcc;
@@ -35,7 +36,9 @@ mod dml;
 mod error;
 mod exec;
 mod interp;
+mod prepared;
 mod procs;
+mod reference;
 mod scope;
 mod server;
 mod sessions;
@@ -43,8 +46,10 @@ mod sink;
 mod temp;
 mod views;
 
-pub use activity::{Activity, ActivityView};
+pub use activity::{Activity, ActivityView, SessionCost, SessionSettings};
 pub use connection::{BatchEnd, Cancel, Connection};
 pub use error::{Result, SqlError};
+pub use prepared::Prepared;
+pub use reference::reference_pages;
 pub use server::Server;
 pub use sink::{Kept, Notice, ResultColumn, ResultSet, Sink};

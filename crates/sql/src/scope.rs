@@ -2,6 +2,7 @@
 
 use furrow_format::types::{DataType, Value};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A variable.
 #[derive(Debug, Clone)]
@@ -11,10 +12,12 @@ pub(crate) struct Variable {
 }
 
 /// The scalar variables that statements see. Names are compared without regard to case.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Scope {
     places: HashMap<String, usize>,
     variables: Vec<Variable>,
+    /// Of names, places and types.
+    shape: u64,
 }
 
 impl Scope {
@@ -24,12 +27,32 @@ impl Scope {
             .places
             .entry(name.to_lowercase())
             .or_insert(self.variables.len());
+        let before = self.variables.get(place).map(|v| v.data_type);
+        if before != Some(data_type) {
+            let mut hasher = DefaultHasher::new();
+            (self.shape, place, name.to_lowercase(), data_type).hash(&mut hasher);
+            self.shape = hasher.finish();
+        }
         let variable = Variable { data_type, value };
         match self.variables.get_mut(place) {
             Some(old) => *old = variable,
             None => self.variables.push(variable),
         }
         place
+    }
+
+    /// Declares a variable, NULL at first, unless there is one of that name: a DECLARE in a loop is one.
+    pub(crate) fn declare_once(&mut self, name: &str, data_type: DataType) -> usize {
+        match self.find(name) {
+            Some(place) => place,
+            None => self.declare(name, data_type, Value::Null),
+        }
+    }
+
+    /// A number for which variables there are, of which types: the same names have the same places in two
+    /// scopes of the same number.
+    pub(crate) fn shape(&self) -> u64 {
+        self.shape
     }
 
     /// The place of a variable.

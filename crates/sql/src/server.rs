@@ -1,6 +1,7 @@
 //! The server: an instance, its system databases, its connections.
 
 use crate::activity::{Activity, ActivityView};
+use crate::configuration::Configuration;
 use crate::connection::Connection;
 use crate::error::Result;
 use furrow_engine::{DatabaseSpec, FileSpec, Instance};
@@ -8,7 +9,7 @@ use furrow_io::time::WallTime;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// The database that connections begin in.
@@ -25,6 +26,11 @@ pub struct Server {
     temps: AtomicU32,
     /// The connections there are, by number.
     connections: Mutex<BTreeMap<i32, Weak<Activity>>>,
+    configuration: Configuration,
+    /// How often DBCC FREEPROCCACHE has been run: what a connection has read is good within one count.
+    forgotten: AtomicU64,
+    /// Held while figures of databases are brought into the counters.
+    counting: Mutex<()>,
 }
 
 impl Server {
@@ -35,22 +41,28 @@ impl Server {
             started: WallTime::now(),
             temps: AtomicU32::new(1),
             connections: Mutex::new(BTreeMap::new()),
+            configuration: Configuration::default(),
+            forgotten: AtomicU64::new(0),
+            counting: Mutex::new(()),
         };
         let known = server.instance.databases();
         if !known.iter().any(|d| d.name.eq_ignore_ascii_case(MASTER)) {
-            server.make(MASTER, "master.mdf", "mastlog.ldf")?;
+            server.make((MASTER, 1), "master.mdf", "mastlog.ldf")?;
         }
         if known.iter().any(|d| d.name.eq_ignore_ascii_case(TEMPDB)) {
             server.instance.drop_database(TEMPDB)?;
         }
-        server.make(TEMPDB, "tempdb.mdf", "templog.ldf")?;
+        server.make((TEMPDB, 2), "tempdb.mdf", "templog.ldf")?;
         Ok(Arc::new(server))
     }
 
-    fn make(&self, name: &str, data: &str, log: &str) -> Result<()> {
+    fn make(&self, (name, id): (&str, u16), data: &str, log: &str) -> Result<()> {
         let primary = FileSpec::new(name, self.path(data)).size_mb(4);
         let log = FileSpec::new(log.trim_end_matches(".ldf"), self.path(log)).size_mb(2);
-        let spec = DatabaseSpec::new(name, primary).log(log);
+        let spec = DatabaseSpec {
+            id: Some(id),
+            ..DatabaseSpec::new(name, primary).log(log)
+        };
         self.instance.create_database(&spec)?;
         Ok(())
     }
@@ -66,6 +78,27 @@ impl Server {
     /// The instance.
     pub fn instance(&self) -> &Arc<Instance> {
         &self.instance
+    }
+
+    /// What `sp_configure` has set.
+    pub(crate) fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    /// Whoever brings figures of databases into the counters holds this.
+    pub(crate) fn counting(&self) -> &Mutex<()> {
+        &self.counting
+    }
+
+    /// Connections forget the texts that they have read.
+    pub(crate) fn forget_texts(&self) {
+        self.forgotten.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often texts have been forgotten.
+    #[inline]
+    pub(crate) fn texts_forgotten(&self) -> u64 {
+        self.forgotten.load(Ordering::Relaxed)
     }
 
     /// When it was started.
@@ -94,10 +127,21 @@ impl Server {
         known.insert(id, Arc::downgrade(activity));
     }
 
-    /// Ends a connection: what it does ends at its next row or wait, and it takes no more batches. `false`
-    /// where there is none of that number.
+    /// Forgets a connection.
+    pub(crate) fn delist(&self, id: i32) {
+        self.connections.lock().remove(&id);
+    }
+
+    /// What is known of a connection.
+    pub(crate) fn connection(&self, id: i32) -> Option<Arc<Activity>> {
+        self.connections.lock().get(&id).and_then(Weak::upgrade)
+    }
+
+    /// Ends a connection: what it does ends at its next row or wait and is rolled back, what it has open is
+    /// rolled back at once where it does nothing, and it takes no more batches. `false` where there is none
+    /// of that number.
     pub(crate) fn kill(&self, id: i32) -> bool {
-        let found = self.connections.lock().get(&id).and_then(Weak::upgrade);
+        let found = self.connection(id);
         if let Some(activity) = &found {
             activity.kill();
         }

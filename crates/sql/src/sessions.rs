@@ -3,12 +3,17 @@
 //! The transaction is one for the connection. A session joins it when the connection first works in its
 //! database, and all end together. Only one database besides `tempdb` may be changed by a transaction:
 //! there is no commit in two phases that would keep several in step.
+//!
+//! Table variables are no part of the transaction: their rows live in a session of `tempdb` that never joins
+//! it, and each statement that changes them is one of its own there.
 
 use crate::activity::Activity;
 use crate::error::{Result, SqlError, refuse};
-use crate::server::Server;
+use crate::interp::Reads;
+use crate::server::{Server, TEMPDB};
+use crate::temp::is_table_variable;
 use furrow_engine::{
-    Database, EngineError, Isolation, OpenStatement, Session, SessionSavepoint, Timeout,
+    Database, EngineError, Isolation, OpenStatement, Session, SessionSavepoint, Table, Timeout,
 };
 use furrow_format::DatabaseId;
 use furrow_observe::task::Task;
@@ -23,6 +28,16 @@ struct Seat {
     savepoints: Vec<(String, SessionSavepoint)>,
 }
 
+impl Seat {
+    fn new(session: Session) -> Seat {
+        Seat {
+            session,
+            statement: None,
+            savepoints: Vec::new(),
+        }
+    }
+}
+
 /// The sessions of a connection.
 #[derive(Debug)]
 pub(crate) struct Sessions {
@@ -31,10 +46,14 @@ pub(crate) struct Sessions {
     /// The connection's: waits and trace flags are its own in whatever database it works.
     task: Arc<Task>,
     seats: Vec<Seat>,
+    /// That of table variables, in `tempdb`: never part of the transaction.
+    aside: Option<Seat>,
     /// Place of the current database's seat.
     current: usize,
     /// @@TRANCOUNT.
     count: u32,
+    /// The name that the outermost BEGIN TRANSACTION gave.
+    name: Option<String>,
     in_statement: bool,
     /// Whether the transaction can only be rolled back.
     doomed: bool,
@@ -42,6 +61,8 @@ pub(crate) struct Sessions {
     timeout: Timeout,
     priority: i32,
     activity: Arc<Activity>,
+    /// What the statement under way reads, under SET STATISTICS IO ON.
+    pub(crate) reads: Option<Box<Reads>>,
 }
 
 impl Sessions {
@@ -56,19 +77,18 @@ impl Sessions {
             server: Arc::clone(server),
             id,
             task,
-            seats: vec![Seat {
-                session,
-                statement: None,
-                savepoints: Vec::new(),
-            }],
+            seats: vec![Seat::new(session)],
+            aside: None,
             current: 0,
             count: 0,
+            name: None,
             in_statement: false,
             doomed: false,
             isolation: Isolation::ReadCommitted,
             timeout: Timeout::Forever,
             priority: 0,
             activity,
+            reads: None,
         };
         sessions.tell();
         Ok(sessions)
@@ -79,11 +99,24 @@ impl Sessions {
         &self.activity
     }
 
+    /// Whether definitions were changed in the transaction that is open.
+    pub(crate) fn defines(&self) -> bool {
+        self.seats.iter().any(|s| s.session.defines())
+    }
+
     /// Lets others know which sessions there are.
     fn tell(&self) {
-        let cancellers = self.seats.iter().map(|s| s.session.canceller());
+        let seats = self.seats.iter().chain(&self.aside);
+        let cancellers = seats.map(|s| s.session.canceller());
         let database = self.database().name();
         self.activity.now_in(database, cancellers.collect());
+    }
+
+    /// A batch begins: a cancellation of the one before is over.
+    pub(crate) fn rearm(&mut self) {
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
+            seat.session.rearm();
+        }
     }
 
     /// Whether the transaction can only be rolled back.
@@ -141,6 +174,45 @@ impl Sessions {
         Ok(&mut self.seats[place].session)
     }
 
+    /// The session that works with a table, or makes one of this name.
+    pub(crate) fn of_table(&mut self, db: &Arc<Database>, table: &str) -> Result<&mut Session> {
+        match is_table_variable(table) {
+            true => self.aside(),
+            false => self.of(db),
+        }
+    }
+
+    /// The same in a database that it has worked in.
+    #[inline]
+    pub(crate) fn by_table(&mut self, id: DatabaseId, table: &Table) -> Result<&mut Session> {
+        if let Some(reads) = &mut self.reads {
+            reads.turn_to(table.name());
+        }
+        match is_table_variable(table.name()) {
+            true => self.aside(),
+            false => self.by_id(id),
+        }
+    }
+
+    /// The session of table variables, taken into the statement that is open.
+    fn aside(&mut self) -> Result<&mut Session> {
+        if self.aside.is_none() {
+            let db = self.server.instance().database(TEMPDB)?;
+            let mut session = Session::of_task(&db, &self.task)?;
+            session.set_lock_timeout(self.timeout);
+            self.aside = Some(Seat::new(session));
+            self.tell();
+        }
+        let in_statement = self.in_statement;
+        let Some(seat) = &mut self.aside else {
+            return refuse(911, &[TEMPDB.into()]);
+        };
+        if in_statement && seat.statement.is_none() {
+            seat.statement = Some(seat.session.begin_statement()?);
+        }
+        Ok(&mut seat.session)
+    }
+
     /// The session in a database that it has worked in.
     pub(crate) fn by_id(&mut self, id: DatabaseId) -> Result<&mut Session> {
         let found = self
@@ -166,18 +238,20 @@ impl Sessions {
         session.set_isolation(self.isolation);
         session.set_lock_timeout(self.timeout);
         session.set_deadlock_priority(self.priority);
+        let mut seat = Seat::new(session);
         if self.count > 0 {
-            session.begin()?;
+            seat.session.begin()?;
+            // What it does from now on came behind all savepoints that there are.
+            let names = self.seats.first().map(|s| s.savepoints.iter());
+            for (name, _) in names.into_iter().flatten() {
+                let here = seat.session.savepoint()?;
+                seat.savepoints.push((name.clone(), here));
+            }
         }
-        let statement = match self.in_statement {
-            true => Some(session.begin_statement()?),
-            false => None,
-        };
-        self.seats.push(Seat {
-            session,
-            statement,
-            savepoints: Vec::new(),
-        });
+        if self.in_statement {
+            seat.statement = Some(seat.session.begin_statement()?);
+        }
+        self.seats.push(seat);
         self.tell();
         Ok(self.seats.len() - 1)
     }
@@ -231,7 +305,7 @@ impl Sessions {
     pub(crate) fn finish_statement(&mut self) -> Result<()> {
         self.in_statement = false;
         let mut failed = None;
-        for seat in &mut self.seats {
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
             if let Some(statement) = seat.statement.take() {
                 let done = match failed {
                     None => seat.session.finish_statement(statement),
@@ -251,7 +325,7 @@ impl Sessions {
     pub(crate) fn undo_statement(&mut self) -> Result<()> {
         self.in_statement = false;
         let mut failed = None;
-        for seat in &mut self.seats {
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
             if let Some(statement) = seat.statement.take()
                 && let Err(e) = seat.session.undo_statement(statement)
             {
@@ -268,13 +342,15 @@ impl Sessions {
         failed.map_or(Ok(()), |e| Err(e.into()))
     }
 
-    /// BEGIN TRANSACTION.
-    pub(crate) fn begin(&mut self) -> Result<()> {
+    /// BEGIN TRANSACTION. The name counts where it is the outermost.
+    pub(crate) fn begin(&mut self, name: Option<String>) -> Result<()> {
         self.writable()?;
         if self.count == 0 {
+            self.name = name;
             for seat in &mut self.seats {
                 seat.session.begin()?;
             }
+            self.activity.transaction_begins();
         }
         self.count += 1;
         Ok(())
@@ -282,6 +358,12 @@ impl Sessions {
 
     /// COMMIT: the outermost makes it durable. 3902 where there is none.
     pub(crate) fn commit(&mut self) -> Result<()> {
+        self.commit_with(false)
+    }
+
+    /// COMMIT; `delayed`: it need not be durable on return where the database allows that. What changed
+    /// several databases is.
+    pub(crate) fn commit_with(&mut self, delayed: bool) -> Result<()> {
         self.writable()?;
         match self.count {
             0 => return refuse(3902, &[]),
@@ -293,9 +375,11 @@ impl Sessions {
         }
         self.count = 0;
         let mut failed: Option<Box<SqlError>> = None;
+        let alone = self.seats.len() == 1;
         for seat in &mut self.seats {
             seat.savepoints.clear();
             let done = match failed {
+                None if delayed && alone => seat.session.commit_delayed(),
                 None => seat.session.commit(),
                 Some(_) => seat.session.rollback(),
             };
@@ -345,23 +429,32 @@ impl Sessions {
         Ok(())
     }
 
-    /// ROLLBACK to a savepoint; `false` where there is none of that name.
-    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<bool> {
+    /// ROLLBACK to the last savepoint of a name, or of the transaction that has it (6401 for neither). Names
+    /// are compared with regard to case.
+    pub(crate) fn rollback_named(&mut self, name: &str) -> Result<()> {
+        if self.count == 0 {
+            return refuse(3903, &[]);
+        }
+        let known = |seat: &Seat| seat.savepoints.iter().any(|(n, _)| n == name);
+        if !self.seats.iter().any(known) {
+            return match self.name.as_deref() == Some(name) {
+                true => self.roll_back_all(),
+                false => refuse(6401, &[name.into()]),
+            };
+        }
         if self.doomed {
             return refuse(3931, &[]);
         }
-        let mut found = false;
         for seat in &mut self.seats {
             let place = seat.savepoints.iter().rposition(|(n, _)| n == name);
             if let Some(at) = place {
-                found = true;
                 seat.savepoints.truncate(at + 1);
                 if let Some((_, savepoint)) = seat.savepoints.last() {
                     seat.session.rollback_to(*savepoint)?;
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// SET TRANSACTION ISOLATION LEVEL.
@@ -382,6 +475,16 @@ impl Sessions {
         self.isolation
     }
 
+    /// Whether SNAPSHOT is wanted, which no database allows yet.
+    pub(crate) fn asks_snapshot(&self) -> bool {
+        self.isolation == Isolation::Snapshot
+    }
+
+    /// What SET DEADLOCK_PRIORITY said last.
+    pub(crate) fn deadlock_priority(&self) -> i32 {
+        self.priority
+    }
+
     /// SET DEADLOCK_PRIORITY.
     pub(crate) fn set_deadlock_priority(&mut self, priority: i32) {
         self.priority = priority;
@@ -393,7 +496,7 @@ impl Sessions {
     /// SET LOCK_TIMEOUT.
     pub(crate) fn set_lock_timeout(&mut self, timeout: Timeout) {
         self.timeout = timeout;
-        for seat in &mut self.seats {
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
             seat.session.set_lock_timeout(timeout);
         }
     }

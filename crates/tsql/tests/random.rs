@@ -1,4 +1,6 @@
-//! Random trees and damaged texts. The seed is printed; `FURROW_SEED` replays it.
+//! Random trees and damaged texts: the fuzzer of the parser. The seed is printed; `FURROW_SEED` replays it.
+//! `cargo test` runs a share of some seconds; `FURROW_FUZZ=1000` runs a thousand times as much. Canaries make
+//! sure that a fuzzer which has gone blind is noticed.
 
 #[path = "support/grow.rs"]
 mod grow;
@@ -24,6 +26,12 @@ const CORPUS: &[&str] = &[
     include_str!("golden/table.sql"),
 ];
 
+/// How many rounds are run of a test whose share is `share`.
+fn rounds(share: usize) -> usize {
+    let times = std::env::var("FURROW_FUZZ").ok();
+    share * times.and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
 fn seed(test: &str) -> u64 {
     let seed = test_seed();
     println!("{test}: FURROW_SEED={seed}");
@@ -33,7 +41,7 @@ fn seed(test: &str) -> u64 {
 #[test]
 fn a_random_tree_survives_printing_and_parsing() {
     let mut dice = Dice(seed("random trees"));
-    for round in 0..3_000 {
+    for round in 0..rounds(3_000) {
         let tree = dice.batch(1 + round % 4);
         let text = print(&tree);
         match parse(&text, Options::default()) {
@@ -46,13 +54,18 @@ fn a_random_tree_survives_printing_and_parsing() {
 /// Whatever the text, the answer is in order: places within the text, statements one after the other, errors
 /// with lines of the text; and a tree prints as a text of the same tree.
 fn check(text: &str) {
+    check_with(text, print);
+}
+
+/// [`check`] of a printer.
+fn check_with(text: &str, print: fn(&Batch) -> String) {
     match parse(text, Options::default()) {
-        Ok(tree) => check_tree(text, &tree),
+        Ok(tree) => check_tree(text, &tree, print),
         Err(errors) => check_errors(text, &errors),
     }
 }
 
-fn check_tree(text: &str, tree: &Batch) {
+fn check_tree(text: &str, tree: &Batch, print: fn(&Batch) -> String) {
     let mut last = Span::default();
     for Stmt { span, line, .. } in &tree.statements {
         assert!(last.end <= span.start && span.start < span.end, "{text}");
@@ -102,7 +115,7 @@ fn vocabulary() -> Vec<&'static str> {
 fn token_soup_is_read_or_refused_in_order() {
     let mut dice = Dice(seed("token soup"));
     let words = vocabulary();
-    for _ in 0..20_000 {
+    for _ in 0..rounds(20_000) {
         let count = 1 + dice.below(25);
         let soup: Vec<&str> = (0..count).map(|_| dice.pick(&words)).collect();
         check(&soup.join(if dice.one_in(8) { "" } else { " " }));
@@ -111,10 +124,34 @@ fn token_soup_is_read_or_refused_in_order() {
 
 #[test]
 fn damaged_statements_are_read_or_refused_in_order() {
-    let mut dice = Dice(seed("damaged statements"));
+    damage(seed("damaged statements"), rounds(20_000), check);
+}
+
+/// A printer that forgets one word, which few statements have.
+fn forgetful(tree: &Batch) -> String {
+    print(tree).replacen(" HOLDLOCK", "", 1)
+}
+
+#[test]
+#[should_panic(expected = "HOLDLOCK")]
+fn a_printer_that_forgets_a_word_is_found_out() {
+    damage(seed("canary"), 20_000, |text| check_with(text, forgetful));
+}
+
+#[test]
+#[should_panic(expected = "the canary sings")]
+fn a_panic_on_a_rare_text_is_found_out() {
+    damage(seed("canary"), 20_000, |text| {
+        assert!(!text.contains("FROM FROM"), "the canary sings");
+    });
+}
+
+/// Damages statements of the corpus, and lets each be looked at.
+fn damage(seed: u64, rounds: usize, mut check: impl FnMut(&str)) {
+    let mut dice = Dice(seed);
     let words = vocabulary();
     let texts: Vec<&str> = CORPUS.iter().flat_map(|s| s.split("\nGO\n")).collect();
-    for _ in 0..20_000 {
+    for _ in 0..rounds {
         let text = dice.pick(&texts);
         let tokens = Lexer::tokens(text).into_iter();
         let mut pieces: Vec<&str> = tokens.map(|t| t.span.of(text)).collect();
@@ -141,7 +178,7 @@ fn damaged_statements_are_read_or_refused_in_order() {
 #[test]
 fn any_characters_are_read_or_refused_in_order() {
     let mut dice = Dice(seed("any characters"));
-    for _ in 0..20_000 {
+    for _ in 0..rounds(20_000) {
         let count = dice.below(30);
         let text: String = (0..count)
             .map(|_| match dice.below(12) {
@@ -159,6 +196,6 @@ fn the_check_of_order_can_fail() {
     let mut tree = parse(text, Options::default()).unwrap_or_default();
     assert_eq!(tree.statements.len(), 2);
     tree.statements.reverse();
-    let caught = std::panic::catch_unwind(|| check_tree(text, &tree));
+    let caught = std::panic::catch_unwind(|| check_tree(text, &tree, print));
     assert!(caught.is_err(), "statements out of order went unnoticed");
 }

@@ -8,6 +8,7 @@
 //! - a commit before the tail, the transaction still listed: it is marked as ended inside the bracket.
 
 use crate::counts::{self, Deltas};
+use crate::fills::Fills;
 use crate::room::KeptRoom;
 use furrow_format::{Lsn, PageId, RowsetId, TxnId};
 use furrow_io::thread::yield_now;
@@ -29,6 +30,8 @@ pub struct ActiveTxn {
     /// Pages on which room is kept for its rollback.
     pub(crate) kept: Mutex<Vec<PageId>>,
     counted: Mutex<Deltas>,
+    /// Pages filled past the log, to be forced.
+    pub(crate) fills: Mutex<Fills>,
 }
 
 impl ActiveTxn {
@@ -123,6 +126,7 @@ impl ActiveTxns {
             ended: AtomicBool::new(false),
             kept: Mutex::default(),
             counted: Mutex::default(),
+            fills: Mutex::default(),
         });
         self.list.lock().insert(id, Arc::clone(&txn));
         txn

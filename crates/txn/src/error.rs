@@ -39,6 +39,9 @@ pub enum TxnError {
     /// The database takes no changes: it is read-only, or was poisoned by an earlier failure.
     #[error("the database takes no changes: {0}")]
     NoChanges(String),
+    /// Rows were to go past the log on behalf of somebody who forces no pages.
+    #[error("rows that are not logged need a transaction that forces their pages")]
+    NotForced,
     /// Undoing an operation failed; the transaction stays open until recovery.
     #[error("rollback failed: {0}")]
     Undo(String),

@@ -6,7 +6,8 @@
 //! - [`lock`]: the lock manager.
 //!
 //! # Invariants
-//! 1. A page changes only inside [`Mini::commit`], after its log record is in the log buffer.
+//! 1. A page changes only inside [`Mini::commit`], after its log record is in the log buffer. Rows that the
+//!    log does not have are on their pages, durably, before the transaction logs anything else: see `fills`.
 //! 2. Log space is promised before the first latch; a rollback never lacks it.
 //! 3. A transaction's records form a chain through `prev`; compensation records skip what is undone, so that
 //!    undoing, interrupted and begun again, never undoes twice.
@@ -21,6 +22,7 @@
 mod active;
 mod counts;
 mod error;
+mod fills;
 pub mod lock;
 mod mini;
 mod room;

@@ -6,12 +6,17 @@
 //!    them in order by the same `apply` as redo, stamps the pages with the record's LSN and lets go
 //!    of the latches.
 //!
+//! A bulk load may [`fill`](Mini::fill) new pages with rows that are not in the log; see `fills`.
+//!
 //! An error before the record is in the log leaves the pages as they were. A change that then does
 //! not apply poisons the database: the log says something that memory does not.
 
 use crate::active::ActiveTxn;
 use crate::{Store, TxnError};
-use furrow_format::{Change, ChangeReader, ChangeWriter, Lsn, PageBuf, PageId, TxnId, apply};
+use furrow_format::{
+    Change, ChangeReader, ChangeWriter, Lsn, PageBuf, PageId, PageInit, RowList, TxnId, apply,
+};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{Record, RecordKind};
 use furrow_pool::PageWrite;
 use smallvec::SmallVec;
@@ -33,6 +38,8 @@ pub struct Mini<'p> {
     store: &'p Store,
     pages: SmallVec<[PageWrite<'p>; 4]>,
     redo: Vec<u8>,
+    /// Rows that are not logged, and the number of their page.
+    fills: SmallVec<[(usize, RowList<'p>); 4]>,
 }
 
 impl<'p> Mini<'p> {
@@ -42,6 +49,7 @@ impl<'p> Mini<'p> {
             store,
             pages: SmallVec::new(),
             redo: Vec::with_capacity(256),
+            fills: SmallVec::new(),
         }
     }
 
@@ -78,6 +86,13 @@ impl<'p> Mini<'p> {
         ChangeWriter::new(&mut self.redo).push(page, change);
     }
 
+    /// Plans the making of the page with number `at`, new and nobody else's, with rows that are not logged:
+    /// only a transaction may commit that, which then forces the page. The caller holds X on the table.
+    pub fn fill(&mut self, at: usize, init: PageInit, rows: RowList<'p>) {
+        self.push(at, &Change::FormatForced(init));
+        self.fills.push((at, rows));
+    }
+
     /// Bytes of log that the planned changes take, about.
     pub fn redo_bytes(&self) -> usize {
         self.redo.len()
@@ -95,6 +110,7 @@ impl<'p> Mini<'p> {
 
     fn apply(&mut self, author: &Author<'_>) -> Result<Lsn, TxnError> {
         self.store.check()?;
+        self.note_fills(author)?;
         for page in &mut self.pages {
             page.begin_change();
         }
@@ -115,10 +131,35 @@ impl<'p> Mini<'p> {
                 return Err(error);
             }
         }
+        for &(at, rows) in &self.fills {
+            let page = self.pages[at].key().page;
+            if let Err(source) = apply(&Change::LoadRows(rows), &mut self.pages[at]) {
+                let error = TxnError::Apply { page, source };
+                self.store.poison(error.to_string());
+                return Err(error);
+            }
+        }
         for (page, &formatted) in self.pages.iter_mut().zip(&formatted) {
-            page.finish_change(lsn, formatted);
+            // Far enough to pass the end of the block.
+            let ahead = u64::from(mutated(Mutation::HighPageLsn)) << 18;
+            page.finish_change(Lsn(lsn.0 + ahead), formatted);
         }
         Ok(lsn)
+    }
+
+    /// Pages with rows that are not logged are the transaction's to force, whatever becomes of the record.
+    fn note_fills(&self, author: &Author<'_>) -> Result<(), TxnError> {
+        if self.fills.is_empty() {
+            return Ok(());
+        }
+        let Author::Txn(txn, _) = author else {
+            return Err(TxnError::NotForced);
+        };
+        let mut fills = txn.fills.lock();
+        for &(at, _) in &self.fills {
+            fills.add(self.page_id(at));
+        }
+        Ok(())
     }
 
     fn append(&self, author: &Author<'_>) -> Result<Lsn, TxnError> {
@@ -134,6 +175,9 @@ impl<'p> Mini<'p> {
             Author::System => log.append(&record(RecordKind::Change, TxnId(0), Lsn::ZERO, &[]))?,
             Author::Txn(txn, undo) => txn.append(false, || {
                 log.append(&record(RecordKind::Change, txn.id, txn.last(), undo))
+            })?,
+            Author::Undo(txn, _) if mutated(Mutation::ForgetClr) => txn.append(false, || {
+                log.append(&record(RecordKind::Change, txn.id, txn.last(), &[]))
             })?,
             Author::Undo(txn, next) => txn.append(false, || {
                 log.append(&record(RecordKind::Compensation, txn.id, next, &[]))

@@ -10,6 +10,7 @@ use crate::lock::{LockManager, LockOwner};
 use crate::mini::{Author, Mini};
 use crate::{Store, TxnError, counts};
 use furrow_format::{Lsn, RowsetId, TxnId};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{OwnedRecord, Record, RecordKind, RecordReader};
 use std::sync::Arc;
 
@@ -44,6 +45,10 @@ pub struct Transaction {
     planned: u64,
     /// Promised for undoing what is logged, and for the transaction's end.
     kept: u64,
+    /// Whether its operations fill new pages past the log.
+    filling: bool,
+    /// Whether there may be pages to force.
+    filled: bool,
     /// Records appended, for views and tests.
     pub records: u64,
 }
@@ -58,6 +63,8 @@ impl Transaction {
             active: None,
             planned: 0,
             kept: 0,
+            filling: false,
+            filled: false,
             records: 0,
         }
     }
@@ -87,12 +94,43 @@ impl Transaction {
     /// Makes sure of log space for one operation: `redo` bytes of page changes, and `undo` bytes that say
     /// how it is undone, which both its record and the record of its undoing hold. To be called before the
     /// operation's first latch; may be called again for more of the same operation.
+    ///
+    /// Pages filled past the log are forced first: the operation may change them.
     pub fn prepare(&mut self, redo: usize, undo: usize) -> Result<(), TxnError> {
+        if self.filled && !self.filling {
+            self.force()?;
+        }
         let step = redo as u64 + OVERHEAD_BYTES + undo as u64 + undo_bytes(undo);
         let end = if self.kept == 0 { END_BYTES } else { 0 };
         self.store.promise(step + end)?;
         self.planned += step;
         self.kept += end;
+        Ok(())
+    }
+
+    /// Says that the operations to come fill new pages past the log and change none that was filled so
+    /// before, or that this is over.
+    pub fn set_filling(&mut self, filling: bool) {
+        self.filling = filling;
+        self.filled |= filling;
+    }
+
+    /// Makes the pages durable that it has filled past the log. No latch may be held.
+    pub fn force(&mut self) -> Result<(), TxnError> {
+        if !self.filled {
+            return Ok(());
+        }
+        let Some(active) = &self.active else {
+            return Ok(());
+        };
+        let runs = active.fills.lock().take();
+        if !runs.is_empty()
+            && let Err(error) = self.store.pool().force_pages(self.store.db(), &runs)
+        {
+            active.fills.lock().restore(runs);
+            return Err(error.into());
+        }
+        self.filled = self.filling;
         Ok(())
     }
 
@@ -119,6 +157,11 @@ impl Transaction {
         let lsn = mini.commit(&Author::Txn(&active, undo))?;
         self.records += 1;
         self.settle(undo_bytes(undo.len()));
+        if self.filled
+            && let Some(pages) = active.fills.lock().take_fresh()
+        {
+            self.store.pool().write_soon(self.store.db(), &pages);
+        }
         Ok(lsn)
     }
 
@@ -139,8 +182,9 @@ impl Transaction {
     /// Commits: returns once the commit record is durable. Locks are the caller's to release, after this.
     /// On an error the outcome is unknown until recovery.
     pub fn commit(mut self) -> Result<Option<Lsn>, TxnError> {
+        self.force()?;
         let lsn = self.log_commit()?;
-        if let Some(lsn) = lsn {
+        if let Some(lsn) = lsn.filter(|_| !mutated(Mutation::AckBeforeFlush)) {
             self.store.log().flush_to(lsn)?;
         }
         Ok(lsn)
@@ -148,6 +192,7 @@ impl Transaction {
 
     /// Commits without waiting for the log (delayed durability): the commit may be lost in a crash, whole.
     pub fn commit_delayed(mut self) -> Result<Option<Lsn>, TxnError> {
+        self.force()?;
         self.log_commit()
     }
 
@@ -159,7 +204,10 @@ impl Transaction {
         };
         self.store.check()?;
         let counted = active.take_counted();
-        let body = counts::encode(&counted);
+        let body = match mutated(Mutation::CountsForgotten) {
+            true => Vec::new(),
+            false => counts::encode(&counted),
+        };
         let record = Record {
             txn: self.id,
             prev: active.last(),
@@ -277,7 +325,8 @@ pub fn undo_chain(
                 what: "it belongs to another transaction",
             });
         }
-        if view.kind == RecordKind::Change && !view.undo.is_empty() {
+        let left = mutated(Mutation::UndoStopsShort) && view.prev == Lsn::ZERO;
+        if view.kind == RecordKind::Change && !view.undo.is_empty() && !left {
             undo.undo(txn, view.prev, &record)?;
             undone(undo_bytes(view.undo.len()));
         }

@@ -155,6 +155,16 @@ impl Heap {
         Ok(found.flatten())
     }
 
+    /// Shows a page of this heap.
+    pub fn at_page<T>(
+        &self,
+        id: PageId,
+        with: impl FnOnce(Page<'_>) -> T,
+    ) -> Result<T, AccessError> {
+        let page = self.fetch(id, Sh)?;
+        Ok(with(Page::new(&page)))
+    }
+
     /// Looks at the record of the row with this address, live or ghost, under its page's latch. `None`: there
     /// is no such row.
     fn look<T>(

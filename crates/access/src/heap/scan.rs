@@ -6,7 +6,7 @@
 
 use super::{Heap, first, record, record_kind};
 use crate::AccessError;
-use crate::tree::RowCheck;
+use crate::tree::{InPlace, PagePass, RowCheck};
 use furrow_format::{FileId, Page, PageId, RecordKind, RowId, Status};
 use furrow_pool::{PageKey, Sh};
 use furrow_space::PageWalk;
@@ -21,9 +21,22 @@ const RUN: usize = 64;
 
 /// What a cursor asks of its caller, under the page's latch: must not block.
 pub trait HeapVisitor {
+    /// Whether rows are looked at in place. Then [`HeapStep::Rows`] tells of rows that were, and none are
+    /// copied.
+    fn in_place(&self) -> InPlace {
+        InPlace::No
+    }
+    /// A row that is looked at in place.
+    fn take(&mut self, _row: &[u8]) {}
+    /// Rows that are counted.
+    fn count(&mut self, _rows: u64) {}
     /// Whether every live row may be taken without asking: nobody else has changed rows that are not
     /// committed.
     fn all_committed(&mut self) -> bool;
+    /// What to do with a page of which not all rows may be taken.
+    fn enter(&mut self, _page: Page<'_>) -> PagePass {
+        PagePass::Each
+    }
     /// What to do with a live row or a ghost.
     fn check(&mut self, rid: RowId, row: &[u8], ghost: bool) -> RowCheck;
 }
@@ -66,6 +79,8 @@ pub struct HeapScan {
     current: Option<(PageId, u16)>,
     /// Moved rows met on it, last first.
     moved: Vec<RowId>,
+    /// Whether the last step came to rows that were looked at in place.
+    in_place: bool,
     bytes: Vec<u8>,
     rows: Vec<(RowId, u32)>,
     next: usize,
@@ -106,8 +121,9 @@ impl Heap {
                 read_ahead: false,
                 current: None,
                 moved: Vec::new(),
-                bytes: Vec::with_capacity(8192),
-                rows: Vec::with_capacity(128),
+                in_place: false,
+                bytes: Vec::new(),
+                rows: Vec::new(),
                 next: 0,
             },
         }
@@ -173,9 +189,10 @@ impl HeapScan {
         self.bytes.clear();
         self.rows.clear();
         self.next = 0;
+        self.in_place = false;
         loop {
             let mut waiting = self.follow(heap, visitor)?;
-            if waiting.is_none() && self.rows.is_empty() {
+            if waiting.is_none() && self.rows.is_empty() && !self.in_place {
                 if self.current.is_none() {
                     self.current = self.next_page(heap)?.map(|page| (page, 0));
                 }
@@ -184,7 +201,7 @@ impl HeapScan {
                 };
                 waiting = self.copy(heap, page, slot, visitor)?;
             }
-            if !self.rows.is_empty() {
+            if !self.rows.is_empty() || self.in_place {
                 return Ok(HeapStep::Rows);
             }
             if let Some(rid) = waiting {
@@ -193,9 +210,17 @@ impl HeapScan {
         }
     }
 
-    fn take(&mut self, rid: RowId, row: &[u8]) {
-        self.bytes.extend_from_slice(row);
-        self.rows.push((rid, self.bytes.len() as u32));
+    fn take(&mut self, rid: RowId, row: &[u8], visitor: &mut dyn HeapVisitor) {
+        match visitor.in_place() {
+            InPlace::No => {
+                self.bytes.extend_from_slice(row);
+                self.rows.push((rid, self.bytes.len() as u32));
+                return;
+            }
+            InPlace::Rows => visitor.take(row),
+            InPlace::Count => visitor.count(1),
+        }
+        self.in_place = true;
     }
 
     /// Copies the moved rows that were met. Returns one to wait for.
@@ -208,7 +233,7 @@ impl HeapScan {
             let check = heap.look(rid, &mut |row, ghost| {
                 let check = judge(visitor, rid, row, ghost);
                 if check == RowCheck::Take {
-                    self.take(rid, row);
+                    self.take(rid, row, visitor);
                 }
                 check
             })?;
@@ -230,8 +255,22 @@ impl HeapScan {
     ) -> Result<Option<RowId>, AccessError> {
         let page = heap.fetch(id, Sh)?;
         let view = Page::new(&page);
-        let free_pass = visitor.all_committed();
+        let mut free_pass = visitor.all_committed();
         self.current = None;
+        if !free_pass && from < view.slot_count() {
+            match visitor.enter(view) {
+                PagePass::Each => {}
+                PagePass::All => free_pass = true,
+                PagePass::Skip => return Ok(None),
+                PagePass::Wait => {
+                    self.current = Some((id, from));
+                    return Ok(Some(RowId {
+                        page: id,
+                        slot: from,
+                    }));
+                }
+            }
+        }
         for slot in from..view.slot_count() {
             // Empty slots have no record; one that cannot be read is for a consistency check to tell.
             let Some(row) = view.record(slot) else {
@@ -250,7 +289,7 @@ impl HeapScan {
                 _ => visitor.check(rid, row, Status(first(row)).is_ghost()),
             };
             match check {
-                RowCheck::Take => self.take(rid, row),
+                RowCheck::Take => self.take(rid, row, visitor),
                 RowCheck::Skip => {}
                 RowCheck::Wait => {
                     self.current = Some((id, slot));

@@ -9,6 +9,7 @@ use furrow_format::{
     FORWARDING_STUB_SIZE, Page, PageBuf, PageId, RecordKind, RowError, RowId, SLOT_SIZE,
     forwarding_stub,
 };
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_space::Reservation;
 use smallvec::SmallVec;
@@ -213,7 +214,9 @@ impl Heap {
         }
         edits.put(target, moved)?;
         edits.replace(update.rid, &forwarding_stub(target))?;
-        if let Place::Away(at) = from {
+        if let Place::Away(at) = from
+            && !mutated(Mutation::LeaveMovedRecord)
+        {
             edits.free(at)?;
         }
         edits.commit(by, &undo, reserved.as_mut())?;
@@ -249,6 +252,9 @@ impl Heap {
         let mut ids: SmallVec<[PageId; 4]> = SmallVec::from_slice(ids);
         ids.sort_unstable();
         ids.dedup();
+        if mutated(Mutation::SwapHeapLatches) {
+            ids.reverse();
+        }
         ids.iter().map(|&id| self.fetch(id, Ex)).collect()
     }
 

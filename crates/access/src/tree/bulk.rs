@@ -8,189 +8,115 @@
 //! 4. Where the parent has no room, or the root is the leaf, one row goes in by a split as usual
 //!    (see `split`), and the load goes on behind it.
 //!
-//! # Undoing
-//! Each record says between which keys its rows lie, and no more: whatever has happened to the pages since,
-//! the rows between these keys are taken out again. So nobody else may put rows between them while the
-//! transaction lasts: its caller holds X on all of the table.
+//! # Filling pages past the log
+//! [`Tree::fill_batch`] makes up to [`MOST_FILLED`] new leaves by a record, and the log has the rows of the
+//! last of them only; the transaction makes the others durable before it logs anything else. The essay of
+//! `furrow_txn`'s `fills` says why nothing is lost by that. Here it takes three things:
+//! - A leaf is filled only when it is full, or the next row does not fit: nothing is added to it later, and
+//!   both its links are in the record that formats it. So until they are durable no other record of the load
+//!   speaks of pages filled before: it changes the last leaf and the pages above, which are in the log.
+//! - The caller holds X on all of the table: nobody else changes their rows.
+//! - Undoing rebuilds them: see `unload`.
 //!
-//! The rows may lie on several pages by then. Each page's rows are taken out by a record of the system, which
-//! may be repeated, and only after the last one a compensation says that it is done: a crash between them
-//! begins the undoing anew, with what is left.
+//! # Undoing
+//! Each record says between which keys its rows lie (of pages filled past the log also which keys lead to
+//! them), and no more: whatever has happened to the pages since, the rows between these keys are taken out
+//! again. So nobody else may put rows between them while the transaction lasts: its caller holds X on all of
+//! the table.
 
 use super::Tree;
+use super::batch::{RowBatch, Rows, Run};
 use super::descend::PathStep;
-use super::node::Side;
+use super::gate::Open;
 use super::remove::REMOVAL_LOG_BYTES;
 use super::split::IN_USE;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
-use furrow_format::{
-    Change, MAX_ROW_SIZE, Page, PageBuf, PageId, PageInit, RowError, RowList, SLOT_SIZE, Status,
-};
-use furrow_pool::{Ex, LatchRank};
+use furrow_format::{Change, Page, PageBuf, PageId, PageInit, RowError, RowList, SLOT_SIZE};
+use furrow_pool::{LatchRank, PageWrite};
 use furrow_space::Reservation;
-use furrow_txn::{Author, Mini};
+use furrow_txn::Mini;
 use std::cmp::Ordering;
 
 /// New leaves that one log record makes: two records then share a log block.
 const LEAVES_A_RECORD: usize = 3;
+/// The same of leaves that are filled past the log.
+const MOST_FILLED: usize = 32;
 /// Bytes of a leaf's rows in the log, at most, and of what else a leaf costs there.
 const LEAF_LOG_BYTES: usize = 8192 + 512;
+/// Bytes in the log of all leaves of a record that are filled past it, about.
+const FILL_LOG_BYTES: usize = 24 << 10;
+/// Bytes in the log of such a leaf, besides its key in the parent and in the undo part.
+const FILLED_LOG_BYTES: usize = 96;
+/// The record that empties such a leaf when it is undone.
+const EMPTYING_LOG_BYTES: usize = 512;
 /// Leaves whose pages are reserved at a time: some extents.
 const LEAVES_A_RESERVATION: usize = 64;
 
-/// Encoded rows one behind the other, to be loaded; used again and again.
-#[derive(Debug, Clone, Default)]
-pub struct RowBatch {
-    /// Each row behind its length, as the log has them.
-    bytes: Vec<u8>,
-    rows: usize,
-}
-
-impl RowBatch {
-    /// An empty one.
-    pub fn new() -> RowBatch {
-        RowBatch::default()
-    }
-
-    /// Adds a row that `encode` appends to the bytes it is given. On an error nothing is added.
-    #[inline]
-    pub fn push_with<E: From<AccessError>>(
-        &mut self,
-        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&[0; 2]);
-        let encoded = encode(&mut self.bytes);
-        let len = self.bytes.len().saturating_sub(start + 2);
-        let checked = match encoded {
-            Ok(()) if len > MAX_ROW_SIZE => {
-                Err(AccessError::Row(RowError::RowTooLarge { len }).into())
-            }
-            other => other,
-        };
-        match self
-            .bytes
-            .get_mut(start..)
-            .and_then(|b| b.first_chunk_mut())
-        {
-            Some(prefix) if checked.is_ok() => *prefix = (len as u16).to_le_bytes(),
-            _ => {
-                self.bytes.truncate(start);
-                return checked;
-            }
-        }
-        self.rows += 1;
-        Ok(())
-    }
-
-    /// Adds an encoded row.
-    pub fn push(&mut self, row: &[u8]) -> Result<(), AccessError> {
-        self.push_with(|out| {
-            out.extend_from_slice(row);
-            Ok(())
-        })
-    }
-
-    /// How many rows there are.
-    pub fn len(&self) -> usize {
-        self.rows
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.rows == 0
-    }
-
-    /// Bytes of all rows and their lengths.
-    pub fn size_bytes(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Forgets the rows and keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.rows = 0;
-    }
-
-    /// The rows in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        Rows(&self.bytes)
-    }
-}
-
-/// Rows behind their lengths.
+/// What one log record may make.
 #[derive(Clone, Copy)]
-struct Rows<'a>(&'a [u8]);
-
-impl<'a> Iterator for Rows<'a> {
-    type Item = &'a [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let (len, rest) = self.0.split_first_chunk()?;
-        let (row, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*len)))?;
-        self.0 = rest;
-        Some(row)
-    }
+struct Scope {
+    /// Whether leaves are filled past the log.
+    filling: bool,
+    /// New leaves, at most.
+    leaves: usize,
 }
 
-/// The first rows of a batch: those that one leaf takes.
-struct Run<'a> {
-    rows: usize,
-    bytes: &'a [u8],
-    first: &'a [u8],
-    last: &'a [u8],
-}
-
-impl<'a> Rows<'a> {
-    /// As many rows as fit in `free` bytes of a page, taken off the front; `None` for none.
-    fn take_run(&mut self, view: Page<'_>, free: usize) -> Option<Run<'a>> {
-        let (all, mut left) = (self.0, free);
-        let mut run: Option<Run<'a>> = None;
-        loop {
-            let mut ahead = *self;
-            let Some(row) = ahead.next() else { break };
-            let Some(after) = left.checked_sub(view.room_of(row.len()) + SLOT_SIZE) else {
-                break;
-            };
-            left = after;
-            *self = ahead;
-            match &mut run {
-                Some(run) => (run.rows, run.last) = (run.rows + 1, row),
-                None => {
-                    run = Some(Run {
-                        rows: 1,
-                        bytes: &[],
-                        first: row,
-                        last: row,
-                    });
-                }
-            }
-        }
-        let taken = all.len() - self.0.len();
-        run.map(|run| Run {
-            bytes: all.get(..taken).unwrap_or_default(),
-            ..run
-        })
-    }
+/// A leaf about to be made.
+struct NewLeaf<'a> {
+    id: PageId,
+    key: Key,
+    run: Run<'a>,
 }
 
 impl Tree {
     /// Appends the rows of the batch, from its front, as far as each of them is greater than the one before
-    /// it and than all that the tree has. Gives their number; the others are the caller's to insert one by
-    /// one.
+    /// it and than all that the tree has, until something fails. Gives their number; the others are the
+    /// caller's to insert one by one. An error means that none was appended.
     ///
     /// The caller holds X on all of the table until the end of the transaction: see the module.
     pub fn append_batch(&self, by: &mut By<'_>, batch: &RowBatch) -> Result<usize, AccessError> {
+        self.append_all(by, batch, false)
+    }
+
+    /// As [`Tree::append_batch`], but full new pages do not go through the log: the transaction makes them
+    /// durable before it logs anything but more of the kind. See the module.
+    pub fn fill_batch(&self, by: &mut By<'_>, batch: &RowBatch) -> Result<usize, AccessError> {
+        let filling = by.set_filling(true);
+        let done = self.append_all(by, batch, filling);
+        by.set_filling(false);
+        done
+    }
+
+    fn append_all(
+        &self,
+        by: &mut By<'_>,
+        batch: &RowBatch,
+        filling: bool,
+    ) -> Result<usize, AccessError> {
         let mut rest = self.ascending(batch);
         let mut pages = None;
         let mut done = 0;
+        let leaves = match filling {
+            true => {
+                // All of them are latched at a time.
+                let frames = self.store().pool().stats().frames / 16;
+                let entry = FILLED_LOG_BYTES + 2 * self.parts.shape.largest_node_row();
+                let most = frames.min(FILL_LOG_BYTES / entry);
+                most.clamp(LEAVES_A_RECORD, MOST_FILLED)
+            }
+            false => LEAVES_A_RECORD,
+        };
+        let scope = Scope { filling, leaves };
         while !rest.0.is_empty() {
-            match self.append_some(by, &mut rest, &mut pages)? {
-                0 => break,
-                rows => done += rows,
+            match self.append_some(by, scope, &mut rest, &mut pages) {
+                Ok(0) => break,
+                Ok(rows) => done += rows,
+                // What is in the log is undone row by row if it must be, and so has to be counted. The caller
+                // meets what stopped it here with the next row, or gets past it.
+                Err(_) if done > 0 => break,
+                Err(error) => return Err(error),
             }
         }
         Ok(done)
@@ -228,6 +154,7 @@ impl Tree {
     fn append_some(
         &self,
         by: &mut By<'_>,
+        scope: Scope,
         rest: &mut Rows<'_>,
         pages: &mut Option<Reservation>,
     ) -> Result<usize, AccessError> {
@@ -236,9 +163,7 @@ impl Tree {
             return Ok(0);
         };
         let key = self.parts.shape.key_of(first).ok_or(unreadable)?;
-        let log_bytes = rest.0.len().min(LEAVES_A_RECORD * LEAF_LOG_BYTES);
-        let undo_bytes = 64 + 2 * key.size_bytes();
-        let redo_bytes = log_bytes + LEAVES_A_RECORD * REMOVAL_LOG_BYTES + undo_bytes;
+        let (redo_bytes, undo_bytes) = self.log_bytes(scope, rest.0.len(), &key);
         by.prepare(self.store(), redo_bytes, undo_bytes)?;
         if pages.as_ref().is_none_or(|p| p.left() < LEAVES_A_RECORD) {
             *pages = Some(self.reserve_leaves(rest.0.len())?);
@@ -259,7 +184,7 @@ impl Tree {
             let undo = self.undo_of(run.first, run.last, run.rows)?;
             let mut mini = Mini::new(self.store());
             let at = mini.adopt(leaf);
-            Self::push_run(&mut mini, at, &run)?;
+            mini.push(at, &Change::LoadRows(Self::row_list(&run)?));
             by.commit(mini, &undo)?;
             return Ok(run.rows);
         }
@@ -267,7 +192,7 @@ impl Tree {
         match path.pop() {
             Some(parent) if usize::from(Page::new(&parent.page).free_count()) >= room => {
                 drop(path);
-                self.append_leaves(by, (parent, leaf), rest, pages)
+                self.append_leaves(by, scope, (parent, leaf), rest, pages)
             }
             parent => {
                 let near = leaf.key().page;
@@ -275,6 +200,23 @@ impl Tree {
                 self.append_splitting(by, &key, rest, near)
             }
         }
+    }
+
+    /// Bytes that a record takes in the log, what its undoing needs besides its undo part included; and its
+    /// undo part.
+    fn log_bytes(&self, scope: Scope, rest: usize, key: &Key) -> (usize, usize) {
+        let entry = self.parts.shape.largest_node_row();
+        let logged = match scope.filling {
+            true => LEAF_LOG_BYTES + scope.leaves * (FILLED_LOG_BYTES + entry + EMPTYING_LOG_BYTES),
+            false => LEAVES_A_RECORD * LEAF_LOG_BYTES,
+        };
+        let undo = match scope.filling {
+            true => 64 + (scope.leaves + 1) * entry,
+            false => 64 + 2 * key.size_bytes(),
+        };
+        let few = rest <= LEAF_LOG_BYTES && scope.filling;
+        let logged = if few { 2 * LEAF_LOG_BYTES } else { logged };
+        (logged + scope.leaves * REMOVAL_LOG_BYTES + undo, undo)
     }
 
     /// Whether the leaf is the last one and all its rows come before the key, which has led to it.
@@ -310,72 +252,73 @@ impl Tree {
         Ok(op.encode(self.parts.rowset))
     }
 
-    fn push_run(mini: &mut Mini<'_>, at: usize, run: &Run<'_>) -> Result<(), AccessError> {
+    fn row_list<'a>(run: &Run<'a>) -> Result<RowList<'a>, AccessError> {
         let list = RowList::parse(run.bytes);
-        let list = list.ok_or(AccessError::Row(RowError::Layout { column_id: 0 }))?;
-        mini.push(at, &Change::LoadRows(list));
-        Ok(())
+        list.ok_or(AccessError::Row(RowError::Layout { column_id: 0 }))
     }
 
     /// Fills new leaves behind the last one, which is full; the parent has room for one entry at least.
     fn append_leaves<'p>(
         &'p self,
         by: &mut By<'_>,
-        (parent, leaf): (PathStep<'p>, furrow_pool::PageWrite<'p>),
+        scope: Scope,
+        (parent, leaf): (PathStep<'p>, PageWrite<'p>),
         rest: &mut Rows<'_>,
         pages: &mut Reservation,
     ) -> Result<usize, AccessError> {
-        let shape = &self.parts.shape;
+        let mut leaves = self.next_leaves(scope, &parent.page, &leaf, rest, pages)?;
+        let (Some(first), Some(last)) = (leaves.first(), leaves.last()) else {
+            return Ok(0);
+        };
+        let rows: usize = leaves.iter().map(|leaf| leaf.run.rows).sum();
+        // The last one is in the log with its rows: what is loaded next may go there.
+        let filled = if scope.filling { leaves.len() - 1 } else { 0 };
+        let (first, last, new_last) = (first.run.first, last.run.last, last.id);
         let mut mini = Mini::new(self.store());
-        let mut room = usize::from(Page::new(&parent.page).free_count());
         let (mut slot, parent) = (parent.slot, mini.adopt(parent.page));
-        let full = mini.adopt(leaf);
-        let mut left = full;
-        let unit = self.parts.unit.id();
-        let (mut first, mut last, mut rows, mut entry) = (None, &[][..], 0, Vec::new());
-        for _ in 0..LEAVES_A_RECORD {
-            // An empty page's body takes any row. The new pages are not formatted yet: the full one is asked.
-            let view = Page::new(mini.page(full));
-            let (kind, pminlen) = (view.page_type(), view.pminlen());
-            let before = *rest;
-            let Some(run) = rest.take_run(view, furrow_format::BODY_SIZE) else {
-                break;
-            };
-            let unreadable = AccessError::Row(RowError::Layout { column_id: 0 });
-            let key = shape.key_of(run.first).ok_or(unreadable)?;
-            let id = pages.take()?;
-            entry.clear();
-            shape.node_row(&key, id, &mut entry)?;
-            let needed = Page::new(mini.page(parent)).room_of(entry.len()) + SLOT_SIZE;
-            room = room.saturating_sub(needed);
-            slot += 1;
-            let (left_id, level) = (mini.page_id(left), 0);
+        let view = Page::new(&leaf);
+        let (kind, pminlen, unit) = (view.page_type(), view.pminlen(), self.parts.unit.id());
+        let (mut prev, leaf) = (leaf.key().page, mini.adopt(leaf));
+        let next = Some(leaves.first().map_or(PageId::NONE, |leaf| leaf.id));
+        mini.push(leaf, &Change::SetLinks { prev: None, next });
+        let mut entry = Vec::new();
+        for (n, new) in leaves.iter().enumerate() {
+            let next = leaves.get(n + 1).map_or(PageId::NONE, |next| next.id);
             let init = PageInit {
-                level,
-                prev: left_id,
-                ..PageInit::new(id, kind, unit, pminlen)
+                prev,
+                next,
+                ..PageInit::new(new.id, kind, unit, pminlen)
             };
-            let links = Change::SetLinks {
-                prev: None,
-                next: Some(id),
-            };
-            let right = mini.adopt(self.store().create(id, LatchRank::Data)?);
-            mini.push(left, &links);
-            mini.push(right, &Change::Format(init));
-            Self::push_run(&mut mini, right, &run)?;
-            let bytes = &entry;
-            mini.push(parent, &Change::InsertRow { slot, bytes });
-            debug_assert!(before.0.len() > rest.0.len(), "a row of any length fits");
-            (first, last, rows) = (first.or(Some(run.first)), run.last, rows + run.rows);
-            left = right;
+            let at = mini.adopt(self.store().create(new.id, LatchRank::Data)?);
+            if n < filled {
+                mini.fill(at, init, Self::row_list(&new.run)?);
+                by.keep_for_undo(EMPTYING_LOG_BYTES);
+            } else {
+                mini.push(at, &Change::Format(init));
+                mini.push(at, &Change::LoadRows(Self::row_list(&new.run)?));
+            }
             // Undone, the rows leave an empty page.
             by.keep_for_undo(REMOVAL_LOG_BYTES);
-            if room < shape.largest_node_row() {
-                break;
-            }
+            entry.clear();
+            self.parts.shape.node_row(&new.key, new.id, &mut entry)?;
+            slot += 1;
+            let bytes = &entry;
+            mini.push(parent, &Change::InsertRow { slot, bytes });
+            prev = new.id;
         }
-        let (parent_id, new_last) = (mini.page_id(parent), mini.page_id(left));
-        let undo = self.undo_of(first.unwrap_or_default(), last, rows)?;
+        let undo = match filled {
+            0 => self.undo_of(first, last, rows)?,
+            _ => {
+                let last = self.parts.shape.key_of(last);
+                let op = UndoOp::TreeFill {
+                    firsts: leaves.drain(..).map(|leaf| leaf.key).collect(),
+                    last: last.ok_or(AccessError::Row(RowError::Layout { column_id: 0 }))?,
+                    rows: rows as u32,
+                };
+                op.encode(self.parts.rowset)
+            }
+        };
+        let parent_id = mini.page_id(parent);
         // PFS pages come after all pages of rows.
         pages.allocate_taken(&mut mini, IN_USE)?;
         by.commit(mini, &undo)?;
@@ -383,6 +326,38 @@ impl Tree {
         self.recent.note(parent_id, slot);
         self.note_last_leaf(new_last);
         Ok(rows)
+    }
+
+    /// The leaves that a record makes, as far as rows, pages set aside and room in the parent go.
+    fn next_leaves<'a>(
+        &self,
+        scope: Scope,
+        parent: &PageBuf,
+        full: &PageBuf,
+        rest: &mut Rows<'a>,
+        pages: &mut Reservation,
+    ) -> Result<Vec<NewLeaf<'a>>, AccessError> {
+        let shape = &self.parts.shape;
+        let (parent, full) = (Page::new(parent), Page::new(full));
+        let mut room = usize::from(parent.free_count());
+        let (mut leaves, mut entry) = (Vec::with_capacity(scope.leaves), Vec::new());
+        while leaves.len() < scope.leaves.min(leaves.len() + pages.left()) {
+            // An empty page's body takes any row.
+            let Some(run) = rest.take_run(full, furrow_format::BODY_SIZE) else {
+                break;
+            };
+            let unreadable = AccessError::Row(RowError::Layout { column_id: 0 });
+            let key = shape.key_of(run.first).ok_or(unreadable)?;
+            let id = pages.take()?;
+            entry.clear();
+            shape.node_row(&key, id, &mut entry)?;
+            room = room.saturating_sub(parent.room_of(entry.len()) + SLOT_SIZE);
+            leaves.push(NewLeaf { id, key, run });
+            if room < shape.largest_node_row() {
+                break;
+            }
+        }
+        Ok(leaves)
     }
 
     /// Puts one row in by splitting what is full above it, the root perhaps.
@@ -423,7 +398,8 @@ impl Tree {
             let Some(at) = leaf else { return Ok(0) };
             mini.push(at, &Change::InsertRow { slot, bytes: row });
         } else {
-            new_last = self.plan_split(&mut mini, path, &mut pages, Some((slot, key, row)))?;
+            let new = Some((slot, key, row));
+            new_last = self.plan_split(&mut mini, path, &mut pages, new, &Open)?;
             by.keep_for_undo(REMOVAL_LOG_BYTES);
         }
         by.commit(mini, &undo)?;
@@ -433,59 +409,5 @@ impl Tree {
         }
         *rest = ahead;
         Ok(1)
-    }
-
-    /// Takes out all rows from one key to another: the undoing of a load.
-    pub(crate) fn remove_loaded(
-        &self,
-        by: &mut By<'_>,
-        first: &Key,
-        last: &Key,
-    ) -> Result<(), AccessError> {
-        while let Some(emptied) = self.remove_some(first, last)? {
-            if let Some(key) = emptied {
-                // A rollback must not fail for want of what only tidies up.
-                let _tidied = self.remove_empty_leaf(by, &key);
-            }
-        }
-        // Now, and not before, it is done.
-        by.commit(Mini::new(self.store()), &[])?;
-        Ok(())
-    }
-
-    /// Takes out the rows of one page between two keys. `None` when there are none; else the key that leads
-    /// to the page, if that is empty now.
-    fn remove_some(&self, first: &Key, last: &Key) -> Result<Option<Option<Key>>, AccessError> {
-        let mut leaf = self.leaf_at(first, Side::Before, Ex, None)?;
-        let mut from = self.rows_before(&leaf, 0, first, Side::Before)?;
-        while from >= Page::new(&leaf).slot_count() {
-            let next = Page::new(&leaf).next();
-            if next.is_none() {
-                return Ok(None);
-            }
-            leaf = self.fetch(next, Ex)?;
-            from = self.rows_before(&leaf, 0, first, Side::Before)?;
-        }
-        let to = self.rows_before(&leaf, 0, last, Side::Behind)?;
-        let Some(count) = to.checked_sub(from).filter(|&count| count > 0) else {
-            return Ok(None);
-        };
-        let emptied = match count == Page::new(&leaf).slot_count() {
-            true => Some(self.key_at(&leaf, from)?),
-            false => None,
-        };
-        let mut ghosts = 0;
-        for slot in from..to {
-            let status = self.row_at(&leaf, slot)?.first().copied();
-            ghosts += i16::from(Status(status.unwrap_or(0)).is_ghost());
-        }
-        let mut mini = Mini::new(self.store());
-        let at = mini.adopt(leaf);
-        mini.push(at, &Change::RemoveRows { from, count });
-        if ghosts > 0 {
-            mini.push(at, &Change::SetGhosts { delta: -ghosts });
-        }
-        mini.commit(&Author::System)?;
-        Ok(Some(emptied))
     }
 }

@@ -64,11 +64,51 @@ pub enum RowCheck {
     Wait,
 }
 
+/// What a caller does with rows where they lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InPlace {
+    /// Nothing: they are copied.
+    No,
+    /// It looks at each under the latch: nothing is copied.
+    Rows,
+    /// It only counts them.
+    Count,
+}
+
+/// What the caller says of a page that a cursor comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PagePass {
+    /// Its rows are asked about one by one.
+    Each,
+    /// All its live rows may be taken.
+    All,
+    /// It is passed over.
+    Skip,
+    /// Its lock has to be waited for first.
+    Wait,
+}
+
 /// What a cursor asks of its caller, under the leaf's latch: must not block.
 pub trait Visitor {
+    /// Whether rows are looked at in place. Then [`Step::Rows`] tells of rows that were, and none are copied.
+    fn in_place(&self) -> InPlace {
+        InPlace::No
+    }
+    /// A row that is looked at in place.
+    fn take(&mut self, _row: &[u8]) {}
+    /// Rows that are counted.
+    fn count(&mut self, _rows: u64) {}
+    /// Whether the rows of the next leaf may be looked at in the same step.
+    fn wants_more(&self) -> bool {
+        false
+    }
     /// Whether every row of the leaf may be taken without asking: nobody else has changed rows that are not
     /// committed.
     fn all_committed(&mut self) -> bool;
+    /// What to do with a leaf of which not all rows may be taken, and of which some belong to the range.
+    fn enter(&mut self, _leaf: Page<'_>) -> PagePass {
+        PagePass::Each
+    }
     /// What to do with a live row or a ghost.
     fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck;
 }
@@ -111,6 +151,8 @@ pub struct TreeScan {
     by_link: u32,
     /// Of a tree at rest.
     pub(super) resting: Resting,
+    /// Whether the last step came to rows that were looked at in place.
+    in_place: bool,
     bytes: Vec<u8>,
     /// Where rows begin in `bytes`.
     starts: Vec<u32>,
@@ -145,8 +187,9 @@ impl Tree {
             ahead: Vec::new(),
             asked_up_to: None,
             window: FIRST_READ_AHEAD,
-            bytes: Vec::with_capacity(8192),
-            starts: Vec::with_capacity(128),
+            in_place: false,
+            bytes: Vec::new(),
+            starts: Vec::new(),
             limit: 0,
             form: (self.shape().leaf_type(), 0),
             behind: None,
@@ -223,6 +266,7 @@ impl TreeScan {
             self.bytes.clear();
             self.starts.clear();
             self.next = 0;
+            self.in_place = false;
             // A tree of another engine has no page before its first row.
             if self.done || tree.root().is_none() {
                 return Ok(Step::End);
@@ -231,7 +275,7 @@ impl TreeScan {
                 Direction::Forward => self.forward(tree, visitor)?,
                 Direction::Backward => self.backward(tree, visitor)?,
             };
-            if !self.starts.is_empty() {
+            if !self.starts.is_empty() || self.in_place {
                 return Ok(Step::Rows);
             }
             if let Some(key) = waiting {
@@ -257,19 +301,36 @@ impl TreeScan {
                 None => self.descend(tree)?,
             },
         };
-        let Some((leaf, slot)) = place else {
+        let Some((mut leaf, mut slot)) = place else {
             self.done = true;
             return Ok(None);
         };
-        let end = match &self.to {
-            Bound::Open => Page::new(&leaf).slot_count(),
-            Bound::Included(to) => tree.rows_before(&leaf, 0, to, Side::Behind)?,
-            Bound::Excluded(to) => tree.rows_before(&leaf, 0, to, Side::Before)?,
-        };
-        if end < Page::new(&leaf).slot_count() || Page::new(&leaf).next().is_none() {
-            self.done = true;
+        loop {
+            let end = match &self.to {
+                Bound::Open => Page::new(&leaf).slot_count(),
+                Bound::Included(to) => tree.rows_before(&leaf, 0, to, Side::Behind)?,
+                Bound::Excluded(to) => tree.rows_before(&leaf, 0, to, Side::Before)?,
+            };
+            if end < Page::new(&leaf).slot_count() || Page::new(&leaf).next().is_none() {
+                self.done = true;
+            }
+            let waiting = self.copy(tree, &leaf, slot..end, visitor)?;
+            if waiting.is_some() || !self.goes_on(tree, visitor) {
+                return Ok(waiting);
+            }
+            // Rows that are looked at in place: on to the neighbour, hand over hand.
+            let right = tree.fetch(Page::new(&leaf).next(), Sh)?;
+            tree.expect_level(&right, 0)?;
+            self.by_link += 1;
+            (leaf, slot) = (right, 0);
         }
-        self.copy(tree, &leaf, slot..end, visitor)
+    }
+
+    /// Whether a step forward goes on to the next leaf.
+    fn goes_on(&self, tree: &Tree, visitor: &dyn Visitor) -> bool {
+        let forward = self.direction == Direction::Forward && !tree.shape().at_rest;
+        let by_link = self.by_link < LEAVES_BY_LINK;
+        forward && self.in_place && !self.done && by_link && visitor.wants_more()
     }
 
     /// The first row behind `from` and its leaf, latched; `None` at the end.
@@ -425,10 +486,32 @@ impl TreeScan {
         visitor: &mut dyn Visitor,
     ) -> Result<Option<Key>, AccessError> {
         let count = slots.end.saturating_sub(slots.start);
-        let free_pass = visitor.all_committed();
+        let mut free_pass = visitor.all_committed();
         let view = Page::new(leaf);
+        if !free_pass && count > 0 {
+            match visitor.enter(view) {
+                PagePass::Each => {}
+                PagePass::All => free_pass = true,
+                PagePass::Skip => return self.copied(tree, leaf, slots).map(|()| None),
+                PagePass::Wait => {
+                    self.resume_behind(tree, leaf, slots.start, 0)?;
+                    return Ok(Some(tree.key_at(leaf, slots.start)?));
+                }
+            }
+        }
         self.form = (view.page_type(), view.pminlen());
-        if free_pass && count >= FEW_ROWS && count >= view.slot_count() / 2 {
+        let in_place = visitor.in_place();
+        if in_place == InPlace::Count && free_pass && view.ghost_count() == 0 {
+            visitor.count(u64::from(count));
+            self.in_place |= count > 0;
+            return self.copied(tree, leaf, slots).map(|()| None);
+        }
+        if in_place == InPlace::Rows && free_pass {
+            self.hand_over(leaf, slots.clone(), visitor)?;
+            return self.copied(tree, leaf, slots).map(|()| None);
+        }
+        let most = count >= FEW_ROWS && count >= view.slot_count() / 2;
+        if in_place == InPlace::No && free_pass && most {
             self.copy_page(leaf, slots.clone())?;
             return self.copied(tree, leaf, slots).map(|()| None);
         }
@@ -445,11 +528,7 @@ impl TreeScan {
                 (false, ghost) => visitor.check(row, ghost),
             };
             match check {
-                RowCheck::Take => {
-                    self.starts.push(self.bytes.len() as u32);
-                    self.bytes.extend_from_slice(row);
-                    self.limit = self.bytes.len();
-                }
+                RowCheck::Take => self.give(row, in_place, visitor),
                 RowCheck::Skip => {}
                 RowCheck::Wait => {
                     self.resume_behind(tree, leaf, slot, i)?;
@@ -458,6 +537,44 @@ impl TreeScan {
             }
         }
         self.copied(tree, leaf, slots).map(|()| None)
+    }
+
+    fn give(&mut self, row: &[u8], in_place: InPlace, visitor: &mut dyn Visitor) {
+        match in_place {
+            InPlace::No => {
+                self.starts.push(self.bytes.len() as u32);
+                self.bytes.extend_from_slice(row);
+                self.limit = self.bytes.len();
+            }
+            InPlace::Rows => visitor.take(row),
+            InPlace::Count => visitor.count(1),
+        }
+        self.in_place |= in_place != InPlace::No;
+    }
+
+    /// Lets all live rows in `slots` be looked at; whoever does finds out where each ends.
+    fn hand_over(
+        &mut self,
+        leaf: &PageRead<'_>,
+        slots: std::ops::Range<u16>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<(), AccessError> {
+        let view = Page::new(leaf);
+        let count = slots.end.saturating_sub(slots.start);
+        for i in 0..count {
+            let slot = match self.direction {
+                Direction::Forward => slots.start + i,
+                Direction::Backward => slots.end - 1 - i,
+            };
+            let start = view
+                .record_start(slot)
+                .ok_or_else(|| damaged(leaf, "a record cannot be read"))?;
+            if !Status(start.first().copied().unwrap_or(0)).is_ghost() {
+                visitor.take(start);
+                self.in_place = true;
+            }
+        }
+        Ok(())
     }
 
     /// The row at `slot` has to be waited for, and `before` rows of the leaf have been dealt with: the scan
@@ -471,6 +588,8 @@ impl TreeScan {
         before: u16,
     ) -> Result<(), AccessError> {
         self.done = false;
+        // Leaves before this one may have been dealt with in the same step.
+        self.behind = None;
         if before > 0 {
             let last = match self.direction {
                 Direction::Forward => slot - 1,

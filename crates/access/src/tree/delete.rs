@@ -1,6 +1,7 @@
 //! Deleting rows: first as ghosts, later for good.
 
 use super::Tree;
+use super::gate::{Gate, Open, may_change};
 use super::remove::Removal;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
@@ -35,13 +36,23 @@ impl Tree {
 
     /// Marks the row with this whole key as a ghost. The caller holds X on the key.
     pub fn delete(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
+        self.delete_gated(by, key, &Open)
+    }
+
+    /// The same, unless the gate bars it: [`AccessError::Barred`], and nothing has changed.
+    pub fn delete_gated(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        gate: &dyn Gate,
+    ) -> Result<(), AccessError> {
         let undo = UndoOp::TreeDelete(key.clone()).encode(self.parts.rowset);
-        self.mark(by, key, &undo, true)
+        self.mark(by, key, &undo, (true, gate))
     }
 
     /// Brings a ghost back: the undoing of [`Tree::delete`].
     pub(crate) fn undelete(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
-        self.mark(by, key, &[], false)
+        self.mark(by, key, &[], (false, &Open))
     }
 
     fn mark(
@@ -49,11 +60,14 @@ impl Tree {
         by: &mut By<'_>,
         key: &Key,
         undo: &[u8],
-        ghost: bool,
+        (ghost, gate): (bool, &dyn Gate),
     ) -> Result<(), AccessError> {
         by.prepare(self.store(), 64, undo.len())?;
-        let leaf = self.leaf_for(key, Ex)?;
-        let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
+        let (leaf, ends) = self.leaf_and_ends_for(key, Ex)?;
+        may_change(&leaf, gate)?;
+        let slot = self
+            .find_exact(&leaf, key, ends)?
+            .ok_or(AccessError::NotFound)?;
         let status = self.status_at(&leaf, slot)?;
         if status.is_ghost() == ghost {
             return Err(AccessError::NotFound);
@@ -86,8 +100,10 @@ impl Tree {
 
     /// Takes the row out of its page: the undoing of an insert.
     pub(crate) fn remove(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
-        let leaf = self.leaf_for(key, Ex)?;
-        let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
+        let (leaf, ends) = self.leaf_and_ends_for(key, Ex)?;
+        let slot = self
+            .find_exact(&leaf, key, ends)?
+            .ok_or(AccessError::NotFound)?;
         let ghost = self.status_at(&leaf, slot)?.is_ghost();
         let was_last = Page::new(&leaf).slot_count() == 1;
         let mut mini = Mini::new(self.store());
@@ -113,8 +129,22 @@ impl Tree {
         key: &Key,
         dead: &dyn Fn(&Key, &[u8]) -> bool,
     ) -> Result<Purge, AccessError> {
+        self.purge_ghosts_gated(key, &Open, dead)
+    }
+
+    /// The same, unless the gate says that rows of the leaf must not be changed.
+    pub fn purge_ghosts_gated(
+        &self,
+        key: &Key,
+        gate: &dyn Gate,
+        dead: &dyn Fn(&Key, &[u8]) -> bool,
+    ) -> Result<Purge, AccessError> {
         By::System.prepare(self.store(), 8192, 0)?;
         let leaf = self.leaf_for(key, Ex)?;
+        if !gate.may_change(Page::new(&leaf)) {
+            let done = false;
+            return Ok(Purge { gone: 0, done });
+        }
         let rows = Page::new(&leaf).slot_count();
         let mut gone = Vec::new();
         let mut kept = false;

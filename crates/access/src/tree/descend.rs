@@ -1,6 +1,7 @@
 //! From the root to a leaf.
 
 use super::Tree;
+use super::ints::Ends;
 use super::node::{Side, damaged};
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId};
@@ -10,6 +11,9 @@ use std::sync::atomic::Ordering as Atomic;
 
 /// Entries of a parent to the right of the one taken that a scan will want next.
 pub(crate) type Ahead = Vec<PageId>;
+
+/// A leaf, and between what its keys lie where its parent says so.
+pub(super) type Leaf<'p, M> = (PageGuard<'p, M>, Option<Ends>);
 
 /// A page on the way to a leaf that is to be split or removed.
 #[derive(Debug)]
@@ -37,7 +41,16 @@ impl Tree {
         key: &Key,
         mode: M,
     ) -> Result<PageGuard<'_, M>, AccessError> {
-        self.leaf_at(key, Side::Behind, mode, None)
+        Ok(self.leaf_and_ends_for(key, mode)?.0)
+    }
+
+    /// The same, and between what its keys lie: for who looks for the key on it.
+    pub(super) fn leaf_and_ends_for<M: Mode>(
+        &self,
+        key: &Key,
+        mode: M,
+    ) -> Result<Leaf<'_, M>, AccessError> {
+        self.leaf_and_ends(key, Side::Behind, mode, None)
     }
 
     /// The leaf with the place `side` of `key`; the row itself may be the first of the leaf to the right.
@@ -46,17 +59,27 @@ impl Tree {
         key: &Key,
         side: Side,
         mode: M,
-        mut ahead: Option<&mut Ahead>,
+        ahead: Option<&mut Ahead>,
     ) -> Result<PageGuard<'_, M>, AccessError> {
+        Ok(self.leaf_and_ends(key, side, mode, ahead)?.0)
+    }
+
+    fn leaf_and_ends<M: Mode>(
+        &self,
+        key: &Key,
+        side: Side,
+        mode: M,
+        mut ahead: Option<&mut Ahead>,
+    ) -> Result<Leaf<'_, M>, AccessError> {
         if self.parts.shape.at_rest {
-            return Ok(self.resting_leaf(key, side, mode)?.0);
+            return Ok((self.resting_leaf(key, side, mode)?.0, None));
         }
         loop {
             if self.root_level.load(Atomic::Relaxed) == 0 {
                 let root = self.fetch(self.root(), mode)?;
                 let level = Page::new(&root).level();
                 if level == 0 {
-                    return Ok(root);
+                    return Ok((root, None));
                 }
                 self.root_level.store(level, Atomic::Relaxed);
             }
@@ -80,9 +103,10 @@ impl Tree {
             if let Some(ahead) = ahead.as_deref_mut() {
                 self.note_ahead(&page, slot, ahead)?;
             }
+            let ends = self.ints.and_then(|ints| ints.ends(Page::new(&page), slot));
             let leaf = self.fetch(child, mode)?;
             self.expect_level(&leaf, 0)?;
-            return Ok(leaf);
+            return Ok((leaf, ends));
         }
     }
 
@@ -150,7 +174,9 @@ impl Tree {
         Ok(())
     }
 
-    /// The rightmost leaf, latched EX, when `key` belongs behind its rows; for ascending inserts.
+    /// The rightmost leaf, latched EX, when `key` belongs on it; for ascending inserts, those that come a
+    /// little late included. A key that belongs elsewhere ends the guessing: inserts in any order would all
+    /// latch this one page for nothing, until one of them arrives at the end again.
     pub(super) fn last_leaf_for(&self, key: &Key) -> Result<Option<PageWrite<'_>>, AccessError> {
         let word = self.last_leaf.load(Atomic::Relaxed);
         if word == 0 {
@@ -162,17 +188,28 @@ impl Tree {
         }
         let leaf = self.fetch(hint, Ex)?;
         let view = Page::new(&leaf);
-        let rows = view.slot_count();
         let usable = view.unit() == self.parts.unit.id()
             && view.page_type() == self.parts.shape.leaf_type()
             && view.level() == 0
             && view.next().is_none()
-            && rows > 0
+            && view.slot_count() > 0
             && leaf.key().page != self.root();
-        if !usable || self.parts.shape.compare_at(&leaf, rows - 1, key)? != Ordering::Less {
+        if !usable || self.parts.shape.compare_at(&leaf, 0, key)? == Ordering::Greater {
+            self.last_leaf.store(0, Atomic::Relaxed);
             return Ok(None);
         }
         Ok(Some(leaf))
+    }
+
+    /// Remembers the leaf an insert has come to when it is the rightmost one.
+    pub(super) fn note_if_last(&self, leaf: &PageWrite<'_>) {
+        let page = leaf.key().page;
+        if Page::new(leaf).next().is_none()
+            && page != self.root()
+            && self.last_leaf.load(Atomic::Relaxed) != Self::pack(page)
+        {
+            self.note_last_leaf(page);
+        }
     }
 
     pub(super) fn note_last_leaf(&self, page: PageId) {

@@ -1,19 +1,32 @@
-//! What an inserter asks its caller while the leaf is latched.
+//! What a change asks its caller while the leaf is latched.
 //!
 //! Whoever reads a range guards its gaps by locks on the keys above them, and takes these locks under the
 //! latch of the leaf that it reads. An inserter asks under the EX latch of the leaf that the new key goes to:
 //! what a reader has guarded before is seen, and who reads later sees the new key. The key above the gap may
 //! be the first one of a leaf to the right: that leaf is latched EX while the gate is asked, because a reader
 //! that has left the left leaf locks that key with only the right one latched.
+//!
+//! Pages are locked under their latches as well. Whoever changes a row of a leaf asks before it looks at any
+//! row of it, and a page that is split asks for each page that takes some of its rows.
 
 use super::Tree;
 use super::insert::Spot;
 use crate::{AccessError, Key};
-use furrow_format::{Page, PageBuf};
+use furrow_format::{Page, PageBuf, PageId};
 use furrow_pool::Ex;
 
-/// Whether a new key may come into being. Asked under latches: must not block.
+/// Whether a change may be made. Asked under latches: must not block.
 pub trait Gate {
+    /// Whether rows of this leaf may be changed. Asked before any of them is looked at.
+    fn may_change(&self, _leaf: Page<'_>) -> bool {
+        true
+    }
+
+    /// Whether rows of the leaf `from` may come to the page `to`, which nobody sees yet.
+    fn may_move(&self, _from: PageId, _to: PageId) -> bool {
+        true
+    }
+
     /// Whether anybody may guard gaps of this tree; when not, nothing else is asked.
     fn guards_gaps(&self) -> bool;
     /// Whether a key may come in right below `next`, or behind the last key. Ghosts are keys as well.
@@ -30,6 +43,14 @@ impl Gate for Open {
 
     fn may_enter(&self, _next: Option<&Key>) -> bool {
         true
+    }
+}
+
+/// Asks a gate about a leaf, latched EX.
+pub(super) fn may_change(leaf: &PageBuf, gate: &dyn Gate) -> Result<(), AccessError> {
+    match gate.may_change(Page::new(leaf)) {
+        true => Ok(()),
+        false => Err(AccessError::Barred),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Inserting a row.
 
 use super::Tree;
-use super::gate::{Gate, Open};
+use super::gate::{Gate, Open, may_change};
+use super::ints::Ends;
 use super::node::Side;
 use super::remove::REMOVAL_LOG_BYTES;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
@@ -54,17 +55,18 @@ impl Tree {
         }
         let undo = UndoOp::tree_insert(self.parts.rowset, key);
         by.prepare(self.store(), row.len() + 64, undo.len())?;
-        let leaf = match self.last_leaf_for(key)? {
-            Some(leaf) => leaf,
-            None => self.leaf_for(key, Ex)?,
+        let (leaf, ends) = match self.last_leaf_for(key)? {
+            Some(leaf) => (leaf, None),
+            None => self.leaf_and_ends_for(key, Ex)?,
         };
+        self.note_if_last(&leaf);
         let new = New {
             key,
             row,
             undo: &undo,
             gate,
         };
-        match self.insert_here(by, leaf, new)? {
+        match self.insert_here(by, leaf, new, ends)? {
             None => Ok(()),
             Some(leaf) => {
                 let near = leaf.key().page;
@@ -75,8 +77,13 @@ impl Tree {
     }
 
     /// Where the row goes on this leaf; in a unique tree rows that equal the visible key count as the same.
-    pub(super) fn spot(&self, page: &PageBuf, key: &Key) -> Result<Spot, AccessError> {
-        let slot = self.rows_before(page, 0, key, Side::Before)?;
+    pub(super) fn spot(
+        &self,
+        page: &PageBuf,
+        key: &Key,
+        ends: Option<Ends>,
+    ) -> Result<Spot, AccessError> {
+        let slot = self.rows_before_within(page, 0, key, Side::Before, ends)?;
         if slot < Page::new(page).slot_count()
             && self.parts.shape.compare_at(page, slot, key)?.is_eq()
         {
@@ -102,8 +109,10 @@ impl Tree {
         by: &mut By<'_>,
         leaf: PageWrite<'p>,
         new: New<'_>,
+        ends: Option<Ends>,
     ) -> Result<Option<PageWrite<'p>>, AccessError> {
-        let spot = self.spot(&leaf, new.key)?;
+        may_change(&leaf, new.gate)?;
+        let spot = self.spot(&leaf, new.key, ends)?;
         if !self.fits_at(by, &leaf, spot, new.row.len())? {
             return Ok(Some(leaf));
         }
@@ -207,11 +216,12 @@ impl Tree {
             let mut pages = self.reserve_for_split(by, near)?;
             let mut path = self.path_for_split(key)?;
             let Some(step) = path.pop() else { continue };
-            let spot = self.spot(&step.page, key)?;
+            may_change(&step.page, gate)?;
+            let spot = self.spot(&step.page, key, None)?;
             if self.fits_at(by, &step.page, spot, row.len())? {
                 drop(path);
                 // Somebody else made room.
-                if self.insert_here(by, step.page, new)?.is_none() {
+                if self.insert_here(by, step.page, new, None)?.is_none() {
                     return Ok(());
                 }
                 continue;
@@ -227,11 +237,12 @@ impl Tree {
                 self.pass(&step.page, spot, gate)?;
             }
             let Some(slot) = in_one else {
-                self.split_only(path, &mut pages)?;
+                self.split_only(path, &mut pages, gate)?;
                 continue;
             };
             let mut mini = Mini::new(self.store());
-            let right = self.plan_split(&mut mini, path, &mut pages, Some((slot, key, row)))?;
+            let new = Some((slot, key, row));
+            let right = self.plan_split(&mut mini, path, &mut pages, new, gate)?;
             // Undone, the row may leave an empty page.
             by.keep_for_undo(REMOVAL_LOG_BYTES);
             by.commit(mini, undo)?;

@@ -25,6 +25,21 @@ pub(super) enum Narrowed {
     Between(u16, u16),
 }
 
+/// Between what a page's keys lie, in the order of the tree. Good for a guess, not for an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    low: i64,
+    high: i64,
+}
+
+impl Ends {
+    /// How many of so many keys lie before `wanted` when they are spread evenly.
+    fn guess(self, wanted: i64, keys: u16) -> u16 {
+        let part = wanted.abs_diff(self.low) as f64 / self.high.abs_diff(self.low) as f64;
+        ((f64::from(keys) * part) as u16).min(keys)
+    }
+}
+
 impl IntKey {
     pub(super) fn of(shape: &Shape) -> Option<IntKey> {
         let column = shape.key.first()?;
@@ -54,20 +69,36 @@ impl IntKey {
         self.read(key.column(0)?)
     }
 
+    /// What the parent says of a child's keys, from the entry for the child and the one behind.
+    pub(super) fn ends(&self, parent: Page<'_>, slot: u16) -> Option<Ends> {
+        // The first entry is less than every key: its column says nothing.
+        if slot == 0 {
+            return None;
+        }
+        let low = self.rank_at(parent, slot, self.node_offset)?;
+        let high = self.rank_at(parent, slot.checked_add(1)?, self.node_offset)?;
+        (low < high).then_some(Ends { low, high })
+    }
+
     /// Looks for the slot with `wanted`, unique among those from `low` to before `high`. Records lie all over
-    /// a page: where keys are spread evenly, two ends, a guess and a neighbour are looked at, and not one
-    /// record for each halving. `None` when a record cannot be read.
+    /// a page: where keys are spread evenly, a guess and a neighbour are looked at, and not one record for
+    /// each halving. The guess needs the two ends: those that the parent knows, or those of the page, which
+    /// are two more records to look at. `None` when a record cannot be read.
     pub(super) fn narrow(
         &self,
         page: Page<'_>,
         (mut low, mut high): (u16, u16),
         offset: usize,
         wanted: i64,
+        ends: Option<Ends>,
     ) -> Option<Narrowed> {
-        let rank = |v: i64| if self.descending { !v } else { v };
-        let at = |slot: u16| Some(rank(self.read(page.record_start(slot)?.get(offset..)?)?));
-        let wanted = rank(wanted);
+        let at = |slot: u16| self.rank_at(page, slot, offset);
+        let wanted = self.ranked(wanted);
         let last = high.checked_sub(1)?;
+        if let Some(ends) = ends.filter(|ends| (ends.low..ends.high).contains(&wanted)) {
+            let guess = ends.guess(wanted, high - low);
+            return self.gallop(page, (low, high), offset, wanted, low + guess);
+        }
         let (first_rank, last_rank) = (at(low)?, at(last)?);
         if wanted <= first_rank {
             return Some(if wanted == first_rank {
@@ -83,13 +114,31 @@ impl IntKey {
                 Narrowed::Between(high, high)
             });
         }
-        let part = wanted.abs_diff(first_rank) as f64 / last_rank.abs_diff(first_rank) as f64;
-        let guess = (low + (f64::from(last - low) * part) as u16).min(last);
+        let ends = Ends {
+            low: first_rank,
+            high: last_rank,
+        };
+        let guess = low + ends.guess(wanted, last - low);
         // The first slot lies before, the last one does not.
         (low, high) = (low + 1, last);
+        self.gallop(page, (low, high), offset, wanted, guess)
+    }
+
+    /// From a guess in steps that double, until it is known on both sides.
+    fn gallop(
+        &self,
+        page: Page<'_>,
+        (mut low, mut high): (u16, u16),
+        offset: usize,
+        wanted: i64,
+        guess: u16,
+    ) -> Option<Narrowed> {
+        if low >= high {
+            return Some(Narrowed::Between(low, high));
+        }
         let (mut step, mut probe, mut way) = (1, guess.clamp(low, high - 1), None);
         while (low..high).contains(&probe) {
-            let order = at(probe)?.cmp(&wanted);
+            let order = self.rank_at(page, probe, offset)?.cmp(&wanted);
             match order {
                 Ordering::Equal => return Some(Narrowed::At(probe)),
                 Ordering::Less => low = probe + 1,
@@ -107,11 +156,23 @@ impl IntKey {
         Some(Narrowed::Between(low, high))
     }
 
+    /// A value's place in the order of the tree.
+    #[inline]
+    fn ranked(&self, value: i64) -> i64 {
+        if self.descending { !value } else { value }
+    }
+
+    /// The place in the order of the tree of the record in `slot`.
+    #[inline]
+    fn rank_at(&self, page: Page<'_>, slot: u16, offset: usize) -> Option<i64> {
+        let value = self.read(page.record_start(slot)?.get(offset..)?)?;
+        Some(self.ranked(value))
+    }
+
     /// Where a leaf row's first column puts it in the order of the tree.
     #[inline]
     pub(super) fn rank(&self, row: &[u8]) -> Option<i64> {
-        let value = self.read(row.get(self.leaf_offset..)?)?;
-        Some(if self.descending { !value } else { value })
+        Some(self.ranked(self.read(row.get(self.leaf_offset..)?)?))
     }
 
     #[inline]

@@ -21,6 +21,7 @@
 //! A split with its new pages, its parent's entry and the row that caused it is one mini-transaction. Row
 //! operations are undone by key; a split is not undone.
 
+mod batch;
 mod bulk;
 mod cursor;
 mod delete;
@@ -33,11 +34,12 @@ mod recent;
 mod remove;
 mod resting;
 mod split;
+mod unload;
 mod update;
 mod uppers;
 
-pub use bulk::RowBatch;
-pub use cursor::{Bound, Cursor, Direction, RowCheck, Step, TreeScan, Visitor};
+pub use batch::RowBatch;
+pub use cursor::{Bound, Cursor, Direction, InPlace, PagePass, RowCheck, Step, TreeScan, Visitor};
 pub use delete::Purge;
 pub use gate::Gate;
 
@@ -165,8 +167,8 @@ impl Tree {
         if self.parts.shape.at_rest && !self.is_in_our_order()? {
             return self.find_in_any_order(key, with);
         }
-        let leaf = self.leaf_for(key, furrow_pool::Sh)?;
-        let Some(slot) = self.find_exact(&leaf, key)? else {
+        let (leaf, ends) = self.leaf_and_ends_for(key, furrow_pool::Sh)?;
+        let Some(slot) = self.find_exact(&leaf, key, ends)? else {
             return Ok(None);
         };
         let row = self.row_at(&leaf, slot)?;
@@ -176,6 +178,33 @@ impl Tree {
         )
     }
 
+    /// The same, with the page where the row is or would be, and called for a row that is not there as well:
+    /// its place is latched. Not for trees at rest.
+    pub fn look<T>(
+        &self,
+        key: &Key,
+        with: impl FnOnce(PageId, Option<&[u8]>) -> T,
+    ) -> Result<T, AccessError> {
+        let (leaf, ends) = self.leaf_and_ends_for(key, furrow_pool::Sh)?;
+        let row = match self.find_exact(&leaf, key, ends)? {
+            Some(slot) => Some(self.row_at(&leaf, slot)?),
+            None => None,
+        };
+        let ghost =
+            |row: &&[u8]| furrow_format::Status(row.first().copied().unwrap_or(0)).is_ghost();
+        Ok(with(leaf.key().page, row.filter(|row| !ghost(row))))
+    }
+
+    /// Shows the leaf that holds, or would hold, the row with this whole key.
+    pub fn at_leaf<T>(
+        &self,
+        key: &Key,
+        with: impl FnOnce(furrow_format::Page<'_>) -> T,
+    ) -> Result<T, AccessError> {
+        let leaf = self.leaf_for(key, furrow_pool::Sh)?;
+        Ok(with(furrow_format::Page::new(&leaf)))
+    }
+
     /// Undoes what an undo part of a log record says of this tree.
     pub fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
         match op {
@@ -183,6 +212,7 @@ impl Tree {
             UndoOp::TreeDelete(key) => self.undelete(by, key),
             UndoOp::TreeUpdate(key, old) => self.restore(by, key, old),
             UndoOp::TreeLoad { first, last, .. } => self.remove_loaded(by, first, last),
+            UndoOp::TreeFill { firsts, last, .. } => self.remove_filled(by, firsts, last),
             _ => Err(AccessError::WrongUndo),
         }
     }

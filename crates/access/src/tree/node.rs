@@ -1,7 +1,7 @@
 //! Searching within one page.
 
 use super::Tree;
-use super::ints::Narrowed;
+use super::ints::{Ends, Narrowed};
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId, Record};
 use std::cmp::Ordering;
@@ -27,6 +27,18 @@ impl Tree {
         key: &Key,
         side: Side,
     ) -> Result<u16, AccessError> {
+        self.rows_before_within(page, from, key, side, None)
+    }
+
+    /// The same on a page of which the parent has said between what its keys lie.
+    pub(super) fn rows_before_within(
+        &self,
+        page: &PageBuf,
+        from: u16,
+        key: &Key,
+        side: Side,
+        ends: Option<Ends>,
+    ) -> Result<u16, AccessError> {
         let view = Page::new(page);
         let ints = self.ints.and_then(|ints| Some((ints, ints.wanted(key)?)));
         let ints =
@@ -37,7 +49,7 @@ impl Tree {
             && self.parts.shape.key.len() == 1
             && high.saturating_sub(low) >= MANY_SLOTS
         {
-            match ints.narrow(view, (low, high), offset, wanted) {
+            match ints.narrow(view, (low, high), offset, wanted, ends) {
                 Some(Narrowed::At(slot)) => return Ok(slot + u16::from(side == Side::Behind)),
                 Some(Narrowed::Between(from, to)) => (low, high) = (from, to),
                 None => {}
@@ -86,8 +98,13 @@ impl Tree {
     }
 
     /// The slot of the row with exactly this (whole) key.
-    pub(super) fn find_exact(&self, page: &PageBuf, key: &Key) -> Result<Option<u16>, AccessError> {
-        let slot = self.rows_before(page, 0, key, Side::Before)?;
+    pub(super) fn find_exact(
+        &self,
+        page: &PageBuf,
+        key: &Key,
+        ends: Option<Ends>,
+    ) -> Result<Option<u16>, AccessError> {
+        let slot = self.rows_before_within(page, 0, key, Side::Before, ends)?;
         if slot == Page::new(page).slot_count() {
             return Ok(None);
         }

@@ -17,6 +17,7 @@ use super::descend::PathStep;
 use super::node::damaged;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, Page, PageId};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_txn::{Author, Mini};
 
@@ -142,7 +143,10 @@ impl Tree {
             mini.push(
                 at,
                 &Change::SetLinks {
-                    prev: Some(prev),
+                    prev: Some(match mutated(Mutation::ForgetUnlink) {
+                        true => id,
+                        false => prev,
+                    }),
                     next: None,
                 },
             );

@@ -14,6 +14,7 @@
 
 use super::Tree;
 use super::descend::PathStep;
+use super::gate::Gate;
 use super::node::damaged;
 use super::recent::Run;
 use super::uppers::SplitPages;
@@ -22,6 +23,7 @@ use furrow_format::{
     BODY_SIZE, Change, Page, PageBuf, PageId, PageInit, PageType, PfsByte, RowError,
     RowListBuilder, SLOT_SIZE,
 };
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::{Ex, LatchRank};
 use furrow_txn::{Author, Mini};
 use std::sync::atomic::Ordering as Atomic;
@@ -45,6 +47,9 @@ struct Level {
 
 /// A row to be put on a page that is being split: slot, key, bytes.
 type NewRow<'a> = (u16, &'a Key, &'a [u8]);
+
+/// The same kept for the page above.
+type NewEntry = (u16, Key, Vec<u8>);
 
 /// The rows of a page as they will be, the new one among them.
 struct Rows<'a> {
@@ -136,9 +141,10 @@ impl Tree {
         &self,
         path: Vec<PathStep<'_>>,
         pages: &mut SplitPages<'_>,
+        gate: &dyn Gate,
     ) -> Result<(), AccessError> {
         let mut mini = Mini::new(self.store());
-        self.plan_split(&mut mini, path, pages, None)?;
+        self.plan_split(&mut mini, path, pages, None, gate)?;
         mini.commit(&Author::System).map_err(AccessError::from)?;
         pages.done();
         Ok(())
@@ -179,8 +185,9 @@ impl Tree {
         path: Vec<PathStep<'p>>,
         pages: &mut SplitPages<'_>,
         new: Option<NewRow<'_>>,
+        gate: &dyn Gate,
     ) -> Result<Option<PageId>, AccessError> {
-        let last_leaf = self.plan_levels(mini, path, pages, new)?;
+        let last_leaf = self.plan_levels(mini, path, pages, (new, gate))?;
         // PFS pages come after all pages of rows.
         pages.allocate_taken(mini, IN_USE)?;
         Ok(last_leaf)
@@ -191,7 +198,7 @@ impl Tree {
         mini: &mut Mini<'p>,
         path: Vec<PathStep<'p>>,
         pages: &mut SplitPages<'_>,
-        new: Option<NewRow<'_>>,
+        (new, gate): (Option<NewRow<'_>>, &dyn Gate),
     ) -> Result<Option<PageId>, AccessError> {
         let adopt = |step: PathStep<'p>| Level {
             slot: step.slot,
@@ -214,11 +221,11 @@ impl Tree {
                 return Ok(last_leaf);
             }
             if mini.page_id(page) == self.root() {
-                self.split_root(mini, page, pages, row.as_ref())?;
+                self.split_root(mini, page, pages, (row.as_ref(), gate))?;
                 return Ok(last_leaf);
             }
             let (separator, new_id, is_last) =
-                self.split_page(mini, (page, right), pages, row.as_ref())?;
+                self.split_page(mini, (page, right), pages, (row.as_ref(), gate))?;
             if is_leaf && is_last {
                 last_leaf = Some(new_id);
             }
@@ -259,7 +266,7 @@ impl Tree {
         mini: &mut Mini<'p>,
         (page, neighbour): (usize, Option<usize>),
         pages: &mut SplitPages<'_>,
-        new: Option<&(u16, Key, Vec<u8>)>,
+        (new, gate): (Option<&NewEntry>, &dyn Gate),
     ) -> Result<(Key, PageId, bool), AccessError> {
         let (left_id, next) = (mini.page_id(page), Page::new(mini.page(page)).next());
         let copy = Box::new(*mini.page(page));
@@ -270,11 +277,12 @@ impl Tree {
             .split_point(view, run, self.kept_on(view))
             .ok_or(NO_ROOM)?;
         let moved = &rows.rows[keep..];
+        let second = usize::from(mutated(Mutation::WrongSeparator) && moved.len() > 1);
         let separator = match (rows.new_at, new) {
             (Some(at), Some((_, key, _))) if at == keep => key.clone(),
-            _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
+            _ => self.key_of_row(&copy, moved.get(second).copied().unwrap_or_default())?,
         };
-        let right_id = pages.take()?;
+        let right_id = Self::take_page(pages, view, gate)?;
         pages.add_uppers(i64::from(view.level() > 0));
         self.store().room().split(left_id, right_id);
         let init = PageInit {
@@ -303,7 +311,7 @@ impl Tree {
         };
         mini.push(page, &links);
         self.count_ghosts(mini, (page, right), &copy, stays);
-        if !next.is_none() {
+        if !next.is_none() && !mutated(Mutation::ForgetNeighbour) {
             let neighbour = match neighbour {
                 Some(neighbour) => neighbour,
                 // Only of a leaf: nothing lies below it.
@@ -316,6 +324,20 @@ impl Tree {
             mini.push(neighbour, &links);
         }
         Ok((separator, right_id, next.is_none()))
+    }
+
+    /// A page for rows of `from`, when the gate lets them go there: of a leaf it is asked.
+    fn take_page(
+        pages: &mut SplitPages<'_>,
+        from: Page<'_>,
+        gate: &dyn Gate,
+    ) -> Result<PageId, AccessError> {
+        let to = pages.take()?;
+        if from.level() > 0 || gate.may_move(from.page_id(), to) {
+            Ok(to)
+        } else {
+            Err(AccessError::Barred)
+        }
     }
 
     /// Plans that a page keeps its first rows, `keep` of them with the new one if that is among them. Returns
@@ -378,7 +400,7 @@ impl Tree {
         mini: &mut Mini<'p>,
         root: usize,
         pages: &mut SplitPages<'_>,
-        new: Option<&(u16, Key, Vec<u8>)>,
+        (new, gate): (Option<&NewEntry>, &dyn Gate),
     ) -> Result<(), AccessError> {
         let copy = Box::new(*mini.page(root));
         let view = Page::new(&copy);
@@ -394,7 +416,8 @@ impl Tree {
             (Some(at), Some((_, key, _))) if at == keep => key.clone(),
             _ => self.key_of_row(&copy, moved.first().copied().unwrap_or_default())?,
         };
-        let (left_id, right_id) = (pages.take()?, pages.take()?);
+        let left_id = Self::take_page(pages, view, gate)?;
+        let right_id = Self::take_page(pages, view, gate)?;
         // The root of leaves becomes a page above them itself.
         pages.add_uppers(if view.level() > 0 { 2 } else { 1 });
         for half in [left_id, right_id] {

@@ -1,6 +1,7 @@
 //! Replacing a row by one with the same key.
 
 use super::Tree;
+use super::gate::{Gate, Open, may_change};
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, Page, Status};
@@ -10,7 +11,18 @@ use furrow_txn::Mini;
 impl Tree {
     /// Replaces the row with this whole key. The caller holds X on the key.
     pub fn update(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
-        self.replace(by, key, row, true)
+        self.update_gated(by, key, row, &Open)
+    }
+
+    /// The same, unless the gate bars it: [`AccessError::Barred`], and nothing has changed.
+    pub fn update_gated(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        row: &[u8],
+        gate: &dyn Gate,
+    ) -> Result<(), AccessError> {
+        self.replace(by, key, row, (true, gate))
     }
 
     /// Puts an old row back: the undoing of [`Tree::update`], and of an insert that took a ghost's place.
@@ -20,7 +32,7 @@ impl Tree {
         key: &Key,
         row: &[u8],
     ) -> Result<(), AccessError> {
-        self.replace(by, key, row, false)
+        self.replace(by, key, row, (false, &Open))
     }
 
     fn replace(
@@ -28,15 +40,18 @@ impl Tree {
         by: &mut By<'_>,
         key: &Key,
         row: &[u8],
-        undoable: bool,
+        (undoable, gate): (bool, &dyn Gate),
     ) -> Result<(), AccessError> {
         // The old row is in the log too. It is mostly as long as the new one, and only its page knows better.
         let mut old_bytes = row.len();
         loop {
             let undo_bytes = old_bytes + key.size_bytes() + 64;
             by.prepare(self.store(), row.len() + 64, undo_bytes)?;
-            let leaf = self.leaf_for(key, Ex)?;
-            let slot = self.find_exact(&leaf, key)?.ok_or(AccessError::NotFound)?;
+            let (leaf, ends) = self.leaf_and_ends_for(key, Ex)?;
+            may_change(&leaf, gate)?;
+            let slot = self
+                .find_exact(&leaf, key, ends)?
+                .ok_or(AccessError::NotFound)?;
             let old = self.row_at(&leaf, slot)?;
             if Status(old.first().copied().unwrap_or(0)).is_ghost() {
                 return Err(AccessError::NotFound);
@@ -69,11 +84,12 @@ impl Tree {
             let path = self.path_for_split(key)?;
             // Meanwhile somebody else may have split the leaf, down to one row even.
             let Some(step) = path.last() else { continue };
+            may_change(&step.page, gate)?;
             let slot = self
-                .find_exact(&step.page, key)?
+                .find_exact(&step.page, key, None)?
                 .ok_or(AccessError::NotFound)?;
             if !self.replacement_fits(by, &step.page, slot, row.len())? {
-                self.split_only(path, &mut pages)?;
+                self.split_only(path, &mut pages, gate)?;
             }
         }
     }

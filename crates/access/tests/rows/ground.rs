@@ -15,7 +15,7 @@ use furrow_log::{Log, LogConfig, OwnedRecord};
 use furrow_observe::Instruments;
 use furrow_observe::files::FileStats;
 use furrow_pool::{CheckpointOptions, LatchRank, Pool, PoolConfig, PoolFile};
-use furrow_recovery::{analyse, checkpoint, redo, undo};
+use furrow_recovery::{RecoveryError, analyse, checkpoint, redo, undo};
 use furrow_space::{
     DataFile, FileState, FilegroupSpec, Space, SpaceConfig, SpaceOptions, Unit, new_file_pages,
 };
@@ -171,6 +171,16 @@ impl Ground {
         entries: &[Entry],
         heaps: &[HeapEntry],
     ) -> (Ground, Vec<Tree>, Vec<Heap>) {
+        self.try_crash(images, entries, heaps).unwrap()
+    }
+
+    /// The same, where the restart may fail.
+    pub fn try_crash(
+        self,
+        images: &[Vec<u8>],
+        entries: &[Entry],
+        heaps: &[HeapEntry],
+    ) -> Result<(Ground, Vec<Tree>, Vec<Heap>), RecoveryError> {
         self.store.log().flush_all().unwrap();
         let volume = volume();
         for (id, image) in (1..).zip(images) {
@@ -193,7 +203,8 @@ impl Ground {
             true,
         );
         let log = Arc::clone(store.log().file());
-        let done = redo(&store, log, (redo_point, end), &|_| true).unwrap();
+        let loses = |txn| analysis.losers.iter().any(|loser| loser.id == txn);
+        let done = redo(&store, log, (redo_point, end), &|_| true, &loses)?;
         assert!(done.applied > 0);
         let space = open_space(&volume, size, &store);
         let ground = Ground {
@@ -208,8 +219,8 @@ impl Ground {
             trees: &trees.iter().collect::<Vec<_>>(),
             heaps: &heaps.iter().collect::<Vec<_>>(),
         };
-        undo(&ground.store, &analysis, &structures).unwrap();
-        (ground, trees, heaps)
+        undo(&ground.store, &analysis, &structures)?;
+        Ok((ground, trees, heaps))
     }
 
     fn parts(&self, number: u32, unit: Arc<Unit>, root: PageId, shape: Shape) -> TreeParts {

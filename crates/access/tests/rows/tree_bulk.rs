@@ -8,8 +8,15 @@ use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
 use furrow_io::thread;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Whether rows go to new pages past the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Logged,
+    Filled,
+}
+
 /// Keys by number, in order.
-trait Sequence: Kind {
+pub trait Sequence: Kind {
     /// The longest payload.
     const LONGEST: usize = 500;
     fn nth(n: u64) -> Self::Id;
@@ -59,7 +66,7 @@ impl Sequence for Many {
 }
 
 /// Up to `rows` rows from number `next` on, with gaps, rows of up to 20, 200 or all bytes that there may be.
-fn draw<K: Sequence>(next: &mut u64, rng: &mut SeededRng, rows: usize) -> Model<K> {
+pub fn draw<K: Sequence>(next: &mut u64, rng: &mut SeededRng, rows: usize) -> Model<K> {
     let longest = [20, 200, K::LONGEST][rng.random_range(0..3)].min(K::LONGEST);
     let rows = if longest > 1000 { rows.min(40) } else { rows };
     let draw = |_| {
@@ -72,7 +79,7 @@ fn draw<K: Sequence>(next: &mut u64, rng: &mut SeededRng, rows: usize) -> Model<
     (0..rows).map(draw).collect()
 }
 
-fn encoded<K: Kind>(rows: &Model<K>) -> RowBatch {
+pub fn encoded<K: Kind>(rows: &Model<K>) -> RowBatch {
     let mut batch = RowBatch::new();
     for row in rows.values() {
         batch.push(row).unwrap();
@@ -83,14 +90,23 @@ fn encoded<K: Kind>(rows: &Model<K>) -> RowBatch {
 
 /// Appends all of the batch.
 fn append<K: Kind>(tree: &Tree, by: &mut By<'_>, model: &mut Model<K>, rows: Model<K>) {
-    let done = tree.append_batch(by, &encoded::<K>(&rows)).unwrap();
+    put::<K>(Way::Logged, tree, by, model, rows);
+}
+
+/// The same, one way or the other.
+pub fn put<K: Kind>(way: Way, tree: &Tree, by: &mut By<'_>, model: &mut Model<K>, rows: Model<K>) {
+    let batch = encoded::<K>(&rows);
+    let done = match way {
+        Way::Logged => tree.append_batch(by, &batch).unwrap(),
+        Way::Filled => tree.fill_batch(by, &batch).unwrap(),
+    };
     assert_eq!(done, rows.len(), "all of them lie behind all others");
     model.extend(rows);
 }
 
-fn run<K: Sequence>(name: &str, rounds: u64) {
+pub fn run<K: Sequence>(name: &str, rounds: u64, way: Way) {
     let seed = test_seed();
-    println!("{name}: FURROW_SEED={seed}");
+    println!("{name}, {way:?}: FURROW_SEED={seed}");
     let mut rng = seeded(seed);
     let ground = Ground::new(Size {
         files: 2,
@@ -111,7 +127,7 @@ fn run<K: Sequence>(name: &str, rounds: u64) {
             let size = [1, 10, 100, 600][rng.random_range(0..4)];
             let rows = draw::<K>(&mut next, &mut rng, size);
             loaded += rows.len();
-            append::<K>(&tree, &mut By::Txn(&mut txn), &mut mine, rows);
+            put::<K>(way, &tree, &mut By::Txn(&mut txn), &mut mine, rows);
         }
         if rng.random_bool(0.3) {
             undone += 1;
@@ -135,14 +151,14 @@ fn run<K: Sequence>(name: &str, rounds: u64) {
 
 #[test]
 fn batches_behind_the_last_row_match_the_model() {
-    run::<Big>("bigint", 60);
+    run::<Big>("bigint", 60, Way::Logged);
 }
 
 #[test]
 fn batches_of_text_long_and_equal_keys_match_the_model() {
-    run::<Text>("text", 60);
-    run::<Long>("long", 40);
-    run::<Many>("many", 40);
+    run::<Text>("text", 60, Way::Logged);
+    run::<Long>("long", 40, Way::Logged);
+    run::<Many>("many", 40, Way::Logged);
 }
 
 #[test]
@@ -276,9 +292,9 @@ fn rows_that_moved_since_are_found_by_the_rollback() {
 }
 
 /// Loads, a load that never ends, a crash with the log alone or with pages written at some time before.
-fn crash<K: Sequence>(name: &str, written: bool) {
+pub fn crash<K: Sequence>(name: &str, written: bool, way: Way) {
     let seed = test_seed();
-    println!("{name}, pages written: {written}: FURROW_SEED={seed}");
+    println!("{name}, {way:?}, pages written: {written}: FURROW_SEED={seed}");
     let mut rng = seeded(seed);
     let mut ground = Ground::new(Size {
         files: 2,
@@ -298,7 +314,7 @@ fn crash<K: Sequence>(name: &str, written: bool) {
     for round in 0..6 {
         let mut txn = ground.begin();
         let rows = draw::<K>(&mut next, &mut rng, 400);
-        append::<K>(&tree, &mut By::Txn(&mut txn), &mut model, rows);
+        put::<K>(way, &tree, &mut By::Txn(&mut txn), &mut model, rows);
         txn.commit_delayed().unwrap();
         // One that is rolled back, and one that never ends.
         let mut lost = Vec::new();
@@ -307,7 +323,7 @@ fn crash<K: Sequence>(name: &str, written: bool) {
             let mut scratch = model.clone();
             for _ in 0..3 {
                 let rows = draw::<K>(&mut next, &mut rng, 200);
-                append::<K>(&tree, &mut By::Txn(&mut txn), &mut scratch, rows);
+                put::<K>(way, &tree, &mut By::Txn(&mut txn), &mut scratch, rows);
                 let span = K::span_before(next);
                 operate::<K>(&tree, &mut By::Txn(&mut txn), &mut scratch, &mut rng, span);
             }
@@ -337,12 +353,12 @@ fn crash<K: Sequence>(name: &str, written: bool) {
 
 #[test]
 fn the_log_alone_gives_loads_back() {
-    crash::<Big>("bigint", false);
-    crash::<Text>("text", false);
+    crash::<Big>("bigint", false, Way::Logged);
+    crash::<Text>("text", false, Way::Logged);
 }
 
 #[test]
 fn the_log_and_the_pages_written_give_loads_back() {
-    crash::<Big>("bigint", true);
-    crash::<Long>("long", true);
+    crash::<Big>("bigint", true, Way::Logged);
+    crash::<Long>("long", true, Way::Logged);
 }

@@ -3,7 +3,7 @@
 use crate::ground::{Ground, Size, heap_row};
 use crate::kinds::{Big, Kind};
 use furrow_access::{
-    Bound, By, Direction, HeapStep, HeapVisitor, Key, RowCheck, Step, Tree, Visitor,
+    Bound, By, Direction, HeapStep, HeapVisitor, InPlace, Key, RowCheck, Step, Tree, Visitor,
 };
 use furrow_format::RowId;
 use std::collections::{BTreeSet, HashSet};
@@ -46,9 +46,61 @@ impl HeapVisitor for Patient {
     }
 }
 
+/// The same by one who looks at rows where they lie, many leaves in a step.
+struct OnTheSpot<'t> {
+    patient: Patient,
+    tree: &'t Tree,
+    ids: Vec<i64>,
+}
+
+impl Visitor for OnTheSpot<'_> {
+    fn in_place(&self) -> InPlace {
+        InPlace::Rows
+    }
+    fn take(&mut self, row: &[u8]) {
+        self.ids
+            .push(id_of(&self.tree.shape().key_of(row).unwrap()));
+    }
+    fn wants_more(&self) -> bool {
+        true
+    }
+    fn all_committed(&mut self) -> bool {
+        false
+    }
+    fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
+        self.patient.judge(row, ghost)
+    }
+}
+
+fn id_of(key: &Key) -> i64 {
+    i64::from_le_bytes(key.column(0).unwrap().try_into().unwrap())
+}
+
+fn ids_on_the_spot(tree: &Tree) -> Vec<i64> {
+    let (low, high) = (
+        Bound::Excluded(Big::key(&0)),
+        Bound::Included(Big::key(&1990)),
+    );
+    let mut reader = OnTheSpot {
+        patient: Patient::default(),
+        tree,
+        ids: Vec::new(),
+    };
+    let mut cursor = tree.scan(low, high, Direction::Forward);
+    loop {
+        match cursor.step(&mut reader).unwrap() {
+            Step::Rows => {}
+            Step::Wait(key) => {
+                let row = tree.get(&key, <[u8]>::to_vec).unwrap().unwrap();
+                assert!(reader.patient.waited.insert(row));
+            }
+            Step::End => return reader.ids,
+        }
+    }
+}
+
 fn ids_of(tree: &Tree, direction: Direction) -> Vec<i64> {
     let (mut patient, mut ids) = (Patient::default(), Vec::new());
-    let id_of = |key: &Key| i64::from_le_bytes(key.column(0).unwrap().try_into().unwrap());
     let low = Bound::Excluded(Big::key(&0));
     let high = Bound::Included(Big::key(&1990));
     let mut cursor = tree.scan(low, high, direction);
@@ -89,6 +141,7 @@ fn a_scan_of_a_tree_goes_on_where_it_waited() {
     txn.commit().unwrap();
     let mut expected: Vec<i64> = (1..=1990).filter(|id| id % 7 != 0).collect();
     assert_eq!(ids_of(&tree, Direction::Forward), expected);
+    assert_eq!(ids_on_the_spot(&tree), expected);
     expected.reverse();
     assert_eq!(ids_of(&tree, Direction::Backward), expected);
 }

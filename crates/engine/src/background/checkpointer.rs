@@ -140,7 +140,11 @@ impl Database {
             return Ok(Due::No);
         }
         let target = self.options.read().target_recovery_s;
-        let target_s = u64::from(if target == 0 { AUTOMATIC_S } else { target });
+        let interval_s = match self.shared.recovery_interval_min() {
+            0 => AUTOMATIC_S,
+            minutes => minutes.saturating_mul(60),
+        };
+        let target_s = u64::from(if target == 0 { interval_s } else { target });
         let due = self.due(memory, target_s);
         match due {
             Due::No if target > 0 => self.write_ahead(target_s)?,

@@ -3,26 +3,29 @@
 use super::indexes::Changed;
 use super::{Catalog, DdlChanges, name_key};
 use crate::EngineError;
-use crate::schema::{CheckSpec, ColumnSpec, check_column, check_name, refuse, same_name};
+use crate::schema::{CheckSpec, ColumnSpec, IndexLocks, check_column, check_name, same_name};
 use crate::table::{Index, Table, TableRows};
 use furrow_access::By;
 use furrow_format::ObjectId;
-use furrow_format::catalog::{column_row, column_status, object_status, object_type};
+use furrow_format::catalog::{column_row, column_status, index_status, object_status, object_type};
 use furrow_format::types::DataType;
+use furrow_observe::messages::Message;
 use std::sync::Arc;
 
 /// 4922 after what keeps a column: `ALTER TABLE DROP COLUMN a failed because ...`.
 fn kept(verb: &str, column: &str, by: &[(&str, String)]) -> EngineError {
     let messages = by.iter().map(|(kind, name)| {
-        let text = format!("The {kind} '{name}' is dependent on column '{column}'.");
-        furrow_observe::messages::Message::custom(5074, 16, 1, &text)
+        let args = [
+            (*kind).into(),
+            name.as_str().into(),
+            "column".into(),
+            column.into(),
+        ];
+        Message::new(5074, &args)
     });
-    let text = format!(
-        "ALTER TABLE {verb} COLUMN {column} failed because one or more objects access this column."
-    );
-    EngineError::Refused(messages.collect()).followed_by(furrow_observe::messages::Message::custom(
-        4922, 16, 9, &text,
-    ))
+    let statement = format!("ALTER TABLE {verb} COLUMN");
+    let args = [statement.into(), column.into(), "column".into()];
+    EngineError::Refused(messages.collect()).followed_by(Message::new(4922, &args))
 }
 
 impl Catalog {
@@ -58,12 +61,7 @@ impl Catalog {
                 .iter()
                 .filter(|c| c.status & column_status::IDENTITY != 0);
             if column.identity.is_some() && identities.count() > 0 {
-                let text = format!(
-                    "Multiple identity columns specified for table '{}'. Only one identity column \
-                    per table is allowed.",
-                    table.name
-                );
-                return Err(refuse(2744, 16, 2, &text));
+                return Err(EngineError::refused(2744, &[table.name.as_str().into()]));
             }
             let last = rows.columns.iter().map(|c| c.colid).max().unwrap_or(0);
             rows.object.intprop = rows.object.intprop.max(last) + 1;
@@ -94,16 +92,19 @@ impl Catalog {
 
     fn place(table: &Table, column: &str, verb: &str) -> Result<usize, EngineError> {
         table.column(column).ok_or_else(|| {
-            let text = format!(
-                "ALTER TABLE {verb} COLUMN failed because column '{column}' does not exist in table '{}'.",
-                table.name
-            );
-            refuse(4924, 16, 1, &text)
+            let statement = format!("ALTER TABLE {verb} COLUMN");
+            let args = [statement.into(), column.into(), table.name.as_str().into()];
+            EngineError::refused(4924, &args)
         })
     }
 
     /// What stands in the way of a column's going.
-    fn dependents(table: &Table, place: usize) -> Vec<(&'static str, String)> {
+    fn dependents(
+        &self,
+        changes: &DdlChanges,
+        table: &Table,
+        place: usize,
+    ) -> Vec<(&'static str, String)> {
         let Some(column) = table.columns.get(place) else {
             return Vec::new();
         };
@@ -117,6 +118,8 @@ impl Catalog {
                 all.push(("object", check.name.clone()));
             }
         }
+        let keys = self.keys_of_column(changes, table, column.id);
+        all.extend(keys.into_iter().map(|name| ("object", name)));
         for index in &table.indexes {
             let uses =
                 index.key.iter().any(|k| k.column == place) || index.included.contains(&place);
@@ -139,7 +142,7 @@ impl Catalog {
         let mut rows = table.rows.clone();
         for column in columns {
             let place = Self::place(table, column, "DROP")?;
-            let kept_by = Self::dependents(table, place);
+            let kept_by = self.dependents(changes, table, place);
             if !kept_by.is_empty() {
                 return Err(kept("DROP", column, &kept_by));
             }
@@ -148,12 +151,8 @@ impl Catalog {
         }
         if rows.columns.is_empty() {
             let column = columns.last().map_or("", String::as_str);
-            let text = format!(
-                "ALTER TABLE DROP COLUMN failed because '{column}' is the only data column in table \
-                '{}'. A table must have at least one data column.",
-                table.name
-            );
-            return Err(refuse(4923, 16, 1, &text));
+            let args = [column.into(), table.name.as_str().into()];
+            return Err(EngineError::refused(4923, &args));
         }
         self.enter(by, changes, (table, rows), true)
     }
@@ -196,16 +195,16 @@ impl Catalog {
         {
             kept_by.push(("object", name.clone()));
         }
+        if old.data_type != data_type {
+            let keys = self.keys_of_column(changes, table, old.id);
+            kept_by.extend(keys.into_iter().map(|name| ("object", name)));
+        }
         if !kept_by.is_empty() {
             return Err(kept("ALTER", column, &kept_by));
         }
         let integer = furrow_format::catalog::Identity::new(1, 1).encode(&data_type);
         if old.identity && (nullable || integer.is_none() || old.data_type.id != data_type.id) {
-            let text = format!(
-                "Identity column '{column}' must be of data type int, bigint, smallint, tinyint, or \
-                decimal or numeric with a scale of 0, unencrypted, and constrained to be nonnullable."
-            );
-            return Err(refuse(2749, 16, 2, &text));
+            return Err(EngineError::refused(2749, &[column.into()]));
         }
         let mut rows = table.rows.clone();
         for row in rows.columns.iter_mut().filter(|c| c.colid == old.id) {
@@ -232,23 +231,15 @@ impl Catalog {
         let place = table.column(column);
         let found = place.and_then(|at| table.columns.get(at));
         let found = found.ok_or_else(|| {
-            let text = format!(
-                "Column '{column}' in table '{}' is invalid for creating a default constraint.",
-                table.name
-            );
-            refuse(1752, 16, 0, &text)
+            let args = [column.into(), table.name.as_str().into()];
+            EngineError::refused(1752, &args)
         })?;
         if found.has_default() {
-            let text = "Column already has a DEFAULT bound to it.";
-            return Err(refuse(1781, 16, 1, text));
+            return Err(EngineError::refused(1781, &[]));
         }
         if found.identity {
-            let text = format!(
-                "Defaults cannot be created on columns with an IDENTITY attribute. Table '{}', \
-                column '{column}'.",
-                table.name
-            );
-            return Err(refuse(1754, 16, 0, &text));
+            let args = [table.name.as_str().into(), column.into()];
+            return Err(EngineError::refused(1754, &args));
         }
         let mut rows = table.rows.clone();
         self.add_default(&mut rows, found.id, (name, text), changes)?;
@@ -269,12 +260,7 @@ impl Catalog {
             .iter()
             .find(|c| same_name(&c.name, name));
         let Some(child) = found else {
-            return Err(refuse(
-                3728,
-                16,
-                1,
-                &format!("'{name}' is not a constraint."),
-            ));
+            return Err(EngineError::refused(3728, &[name.into()]));
         };
         if child.kind == object_type::PRIMARY_KEY || child.kind == object_type::UNIQUE_CONSTRAINT {
             let index = table.index_named(&child.name);
@@ -285,6 +271,7 @@ impl Catalog {
         let mut rows = table.rows.clone();
         rows.children.retain(|c| c.id != id);
         rows.values.retain(|v| v.objid != id);
+        rows.references.retain(|r| r.depid != id);
         for column in rows.columns.iter_mut().filter(|c| c.dflt == id) {
             column.dflt = 0;
         }
@@ -303,23 +290,19 @@ impl Catalog {
         for name in names {
             let found = rows.children.iter().find(|c| same_name(&c.name, name));
             match found.map(|c| c.kind) {
-                Some(object_type::CHECK) => {}
+                Some(object_type::CHECK | object_type::FOREIGN_KEY) => {}
                 Some(_) => {
-                    let text = format!(
-                        "Object '{name}' cannot be disabled or enabled. This action applies only to \
-                        foreign key and check constraints."
-                    );
-                    return Err(refuse(11_415, 16, 1, &text));
+                    return Err(EngineError::refused(11_415, &[name.as_str().into()]));
                 }
                 None => {
-                    let text = format!("Constraint '{name}' does not exist.");
-                    return Err(refuse(4917, 16, 0, &text));
+                    return Err(EngineError::refused(4917, &[name.as_str().into()]));
                 }
             }
         }
         let asked = |name: &str| names.is_empty() || names.iter().any(|n| same_name(n, name));
         for child in rows.children.iter_mut() {
-            if child.kind != object_type::CHECK || !asked(&child.name) {
+            let kinds = [object_type::CHECK, object_type::FOREIGN_KEY];
+            if !kinds.contains(&child.kind) || !asked(&child.name) {
                 continue;
             }
             child.status &= !object_status::DISABLED;
@@ -395,6 +378,28 @@ impl Catalog {
             self.bases.replace(by, index)?;
         }
         self.redefine(by, changes, table, rows)
+    }
+
+    /// ALTER INDEX SET: which locks the rows and pages of an index may have. The caller holds Sch-M on the
+    /// table.
+    pub(crate) fn set_index_locks(
+        &self,
+        by: &mut By<'_>,
+        changes: &mut DdlChanges,
+        table: &Table,
+        (index, locks): (&Index, IndexLocks),
+    ) -> Result<Changed, EngineError> {
+        let mut rows = table.rows.clone();
+        let both = index_status::NO_ROW_LOCKS | index_status::NO_PAGE_LOCKS;
+        for stat in rows
+            .indexes
+            .iter_mut()
+            .filter(|i| i.indid == index.id as i32)
+        {
+            stat.status = stat.status & !both | locks.bits();
+            self.bases.replace(by, stat)?;
+        }
+        self.enter(by, changes, (table, rows), false)
     }
 
     /// The table as a session sees it that has this key, check or default.

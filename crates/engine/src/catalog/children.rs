@@ -36,6 +36,16 @@ pub(super) fn object(
     }
 }
 
+/// 2714 of a constraint has another state.
+fn of_constraint(error: EngineError) -> EngineError {
+    match error {
+        EngineError::Refused(messages) => {
+            EngineError::Refused(messages.into_iter().map(|m| m.with_state(5)).collect())
+        }
+        other => other,
+    }
+}
+
 fn start(text: &str, characters: usize) -> String {
     text.chars().take(characters).collect()
 }
@@ -51,7 +61,7 @@ pub(super) fn key_name(prefix: &str, table: &str, key: &[KeyColumnSpec], id: Obj
 }
 
 /// The name of a check or default that its owner did not name: `DF__orders__state__` and the object's number.
-fn child_name(prefix: &str, table: &str, column: Option<&str>, id: ObjectId) -> String {
+pub(super) fn child_name(prefix: &str, table: &str, column: Option<&str>, id: ObjectId) -> String {
     let table = start(table, 9);
     match column {
         Some(column) => format!("{prefix}__{table}__{}__{:08X}", start(column, 5), id.0),
@@ -172,8 +182,9 @@ impl Catalog {
     ) -> Result<(), EngineError> {
         let own = rows.children.iter().any(|c| same_name(&c.name, name));
         if own || same_name(&rows.object.name, name) {
-            return Err(EngineError::refused(2714, &[name.into()]));
+            return Err(of_constraint(EngineError::refused(2714, &[name.into()])));
         }
-        self.check_object_name(&rows.schema, name, changes)
+        let checked = self.check_object_name(&rows.schema, name, changes);
+        checked.map_err(of_constraint)
     }
 }

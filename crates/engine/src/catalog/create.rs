@@ -82,6 +82,7 @@ impl Catalog {
             layouts: Vec::new(),
             units: Vec::new(),
             children: Vec::new(),
+            references: Vec::new(),
             values: Vec::new(),
         };
         rows.object.intprop = spec.columns.len() as i32;
@@ -157,7 +158,11 @@ impl Catalog {
         Ok(IndexPlan {
             id: 0,
             name,
-            status: index_status::INDEX | index_status::NAMED | index_status::UNIQUE | kind.2,
+            status: index_status::INDEX
+                | index_status::NAMED
+                | index_status::UNIQUE
+                | kind.2
+                | constraint.locks.bits(),
             kind: kind_of(constraint.clustered),
             key: Cow::Borrowed(&constraint.key),
             included: Cow::Borrowed(&[]),
@@ -187,7 +192,7 @@ impl Catalog {
         IndexPlan {
             id: 0,
             name: index.name.clone(),
-            status: index_status::INDEX | index_status::NAMED | unique,
+            status: index_status::INDEX | index_status::NAMED | unique | index.locks.bits(),
             kind: kind_of(index.clustered),
             key: Cow::Borrowed(&index.key),
             included: Cow::Borrowed(&index.included),

@@ -14,6 +14,7 @@ impl Catalog {
         changes: &mut DdlChanges,
         table: &Table,
     ) -> Result<(), EngineError> {
+        self.check_unreferenced(changes, table, 3726)?;
         let rows = &table.rows;
         self.drop_rowsets(by, changes, rows, |_| true)?;
         for member in &rows.index_columns {
@@ -24,6 +25,9 @@ impl Catalog {
         }
         for value in &rows.values {
             self.bases.delete(by, value)?;
+        }
+        for reference in &rows.references {
+            self.bases.delete(by, reference)?;
         }
         for child in &rows.children {
             self.bases.delete(by, child)?;

@@ -12,7 +12,9 @@
 use super::Catalog;
 use crate::EngineError;
 use crate::table::{Body, Index, Sweep, Table, lock_hash, rid_key, rid_of};
-use furrow_access::{AccessError, Bound, Direction, Key, Purge, RowCheck, Step, Visitor};
+use furrow_access::{AccessError, Bound, Direction, Gate, Key, Purge, RowCheck, Step, Visitor};
+use furrow_format::{Page, PageId};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 
 /// Session number that the product's ghost cleanup runs as.
@@ -26,9 +28,27 @@ struct Cleaner<'a> {
     db: furrow_format::DatabaseId,
 }
 
+/// Lets pages be cleaned that nobody has locked as a whole.
+struct FreePages<'a>(&'a Cleaner<'a>, &'a Index);
+
+impl Gate for FreePages<'_> {
+    fn guards_gaps(&self) -> bool {
+        false
+    }
+
+    fn may_enter(&self, _next: Option<&Key>) -> bool {
+        true
+    }
+
+    fn may_change(&self, leaf: Page<'_>) -> bool {
+        self.0.is_page_free(self.1, leaf.page_id())
+    }
+}
+
 impl Cleaner<'_> {
     fn free(&self, resource: Resource) -> bool {
-        self.locks.try_instant(self.owner, resource, LockMode::X)
+        let wanted = mutated(Mutation::PurgeWanted);
+        wanted || self.locks.try_instant(self.owner, resource, LockMode::X)
     }
 
     /// Whether nobody has locked a ghost: neither the entry nor the row it points to. What cannot be read
@@ -42,12 +62,21 @@ impl Cleaner<'_> {
         self.free(Resource::key(self.db, index.rowset.id(), entry)) && self.free(row)
     }
 
+    /// Whether nobody has locked this page as a whole: who has may have deleted what is on it.
+    fn is_page_free(&self, index: &Index, page: PageId) -> bool {
+        !self.table.common.has_page_lockers()
+            || self.free(Resource::Page(self.db, index.rowset.id(), page))
+    }
+
     fn purge(&self, index: &Index, key: &Key) -> Result<Purge, AccessError> {
         match (index.rowset.body(), rid_of(key)) {
-            (Body::Tree(tree), _) => tree.purge_ghosts(key, &|key, row| self.dead(index, key, row)),
-            (Body::Heap(heap), Some(rid)) => {
-                heap.purge_ghost(rid, &|rid| self.free(Resource::Rid(self.db, rid)))
+            (Body::Tree(tree), _) => {
+                let dead = |key: &Key, row: &[u8]| self.dead(index, key, row);
+                tree.purge_ghosts_gated(key, &FreePages(self, index), &dead)
             }
+            (Body::Heap(heap), Some(rid)) => heap.purge_ghost(rid, &|rid| {
+                self.free(Resource::Rid(self.db, rid)) && self.is_page_free(index, rid.page)
+            }),
             (Body::Heap(_), None) => Ok(Purge {
                 gone: 0,
                 done: true,

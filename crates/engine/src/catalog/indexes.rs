@@ -95,11 +95,7 @@ impl Catalog {
             &table.name,
         )?;
         if spec.primary && table.indexes.iter().any(Index::is_primary_key) {
-            let text = format!(
-                "Table '{}' already has a primary key defined on it.",
-                table.name
-            );
-            return Err(refuse(1779, 16, 0, &text));
+            return Err(EngineError::refused(1779, &[table.name.as_str().into()]));
         }
         let mut rows = table.rows.clone();
         let same = rows.indexes.first().map_or(1, |i| i.dataspace as u16);
@@ -134,11 +130,7 @@ impl Catalog {
             } else {
                 "UNIQUE KEY"
             };
-            let text = format!(
-                "An explicit DROP INDEX is not allowed on index '{full}'. It is being used for \
-                {kind} constraint enforcement."
-            );
-            return Err(refuse(3723, 16, 4, &text));
+            return Err(EngineError::refused(3723, &[full.into(), kind.into()]));
         }
         let rows = table.rows.clone();
         self.remove_index(by, changes, (table, rows), index)
@@ -152,6 +144,7 @@ impl Catalog {
         table: &Table,
         index: &Index,
     ) -> Result<Changed, EngineError> {
+        self.check_key_unreferenced(changes, table, index)?;
         let mut rows = table.rows.clone();
         let is_key =
             |kind| kind == object_type::PRIMARY_KEY || kind == object_type::UNIQUE_CONSTRAINT;

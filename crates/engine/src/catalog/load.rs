@@ -8,7 +8,7 @@ use crate::table::{Table, TableRows};
 use furrow_format::boot::field;
 use furrow_format::catalog::{
     self, AllocUnit, ClassObject, Column, IndexColumn, IndexStat, ObjectValue, RowsetColumn,
-    SchemaObject, class, object_type,
+    SchemaObject, SingleReference, class, object_type,
 };
 use furrow_format::{BOOT_PAGE, RowsetId};
 use furrow_pool::LatchRank;
@@ -91,6 +91,7 @@ impl Catalog {
         let mut indexes = by_object(self.bases.all::<IndexStat>()?, |i| i.id);
         let mut members = by_object(self.bases.all::<IndexColumn>()?, |c| c.idmajor);
         let mut values = by_object(self.bases.all::<ObjectValue>()?, |v| v.objid);
+        let mut references = by_object(self.bases.all::<SingleReference>()?, |r| r.depid);
         let mut rowsets = by_object(rowsets, |r| r.idmajor);
         let mut layouts = by_rowset(self.bases.all::<RowsetColumn>()?, |l| l.rsid);
         let mut units = by_rowset(units, |u| u.ownerid);
@@ -127,6 +128,7 @@ impl Catalog {
                 units: Vec::new(),
                 children: take(&mut children, &id),
                 values: Vec::new(),
+                references: Vec::new(),
                 object,
             };
             for rowset in &rows.rowsets {
@@ -135,6 +137,7 @@ impl Catalog {
             }
             for child in &rows.children {
                 rows.values.extend(take(&mut values, &child.id));
+                rows.references.extend(take(&mut references, &child.id));
             }
             let mut rowset = |rows: &TableRows, id: RowsetId| self.rowset_by_rows(rows, id);
             named.put_table(Arc::new(Table::from_rows(rows, None, &mut rowset)?));

@@ -31,6 +31,7 @@ mod children;
 mod counts;
 mod create;
 mod drop;
+mod foreign;
 mod ghosts;
 mod ids;
 mod indexes;

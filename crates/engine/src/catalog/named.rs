@@ -4,7 +4,7 @@ use super::name_key;
 use crate::catalog::module::Module;
 use crate::table::Table;
 use furrow_format::ObjectId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The committed objects. Tables, modules and the keys, checks and defaults of tables share their names and
@@ -19,6 +19,8 @@ pub(super) struct Named {
     children: HashMap<String, ObjectId>,
     /// The same by number.
     child_ids: HashMap<i32, ObjectId>,
+    /// Tables that some foreign key refers to, or did.
+    referenced: HashSet<ObjectId>,
 }
 
 impl Named {
@@ -54,7 +56,14 @@ impl Named {
             || self.child_ids.contains_key(&id.0)
     }
 
+    /// Whether a foreign key may refer to a table.
+    pub(super) fn is_referenced(&self, id: ObjectId) -> bool {
+        self.referenced.contains(&id)
+    }
+
     pub(super) fn put_table(&mut self, table: Arc<Table>) {
+        let keys = table.foreign_keys().iter();
+        self.referenced.extend(keys.map(|k| k.referenced));
         for child in &table.rows.children {
             let key = name_key(&table.schema, &child.name);
             self.children.insert(key, table.id);

@@ -96,6 +96,7 @@ struct Pieces {
     layouts: HashMap<i64, Vec<RowsetColumn>>,
     units: HashMap<i64, Vec<AllocUnit>>,
     children: HashMap<i32, Vec<SchemaObject>>,
+    references: HashMap<i32, Vec<SingleReference>>,
     schemas: HashMap<i32, String>,
 }
 
@@ -114,12 +115,14 @@ impl Pieces {
         columns.sort_by_key(|c| c.colid);
         let children = take(&mut self.children, &id);
         let (mut layouts, mut units, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut references = Vec::new();
         for rowset in &rowsets {
             layouts.extend(take(&mut self.layouts, &rowset.rowsetid));
             units.extend(take(&mut self.units, &rowset.rowsetid));
         }
         for child in &children {
             values.extend(take(&mut self.values, &child.id));
+            references.extend(take(&mut self.references, &child.id));
         }
         Some(TableRows {
             schema: self.schema_of(&object),
@@ -131,6 +134,7 @@ impl Pieces {
             units,
             children,
             values,
+            references,
             object,
         })
     }
@@ -181,6 +185,7 @@ impl Catalog {
             layouts: by_rowset(self.bases.all::<RowsetColumn>()?, |l| l.rsid),
             units: by_rowset(self.bases.all::<AllocUnit>()?, |u| u.ownerid),
             children: by_object(others, |o| o.pid),
+            references: by_object(self.bases.all::<SingleReference>()?, |r| r.depid),
             schemas: of_schema.map(|s| (s.id, s.name.clone())).collect(),
         };
         let older: Vec<RowsetValue> = self.bases.all()?;

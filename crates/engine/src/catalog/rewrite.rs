@@ -101,6 +101,10 @@ impl Catalog {
         differ(self, by, columns, |a, b| a.colid == b.colid)?;
         let children = (&before.children[..], &rows.children[..]);
         differ(self, by, children, |a, b| a.id == b.id)?;
+        let references = (&before.references[..], &rows.references[..]);
+        differ(self, by, references, |a, b| {
+            a.class == b.class && a.depid == b.depid && a.depsubid == b.depsubid
+        })?;
         let values = (&before.values[..], &rows.values[..]);
         differ(self, by, values, |a, b| {
             a.objid == b.objid && a.valnum == b.valnum && a.valclass == b.valclass

@@ -16,6 +16,7 @@ impl Catalog {
         changes: &mut DdlChanges,
         table: &Table,
     ) -> Result<Arc<Table>, EngineError> {
+        self.check_unreferenced(changes, table, 4712)?;
         let columns = table.column_specs();
         let mut rows = table.rows.clone();
         self.drop_rowsets(by, changes, &rows, |_| true)?;

@@ -22,7 +22,7 @@ impl Catalog {
         rowset.undo(by, op)?;
         let rows = match op {
             UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => -1,
-            UndoOp::TreeLoad { rows, .. } => -i64::from(*rows),
+            UndoOp::TreeLoad { rows, .. } | UndoOp::TreeFill { rows, .. } => -i64::from(*rows),
             UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => 1,
             // A row that took the place of a ghost.
             UndoOp::TreeUpdate(key, old) if is_ghost(old) => {

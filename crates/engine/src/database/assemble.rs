@@ -108,7 +108,7 @@ pub(crate) struct Parts {
 
 impl Database {
     /// Puts a database together; its threads are not started yet.
-    pub(crate) fn assemble(parts: Parts) -> Arc<Database> {
+    pub(crate) fn assemble(parts: Parts) -> Result<Arc<Database>, EngineError> {
         let shared = Arc::clone(&parts.keeper.shared);
         let database = Arc::new(Database {
             id: parts.store.db(),
@@ -128,9 +128,11 @@ impl Database {
             registration: parts.registration,
             background: Mutex::new(None),
             access: parts.access,
+            durability: super::options::Durability::new(parts.options.delayed_durability),
             users: AtomicU32::new(0),
         });
         database.hooks.bind(&database);
-        database
+        database.apply_options()?;
+        Ok(database)
     }
 }

@@ -44,14 +44,27 @@ const NEWEST: u16 = 957;
 /// Most files that a database can have.
 const MOST_FILES: usize = 32_767;
 
-/// Looks what database a primary file belongs to.
-pub(crate) fn sniff_resting(shared: &Shared, primary: &Path) -> Result<Sniffed, EngineError> {
+/// A primary file that was opened and proven to belong to a database that can be read as it is.
+pub(crate) struct RestingPrimary {
+    files: RestingFiles,
+    boot: Boot,
+}
+
+impl RestingPrimary {
+    /// What the instance has to know of its database.
+    pub(crate) fn sniffed(&self) -> Sniffed {
+        Sniffed {
+            name: self.boot.name.clone(),
+            binding: self.files.binding(),
+        }
+    }
+}
+
+/// Opens the primary file of a database at rest.
+pub(crate) fn open_resting(shared: &Shared, primary: &Path) -> Result<RestingPrimary, EngineError> {
     let files = RestingFiles::open(&*shared.volume, primary)?;
     let boot = prove_boot(&files, primary)?;
-    Ok(Sniffed {
-        name: boot.name,
-        binding: files.binding(),
-    })
+    Ok(RestingPrimary { files, boot })
 }
 
 /// The boot page, if the database is one that can be read as it is.
@@ -154,19 +167,19 @@ fn log_entry(rows: &[DatabaseFile]) -> LogEntry {
     )
 }
 
-/// Opens a database from files that are not changed: the primary one first, and others that lie elsewhere.
+/// Opens a database from files that are not changed: the primary one, which is open, and others that lie
+/// elsewhere.
 pub(crate) fn attach_resting(
     shared: &Arc<Shared>,
     id: DatabaseId,
     name: &str,
-    paths: &[PathBuf],
+    (opened, paths): (RestingPrimary, &[PathBuf]),
 ) -> Result<Arc<Database>, EngineError> {
     let primary = paths.first().map_or(Path::new(""), PathBuf::as_path);
     let say = |text: &str| shared.error_log.write(Source::Server, text);
     let starting = Message::new(17137, &[name.into()]);
     shared.error_log.write_message(Source::Server, &starting);
-    let mut files = RestingFiles::open(&*shared.volume, primary)?;
-    let boot = prove_boot(&files, primary)?;
+    let RestingPrimary { mut files, boot } = opened;
     for path in paths.iter().skip(1) {
         if !files.add(&*shared.volume, path)? {
             say(&format!(
@@ -250,10 +263,7 @@ fn build(
     let own = boot.own;
     let database = Database::assemble(Parts {
         name: name.to_owned(),
-        options: DatabaseOptions {
-            recovery_model: own.recovery_model,
-            target_recovery_s: own.target_recovery_s,
-        },
+        options: DatabaseOptions::of(&own),
         store,
         space,
         catalog,
@@ -263,7 +273,7 @@ fn build(
         hooks,
         registration,
         access: Updateability::attached(),
-    });
+    })?;
     database.load_groups()?;
     database.state.set(DatabaseState::Online);
     Ok((database, words))

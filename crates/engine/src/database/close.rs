@@ -1,24 +1,13 @@
 //! The end of an open database: a clean shutdown, or an abrupt one.
 
-use super::{Database, DatabaseOptions, DatabaseState, EngineError};
+use super::{Database, DatabaseState, EngineError};
 use furrow_format::BOOT_PAGE;
 use furrow_format::boot::field;
 use furrow_observe::messages::Message;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::Checkpoint;
 use furrow_txn::{Author, Mini};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// A session's stay in a database; dropped, it has left.
-#[derive(Debug)]
-pub struct Stay(Arc<Database>);
-
-impl Drop for Stay {
-    fn drop(&mut self) {
-        self.0.users.fetch_sub(1, Ordering::AcqRel);
-    }
-}
 
 /// More than a change of the boot page writes to the log.
 pub(super) const BOOT_LOG_BYTES: u64 = 1024;
@@ -26,57 +15,10 @@ pub(super) const BOOT_LOG_BYTES: u64 = 1024;
 /// Bytes of the name on the boot page.
 const NAME_BYTES: usize = 256;
 
-/// Set in the count of users once nobody may enter any more.
-const CLOSED: u32 = 1 << 31;
-
 impl Database {
-    /// Enters the database, for a session: as long as the stay lasts it is not closed or dropped.
-    pub fn enter(self: &Arc<Database>) -> Result<Stay, EngineError> {
-        self.check()?;
-        let entered = self
-            .users
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| {
-                (users & CLOSED == 0).then_some(users + 1)
-            });
-        match entered {
-            Ok(_) => Ok(Stay(Arc::clone(self))),
-            Err(_) => Err(EngineError::refused(942, &[self.name.as_str().into()])),
-        }
-    }
-
     /// Where the lines of trace flags go that are sent to a client (3604); nowhere without one.
     pub fn set_trace_client(&self, sink: Option<crate::ClientSink>) {
         self.hooks.set_client(sink);
-    }
-
-    /// Sessions in the database.
-    pub fn users(&self) -> u32 {
-        self.users.load(Ordering::Acquire) & !CLOSED
-    }
-
-    /// Lets nobody in any more; 3702 when somebody is there.
-    pub(crate) fn seal(&self) -> Result<(), EngineError> {
-        match self.close_doors(0) {
-            Ok(()) => Ok(()),
-            Err(users) if users & CLOSED != 0 => Ok(()),
-            Err(_) => {
-                let args = ["database".into(), self.name.as_str().into()];
-                Err(EngineError::refused(3702, &args))
-            }
-        }
-    }
-
-    /// Lets nobody in any more, when exactly so many are there.
-    pub(super) fn close_doors(&self, users: u32) -> Result<(), u32> {
-        let sealed =
-            self.users
-                .compare_exchange(users, users | CLOSED, Ordering::AcqRel, Ordering::Acquire);
-        sealed.map(drop)
-    }
-
-    /// Lets sessions in again, after a closing that was given up.
-    pub(crate) fn unseal(&self) {
-        self.users.fetch_and(!CLOSED, Ordering::AcqRel);
     }
 
     /// CHECKPOINT: everything that is committed is in the data files when it returns, and the counts of the
@@ -117,29 +59,6 @@ impl Database {
         Ok(())
     }
 
-    /// ALTER DATABASE SET RECOVERY, SET TARGET_RECOVERY_TIME: durable when it returns.
-    pub fn set_options(&self, options: DatabaseOptions) -> Result<(), EngineError> {
-        self.must_be_writable()?;
-        let _turn = self.files.turn.lock();
-        self.store.promise(BOOT_LOG_BYTES)?;
-        self.store.log().give_back(BOOT_LOG_BYTES);
-        let mut mini = Mini::new(&self.store);
-        let page = mini.adopt(self.store.write(BOOT_PAGE, LatchRank::Boot)?);
-        let model = [options.recovery_model.to_byte()];
-        let target = options.target_recovery_s.to_le_bytes();
-        mini.push(page, &field::RECOVERY_MODEL.change(&model));
-        mini.push(page, &field::TARGET_RECOVERY_S.change(&target));
-        mini.commit(&Author::System)?;
-        self.store.log().flush_all()?;
-        *self.options.write() = options;
-        Ok(())
-    }
-
-    /// Its options.
-    pub fn options(&self) -> DatabaseOptions {
-        *self.options.read()
-    }
-
     /// Writes name and number on the boot page, where a database that was attached has others.
     pub(crate) fn write_identity(&self) -> Result<(), EngineError> {
         self.store.promise(BOOT_LOG_BYTES)?;
@@ -170,7 +89,7 @@ impl Database {
         let written = if self.state() == DatabaseState::Online && !self.is_read_only() {
             self.write_clean_flag(true)
                 .and_then(|()| self.checkpoint())
-                .map(|_| ())
+                .and_then(|_| Ok(self.store.pool().forget_images(self.id)?))
         } else {
             Ok(())
         };

@@ -11,7 +11,7 @@ use crate::files::{
     double_write_path,
 };
 use crate::instance::Shared;
-use furrow_format::boot::{Boot, OwnBoot, PageVerify, WRITTEN_VERSION};
+use furrow_format::boot::{Boot, OwnBoot, WRITTEN_VERSION};
 use furrow_format::types::{Date, DateTime, Guid};
 use furrow_format::{DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId};
 use furrow_io::time::WallTime;
@@ -169,7 +169,7 @@ fn build(
         hooks,
         registration,
         access: Updateability::default(),
-    });
+    })?;
     database.join_other_files(
         files
             .iter()
@@ -288,11 +288,13 @@ fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTi
         own: OwnBoot {
             clean_shutdown: false,
             recovery_model: spec.options.recovery_model,
-            page_verify: PageVerify::Checksum,
+            page_verify: spec.options.page_verify,
             target_recovery_s: spec.options.target_recovery_s,
             log_incarnation: 1,
             log_backup_lsn: Lsn::ZERO,
             read_only: false,
+            delayed_durability: spec.options.delayed_durability,
+            user_access: spec.options.user_access,
         },
     }
 }

@@ -23,6 +23,9 @@ pub enum EngineError {
     /// Refused, for the reason that the messages give: the cause first, what follows from it after.
     #[error("{}", join(.0))]
     Refused(Vec<Message>),
+    /// A value that a column does not take.
+    #[error("{}", .0.message(None))]
+    Column(Box<ColumnFault>),
     /// The device.
     #[error(transparent)]
     Io(#[from] IoError),
@@ -50,6 +53,34 @@ pub enum EngineError {
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
+}
+
+/// A value that a column does not take: message 515 or 2628, whose text names the database too where it is
+/// known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnFault {
+    pub(crate) number: u32,
+    /// Schema and table.
+    pub(crate) table: String,
+    pub(crate) column: String,
+    /// The statement (515), or what would be kept of the value (2628).
+    pub(crate) what: String,
+}
+
+impl ColumnFault {
+    /// The product's words for it.
+    pub(crate) fn message(&self, database: Option<&str>) -> Message {
+        let table = match database {
+            Some(database) => format!("{database}.{}", self.table),
+            None => self.table.clone(),
+        };
+        let (table, column) = (Arg::from(table), Arg::from(self.column.as_str()));
+        let what = Arg::from(self.what.as_str());
+        match self.number {
+            515 => Message::new(515, &[column, table, what]),
+            number => Message::new(number, &[table, column, what]),
+        }
+    }
 }
 
 fn join(messages: &[Message]) -> String {
@@ -100,10 +131,20 @@ impl EngineError {
         self.messages().iter().any(|m| m.number == number)
     }
 
+    /// Whether a lock wait was ended from elsewhere ([`Canceller`](crate::Canceller)).
+    pub fn is_cancelled(&self) -> bool {
+        matches!(
+            self,
+            EngineError::Txn(TxnError::Lock(LockError::Cancelled))
+                | EngineError::Access(AccessError::Txn(TxnError::Lock(LockError::Cancelled)))
+        )
+    }
+
     /// What a client prints.
     pub fn messages(&self) -> Vec<Message> {
         match self {
             EngineError::Refused(messages) => messages.clone(),
+            EngineError::Column(fault) => vec![fault.message(None)],
             EngineError::Io(e) => vec![io_message(e)],
             EngineError::Log(e) => vec![log_message(e)],
             EngineError::Pool(e) => vec![pool_message(e)],

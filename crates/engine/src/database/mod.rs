@@ -5,19 +5,22 @@ mod attach;
 mod bootstrap;
 mod close;
 mod create;
+mod doors;
 mod error;
 mod open;
+mod options;
 mod spec;
 mod state;
 mod updateability;
 mod words;
 
-pub use close::Stay;
-pub use error::EngineError;
+pub use doors::Stay;
+pub use error::{ColumnFault, EngineError};
+pub use options::DatabaseOptions;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec};
-pub use state::{DatabaseOptions, DatabaseState};
+pub use state::DatabaseState;
 
-pub(crate) use attach::{attach_resting, sniff_resting};
+pub(crate) use attach::{RestingPrimary, attach_resting, open_resting};
 pub(crate) use bootstrap::FILES1_PAGE;
 pub(crate) use create::{check_paths, create, header_of, now};
 pub(crate) use error::os_error;
@@ -31,7 +34,7 @@ use crate::catalog::Catalog;
 use crate::files::{FileBook, Hooks};
 use crate::instance::Shared;
 use assemble::Registration;
-use furrow_format::DatabaseId;
+use furrow_format::{DatabaseId, RecoveryModel};
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::ErrorLog;
 use furrow_space::Space;
@@ -76,6 +79,7 @@ pub struct Database {
     pub(crate) registration: Registration,
     pub(crate) background: Mutex<Option<Background>>,
     pub(crate) access: Updateability,
+    pub(crate) durability: options::Durability,
     /// Sessions in it.
     pub(crate) users: AtomicU32,
 }
@@ -105,6 +109,11 @@ impl Database {
     /// Its state.
     pub fn state(&self) -> DatabaseState {
         self.state.get()
+    }
+
+    /// Whether bulk loads may put rows on new pages past the log.
+    pub(crate) fn logs_minimally(&self) -> bool {
+        self.options.read().recovery_model == RecoveryModel::Simple
     }
 
     /// An error (926, 942, ...) unless it is online. Cheap: one load.

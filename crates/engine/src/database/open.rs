@@ -23,7 +23,8 @@ use crate::files::{
 };
 use crate::instance::Shared;
 use furrow_format::types::Guid;
-use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileHeader, FileId, Lsn, OwnBoot};
+use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileHeader, FileId, Lsn, OwnBoot, TxnId};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
 use furrow_io::{Access, File, IoErrorKind, Open};
 use furrow_log::LogError;
@@ -33,7 +34,7 @@ use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, redo, undo};
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_txn::Store;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -230,7 +231,9 @@ impl Opening<'_> {
             return Ok(());
         }
         let span = (self.analysis.redo_point, self.analysis.end);
-        let done = redo(&self.store, Arc::clone(&self.log_file), span, wanted)?;
+        let losers: HashSet<TxnId> = self.analysis.losers.iter().map(|l| l.id).collect();
+        let log = Arc::clone(&self.log_file);
+        let done = redo(&self.store, log, span, wanted, &|txn| losers.contains(&txn))?;
         self.redone.applied += done.applied;
         self.redone.skipped += done.skipped;
         self.redone.rebuilt += done.rebuilt;
@@ -262,7 +265,8 @@ impl Opening<'_> {
             for file in fresh {
                 self.open_secondary(file)?;
             }
-            self.redo(&|file| ids.contains(&file))?;
+            let lost = ids.last().filter(|_| mutated(Mutation::RedoLosesFile));
+            self.redo(&|file| ids.contains(&file) && Some(&file) != lost)?;
             known.extend(ids);
         }
         self.phases.redo_ms = begun.elapsed_us() / 1000;
@@ -330,10 +334,7 @@ impl Opening<'_> {
         let book = FileBook::new(self.binding, files, BTreeMap::new());
         let database = Database::assemble(Parts {
             name: self.name,
-            options: DatabaseOptions {
-                recovery_model: own.recovery_model,
-                target_recovery_s: own.target_recovery_s,
-            },
+            options: DatabaseOptions::of(&own),
             store: self.store,
             space,
             catalog,
@@ -343,7 +344,7 @@ impl Opening<'_> {
             hooks,
             registration: self.registration,
             access: Updateability::of(own.read_only),
-        });
+        })?;
         database.load_groups()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
         let untouched = own.read_only && own.clean_shutdown && self.analysis.clean;

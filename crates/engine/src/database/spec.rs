@@ -145,6 +145,8 @@ pub struct DatabaseSpec {
     pub filegroups: Vec<FilegroupSpec>,
     /// The log; by default beside the primary file, a quarter of the data files' sizes, at least 512 KB.
     pub log: Option<FileSpec>,
+    /// Its number; by default the smallest from 5 up that is free.
+    pub id: Option<u16>,
     /// Options.
     pub options: DatabaseOptions,
     /// Extents of the primary file that a new database takes, its maps included, where the file has 80 or
@@ -162,6 +164,7 @@ impl DatabaseSpec {
             autogrow_all: false,
             filegroups: Vec::new(),
             log: None,
+            id: None,
             options: DatabaseOptions::default(),
             system_extents: 36,
         }

@@ -1,7 +1,6 @@
-//! What state a database is in, and its options.
+//! What state a database is in.
 
 use crate::EngineError;
-use furrow_format::RecoveryModel;
 use furrow_observe::messages::Message;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -101,25 +100,6 @@ impl StateCell {
             other => other
                 .refusal(name)
                 .map_or(Ok(()), |m| Err(EngineError::of(m))),
-        }
-    }
-}
-
-/// What a database's owner may choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DatabaseOptions {
-    /// What the log keeps. Until log backups exist, `Full` and `BulkLogged` are truncated like `Simple`, as
-    /// the product does before the first full backup.
-    pub recovery_model: RecoveryModel,
-    /// Time that a restart may take, in seconds; 0 leaves it to automatic checkpoints.
-    pub target_recovery_s: u32,
-}
-
-impl Default for DatabaseOptions {
-    fn default() -> DatabaseOptions {
-        DatabaseOptions {
-            recovery_model: RecoveryModel::Simple,
-            target_recovery_s: 60,
         }
     }
 }

@@ -48,10 +48,13 @@ fn full_reason(error: &LogError) -> Option<ReuseWait> {
 }
 
 impl Database {
-    /// A full filegroup (1105, or 1101 where no object is known) and a full log (9002) with the names of what
-    /// they are about; any other error as it is. A full filegroup is told to the error log as well; the full
-    /// log was, by who tried to make room.
+    /// A full filegroup (1105, or 1101 where no object is known), a full log (9002) and a value that a column
+    /// does not take (515, 2628) with the names of what they are about; any other error as it is. A full
+    /// filegroup is told to the error log as well; the full log was, by who tried to make room.
     pub(crate) fn worded(&self, error: EngineError) -> EngineError {
+        if let EngineError::Column(fault) = &error {
+            return EngineError::of(fault.message(Some(&self.name)));
+        }
         if let Some(reason) = of_full_log(&error) {
             let args = [self.name.as_str().into(), reason.name().into()];
             return EngineError::of(Message::new(9002, &args).with_state(reason.number()));

@@ -118,13 +118,7 @@ impl Database {
 
     /// ALTER DATABASE REMOVE FILEGROUP: it must hold no files (5042).
     pub fn remove_filegroup(&self, name: &str) -> Result<(), EngineError> {
-        let _entered = self.shared.enter();
-        self.must_be_writable()?;
-        let _turn = self.files.turn.lock();
-        let (id, group) = self
-            .files
-            .group_named(name)
-            .ok_or_else(|| missing(name, &self.name))?;
+        let (_held, id, group) = self.group_to_change(name)?;
         let has_files = self.files.files().iter().any(|f| f.filegroup == id);
         if id == 1 || has_files || group.is_default {
             let args = [Arg::from("filegroup"), name.into()];
@@ -176,13 +170,7 @@ impl Database {
 
     /// ALTER DATABASE MODIFY FILEGROUP ... NAME (5012 for the primary one).
     pub fn rename_filegroup(&self, name: &str, new: &str) -> Result<(), EngineError> {
-        let _entered = self.shared.enter();
-        self.must_be_writable()?;
-        let _turn = self.files.turn.lock();
-        let (id, _) = self
-            .files
-            .group_named(name)
-            .ok_or_else(|| missing(name, &self.name))?;
+        let (_held, id, _) = self.group_to_change(name)?;
         if id == 1 {
             let text = "The name of the primary filegroup cannot be changed.";
             return Err(EngineError::of(Message::custom(5012, 16, 1, text)));
@@ -215,19 +203,26 @@ impl Database {
         Ok(())
     }
 
+    /// A filegroup that is to be changed; nobody else changes files while the first part of it is kept.
+    fn group_to_change(
+        &self,
+        name: &str,
+    ) -> Result<(impl Sized + '_, u16, GroupEntry), EngineError> {
+        let entered = self.shared.enter();
+        self.must_be_writable()?;
+        let turn = self.files.turn.lock();
+        let found = self.files.group_named(name);
+        let (id, group) = found.ok_or_else(|| missing(name, &self.name))?;
+        Ok(((turn, entered), id, group))
+    }
+
     fn change_group(
         &self,
         name: &str,
         property: &str,
         change: impl FnOnce(&mut std::collections::BTreeMap<u16, GroupEntry>, u16) -> bool,
     ) -> Result<(), EngineError> {
-        let _entered = self.shared.enter();
-        self.must_be_writable()?;
-        let _turn = self.files.turn.lock();
-        let (id, _) = self
-            .files
-            .group_named(name)
-            .ok_or_else(|| missing(name, &self.name))?;
+        let (_held, id, _) = self.group_to_change(name)?;
         if !self.files.files().iter().any(|f| f.filegroup == id) {
             return Err(EngineError::refused(5050, &[name.into()]));
         }

@@ -11,6 +11,7 @@ use furrow_access::By;
 use furrow_format::catalog::DatabaseFile;
 use furrow_format::types::{Guid, Value};
 use furrow_format::{Change, EXTENT_PAGES, FileHeader, FileId, PageId, PageNo};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::random;
 use furrow_observe::messages::Message;
 use furrow_pool::LatchRank;
@@ -83,7 +84,11 @@ impl Database {
         }
         let guid = Guid(random::guid_v4());
         let created = birth(&self.store);
-        self.insert_row(&file_row(&plan, guid, FileStatus::Defunct, created))?;
+        let first = match mutated(Mutation::FileNotMade) {
+            true => FileStatus::Online,
+            false => FileStatus::Defunct,
+        };
+        self.insert_row(&file_row(&plan, guid, first, created))?;
         let data = match self.make_file(&plan, guid) {
             Ok(data) => data,
             Err(error) => {
@@ -181,7 +186,9 @@ impl Database {
         })?;
         self.update_row(entry.id, |row| row.filestate = FileStatus::Defunct.code())?;
         // After this checkpoint no record of the file's pages is ever redone: its number may be used again.
-        self.checkpoint()?;
+        if !mutated(Mutation::RemoveEarly) {
+            self.checkpoint()?;
+        }
         self.registration.remove_file(entry.id)?;
         self.files.remove(entry.id);
         let cleared = (entry.id, entry.path.clone());

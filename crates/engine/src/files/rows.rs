@@ -8,7 +8,7 @@ use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BaseRow, BaseTable, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
 };
-use furrow_format::types::{DateTime, Guid};
+use furrow_format::types::Guid;
 use furrow_format::{
     BOOT_PAGE, FileGrowth, FileId, Lsn, Page, PageBuf, PageId, PageType, Record, RowLayout,
 };
@@ -84,11 +84,7 @@ pub(crate) fn file_row(
 ) -> DatabaseFile {
     let (growth, percent) = growth_columns(plan.growth);
     DatabaseFile {
-        dbfragid: 1,
-        fileid: i32::from(plan.id),
-        grpid: i32::from(plan.filegroup),
         status: SET | percent,
-        filetype: u8::from(plan.filegroup == 0),
         filestate: status.code(),
         size: pages(plan.size_pages),
         maxsize: plan.max_pages.map_or(-1, pages),
@@ -96,25 +92,7 @@ pub(crate) fn file_row(
         lname: plan.name.clone(),
         pname: plan.path.to_string_lossy().into_owned(),
         createlsn: Some(created.to_bytes().to_vec()),
-        droplsn: None,
-        fileguid: Some(guid),
-        internalstatus: 0,
-        readonlylsn: None,
-        readwritelsn: None,
-        readonlybaselsn: None,
-        firstupdatelsn: None,
-        lastupdatelsn: None,
-        backuplsn: None,
-        diffbaselsn: None,
-        diffbaseguid: None,
-        diffbasetime: DateTime::EPOCH,
-        diffbaseseclsn: None,
-        redostartlsn: None,
-        redotargetlsn: None,
-        forkguid: None,
-        forklsn: None,
-        forkvc: 0,
-        redostartforkguid: None,
+        ..DatabaseFile::plain(i32::from(plan.id), i32::from(plan.filegroup), guid)
     }
 }
 

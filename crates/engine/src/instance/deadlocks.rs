@@ -86,6 +86,13 @@ fn name(instance: &Instance, resource: &mut DeadlockResource) {
                 table
             })
         }
+        ResourceKind::Page { .. } => {
+            let rowset = resource.associated_object_id;
+            let tables = database.catalog.tables();
+            let has =
+                |t: &&Arc<crate::Table>| (t.indexes().iter()).any(|i| i.rowset().id().0 == rowset);
+            tables.iter().find(has).cloned()
+        }
         ResourceKind::Object { object_id } => database.catalog.table_by_id(ObjectId(*object_id)),
         _ => None,
     };

@@ -2,7 +2,7 @@
 
 use super::{DatabaseList, Entry, Instance, Listed, Phase};
 use crate::EngineError;
-use crate::database::{self, Database, DatabaseSpec, DatabaseState, Moved};
+use crate::database::{self, Database, DatabaseSpec, DatabaseState, Moved, RestingPrimary};
 use crate::files::remove_own;
 use furrow_format::DatabaseId;
 use furrow_format::types::Guid;
@@ -77,9 +77,19 @@ impl Instance {
     fn open_listed(&self, listed: &Listed, primary: &Path) -> Result<Arc<Database>, EngineError> {
         let id = DatabaseId(listed.id);
         if listed.phase == Phase::ReadOnly {
-            return database::attach_resting(&self.shared, id, &listed.name, &listed.paths);
+            let opened = database::open_resting(&self.shared, primary)?;
+            return self.open_resting(listed, opened);
         }
         self.open_database(id, &listed.name, primary, &[])
+    }
+
+    fn open_resting(
+        &self,
+        listed: &Listed,
+        opened: RestingPrimary,
+    ) -> Result<Arc<Database>, EngineError> {
+        let id = DatabaseId(listed.id);
+        database::attach_resting(&self.shared, id, &listed.name, (opened, &listed.paths))
     }
 
     pub(super) fn open_database(
@@ -155,7 +165,7 @@ impl Instance {
         database::check_paths(&*self.shared.volume, &plan)?;
         let binding = Guid(random::guid_v4());
         let listed = Listed {
-            id: list.free_id(),
+            id: list.id_for(spec.id),
             phase: Phase::Creating,
             binding: binding.0,
             name: spec.name.clone(),
@@ -216,7 +226,8 @@ impl Instance {
             return Err(EngineError::refused(5171, &["".into()]));
         };
         self.unused_path(&list, primary)?;
-        let sniffed = database::sniff_resting(&self.shared, primary)?;
+        let opened = database::open_resting(&self.shared, primary)?;
+        let sniffed = opened.sniffed();
         let name = name.map_or(sniffed.name, str::to_owned);
         self.free_name(&list, &name)?;
         let listed = Listed {
@@ -226,7 +237,7 @@ impl Instance {
             name,
             paths: files.to_vec(),
         };
-        let database = self.open_listed(&listed, primary)?;
+        let database = self.open_resting(&listed, opened)?;
         list.change(|all| all.push(listed.clone()))?;
         let kept = Some(Arc::clone(&database));
         self.enter(&listed, primary, kept, DatabaseState::Online);

@@ -120,6 +120,12 @@ impl DatabaseList {
         Ok(())
     }
 
+    /// The number that is asked for, where it is free.
+    pub(crate) fn id_for(&self, asked: Option<u16>) -> u16 {
+        let free = |id: &u16| self.databases.iter().all(|d| d.id != *id);
+        asked.filter(free).unwrap_or_else(|| self.free_id())
+    }
+
     /// The smallest number from 5 up that no database has: below are the system's.
     pub(crate) fn free_id(&self) -> u16 {
         (5..=u16::MAX)

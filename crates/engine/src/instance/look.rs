@@ -103,6 +103,11 @@ impl Database {
         Boot::decode(&bytes).ok().map(|boot| boot.created)
     }
 
+    /// Transactions that have changed something and are still open.
+    pub fn active_transactions(&self) -> usize {
+        self.store.active.count()
+    }
+
     /// The active transaction whose first record is the oldest: its number, and that record's LSN at the
     /// latest. Transactions that have changed nothing have no record.
     pub fn oldest_transaction(&self) -> Option<(TxnId, Lsn)> {

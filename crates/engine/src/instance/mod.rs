@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Sessions of users count from here; smaller numbers are the system's.
 const FIRST_USER_SESSION: i32 = 51;
@@ -98,6 +98,8 @@ pub(crate) struct Shared {
     /// On whose account work goes that is done by a thread without a task of its own.
     system: Arc<Task>,
     next_session: AtomicI32,
+    /// Minutes that a database may take to be recovered which names no time of its own; 0 for the engine's.
+    recovery_interval_min: AtomicU32,
 }
 
 impl fmt::Debug for Shared {
@@ -124,6 +126,11 @@ impl Shared {
             true => Fill::Zero,
             false => Fill::Allocate,
         }
+    }
+
+    /// Minutes that recovery of a database may take which names no time of its own; 0 for the engine's.
+    pub(crate) fn recovery_interval_min(&self) -> u32 {
+        self.recovery_interval_min.load(Ordering::Relaxed)
     }
 
     /// A session number for a user.
@@ -207,6 +214,7 @@ impl Instance {
             error_log,
             config,
             next_session: AtomicI32::new(FIRST_USER_SESSION),
+            recovery_interval_min: AtomicU32::new(0),
         });
         let instance = Arc::new(Instance {
             shared,

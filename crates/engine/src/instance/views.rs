@@ -3,7 +3,7 @@
 use super::Instance;
 use crate::EngineError;
 use crate::background::holder;
-use crate::database::{Database, DatabaseState, FileGrowth};
+use crate::database::{Database, DatabaseOptions, DatabaseState, FileGrowth};
 use furrow_format::types::Guid;
 use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, RecoveryModel};
 use furrow_io::time::Duration;
@@ -26,6 +26,8 @@ pub struct DatabaseView {
     pub recovery_model: Option<RecoveryModel>,
     /// Whether it takes no changes; of one that is not open, `false`.
     pub read_only: bool,
+    /// Options, of an open one.
+    pub options: Option<DatabaseOptions>,
     /// Primary file.
     pub primary: PathBuf,
 }
@@ -81,6 +83,8 @@ pub struct LogView {
     pub flushes: u64,
     /// Bytes they wrote.
     pub bytes_flushed: u64,
+    /// Times somebody waited for such a write.
+    pub flush_waits: u64,
     /// Times it grew.
     pub growths: u64,
 }
@@ -99,6 +103,18 @@ pub struct VlfView {
 }
 
 impl Instance {
+    /// The option `recovery interval (min)`.
+    pub fn recovery_interval_min(&self) -> u32 {
+        self.shared.recovery_interval_min()
+    }
+
+    /// Sets `recovery interval (min)`: how long recovery may take of databases whose TARGET_RECOVERY_TIME is
+    /// 0; 0 for a minute.
+    pub fn set_recovery_interval_min(&self, minutes: u32) {
+        let interval = &self.shared.recovery_interval_min;
+        interval.store(minutes, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// The databases, by number.
     pub fn databases(&self) -> Vec<DatabaseView> {
         let databases = self.databases.read();
@@ -112,6 +128,7 @@ impl Instance {
                     state: open.map_or(entry.state, |d| d.state()),
                     reason: open.and_then(|d| d.state.reason()),
                     recovery_model: open.map(|d| d.options.read().recovery_model),
+                    options: open.map(|d| d.options()),
                     read_only: open.is_some_and(|d| d.is_read_only()),
                     primary: entry.primary.clone(),
                 }
@@ -195,6 +212,7 @@ impl Database {
             durable: log.durable(),
             flushes: load(&counters.flushes),
             bytes_flushed: load(&counters.bytes_flushed),
+            flush_waits: load(&counters.flush_waits),
             growths: load(&counters.growths),
         }
     }

@@ -67,12 +67,7 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
         }
     }
     if spec.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
-        let text = format!(
-            "Multiple identity columns specified for table '{}'. Only one identity column per table \
-            is allowed.",
-            spec.name
-        );
-        return Err(refuse(2744, 16, 2, &text));
+        return Err(EngineError::refused(2744, &[spec.name.as_str().into()]));
     }
     check_constraints(spec)
 }
@@ -97,13 +92,7 @@ pub(crate) fn check_column(table: &str, column: &ColumnSpec) -> Result<(), Engin
                 || matches!(data_type.id, TypeId::Decimal | TypeId::Numeric)
                     && data_type.scale == 0);
         if !integer || column.nullable {
-            let text = format!(
-                "Identity column '{}' must be of data type int, bigint, smallint, tinyint, or \
-                decimal or numeric \
-                 with a scale of 0, unencrypted, and constrained to be nonnullable.",
-                column.name
-            );
-            return Err(refuse(2749, 16, 2, &text));
+            return Err(EngineError::refused(2749, &[column.name.as_str().into()]));
         }
         if fits.is_none() || increment == 0 {
             let what = if increment == 0 { "increment" } else { "seed" };
@@ -138,26 +127,18 @@ pub(crate) fn check_column(table: &str, column: &ColumnSpec) -> Result<(), Engin
 fn check_constraints(spec: &TableSpec) -> Result<(), EngineError> {
     let mut names: Vec<&str> = Vec::new();
     if spec.constraints.iter().filter(|c| c.primary).count() > 1 {
-        let text = format!(
-            "Cannot add multiple PRIMARY KEY constraints to table '{}'.",
-            spec.name
-        );
-        return Err(refuse(8110, 16, 0, &text));
+        return Err(EngineError::refused(8110, &[spec.name.as_str().into()]));
     }
     let clustered = spec.constraints.iter().filter(|c| c.clustered).count()
         + spec.indexes.iter().filter(|i| i.clustered).count();
     if clustered > 1 {
-        let text = format!(
-            "Cannot add more than one clustered index for constraints on table '{}'.",
-            spec.name
-        );
-        return Err(refuse(8112, 16, 0, &text));
+        return Err(EngineError::refused(8112, &[spec.name.as_str().into()]));
     }
     check_keys(&spec.columns, &spec.constraints, &spec.name)?;
     for constraint in &spec.constraints {
         if let Some(name) = &constraint.name {
             if names.iter().any(|n| same_name(n, name)) {
-                return Err(EngineError::refused(2714, &[name.as_str().into()]));
+                return Err(EngineError::refused(8168, &[name.as_str().into()]));
             }
             names.push(name);
         }
@@ -191,17 +172,8 @@ pub(crate) fn check_keys(
                 .iter()
                 .any(|c| same_name(&c.name, &k.name) && c.nullable)
         };
-        if let Some(key) = constraint
-            .key
-            .iter()
-            .find(nullable)
-            .filter(|_| constraint.primary)
-        {
-            let text = format!(
-                "Cannot define PRIMARY KEY constraint on nullable column in table '{}' ('{}').",
-                table, key.name
-            );
-            return Err(refuse(8111, 16, 1, &text));
+        if constraint.primary && constraint.key.iter().any(|k| nullable(&k)) {
+            return Err(EngineError::refused(8111, &[table.into()]));
         }
         if let Some(name) = &constraint.name {
             check_name(name)?;

@@ -7,12 +7,16 @@
 
 mod check;
 mod default;
+mod foreign;
 mod layout;
 mod spec;
 
 pub use default::DefaultValue;
 pub(crate) use default::now;
-pub use spec::{CheckSpec, ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
+pub use foreign::{ForeignKeySpec, ReferentialAction};
+pub use spec::{
+    CheckSpec, ColumnSpec, ConstraintSpec, IndexLocks, IndexSpec, KeyColumnSpec, TableSpec,
+};
 
 pub(crate) use check::{
     check_column, check_index, check_keys, check_name, check_table, refuse, same_name,

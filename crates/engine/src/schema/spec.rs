@@ -1,6 +1,7 @@
 //! Requests of DDL.
 
 use super::DefaultValue;
+use furrow_format::catalog::index_status;
 use furrow_format::types::DataType;
 
 /// A column to be made.
@@ -99,6 +100,34 @@ fn keys<K: Into<KeyColumnSpec>>(columns: impl IntoIterator<Item = K>) -> Vec<Key
     columns.into_iter().map(Into::into).collect()
 }
 
+/// ALLOW_ROW_LOCKS and ALLOW_PAGE_LOCKS of an index. Without row locks its pages are locked, without both the
+/// table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexLocks {
+    /// ALLOW_ROW_LOCKS.
+    pub rows: bool,
+    /// ALLOW_PAGE_LOCKS.
+    pub pages: bool,
+}
+
+impl Default for IndexLocks {
+    /// Both.
+    fn default() -> IndexLocks {
+        IndexLocks {
+            rows: true,
+            pages: true,
+        }
+    }
+}
+
+impl IndexLocks {
+    /// The bits of `sysidxstats.status` that say it.
+    pub(crate) fn bits(self) -> i32 {
+        let bit = |allowed: bool, bit: i32| if allowed { 0 } else { bit };
+        bit(self.rows, index_status::NO_ROW_LOCKS) | bit(self.pages, index_status::NO_PAGE_LOCKS)
+    }
+}
+
 /// An index to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexSpec {
@@ -114,6 +143,8 @@ pub struct IndexSpec {
     pub included: Vec<String>,
     /// Filegroup; the table's if none is named.
     pub filegroup: Option<String>,
+    /// Which locks its rows and pages may have.
+    pub locks: IndexLocks,
 }
 
 impl IndexSpec {
@@ -126,7 +157,15 @@ impl IndexSpec {
             key: keys(key),
             included: Vec::new(),
             filegroup: None,
+            locks: IndexLocks::default(),
         }
+    }
+
+    /// ALLOW_ROW_LOCKS and ALLOW_PAGE_LOCKS.
+    #[must_use]
+    pub fn locks(mut self, locks: IndexLocks) -> IndexSpec {
+        self.locks = locks;
+        self
     }
 
     /// UNIQUE.
@@ -171,6 +210,8 @@ pub struct ConstraintSpec {
     pub key: Vec<KeyColumnSpec>,
     /// Filegroup; the table's if none is named.
     pub filegroup: Option<String>,
+    /// Which locks the rows and pages of its index may have.
+    pub locks: IndexLocks,
 }
 
 /// A CHECK constraint to be made. The engine keeps its text; who inserts asks it.
@@ -258,6 +299,7 @@ impl TableSpec {
             clustered: true,
             key,
             filegroup: None,
+            locks: IndexLocks::default(),
         })
     }
 
@@ -274,6 +316,7 @@ impl TableSpec {
             clustered: false,
             key,
             filegroup: None,
+            locks: IndexLocks::default(),
         })
     }
 
@@ -291,6 +334,7 @@ impl TableSpec {
             clustered: false,
             key,
             filegroup: None,
+            locks: IndexLocks::default(),
         })
     }
 

@@ -3,9 +3,9 @@
 use super::Session;
 use super::copy::{Source, source_of};
 use crate::EngineError;
-use crate::catalog::Changed;
-use crate::schema::{CheckSpec, ColumnSpec, ConstraintSpec, refuse};
-use crate::table::Table;
+use crate::catalog::{Catalog, Changed};
+use crate::schema::{CheckSpec, ColumnSpec, ConstraintSpec, ForeignKeySpec, IndexLocks, refuse};
+use crate::table::{ForeignKey, Index, Table};
 use furrow_format::types::{DataType, Value};
 use furrow_observe::messages::Message;
 use furrow_txn::lock::LockMode;
@@ -42,8 +42,19 @@ fn no_table(number: u32, state: u8, name: &str) -> EngineError {
 
 /// 1750 behind what kept a constraint from being made.
 fn not_created(error: EngineError) -> EngineError {
-    let text = "Could not create constraint or index. See previous errors.";
-    error.followed_by(Message::custom(1750, 16, 1, text))
+    error.followed_by(Message::new(1750, &[]))
+}
+
+/// The index of this name (7999).
+fn named_index<'t>(table: &'t Table, name: &str) -> Result<&'t Index, EngineError> {
+    let found = table.index_named(name).filter(|i| i.id() != 0);
+    let missing = || {
+        let text = format!(
+            "Cannot find index '{name}'. The index does not exist or you do not have permissions."
+        );
+        refuse(7999, 16, 9, &text)
+    };
+    found.ok_or_else(missing)
 }
 
 impl Session {
@@ -60,7 +71,7 @@ impl Session {
         &mut self,
         (schema, name): (&str, &str),
         change: impl FnOnce(
-            &crate::catalog::Catalog,
+            &Catalog,
             &mut furrow_access::By<'_>,
             &mut crate::catalog::DdlChanges,
             &Table,
@@ -190,6 +201,39 @@ impl Session {
         })
     }
 
+    /// ALTER TABLE ADD CONSTRAINT FOREIGN KEY (1767 and others, then 1750). Rows are not held against it.
+    pub fn add_foreign_key(
+        &mut self,
+        schema: &str,
+        name: &str,
+        spec: &ForeignKeySpec,
+    ) -> Result<Arc<Table>, EngineError> {
+        let (to_schema, to) = &spec.referenced;
+        let added = self.statement(|session| {
+            let table = session.table_to_alter(schema, name)?;
+            let target = session
+                .own_table(to_schema, to)
+                .map_err(|e| match e.number() {
+                    208 => Catalog::no_target(spec),
+                    _ => e,
+                })?;
+            session.with_changes(|catalog, by, changes| {
+                catalog.add_foreign_key(by, changes, (&table, &target), spec)
+            })
+        });
+        added.map_err(|e| match e.number() {
+            1753 | 1761 | 1762 | 1767 | 1769 | 1770 | 1773 | 1776 | 1778 | 1785 | 2714 | 8139 => {
+                not_created(e)
+            }
+            _ => e,
+        })
+    }
+
+    /// The foreign keys that refer to a table, with the tables that they belong to.
+    pub fn referencing(&self, table: &Table) -> Vec<(Arc<Table>, ForeignKey)> {
+        self.db.catalog.referencing(&self.ddl, table.id)
+    }
+
     /// ALTER TABLE DROP CONSTRAINT (3728, then 3727).
     pub fn drop_constraint(
         &mut self,
@@ -201,10 +245,7 @@ impl Session {
             catalog.drop_constraint(by, changes, table, constraint)
         });
         dropped.map_err(|e| match e.number() {
-            3728 => {
-                let text = "Could not drop constraint. See previous errors.";
-                e.followed_by(Message::custom(3727, 16, 0, text))
-            }
+            3728 => e.followed_by(Message::new(3727, &[])),
             _ => e,
         })
     }
@@ -235,14 +276,24 @@ impl Session {
                 let rewritten = true;
                 return Ok(Changed { table, rewritten });
             };
-            let found = table.index_named(wanted).filter(|i| i.id() != 0);
-            let missing = || {
-                let text = format!(
-                    "Cannot find index '{wanted}'. The index does not exist or you do not have permissions."
-                );
-                refuse(7999, 16, 9, &text)
+            catalog.rebuild_index(by, changes, table, named_index(table, wanted)?)
+        })
+    }
+
+    /// ALTER INDEX SET (ALLOW_ROW_LOCKS, ALLOW_PAGE_LOCKS); what is `None` stays.
+    pub fn set_index_locks(
+        &mut self,
+        (schema, name): (&str, &str),
+        index: &str,
+        (row_locks, page_locks): (Option<bool>, Option<bool>),
+    ) -> Result<Arc<Table>, EngineError> {
+        self.alter_alike((schema, name), |catalog, by, changes, table| {
+            let found = named_index(table, index)?;
+            let locks = IndexLocks {
+                rows: row_locks.unwrap_or(found.allows_row_locks()),
+                pages: page_locks.unwrap_or(found.allows_page_locks()),
             };
-            catalog.rebuild_index(by, changes, table, found.ok_or_else(missing)?)
+            catalog.set_index_locks(by, changes, table, (found, locks))
         })
     }
 

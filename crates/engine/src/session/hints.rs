@@ -9,9 +9,13 @@ use furrow_txn::lock::{Isolation, LockMode, Resource, Timeout};
 /// What is locked of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Granularity {
-    /// Rows, until there are many in one statement (ROWLOCK says no more than that).
+    /// Rows, or pages of indexes that have no row locks, until there are many in one statement.
     #[default]
     Row,
+    /// The same; 651 where an index has no row locks (ROWLOCK).
+    Rows,
+    /// Pages, until there are many in one statement (PAGLOCK); 651 where an index has no page locks.
+    Page,
     /// The table (TABLOCK).
     Table,
 }
@@ -19,8 +23,8 @@ pub enum Granularity {
 /// Table hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LockHints {
-    /// ROWLOCK, TABLOCK. The table is locked S by readers, X by all who change it, and by readers with
-    /// UPDLOCK or XLOCK (TABLOCKX).
+    /// ROWLOCK, PAGLOCK, TABLOCK. The table is locked S by readers, X by all who change it, and by readers
+    /// with UPDLOCK or XLOCK (TABLOCKX).
     pub granularity: Granularity,
     /// UPDLOCK, XLOCK.
     pub lock: ReadLock,
@@ -46,6 +50,14 @@ impl LockHints {
         LockHints {
             lock: ReadLock::Exclusive,
             ..LockHints::table()
+        }
+    }
+
+    /// PAGLOCK.
+    pub fn page() -> LockHints {
+        LockHints {
+            granularity: Granularity::Page,
+            ..LockHints::default()
         }
     }
 
@@ -118,7 +130,8 @@ impl Session {
 
     /// 650 where READPAST cannot be had.
     pub(crate) fn check_read_past(&self) -> Result<(), EngineError> {
-        if self.hints.read_past && self.level() == Isolation::Serializable {
+        let allowed = [Isolation::ReadCommitted, Isolation::RepeatableRead];
+        if self.hints.read_past && !allowed.contains(&self.level()) {
             let text = "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE \
                 READ isolation levels.";
             return Err(refuse(650, 16, 1, text));
@@ -126,17 +139,48 @@ impl Session {
         Ok(())
     }
 
+    /// What the present call locks of a table.
+    #[inline]
+    pub(crate) fn granularity(&self) -> Granularity {
+        self.hints.granularity
+    }
+
+    /// Whether the present call locks a table as a whole; otherwise it has announced itself if it locks
+    /// pages.
+    #[inline]
+    fn locks_whole(&mut self, table: &Table, ranges: bool) -> Result<bool, EngineError> {
+        if self.hints.granularity == Granularity::Row && !table.has_lock_options() {
+            return Ok(false);
+        }
+        self.choose_granularity(table, ranges)
+    }
+
+    #[cold]
+    fn choose_granularity(&mut self, table: &Table, ranges: bool) -> Result<bool, EngineError> {
+        let by_pages = table.is_locked_by_pages();
+        if self.granularity() == Granularity::Table
+            || table.is_locked_whole()
+            || (by_pages && ranges)
+        {
+            return Ok(true);
+        }
+        self.check_granularity(table)?;
+        if by_pages || self.granularity() == Granularity::Page {
+            self.announce_pages(table);
+        }
+        Ok(false)
+    }
+
     /// Locks a table for rows of it to be changed.
     #[inline]
     pub(crate) fn lock_for_change(&mut self, table: &Table) -> Result<(), EngineError> {
-        match self.hints.granularity {
-            Granularity::Row => self.lock_table(table, LockMode::IX),
-            Granularity::Table => {
-                self.lock_table(table, LockMode::X)?;
-                self.whole_tables = true;
-                Ok(())
-            }
+        let ranges = self.level() == Isolation::Serializable;
+        if !self.locks_whole(table, ranges)? {
+            return self.lock_table(table, LockMode::IX);
         }
+        self.lock_table(table, LockMode::X)?;
+        self.whole_tables = true;
+        Ok(())
     }
 
     /// Locks a table for rows of it to be read, with `intent` or as a whole. Gives what the end of the
@@ -146,7 +190,8 @@ impl Session {
         table: &Table,
         intent: LockMode,
     ) -> Result<Option<Briefly>, EngineError> {
-        if self.hints.granularity == Granularity::Row || intent == LockMode::SchS {
+        let ranges = self.level() == Isolation::Serializable;
+        if intent == LockMode::SchS || !self.locks_whole(table, ranges)? {
             return self.lock_table(table, intent).map(|()| None);
         }
         let whole = match intent {

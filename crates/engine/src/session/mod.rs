@@ -26,8 +26,9 @@ pub use transaction::OpenStatement;
 use crate::EngineError;
 use crate::catalog::{DdlChanges, DdlMark};
 use crate::database::{Database, Stay};
-use crate::table::{RowBuffer, Table};
+use crate::table::{Common, RowBuffer, Table};
 use furrow_format::{ObjectId, TxnId};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_observe::task::{self, Task};
 use furrow_txn::lock::{Canceller, Granted, Isolation, LockMode, LockOwner, Resource, Timeout};
 use furrow_txn::{Savepoint, Transaction};
@@ -59,9 +60,13 @@ pub struct Session {
     pub(crate) timeout: Timeout,
     pub(crate) txn: Option<Transaction>,
     explicit: bool,
+    /// Whether the commit under way may return before it is durable.
+    delayed: bool,
     pub(crate) ddl: DdlChanges,
     /// Tables that this transaction has announced range locks on.
     ranges: Vec<Arc<Table>>,
+    /// What tables share whose pages this transaction has announced to lock as a whole.
+    paged: Vec<Arc<Common>>,
     locks_taken: u32,
     /// Whether a table may be locked S or X as a whole.
     whole_tables: bool,
@@ -105,8 +110,10 @@ impl Session {
             timeout: Timeout::Forever,
             txn: None,
             explicit: false,
+            delayed: false,
             ddl: DdlChanges::default(),
             ranges: Vec::new(),
+            paged: Vec::new(),
             locks_taken: 0,
             whole_tables: false,
             in_statement: false,
@@ -161,9 +168,19 @@ impl Session {
         self.owner.canceller()
     }
 
+    /// Forgets a cancellation, for a transaction that goes on after it.
+    pub fn rearm(&mut self) {
+        self.owner.rearm();
+    }
+
     /// Whether a transaction is open that was begun by [`Session::begin`].
     pub fn in_transaction(&self) -> bool {
         self.explicit
+    }
+
+    /// Whether its transaction has changed definitions: names may lead it elsewhere than others.
+    pub fn defines(&self) -> bool {
+        !self.ddl.is_empty()
     }
 
     /// The table of this name in schema `dbo`, as this session sees it (208).
@@ -181,6 +198,14 @@ impl Session {
                 .unwrap_or_else(|| self.db.catalog.table(schema, name)),
         };
         seen.ok_or_else(|| EngineError::refused(208, &[name.into()]))
+    }
+
+    /// The table of this number, as this session sees it.
+    pub fn table_by_id(&self, id: ObjectId) -> Option<Arc<Table>> {
+        match self.ddl.by_id(id) {
+            Some(changed) => changed.cloned(),
+            None => self.db.catalog.table_by_id(id),
+        }
     }
 
     /// Makes its task the thread's own.
@@ -229,6 +254,9 @@ impl Session {
         if self.covers_rows(table, mode) {
             return Ok(Granted::Held);
         }
+        if mode == LockMode::X && mutated(Mutation::SkipRowLock) {
+            return Ok(Granted::Held);
+        }
         let locks = &self.db.locks;
         let granted = locks.lock_within(&self.owner, table.id, resource, mode, self.timeout)?;
         self.count_row_lock(table)?;
@@ -256,6 +284,17 @@ impl Session {
         }
         table.common.announce();
         self.ranges.push(Arc::clone(table));
+    }
+}
+
+impl Session {
+    /// Announces that this transaction is going to lock pages of a table as a whole.
+    pub(crate) fn announce_pages(&mut self, table: &Table) {
+        if self.paged.iter().any(|c| Arc::ptr_eq(c, &table.common)) {
+            return;
+        }
+        table.common.announce_pages();
+        self.paged.push(Arc::clone(&table.common));
     }
 }
 

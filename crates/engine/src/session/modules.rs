@@ -2,8 +2,9 @@
 
 use super::Session;
 use crate::EngineError;
-use crate::catalog::{Module, ModuleKind, name_key};
+use crate::catalog::{Catalog, DdlChanges, Module, ModuleKind, name_key};
 use crate::table::Table;
+use furrow_access::By;
 use furrow_format::catalog::SYSSCHOBJS;
 use furrow_txn::lock::{LockMode, Resource};
 use std::collections::BTreeMap;
@@ -27,6 +28,31 @@ impl Session {
         self.lock_key(&name_key(schema, name), LockMode::X)
     }
 
+    /// A statement that changes what an object of the catalog is, under the lock of its name.
+    fn change_named<T>(
+        &mut self,
+        (schema, name): (&str, &str),
+        change: impl FnOnce(&Catalog, &mut By<'_>, &mut DdlChanges) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.statement(|session| {
+            session.lock_name(schema, name)?;
+            session.with_changes(change)
+        })
+    }
+
+    /// A statement that changes which schemas there are: one at a time, for their numbers.
+    fn change_schemas<T>(
+        &mut self,
+        name: &str,
+        change: impl FnOnce(&Catalog, &mut By<'_>, &mut DdlChanges) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        self.statement(|session| {
+            session.lock_key("", LockMode::X)?;
+            session.lock_key(&name_key(name, ""), LockMode::X)?;
+            session.with_changes(change)
+        })
+    }
+
     /// CREATE PROCEDURE, VIEW and the like. The text is kept as it is.
     pub fn create_module(
         &mut self,
@@ -35,11 +61,8 @@ impl Session {
         name: &str,
         text: &str,
     ) -> Result<Arc<Module>, EngineError> {
-        self.statement(|session| {
-            session.lock_name(schema, name)?;
-            session.with_changes(|catalog, by, changes| {
-                catalog.create_module(by, changes, (schema, name), (kind, text))
-            })
+        self.change_named((schema, name), |catalog, by, changes| {
+            catalog.create_module(by, changes, (schema, name), (kind, text))
         })
     }
 
@@ -51,11 +74,8 @@ impl Session {
         name: &str,
         text: &str,
     ) -> Result<Arc<Module>, EngineError> {
-        self.statement(|session| {
-            session.lock_name(schema, name)?;
-            session.with_changes(|catalog, by, changes| {
-                catalog.alter_module(by, changes, (schema, name), (kind, text))
-            })
+        self.change_named((schema, name), |catalog, by, changes| {
+            catalog.alter_module(by, changes, (schema, name), (kind, text))
         })
     }
 
@@ -66,11 +86,8 @@ impl Session {
         schema: &str,
         name: &str,
     ) -> Result<(), EngineError> {
-        self.statement(|session| {
-            session.lock_name(schema, name)?;
-            session.with_changes(|catalog, by, changes| {
-                catalog.drop_module(by, changes, (schema, name), kind)
-            })
+        self.change_named((schema, name), |catalog, by, changes| {
+            catalog.drop_module(by, changes, (schema, name), kind)
         })
     }
 
@@ -109,20 +126,15 @@ impl Session {
 
     /// CREATE SCHEMA; gives its number.
     pub fn create_schema(&mut self, name: &str) -> Result<i32, EngineError> {
-        self.statement(|session| {
-            // Numbers of schemas are given out by one at a time.
-            session.lock_key("", LockMode::X)?;
-            session.lock_key(&name_key(name, ""), LockMode::X)?;
-            session.with_changes(|catalog, by, changes| catalog.create_schema(by, changes, name))
+        self.change_schemas(name, |catalog, by, changes| {
+            catalog.create_schema(by, changes, name)
         })
     }
 
     /// DROP SCHEMA: nothing may be in it (3729).
     pub fn drop_schema(&mut self, name: &str) -> Result<(), EngineError> {
-        self.statement(|session| {
-            session.lock_key("", LockMode::X)?;
-            session.lock_key(&name_key(name, ""), LockMode::X)?;
-            session.with_changes(|catalog, by, changes| catalog.drop_schema(by, changes, name))
+        self.change_schemas(name, |catalog, by, changes| {
+            catalog.drop_schema(by, changes, name)
         })
     }
 }

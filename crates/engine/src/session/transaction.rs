@@ -4,7 +4,8 @@ use super::{Session, SessionSavepoint};
 use crate::EngineError;
 use crate::table::Table;
 use furrow_access::AccessError;
-use furrow_format::TxnId;
+use furrow_format::{DelayedDurability, TxnId};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_txn::lock::{Escalation, LockError};
 use furrow_txn::{Transaction, TxnError};
@@ -56,6 +57,15 @@ impl Session {
         }
         let _task = self.enter();
         self.commit_now()
+    }
+
+    /// COMMIT WITH (DELAYED_DURABILITY = ON): may return before the commit is durable, where the database
+    /// allows it.
+    pub fn commit_delayed(&mut self) -> Result<(), EngineError> {
+        self.delayed = true;
+        let done = self.commit();
+        self.delayed = false;
+        done
     }
 
     /// ROLLBACK.
@@ -127,7 +137,25 @@ impl Session {
         let Some(txn) = self.txn.take() else {
             return Ok(());
         };
-        let committed = txn.commit();
+        if mutated(Mutation::EarlyRelease) {
+            self.db.locks.release_all(&self.owner);
+        }
+        if mutated(Mutation::FreeBeforeCommit) {
+            for unit in &self.ddl.dropped() {
+                self.db.catalog.free_unit(unit)?;
+            }
+        }
+        // Definitions are durable whatever is asked for: pages that they give up are used again.
+        let delayed = self.ddl.is_empty()
+            && match self.db.durability.get() {
+                DelayedDurability::Disabled => false,
+                DelayedDurability::Allowed => self.delayed,
+                DelayedDurability::Forced => true,
+            };
+        let committed = match delayed {
+            true => txn.commit_delayed(),
+            false => txn.commit(),
+        };
         if committed.is_ok() && !self.ddl.is_empty() {
             self.db.catalog.publish(&self.ddl);
         }
@@ -168,6 +196,9 @@ impl Session {
             table.common.withdraw();
         }
         self.db.locks.release_all(&self.owner);
+        for common in self.paged.drain(..) {
+            common.withdraw_pages();
+        }
         self.locks_taken = 0;
         self.whole_tables = false;
     }

@@ -8,6 +8,12 @@
 //! 3. Outside of a transaction each `rows_per_batch` rows are one: committed, and durable, when they
 //!    are in. Inside one, the load is one statement of it.
 //!
+//! # Minimal logging
+//! In a database of the simple recovery model the log gets the rows of a few pages of each batch only. The
+//! others go to their new pages, and these to the disk before the transaction logs anything else, its commit
+//! above all. A load is undone and survives a crash as ever; `furrow_txn`'s `fills` says why. A batch of less
+//! than [`MINIMAL_BYTES`] is cheaper to log than to force.
+//!
 //! Heaps, tables with more than one index, or whose clustered key is not unique, take each row by itself:
 //! correct, not fast.
 //!
@@ -28,7 +34,10 @@ use furrow_txn::lock::LockMode;
 use std::sync::Arc;
 
 /// Rows are put in the tree when so many bytes have come together: what fits in a core's own cache.
-const FLUSH_BYTES: usize = 256 << 10;
+pub(super) const FLUSH_BYTES: usize = 256 << 10;
+
+/// Batches of fewer bytes go through the log.
+const MINIMAL_BYTES: usize = 64 << 10;
 
 /// The most bytes that a key of a table may have.
 const MAX_KEY_BYTES: usize = 900;
@@ -38,12 +47,16 @@ const MAX_KEY_BYTES: usize = 900;
 pub struct BulkOptions {
     /// Outside of a transaction: rows that are committed together; 0 for all of them.
     pub rows_per_batch: usize,
+    /// Whether rows may go to new pages past the log: these are durable before the commit is. Only a database
+    /// of the simple recovery model does it; others log all rows.
+    pub minimal_logging: bool,
 }
 
 impl Default for BulkOptions {
     fn default() -> BulkOptions {
         BulkOptions {
             rows_per_batch: 50_000,
+            minimal_logging: true,
         }
     }
 }
@@ -61,6 +74,8 @@ pub struct BulkInserter<'s> {
     done: u64,
     /// Whether batches can be appended to the clustered index.
     fast: bool,
+    /// Whether full pages need not go through the log.
+    minimal: bool,
     /// Whether a key can exceed what an index takes: then each one is looked at.
     key_may_be_long: bool,
     /// Begun, and not ended yet.
@@ -84,8 +99,9 @@ impl Session {
         columns: &[usize],
         options: BulkOptions,
     ) -> Result<BulkInserter<'s>, EngineError> {
-        let fast = table.indexes.len() == 1 && !table.is_heap() && !table.base().uniquifier;
+        let fast = takes_batches(table);
         let key = &table.base().shape().key;
+        let minimal = options.minimal_logging && self.db.logs_minimally();
         let longest = key
             .iter()
             .map(|c| usize::from(c.data_type.max_in_row_len()));
@@ -96,13 +112,19 @@ impl Session {
             pending: 0,
             done: 0,
             fast,
+            minimal,
             key_may_be_long: longest.sum::<usize>() > MAX_KEY_BYTES,
             begun: None,
         })
     }
 
     /// Puts the rows of a batch in the table. The caller holds X on it.
-    fn load_batch(&mut self, table: &Arc<Table>, batch: &RowBatch) -> Result<(), EngineError> {
+    pub(super) fn load_batch(
+        &mut self,
+        table: &Arc<Table>,
+        batch: &RowBatch,
+        minimal: bool,
+    ) -> Result<(), EngineError> {
         let base = table.base();
         let Some(txn) = &mut self.txn else {
             return Err(EngineError::Damaged(
@@ -110,7 +132,11 @@ impl Session {
             ));
         };
         let mut by = By::Txn(txn);
-        let appended = base.tree()?.append_batch(&mut by, batch)?;
+        let tree = base.tree()?;
+        let appended = match minimal && batch.size_bytes() >= MINIMAL_BYTES {
+            true => tree.fill_batch(&mut by, batch)?,
+            false => tree.append_batch(&mut by, batch)?,
+        };
         base.rowset.count(&mut by, appended as i64);
         self.owner.add_log_used(batch.size_bytes() as u64);
         let mut buffer = std::mem::take(&mut self.row);
@@ -231,9 +257,10 @@ impl BulkInserter<'_> {
             return Ok(());
         }
         let (table, batch) = (Arc::clone(self.values.table()), &self.batch);
+        let minimal = self.minimal;
         let loaded = self.values.session().statement(|session| {
             session.lock_table(&table, LockMode::X)?;
-            session.load_batch(&table, batch)
+            session.load_batch(&table, batch, minimal)
         });
         self.batch.clear();
         loaded.map_err(|e| self.failed(e))
@@ -294,8 +321,13 @@ impl Drop for BulkInserter<'_> {
     }
 }
 
+/// Whether whole batches can be appended to the clustered index.
+pub(super) fn takes_batches(table: &Table) -> bool {
+    table.indexes.len() == 1 && !table.is_heap() && !table.base().uniquifier
+}
+
 /// Encodes the row behind the others of the batch.
-fn push_row(
+pub(super) fn push_row(
     batch: &mut RowBatch,
     table: &Table,
     row: &RowBuffer,

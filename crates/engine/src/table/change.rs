@@ -6,13 +6,15 @@
 
 use super::encode::null_error;
 use super::insert::key_of_values;
+use super::pages::{Keep, PageAsk};
 use super::{Index, RowBuffer, Scan, Table, rid_key, rid_of};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
-use furrow_access::{By, Key};
+use furrow_access::{AccessError, By, Gate, Key};
 use furrow_format::RowId;
 use furrow_format::types::Value;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::lock::{Granted, Isolation, LockMode};
 use std::sync::Arc;
 
@@ -79,6 +81,36 @@ impl Scan<'_> {
     }
 }
 
+/// A row with columns set.
+fn changed(
+    table: &Table,
+    old: &RowBuffer,
+    set: &[(usize, Value)],
+) -> Result<RowBuffer, EngineError> {
+    let mut new = RowBuffer::default();
+    new.copy_from(old);
+    for (column, value) in set {
+        let Some(of) = table.columns.get(*column) else {
+            return Err(EngineError::refused(213, &[]));
+        };
+        if of.identity {
+            let text = format!("Cannot update identity column '{}'.", of.name);
+            return Err(refuse(8102, 16, 1, &text));
+        }
+        if value.is_null() && !of.nullable {
+            return Err(null_error(table, of, "UPDATE"));
+        }
+        new.set(table, *column, value)?;
+    }
+    Ok(new)
+}
+
+/// Whether a change takes a row to another place in an index.
+fn moves(index: &Index, old: &RowBuffer, new: &RowBuffer) -> Result<bool, EngineError> {
+    let (before, after) = (old.key(index)?, new.key(index)?);
+    Ok(before != after && index.shape().compare_keys(&before, &after).is_ne())
+}
+
 impl Session {
     /// Deletes a row; `false` when there is none.
     pub fn delete(&mut self, table: &Arc<Table>, key: &RowKey) -> Result<bool, EngineError> {
@@ -107,6 +139,77 @@ impl Session {
         })
     }
 
+    /// Sets columns of several rows as one change; says of each whether it was there. Keys are compared when
+    /// all rows have changed: rows may exchange keys, or take those that others give up.
+    ///
+    /// 1. Each row is locked, and its entries go where they will not stay in place.
+    /// 2. All new entries come in; one that is there now is there at the end of the statement (2601, 2627).
+    pub fn update_rows(
+        &mut self,
+        table: &Arc<Table>,
+        changes: &[(&RowKey, &[(usize, Value)])],
+    ) -> Result<Vec<bool>, EngineError> {
+        self.statement(|session| {
+            session.lock_for_change(table)?;
+            let mut rows = Vec::with_capacity(changes.len());
+            for (key, set) in changes {
+                let mut old = RowBuffer::default();
+                if !session.own_row(table, &key.0, &mut old)? {
+                    rows.push(None);
+                    continue;
+                }
+                let new = changed(table, &old, set)?;
+                session.take_out(table, &old, &new)?;
+                rows.push(Some((old, new)));
+            }
+            let mut there = Vec::with_capacity(rows.len());
+            for row in rows {
+                there.push(row.is_some());
+                if let Some((old, mut new)) = row {
+                    session.put_back(table, &old, &mut new)?;
+                }
+            }
+            Ok(there)
+        })
+    }
+
+    /// Deletes what a change takes to another place: the whole row, or entries of it.
+    fn take_out(
+        &mut self,
+        table: &Table,
+        old: &RowBuffer,
+        new: &RowBuffer,
+    ) -> Result<(), EngineError> {
+        let whole = moves(table.base(), old, new)?;
+        for index in &table.indexes {
+            if whole || moves(index, old, new)? {
+                let key = old.key(index)?;
+                self.delete_entry(table, index, &key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts what [`Session::take_out`] deleted, as it is now, and changes the rest in place.
+    fn put_back(
+        &mut self,
+        table: &Arc<Table>,
+        old: &RowBuffer,
+        new: &mut RowBuffer,
+    ) -> Result<(), EngineError> {
+        if moves(table.base(), old, new)? {
+            return self.insert_row(table, new);
+        }
+        for index in &table.indexes {
+            if moves(index, old, new)? {
+                self.insert_entry(table, index, new)?;
+            } else {
+                self.update_entry(table, index, old, new)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Locks a row X and loads it; `false` when there is none.
     fn own_row(
         &mut self,
@@ -115,18 +218,19 @@ impl Session {
         row: &mut RowBuffer,
     ) -> Result<bool, EngineError> {
         let resource = self.row_resource(table, key);
-        let granted = self.lock_row(table, resource, LockMode::X)?;
-        let mut bytes = std::mem::take(&mut self.read);
         let base = table.base();
-        let found = base.rowset.get(key, |row| {
-            bytes.clear();
-            bytes.extend_from_slice(row);
-        });
-        let loaded = match found {
-            Ok(Some(())) => row.load(table, base, &bytes, rid_of(key)).map(|()| true),
-            Ok(None) => Ok(false),
-            Err(e) => Err(e.into()),
+        let granted = match self.approach(table, base, key, LockMode::X)? {
+            true => Granted::Held,
+            false => self.lock_row(table, resource, LockMode::X)?,
         };
+        let mut bytes = std::mem::take(&mut self.read);
+        let found = self.copy_locked(table, key, LockMode::X, &mut bytes);
+        let loaded = found.and_then(|found| {
+            if found {
+                row.load(table, base, &bytes, rid_of(key))?;
+            }
+            Ok(found)
+        });
         self.read = bytes;
         let found = loaded?;
         if !found {
@@ -161,26 +265,51 @@ impl Session {
         if !self.own_row(table, key, old)? {
             return Ok(false);
         }
-        for index in &table.indexes {
+        let all = table.indexes.len();
+        let left = usize::from(all > 1 && mutated(Mutation::LeaveIndexEntry));
+        for index in table.indexes.iter().take(all - left) {
             let key = old.key(index)?;
             self.delete_entry(table, index, &key)?;
         }
         Ok(true)
     }
 
+    /// Changes rows of an index once the page where they are is locked, or has the intent that goes with the
+    /// locks of rows.
+    fn change_gated(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        mut change: impl FnMut(&mut By<'_>, &dyn Gate) -> Result<(), AccessError>,
+    ) -> Result<(), EngineError> {
+        loop {
+            let Some(mut txn) = self.txn.take() else {
+                return Err(EngineError::Damaged(
+                    "a change without a transaction".to_owned(),
+                ));
+            };
+            let pages = PageAsk::new(self, table, index, (LockMode::X, Keep::Held));
+            let done = change(&mut By::Txn(&mut txn), &pages);
+            let blocked = pages.blocked.take();
+            self.txn = Some(txn);
+            match done {
+                Err(AccessError::Barred) => self.wait_until_free(blocked)?,
+                done => return Ok(done?),
+            }
+        }
+    }
+
     fn delete_entry(&mut self, table: &Table, index: &Index, key: &Key) -> Result<(), EngineError> {
-        if !index.is_base() && index.is_unique() {
+        if !self.approach(table, index, key, LockMode::X)? && !index.is_base() && index.is_unique()
+        {
             let resource = self.entry_resource(index, key);
             self.lock_row(table, resource, LockMode::X)?;
         }
-        let Some(txn) = &mut self.txn else {
-            return Err(EngineError::Damaged(
-                "a change without a transaction".to_owned(),
-            ));
-        };
-        let mut by = By::Txn(txn);
-        index.rowset.delete(&mut by, key)?;
-        index.rowset.count(&mut by, -1);
+        self.change_gated(table, index, |by, gate| {
+            index.rowset.delete(by, key, gate)?;
+            index.rowset.count(by, -1);
+            Ok(())
+        })?;
         index.rowset.ghosts().note(key);
         self.owner.add_log_used(64);
         Ok(())
@@ -196,24 +325,8 @@ impl Session {
         if !self.own_row(table, key, old)? {
             return Ok(false);
         }
-        let mut new = RowBuffer::default();
-        new.copy_from(old);
-        for (column, value) in set {
-            let Some(of) = table.columns.get(*column) else {
-                return Err(EngineError::refused(213, &[]));
-            };
-            if of.identity {
-                let text = format!("Cannot update identity column '{}'.", of.name);
-                return Err(refuse(8102, 16, 1, &text));
-            }
-            if value.is_null() && !of.nullable {
-                return Err(null_error(table, of, "UPDATE"));
-            }
-            new.set(table, *column, value)?;
-        }
-        let base = table.base();
-        let (before, after) = (old.key(base)?, new.key(base)?);
-        if before != after && base.shape().compare_keys(&before, &after).is_ne() {
+        let mut new = changed(table, old, set)?;
+        if moves(table.base(), old, &new)? {
             self.move_row(table, old, &mut new)?;
             return Ok(true);
         }
@@ -244,8 +357,8 @@ impl Session {
         old: &RowBuffer,
         new: &RowBuffer,
     ) -> Result<(), EngineError> {
-        let (before, after) = (old.key(index)?, new.key(index)?);
-        if before != after && index.shape().compare_keys(&before, &after).is_ne() {
+        let before = old.key(index)?;
+        if moves(index, old, new)? {
             self.delete_entry(table, index, &before)?;
             return self.insert_entry(table, index, new);
         }
@@ -255,12 +368,10 @@ impl Session {
         if was == is {
             return Ok(());
         }
-        let Some(txn) = &mut self.txn else {
-            return Err(EngineError::Damaged(
-                "a change without a transaction".to_owned(),
-            ));
-        };
-        index.rowset.update(&mut By::Txn(txn), &before, &is)?;
+        self.approach(table, index, &before, LockMode::X)?;
+        self.change_gated(table, index, |by, gate| {
+            index.rowset.update(by, &before, &is, gate)
+        })?;
         self.owner.add_log_used((was.len() + is.len()) as u64);
         Ok(())
     }

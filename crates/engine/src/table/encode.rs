@@ -3,6 +3,7 @@
 use super::meta::{Column, Table};
 use super::{Index, LeafColumn};
 use crate::EngineError;
+use crate::database::ColumnFault;
 use crate::schema::refuse;
 use furrow_access::{AccessError, Key};
 use furrow_format::types::{Family, TypeError, TypeId, Value, encode_into};
@@ -213,14 +214,7 @@ pub(crate) fn row_error(error: RowError) -> EngineError {
 /// A value that its column does not take.
 pub(crate) fn value_error(table: &Table, column: &Column, error: &TypeError) -> EngineError {
     match error {
-        TypeError::Truncated { kept } => {
-            let names = [
-                table.full_name().into(),
-                column.name.as_str().into(),
-                kept.as_str().into(),
-            ];
-            EngineError::refused(2628, &names)
-        }
+        TypeError::Truncated { kept } => column_fault(2628, table, column, kept),
         TypeError::IntegerOverflow { .. } | TypeError::Clash { .. } => {
             EngineError::of(Message::custom(error.number(), 16, 2, &error.to_string()))
         }
@@ -230,12 +224,16 @@ pub(crate) fn value_error(table: &Table, column: &Column, error: &TypeError) -> 
 
 /// 515.
 pub(crate) fn null_error(table: &Table, column: &Column, statement: &str) -> EngineError {
-    let args = [
-        column.name.as_str().into(),
-        table.full_name().into(),
-        statement.into(),
-    ];
-    EngineError::refused(515, &args)
+    column_fault(515, table, column, statement)
+}
+
+fn column_fault(number: u32, table: &Table, column: &Column, what: &str) -> EngineError {
+    EngineError::Column(Box::new(ColumnFault {
+        number,
+        table: table.full_name(),
+        column: column.name.clone(),
+        what: what.to_owned(),
+    }))
 }
 
 /// A key as messages show it: `(5, abc)`.

@@ -2,7 +2,7 @@
 
 use super::ghosts::{GhostQueue, Sweep};
 use crate::EngineError;
-use furrow_access::{AccessError, By, Heap, Key, Shape, Tree, UndoOp};
+use furrow_access::{AccessError, By, Gate, Heap, Key, Shape, Tree, UndoOp};
 use furrow_format::catalog::{index_kind, index_status};
 use furrow_format::types::Value;
 use furrow_format::{AllocUnitId, PageId, RowId, RowsetId};
@@ -176,18 +176,50 @@ impl Rowset {
         }
     }
 
-    /// Marks the row with this whole key, or address, as a ghost.
-    pub(crate) fn delete(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
+    /// The same, with the page where the row is, or would be, and called for a row that is not there too. The
+    /// place is latched, of a heap only where there is a row.
+    pub(crate) fn look<T>(
+        &self,
+        key: &Key,
+        with: impl FnOnce(PageId, Option<&[u8]>) -> T,
+    ) -> Result<T, AccessError> {
         match &self.body {
-            Body::Tree(tree) => tree.delete(by, key),
+            Body::Tree(tree) => tree.look(key, with),
+            Body::Heap(heap) => {
+                let rid = rid_of(key).ok_or(AccessError::NotFound)?;
+                let mut with = Some(with);
+                let found =
+                    heap.get(rid, |row| with.take().map(|with| with(rid.page, Some(row))))?;
+                let absent = || with.take().map(|with| with(rid.page, None));
+                found.flatten().or_else(absent).ok_or(AccessError::NotFound)
+            }
+        }
+    }
+
+    /// Marks the row with this whole key, or address, as a ghost. The gate is for trees: of a row in a
+    /// heap it is known beforehand on which page it is.
+    pub(crate) fn delete(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        gate: &dyn Gate,
+    ) -> Result<(), AccessError> {
+        match &self.body {
+            Body::Tree(tree) => tree.delete_gated(by, key, gate),
             Body::Heap(heap) => heap.delete(by, rid_of(key).ok_or(AccessError::NotFound)?),
         }
     }
 
-    /// Replaces the row with this whole key, or address.
-    pub(crate) fn update(&self, by: &mut By<'_>, key: &Key, row: &[u8]) -> Result<(), AccessError> {
+    /// Replaces the row with this whole key, or address. The gate is for trees, as with [`Rowset::delete`].
+    pub(crate) fn update(
+        &self,
+        by: &mut By<'_>,
+        key: &Key,
+        row: &[u8],
+        gate: &dyn Gate,
+    ) -> Result<(), AccessError> {
         match &self.body {
-            Body::Tree(tree) => tree.update(by, key, row),
+            Body::Tree(tree) => tree.update_gated(by, key, row, gate),
             Body::Heap(heap) => heap.update(by, rid_of(key).ok_or(AccessError::NotFound)?, row),
         }
     }
@@ -305,6 +337,18 @@ impl Index {
     /// Whether it belongs to a UNIQUE constraint.
     pub fn is_unique_constraint(&self) -> bool {
         self.status & index_status::UNIQUE_CONSTRAINT != 0
+    }
+
+    /// ALLOW_ROW_LOCKS.
+    #[inline]
+    pub fn allows_row_locks(&self) -> bool {
+        self.status & index_status::NO_ROW_LOCKS == 0
+    }
+
+    /// ALLOW_PAGE_LOCKS.
+    #[inline]
+    pub fn allows_page_locks(&self) -> bool {
+        self.status & index_status::NO_PAGE_LOCKS == 0
     }
 
     /// Its key columns.

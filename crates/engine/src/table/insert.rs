@@ -9,6 +9,7 @@
 use super::encode::{duplicate_error, null_error};
 use super::locks::neighbour;
 use super::meta::Table;
+use super::pages::{Keep, PageAsk};
 use super::{Index, RowBuffer, lock_hash};
 use crate::EngineError;
 use crate::schema::refuse;
@@ -16,7 +17,7 @@ use crate::session::Session;
 use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
 use furrow_format::RowId;
 use furrow_format::types::{TypeId, Value, encode_into};
-use furrow_txn::lock::{LockMode, Resource, Timeout};
+use furrow_txn::lock::{Granted, LockMode, Resource, Timeout};
 use std::sync::Arc;
 
 impl Session {
@@ -185,8 +186,10 @@ impl Session {
                 }
                 None => {
                     let key = row.key(base)?;
-                    let resource = self.row_resource(table, &key);
-                    self.lock_row(table, resource, LockMode::X)?;
+                    if !self.approach(table, base, &key, LockMode::X)? {
+                        let resource = self.row_resource(table, &key);
+                        self.lock_row(table, resource, LockMode::X)?;
+                    }
                     self.insert_in(table, base, &key, &encoded)
                 }
             });
@@ -207,22 +210,33 @@ impl Session {
         encoded: &[u8],
     ) -> Result<RowId, EngineError> {
         let who = self.id() as u64;
-        let Some(txn) = &mut self.txn else {
+        let Some(mut txn) = self.txn.take() else {
             return Err(EngineError::Damaged(
                 "a change without a transaction".to_owned(),
             ));
         };
         let (locks, owner, db) = (&self.db.locks, &self.owner, self.db.id);
+        let pages = PageAsk::new(self, table, table.base(), (LockMode::X, Keep::Held)).of_rows();
         let mut try_lock = |rid: RowId| {
-            let (rid, now) = (Resource::Rid(db, rid), Timeout::NoWait);
-            locks.try_instant(owner, rid, LockMode::X)
-                && locks
-                    .lock_within(owner, table.id, rid, LockMode::X, now)
-                    .is_ok()
+            let (row, now) = (Resource::Rid(db, rid), Timeout::NoWait);
+            let free = locks.try_instant(owner, row, LockMode::X);
+            let taken = free.then(|| locks.lock_within(owner, table.id, row, LockMode::X, now));
+            let Some(Ok(granted)) = taken else {
+                return false;
+            };
+            let free = pages.may_at(rid.page);
+            if !free && granted == Granted::New {
+                locks.unlock(owner, &row);
+            }
+            free
         };
-        let mut by = By::Txn(txn);
-        let rid = heap.insert_as(who, &mut by, encoded, &mut try_lock)?;
-        table.base().rowset.count(&mut by, 1);
+        let mut by = By::Txn(&mut txn);
+        let inserted = heap.insert_as(who, &mut by, encoded, &mut try_lock);
+        if inserted.is_ok() {
+            table.base().rowset.count(&mut by, 1);
+        }
+        self.txn = Some(txn);
+        let rid = inserted?;
         self.owner.add_log_used(encoded.len() as u64);
         self.count_row_lock(table)?;
         Ok(rid)
@@ -236,7 +250,7 @@ impl Session {
         row: &RowBuffer,
     ) -> Result<(), EngineError> {
         let key = row.key(index)?;
-        if index.is_unique() {
+        if !self.approach(table, index, &key, LockMode::X)? && index.is_unique() {
             let resource = self.entry_resource(index, &key);
             self.lock_row(table, resource, LockMode::X)?;
         }

@@ -45,17 +45,21 @@
 //! 4. *The announcement is not missed.* The inserter looks for it with its leaf latched. An inserter that
 //!    does not see it has latched the leaf before the reader, who thus finds the key.
 
+use super::pages::{Keep, PageAsk};
 use super::{Index, IndexKind, Table, lock_hash};
 use crate::EngineError;
 use crate::session::Session;
-use furrow_access::{AccessError, Bound, By, Direction, Gate, Key, RowCheck, Tree, Visitor};
-use furrow_format::DatabaseId;
+use furrow_access::{
+    AccessError, Bound, By, Direction, Gate, Key, PagePass, RowCheck, Tree, Visitor,
+};
+use furrow_format::{DatabaseId, Page, PageId};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::cell::Cell;
 use std::sync::Arc;
 
 /// A lock that could not be had at once.
-type Blocked = (Resource, LockMode);
+pub(super) type Blocked = (Resource, LockMode);
 
 /// Whether a lock in this mode forbids keys in the gap below.
 fn guards_gap(mode: LockMode) -> bool {
@@ -133,11 +137,20 @@ impl<'a> Latched<'a> {
 /// An inserter's gate.
 struct Inserting<'a> {
     locks: Latched<'a>,
+    pages: PageAsk<'a>,
     /// The key that is to come in.
     key: &'a Key,
 }
 
 impl Gate for Inserting<'_> {
+    fn may_change(&self, leaf: Page<'_>) -> bool {
+        self.pages.may_change(leaf)
+    }
+
+    fn may_move(&self, from: PageId, to: PageId) -> bool {
+        self.pages.may_move(from, to)
+    }
+
     #[inline]
     fn guards_gaps(&self) -> bool {
         self.locks.table.common.has_range_readers()
@@ -146,7 +159,7 @@ impl Gate for Inserting<'_> {
     fn may_enter(&self, next: Option<&Key>) -> bool {
         let locks = &self.locks;
         let next = next.map_or_else(|| locks.infinity(), |next| locks.key(next));
-        if !locks.test(next, LockMode::RangeIN) {
+        if !locks.test(next, LockMode::RangeIN) && !mutated(Mutation::SkipGapLock) {
             return false;
         }
         let mine = locks.owner.held(&next).is_some_and(guards_gap);
@@ -157,6 +170,7 @@ impl Gate for Inserting<'_> {
 /// Locks the first row it is shown, ghost or not, as an anchor, and passes over all others.
 struct Anchoring<'a> {
     locks: Latched<'a>,
+    pages: PageAsk<'a>,
     mode: LockMode,
     /// Whether a row was shown that can be read.
     met: bool,
@@ -166,6 +180,13 @@ struct Anchoring<'a> {
 impl Visitor for Anchoring<'_> {
     fn all_committed(&mut self) -> bool {
         false
+    }
+
+    fn enter(&mut self, leaf: Page<'_>) -> PagePass {
+        match self.met {
+            true => PagePass::Wait,
+            false => self.pages.enter(leaf, false),
+        }
     }
 
     fn check(&mut self, row: &[u8], _ghost: bool) -> RowCheck {
@@ -205,13 +226,19 @@ impl Session {
                     "a change without a transaction".to_owned(),
                 ));
             };
-            let locks = Latched::new(self, table, index);
-            let gate = Inserting { locks, key };
+            let gate = Inserting {
+                locks: Latched::new(self, table, index),
+                pages: PageAsk::new(self, table, index, (LockMode::X, Keep::Held)),
+                key,
+            };
             let done = tree.insert_gated(&mut By::Txn(&mut txn), key, row, &gate);
-            let blocked = gate.locks.blocked.get();
+            let (blocked, by_page) = (gate.locks.blocked.get(), gate.pages.blocked.take());
             self.txn = Some(txn);
             self.leave(passage.take());
             match (done, blocked) {
+                (Err(AccessError::Barred), _) if by_page.is_some() => {
+                    self.wait_until_free(by_page)?;
+                }
                 (Err(AccessError::Barred), Some((resource, LockMode::RangeIN))) => {
                     passage = Some(self.wait_for_passage(resource)?);
                 }
@@ -292,9 +319,10 @@ impl Session {
         let end = Resource::infinity(self.db.id, index.rowset.id());
         let mut end_locked = false;
         loop {
-            let (met, locked, blocked) = {
+            let (met, locked, blocked, by_page) = {
                 let mut anchoring = Anchoring {
                     locks: Latched::new(self, table, index),
+                    pages: PageAsk::new(self, table, index, (mode, Keep::Held)),
                     mode,
                     met: false,
                     locked: None,
@@ -305,8 +333,13 @@ impl Session {
                         .scan(behind.clone(), Bound::Open, Direction::Forward);
                 cursor.step(&mut anchoring)?;
                 let blocked = anchoring.locks.blocked.get();
-                (anchoring.met, anchoring.locked, blocked)
+                let by_page = anchoring.pages.blocked.take();
+                (anchoring.met, anchoring.locked, blocked, by_page)
             };
+            if by_page.is_some() {
+                self.wait_until_free(by_page)?;
+                continue;
+            }
             match (met, locked, blocked) {
                 (_, Some(locked), _) => return Ok(locked),
                 (true, None, Some((resource, LockMode::S))) => {

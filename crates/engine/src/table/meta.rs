@@ -1,5 +1,6 @@
 //! Tables: columns, indexes, identity, made from catalog rows.
 
+use super::foreign::{ForeignKey, foreign_keys_of};
 use super::index::{Index, IndexKey, LeafColumn, Rowset};
 use super::lock_hash;
 use crate::EngineError;
@@ -8,7 +9,7 @@ use crate::schema::{ColumnSpec, DefaultValue};
 use furrow_access::Key;
 use furrow_format::catalog::{
     self, AllocUnit, Identity, IndexColumn, IndexStat, ObjectValue, RowsetColumn, SchemaObject,
-    column_status, index_column_status, layout_status, object_status, object_type,
+    SingleReference, column_status, index_column_status, layout_status, object_status, object_type,
 };
 use furrow_format::mdf::{UNKNOWN_TYPE, declared_type};
 use furrow_format::types::{Collation, DataType, DateTime, TypeId, Value};
@@ -135,9 +136,11 @@ pub(crate) struct TableRows {
     pub(crate) rowsets: Vec<catalog::Rowset>,
     pub(crate) layouts: Vec<RowsetColumn>,
     pub(crate) units: Vec<AllocUnit>,
-    /// Primary keys, unique constraints, checks, defaults.
+    /// Keys, foreign keys, checks, defaults.
     pub(crate) children: Vec<SchemaObject>,
     pub(crate) values: Vec<ObjectValue>,
+    /// Of foreign keys: what they refer to.
+    pub(crate) references: Vec<SingleReference>,
 }
 
 /// The values that an identity column hands out.
@@ -161,6 +164,8 @@ pub(crate) struct IdentityState {
 pub(crate) struct Common {
     /// Transactions that have range locks on it.
     range_readers: AtomicU32,
+    /// Transactions that lock pages of it as a whole.
+    page_lockers: AtomicU32,
 }
 
 impl Common {
@@ -172,6 +177,22 @@ impl Common {
 
     pub(crate) fn withdraw(&self) {
         self.range_readers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// A transaction is going to lock whole pages: from now on who locks rows takes intents on their pages.
+    /// Called before the first page is looked at.
+    pub(crate) fn announce_pages(&self) {
+        self.page_lockers.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn withdraw_pages(&self) {
+        self.page_lockers.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether pages may be locked as a whole, asked by who has a row's lock, or its page latched.
+    #[inline]
+    pub(crate) fn has_page_lockers(&self) -> bool {
+        self.page_lockers.load(Ordering::SeqCst) > 0
     }
 
     /// Whether gaps may be guarded, asked by an inserter that has latched its leaf.
@@ -192,11 +213,14 @@ pub struct Table {
     pub(crate) indexes: Vec<Index>,
     pub(crate) identity: Option<Arc<IdentityCounter>>,
     checks: Vec<Check>,
+    foreign_keys: Vec<ForeignKey>,
     pub(crate) common: Arc<Common>,
     pub(crate) rows: TableRows,
     superseded: AtomicBool,
     /// Why its rows cannot be read.
     pub(super) unreadable: Option<String>,
+    /// Whether an index has no row locks, or no page locks.
+    lock_options: bool,
 }
 
 /// Finds or opens the rows of an index.
@@ -233,6 +257,7 @@ impl Table {
         let counted = before.and_then(|t| t.identity.as_ref());
         let identity = Self::go_on(counter, counted);
         Ok(Table {
+            lock_options: lock_options(&indexes),
             id: ObjectId(rows.object.id),
             name: rows.object.name.clone(),
             schema: rows.schema.clone(),
@@ -240,6 +265,7 @@ impl Table {
             indexes,
             identity,
             checks: checks_of(&rows),
+            foreign_keys: foreign_keys_of(&rows),
             common: before.map(|t| Arc::clone(&t.common)).unwrap_or_default(),
             rows,
             superseded: AtomicBool::new(false),
@@ -257,6 +283,7 @@ impl Table {
         // Without values to hand out, one that cannot be read is of no use to anybody.
         let identity = Self::identity(&rows, &columns).unwrap_or_default();
         Table {
+            lock_options: lock_options(&indexes),
             id: ObjectId(rows.object.id),
             name: rows.object.name.clone(),
             schema: rows.schema.clone(),
@@ -264,6 +291,7 @@ impl Table {
             indexes,
             identity,
             checks: checks_of(&rows),
+            foreign_keys: foreign_keys_of(&rows),
             common: Arc::default(),
             rows,
             superseded: AtomicBool::new(false),
@@ -571,6 +599,26 @@ impl Table {
         self.base().kind == super::IndexKind::Heap
     }
 
+    /// Whether an index of it has no row locks, or no page locks.
+    #[inline]
+    pub(crate) fn has_lock_options(&self) -> bool {
+        self.lock_options
+    }
+
+    /// Whether an index of it has page locks and no row locks.
+    pub(crate) fn is_locked_by_pages(&self) -> bool {
+        self.indexes
+            .iter()
+            .any(|i| i.allows_page_locks() && !i.allows_row_locks())
+    }
+
+    /// Whether an index of it has neither row nor page locks: then only the table is locked.
+    pub(crate) fn is_locked_whole(&self) -> bool {
+        self.indexes
+            .iter()
+            .any(|i| !i.allows_page_locks() && !i.allows_row_locks())
+    }
+
     /// The lock of the row with this whole clustered key, or this address.
     #[inline]
     pub(crate) fn row_resource(&self, db: DatabaseId, key: &Key) -> Resource {
@@ -608,6 +656,11 @@ impl Table {
         &self.checks
     }
 
+    /// Its foreign keys.
+    pub fn foreign_keys(&self) -> &[ForeignKey] {
+        &self.foreign_keys
+    }
+
     /// Its keys, checks and defaults as objects.
     pub fn children(&self) -> Vec<TableChild> {
         let child = |c: &SchemaObject| TableChild {
@@ -630,6 +683,12 @@ impl Table {
     pub fn modified(&self) -> DateTime {
         self.rows.object.modified
     }
+}
+
+fn lock_options(indexes: &[Index]) -> bool {
+    indexes
+        .iter()
+        .any(|i| !i.allows_row_locks() || !i.allows_page_locks())
 }
 
 fn checks_of(rows: &TableRows) -> Vec<Check> {

@@ -19,7 +19,8 @@
 //!    besides, against two uncommitted rows with the same one.
 //! 3. A SERIALIZABLE reader guards the gaps of the range that it reads by range locks on keys; the
 //!    protocol of readers, inserters, deleters, the ghost cleanup and rollbacks is in `locks`.
-//! 4. READ COMMITTED tests locks under the latch and waits without it.
+//! 4. Pages may be locked in place of rows; `pages` says how the two see each other.
+//! 5. READ COMMITTED tests locks under the latch and waits without it.
 //!
 //! # What can fail
 //! Violations with the product's messages (515, 2601, 2627, 2628, 511, ...), locks (1205, 1222), and
@@ -28,15 +29,19 @@
 mod bulk;
 mod change;
 mod encode;
+mod foreign;
 mod ghosts;
 mod identity;
 mod index;
 mod insert;
 mod inserter;
 mod large;
+mod leaf;
+mod load;
 mod lock_hash;
 mod locks;
 mod meta;
+mod pages;
 mod push;
 mod read;
 mod resting;
@@ -47,8 +52,11 @@ mod within;
 
 pub use bulk::{BulkInserter, BulkOptions};
 pub use change::RowKey;
+pub use foreign::ForeignKey;
 pub use index::{Index, IndexKey, IndexKind, Rowset, RowsetAudit};
 pub use inserter::Inserter;
+pub use leaf::{LeafRow, LeafRows, Number, NumberColumn};
+pub use load::BulkRows;
 pub use meta::{Check, Column, Storage, Table, TableChild};
 pub use push::PushValues;
 pub use row::Row;
@@ -58,5 +66,5 @@ pub(crate) use encode::{RowBuffer, null_error, printed_key};
 pub(crate) use ghosts::Sweep;
 pub(crate) use index::{Body, LeafColumn, rid_key, rid_of};
 pub(crate) use lock_hash::lock_hash;
-pub(crate) use meta::TableRows;
+pub(crate) use meta::{Common, TableRows};
 pub(crate) use whole::each_row;

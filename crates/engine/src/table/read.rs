@@ -1,12 +1,14 @@
 //! Reading single rows by key.
 
 use super::insert::key_of_values;
+use super::pages::{Keep, PageAsk};
 use super::{ReadLock, Row, RowKey, ScanSpec, Table};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
 use furrow_access::Key;
 use furrow_format::types::Value;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::lock::{Granted, Isolation, LockMode, Resource};
 use std::sync::Arc;
 
@@ -23,12 +25,22 @@ pub(crate) enum Reading {
     Range(LockMode),
 }
 
-/// What a range lock says of the key itself.
+/// What a look at a row came to.
+enum Seen {
+    Copied,
+    /// There is no row, or it is a ghost.
+    Absent,
+    /// Its lock, or its page's, has to be waited for.
+    Locked,
+}
+
+/// What a range lock says of the key itself; other modes are that themselves.
 pub(super) fn mode_of_row(range: LockMode) -> LockMode {
     match range {
         LockMode::RangeSU => LockMode::U,
         LockMode::RangeXX => LockMode::X,
-        _ => LockMode::S,
+        LockMode::RangeSS => LockMode::S,
+        plain => plain,
     }
 }
 
@@ -46,7 +58,13 @@ impl Session {
             (ReadLock::Exclusive, _) if serializable => Reading::Range(LockMode::RangeXX),
             (ReadLock::Exclusive, _) => Reading::Kept(LockMode::X),
             (ReadLock::Shared, Isolation::ReadUncommitted) => Reading::Dirty,
+            (ReadLock::Shared, Isolation::ReadCommitted) if mutated(Mutation::SkipReadLock) => {
+                Reading::Dirty
+            }
             (ReadLock::Shared, Isolation::ReadCommitted) => Reading::Committed,
+            (ReadLock::Shared, Isolation::RepeatableRead) if mutated(Mutation::ReleaseReadLock) => {
+                Reading::Committed
+            }
             (ReadLock::Shared, Isolation::RepeatableRead) => Reading::Kept(LockMode::S),
             (ReadLock::Shared, _) => Reading::Range(LockMode::RangeSS),
         }
@@ -178,37 +196,82 @@ impl Session {
             Reading::Dirty => self.copy_row(table, key, out),
             Reading::Committed => self.read_committed(table, key, resource, out),
             Reading::Kept(mode) => {
+                if self.approach(table, table.base(), key, mode)? {
+                    return self.copy_row(table, key, out);
+                }
                 let granted = self.lock_row(table, resource, mode)?;
-                let found = self.copy_row(table, key, out)?;
+                let found = self.copy_locked(table, key, mode, out)?;
                 if !found && granted == Granted::New {
                     self.db.locks.unlock(&self.owner, &resource);
                 }
                 Ok(found)
             }
             Reading::Range(mode) if table.is_heap() => {
-                let granted = self.lock_row(table, resource, mode_of_row(mode))?;
-                let found = self.copy_row(table, key, out)?;
+                let plain = mode_of_row(mode);
+                self.approach(table, table.base(), key, plain)?;
+                let granted = self.lock_row(table, resource, plain)?;
+                let found = self.copy_locked(table, key, plain, out)?;
                 if found || granted != Granted::New {
                     return Ok(found);
                 }
                 // That nobody gets this address is guarded by the whole table alone.
                 self.db.locks.unlock(&self.owner, &resource);
-                self.lock_table(table, mode_of_row(mode))?;
+                self.lock_table(table, plain)?;
                 self.copy_row(table, key, out)
             }
-            Reading::Range(mode) => {
-                let plain = mode_of_row(mode);
-                let granted = self.lock_row(table, resource, plain)?;
-                let found = self.copy_row(table, key, out)?;
-                if !found {
-                    if granted == Granted::New {
-                        self.db.locks.unlock(&self.owner, &resource);
+            Reading::Range(mode) => self.read_guarded(table, key, mode, out),
+        }
+    }
+
+    /// Copies a row of a tree, or guards that it does not come.
+    fn read_guarded(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        mode: LockMode,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, EngineError> {
+        let (resource, plain) = (self.row_resource(table, key), mode_of_row(mode));
+        self.approach(table, table.base(), key, plain)?;
+        let granted = self.lock_row(table, resource, plain)?;
+        let found = self.copy_locked(table, key, plain, out)?;
+        if !found {
+            if granted == Granted::New {
+                self.db.locks.unlock(&self.owner, &resource);
+            }
+            // That it is not there is to stay so: the gap is locked, and looked into once more.
+            self.guard_absence(table, table.base(), key, mode)?;
+            return self.copy_locked(table, key, plain, out);
+        }
+        Ok(true)
+    }
+
+    /// Copies a row whose lock is held, once the page where it is, or would be, has the intent that goes with
+    /// it.
+    pub(super) fn copy_locked(
+        &mut self,
+        table: &Table,
+        key: &Key,
+        mode: LockMode,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, EngineError> {
+        let base = table.base();
+        loop {
+            let (found, blocked) = {
+                let pages = PageAsk::new(self, table, base, (mode, Keep::Held)).of_rows();
+                let found = base.rowset.look(key, |page, row| {
+                    let free = pages.may_at(page);
+                    if let Some(row) = row.filter(|_| free) {
+                        out.clear();
+                        out.extend_from_slice(row);
                     }
-                    // That it is not there is to stay so: the gap is locked, and looked into once more.
-                    self.guard_absence(table, table.base(), key, mode)?;
-                    return self.copy_row(table, key, out);
-                }
-                Ok(true)
+                    free.then_some(row.is_some())
+                })?;
+                (found, pages.blocked.take())
+            };
+            match found {
+                Some(found) => return Ok(found),
+                None => self.wait_until_free(blocked)?,
             }
         }
     }
@@ -231,23 +294,31 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<bool, EngineError> {
         loop {
-            let (locks, owner) = (&self.db.locks, &self.owner);
-            let copied = table.base().rowset.get(key, |row| {
-                let free = locks.try_instant(owner, resource, LockMode::S);
-                if free {
-                    out.clear();
-                    out.extend_from_slice(row);
-                }
-                free
-            })?;
+            let (copied, blocked) = {
+                let (locks, owner) = (&self.db.locks, &self.owner);
+                let base = table.base();
+                let pages = PageAsk::new(self, table, base, (LockMode::S, Keep::Tested));
+                let copied = base.rowset.look(key, |page, row| match row {
+                    _ if !pages.may_at(page) => Seen::Locked,
+                    None => Seen::Absent,
+                    Some(row) => match locks.try_instant(owner, resource, LockMode::S) {
+                        true => {
+                            out.clear();
+                            out.extend_from_slice(row);
+                            Seen::Copied
+                        }
+                        false => {
+                            pages.blocked.set(Some((resource, LockMode::S)));
+                            Seen::Locked
+                        }
+                    },
+                })?;
+                (copied, pages.blocked.take())
+            };
             match copied {
-                Some(true) => return Ok(true),
-                Some(false) => {
-                    self.db
-                        .locks
-                        .lock_instant(&self.owner, resource, LockMode::S, self.timeout)?;
-                }
-                None => {
+                Seen::Copied => return Ok(true),
+                Seen::Locked => self.wait_until_free(blocked)?,
+                Seen::Absent => {
                     let granted = self.lock_row(table, resource, LockMode::S)?;
                     let found = self.copy_row(table, key, out);
                     if granted == Granted::New {

@@ -9,6 +9,8 @@
 //! locks all of it: there are no gaps between addresses that could be locked instead.
 
 use super::insert::key_of_values;
+use super::leaf::{LeafRows, NumberColumn, Taker};
+use super::pages::{Keep, PageAsk};
 use super::read::{Reading, mode_of_row};
 use super::within::Within;
 use super::{Index, IndexKind, LeafColumn, Row, RowKey, Table, lock_hash, rid_key};
@@ -16,10 +18,11 @@ use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::{Briefly, LockHints, Session, covers_rows};
 use furrow_access::{
-    Direction, Heap, HeapScan, HeapStep, HeapVisitor, Key, RowCheck, Step, TreeScan, Visitor,
+    Direction, Heap, HeapScan, HeapStep, HeapVisitor, InPlace, Key, PagePass, RowCheck, Step,
+    TreeScan, Visitor,
 };
 use furrow_format::types::Value;
-use furrow_format::{DatabaseId, ObjectId, RowId};
+use furrow_format::{DatabaseId, ObjectId, Page, PageId, RowId};
 use furrow_observe::task::TaskGuard;
 use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::ops::Bound;
@@ -88,7 +91,7 @@ impl ScanSpec {
 }
 
 /// Tests and takes locks for a cursor.
-struct Locker<'v> {
+struct Locker<'v, 'r> {
     locks: &'v LockManager,
     owner: &'v LockOwner,
     db: DatabaseId,
@@ -96,14 +99,20 @@ struct Locker<'v> {
     table: &'v Table,
     index: &'v Index,
     reading: Reading,
+    /// Asks for the locks of pages.
+    pages: PageAsk<'v>,
+    /// The page that is being read.
+    page: PageId,
     /// Whether rows that others have locked are passed over.
     read_past: bool,
     /// What the row that ends the batch waits for, and in which mode.
     blocked: Option<(Resource, LockMode)>,
     error: Option<LockError>,
+    /// Who looks at rows in place.
+    taker: Option<Taker<'v, 'r>>,
 }
 
-impl Locker<'_> {
+impl Locker<'_, '_> {
     fn take(&mut self, resource: Resource, mode: LockMode) -> bool {
         let free = self.locks.try_instant(self.owner, resource, mode);
         let taken = match free {
@@ -117,7 +126,8 @@ impl Locker<'_> {
             }
         };
         match taken {
-            Ok(_) => true,
+            // Who locks pages may have come meanwhile.
+            Ok(_) => self.pages.may_at(self.page) || self.is_kept_out(),
             Err(LockError::Timeout { .. }) => {
                 self.blocked = Some((resource, mode));
                 false
@@ -127,6 +137,24 @@ impl Locker<'_> {
                 false
             }
         }
+    }
+
+    /// The lock of the page is what has to be waited for.
+    fn is_kept_out(&mut self) -> bool {
+        self.blocked = self.pages.blocked.take();
+        false
+    }
+
+    fn enter(&mut self, page: Page<'_>) -> PagePass {
+        self.page = page.page_id();
+        let pass = match self.reading {
+            Reading::Dirty => PagePass::Each,
+            _ => self.pages.enter(page, self.read_past),
+        };
+        if pass == PagePass::Wait {
+            self.is_kept_out();
+        }
+        pass
     }
 
     fn test(&mut self, resource: Resource, mode: LockMode) -> bool {
@@ -165,7 +193,7 @@ impl Locker<'_> {
     }
 }
 
-impl Locker<'_> {
+impl Locker<'_, '_> {
     fn free_pass(&self) -> bool {
         let whole = Resource::Object(self.db, self.object);
         match self.reading {
@@ -181,6 +209,13 @@ impl Locker<'_> {
 
     fn free_address(&mut self, rid: RowId, ghost: bool) -> bool {
         let resource = Resource::Rid(self.db, rid);
+        // A moved row comes after the page of its address.
+        if self.page != rid.page {
+            self.page = rid.page;
+        }
+        if self.pages.holds(rid.page) {
+            return true;
+        }
         match self.reading {
             // A range of a heap is all of it.
             Reading::Dirty | Reading::Range(_) => true,
@@ -191,9 +226,29 @@ impl Locker<'_> {
     }
 }
 
-impl HeapVisitor for Locker<'_> {
+impl HeapVisitor for Locker<'_, '_> {
+    fn in_place(&self) -> InPlace {
+        self.taker.as_ref().map_or(InPlace::No, Taker::in_place)
+    }
+
+    fn take(&mut self, row: &[u8]) {
+        if let Some(taker) = &mut self.taker {
+            taker.take(self.table, self.index, row);
+        }
+    }
+
+    fn count(&mut self, rows: u64) {
+        if let Some(taker) = &mut self.taker {
+            taker.count(rows);
+        }
+    }
+
     fn all_committed(&mut self) -> bool {
         self.free_pass()
+    }
+
+    fn enter(&mut self, page: Page<'_>) -> PagePass {
+        Locker::enter(self, page)
     }
 
     fn check(&mut self, rid: RowId, _row: &[u8], ghost: bool) -> RowCheck {
@@ -209,9 +264,33 @@ impl HeapVisitor for Locker<'_> {
     }
 }
 
-impl Visitor for Locker<'_> {
+impl Visitor for Locker<'_, '_> {
+    fn in_place(&self) -> InPlace {
+        self.taker.as_ref().map_or(InPlace::No, Taker::in_place)
+    }
+
+    fn take(&mut self, row: &[u8]) {
+        if let Some(taker) = &mut self.taker {
+            taker.take(self.table, self.index, row);
+        }
+    }
+
+    fn count(&mut self, rows: u64) {
+        if let Some(taker) = &mut self.taker {
+            taker.count(rows);
+        }
+    }
+
+    fn wants_more(&self) -> bool {
+        self.taker.as_ref().is_some_and(Taker::wants_more)
+    }
+
     fn all_committed(&mut self) -> bool {
         self.free_pass()
+    }
+
+    fn enter(&mut self, leaf: Page<'_>) -> PagePass {
+        Locker::enter(self, leaf)
     }
 
     fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
@@ -226,6 +305,14 @@ impl Visitor for Locker<'_> {
             // A row that cannot be read is reported by whoever decodes it.
             None => RowCheck::Take,
         }
+    }
+}
+
+/// What a reader asks of the pages that it comes to.
+fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
+    match reading {
+        Reading::Kept(mode) | Reading::Range(mode) => (mode, Keep::Held),
+        Reading::Dirty | Reading::Committed => (LockMode::S, Keep::Tested),
     }
 }
 
@@ -257,7 +344,7 @@ impl Source {
         }
     }
 
-    fn step(&mut self, index: &Index, locker: &mut Locker<'_>) -> Result<Step, EngineError> {
+    fn step(&mut self, index: &Index, locker: &mut Locker<'_, '_>) -> Result<Step, EngineError> {
         match self {
             Source::Tree(scan) => Ok(scan.step(index.tree()?, locker)?),
             Source::Heap(scan) => {
@@ -344,6 +431,24 @@ impl Session {
         let _task: TaskGuard = self.enter();
         let before = self.swap_hints(scan.hints);
         let found = scan.find_next(self);
+        self.unswap_hints(before);
+        match found {
+            Ok(found) => Ok(found),
+            Err(e) => self.end_failed(Err(e)),
+        }
+    }
+
+    /// Goes on to the next page with rows of a scan that hands them over in place
+    /// ([`OpenScan::hands_over`]), and lets them be looked at there. `false` at the end; after an error it is
+    /// over. A scan is stepped by rows or by leaves, not by both.
+    pub fn step_leaf(
+        &mut self,
+        scan: &mut OpenScan,
+        rows: LeafRows<'_>,
+    ) -> Result<bool, EngineError> {
+        let _task: TaskGuard = self.enter();
+        let before = self.swap_hints(scan.hints);
+        let found = scan.step(self, Some(rows));
         self.unswap_hints(before);
         match found {
             Ok(found) => Ok(found),
@@ -486,6 +591,18 @@ impl OpenScan {
         &self.table
     }
 
+    /// Whether its rows can be looked at where they lie: not where they are looked up through an index, and
+    /// not in another engine's files, whose large values lie elsewhere.
+    pub fn hands_over(&self) -> bool {
+        let at_rest = self.index().is_ok_and(|index| index.shape().at_rest);
+        !self.look_up && !at_rest
+    }
+
+    /// Where its rows have a column of whole numbers: for [`LeafRow::number`].
+    pub fn number_column(&self, column: usize) -> Option<NumberColumn> {
+        NumberColumn::of(self.index().ok()?, column)
+    }
+
     #[inline]
     fn index(&self) -> Result<&Index, EngineError> {
         let index = self.table.indexes.get(self.place);
@@ -515,14 +632,18 @@ impl OpenScan {
                 }
                 continue;
             }
-            if !self.step(session)? {
+            if !self.step(session, None)? {
                 return Ok(false);
             }
         }
     }
 
-    /// Fetches a batch; `false` at the end.
-    fn step(&mut self, session: &mut Session) -> Result<bool, EngineError> {
+    /// Fetches a batch, or hands it over in place; `false` at the end.
+    fn step(
+        &mut self,
+        session: &mut Session,
+        rows: Option<LeafRows<'_>>,
+    ) -> Result<bool, EngineError> {
         let table = Arc::clone(&self.table);
         let (step, blocked, error) = {
             let index = table.indexes.get(self.place);
@@ -536,9 +657,12 @@ impl OpenScan {
                 table: &table,
                 index,
                 reading: self.reading,
+                pages: PageAsk::new(session, &table, index, asked_of_pages(self.reading)),
+                page: PageId::NONE,
                 read_past: self.hints.read_past,
                 blocked: None,
                 error: None,
+                taker: rows.map(|rows| Taker::new(rows, self.within.as_ref())),
             };
             let step = self.source.step(index, &mut locker)?;
             (step, locker.blocked, locker.error)
@@ -569,11 +693,10 @@ impl OpenScan {
         let Some((resource, mode)) = blocked else {
             return Ok(());
         };
-        if self.reading == Reading::Committed {
-            session
-                .db
-                .locks
-                .lock_instant(&session.owner, resource, mode, session.timeout)?;
+        let of_page =
+            matches!(resource, Resource::Page(..)) || session.works_on_pages(self.index()?);
+        if self.reading == Reading::Committed || of_page {
+            session.wait_until_free(blocked)?;
         } else {
             session.lock_row(&self.table, resource, mode)?;
         }

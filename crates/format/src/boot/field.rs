@@ -65,6 +65,10 @@ pub const LOG_INCARNATION: Field<1040, 8> = Field;
 pub const LOG_BACKUP_LSN: Field<1048, 10> = Field;
 /// Own: 1 = read-only.
 pub const READ_ONLY: Field<1058, 1> = Field;
+/// Own: whether commits may be acknowledged before they are durable.
+pub const DELAYED_DURABILITY: Field<1059, 1> = Field;
+/// Own: who may use the database.
+pub const USER_ACCESS: Field<1060, 1> = Field;
 /// Own: end of the area.
 pub(super) const OWN_END: usize = 1064;
 
@@ -77,6 +81,8 @@ const _: () = {
     assert!(CATALOG_PAGE.end() == OLD_VERSION.start());
     assert!(NEXT_UNIT.end() <= MAGIC.start());
     assert!(LOG_BACKUP_LSN.end() <= READ_ONLY.start());
-    assert!(READ_ONLY.end() <= OWN_END);
+    assert!(READ_ONLY.end() <= DELAYED_DURABILITY.start());
+    assert!(DELAYED_DURABILITY.end() <= USER_ACCESS.start());
+    assert!(USER_ACCESS.end() <= OWN_END);
     assert!(OWN_END <= crate::HEADER_SIZE + super::RECORD_SIZE);
 };

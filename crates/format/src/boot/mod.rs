@@ -17,7 +17,7 @@ mod tests;
 use crate::types::{DateTime, Guid, decode_utf16, encode_utf16};
 use crate::{Lsn, Page, PageBuf, PageError, PageId, PageInit, PageMut, PageType, SYSTEM_MAPS_UNIT};
 
-pub use options::{PageVerify, RecoveryModel};
+pub use options::{DelayedDurability, PageVerify, RecoveryModel, UserAccess};
 
 /// Where the boot page is.
 pub const BOOT_PAGE: PageId = PageId::new(1, 9);
@@ -90,6 +90,10 @@ pub struct OwnBoot {
     pub log_backup_lsn: Lsn,
     /// Read-only.
     pub read_only: bool,
+    /// Whether commits may be acknowledged before they are durable.
+    pub delayed_durability: DelayedDurability,
+    /// Who may use the database.
+    pub user_access: UserAccess,
 }
 
 /// Why a page is no boot page, or one cannot be written.
@@ -227,6 +231,8 @@ impl OwnBoot {
         let [recovery_model] = field::RECOVERY_MODEL.get(page);
         let [page_verify] = field::PAGE_VERIFY.get(page);
         let [read_only] = field::READ_ONLY.get(page);
+        let [delayed] = field::DELAYED_DURABILITY.get(page);
+        let [access] = field::USER_ACCESS.get(page);
         OwnBoot {
             clean_shutdown: clean == 1,
             recovery_model: RecoveryModel::from_byte(recovery_model),
@@ -235,6 +241,8 @@ impl OwnBoot {
             log_incarnation: u64::from_le_bytes(field::LOG_INCARNATION.get(page)),
             log_backup_lsn: Lsn::from_bytes(field::LOG_BACKUP_LSN.get(page)),
             read_only: read_only == 1,
+            delayed_durability: DelayedDurability::from_byte(delayed),
+            user_access: UserAccess::from_byte(access),
         }
     }
 
@@ -247,6 +255,8 @@ impl OwnBoot {
         field::LOG_INCARNATION.set(page, self.log_incarnation.to_le_bytes());
         field::LOG_BACKUP_LSN.set(page, self.log_backup_lsn.to_bytes());
         field::READ_ONLY.set(page, [u8::from(self.read_only)]);
+        field::DELAYED_DURABILITY.set(page, [self.delayed_durability.to_byte()]);
+        field::USER_ACCESS.set(page, [self.user_access.to_byte()]);
     }
 }
 

@@ -34,6 +34,88 @@ impl RecoveryModel {
     }
 }
 
+/// Whether commits may be acknowledged before they are durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DelayedDurability {
+    /// Never.
+    #[default]
+    Disabled,
+    /// When the transaction asks for it.
+    Allowed,
+    /// Always.
+    Forced,
+}
+
+impl DelayedDurability {
+    /// As `sys.databases` numbers it.
+    pub const fn to_byte(self) -> u8 {
+        match self {
+            DelayedDurability::Disabled => 0,
+            DelayedDurability::Allowed => 1,
+            DelayedDurability::Forced => 2,
+        }
+    }
+
+    /// From its number; anything unknown is `Disabled`, which loses nothing.
+    pub const fn from_byte(byte: u8) -> DelayedDurability {
+        match byte {
+            1 => DelayedDurability::Allowed,
+            2 => DelayedDurability::Forced,
+            _ => DelayedDurability::Disabled,
+        }
+    }
+
+    /// The text of `delayed_durability_desc`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DelayedDurability::Disabled => "DISABLED",
+            DelayedDurability::Allowed => "ALLOWED",
+            DelayedDurability::Forced => "FORCED",
+        }
+    }
+}
+
+/// Who may use a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum UserAccess {
+    /// Everybody.
+    #[default]
+    Multi,
+    /// One at a time.
+    Single,
+    /// Its owners and those of the instance.
+    Restricted,
+}
+
+impl UserAccess {
+    /// As `sys.databases` numbers it.
+    pub const fn to_byte(self) -> u8 {
+        match self {
+            UserAccess::Multi => 0,
+            UserAccess::Single => 1,
+            UserAccess::Restricted => 2,
+        }
+    }
+
+    /// From its number; anything unknown is `Multi`.
+    pub const fn from_byte(byte: u8) -> UserAccess {
+        match byte {
+            1 => UserAccess::Single,
+            2 => UserAccess::Restricted,
+            _ => UserAccess::Multi,
+        }
+    }
+
+    /// The text of `user_access_desc`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            UserAccess::Multi => "MULTI_USER",
+            UserAccess::Single => "SINGLE_USER",
+            UserAccess::Restricted => "RESTRICTED_USER",
+        }
+    }
+}
+
 /// How pages are protected when they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PageVerify {
@@ -62,6 +144,15 @@ impl PageVerify {
             0 => PageVerify::None,
             1 => PageVerify::TornPageDetection,
             _ => PageVerify::Checksum,
+        }
+    }
+
+    /// The text of `page_verify_option_desc`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageVerify::None => "NONE",
+            PageVerify::TornPageDetection => "TORN_PAGE_DETECTION",
+            PageVerify::Checksum => "CHECKSUM",
         }
     }
 

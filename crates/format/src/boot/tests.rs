@@ -29,6 +29,8 @@ fn sample() -> Boot {
             log_incarnation: 0x1122_3344_5566_7788,
             log_backup_lsn: Lsn::new(31, 5, 6).unwrap(),
             read_only: true,
+            delayed_durability: DelayedDurability::Forced,
+            user_access: UserAccess::Restricted,
         },
     }
 }

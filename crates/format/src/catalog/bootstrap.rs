@@ -376,37 +376,17 @@ fn files1(files: &[BootstrapFile]) -> impl Iterator<Item = File1> + '_ {
 
 fn database_file(file: &BootstrapFile) -> DatabaseFile {
     DatabaseFile {
-        dbfragid: 1,
-        fileid: i32::from(file.file_id),
-        grpid: i32::from(file.filegroup_id),
         status: 0x200 | if file.growth_is_percent { 0x20 } else { 0 },
-        filetype: u8::from(file.filegroup_id == 0),
-        filestate: 0,
         size: clamp(file.size_pages),
         maxsize: file.max_pages.map_or(-1, clamp),
         growth: clamp(file.growth),
         lname: file.logical_name.clone(),
         pname: file.physical_name.chars().take(260).collect(),
-        createlsn: None,
-        droplsn: None,
-        fileguid: Some(file.guid),
-        internalstatus: 0,
-        readonlylsn: None,
-        readwritelsn: None,
-        readonlybaselsn: None,
-        firstupdatelsn: None,
-        lastupdatelsn: None,
-        backuplsn: None,
-        diffbaselsn: None,
-        diffbaseguid: None,
-        diffbasetime: DateTime::EPOCH,
-        diffbaseseclsn: None,
-        redostartlsn: None,
-        redotargetlsn: None,
-        forkguid: None,
-        forklsn: None,
-        forkvc: 0,
-        redostartforkguid: None,
+        ..DatabaseFile::plain(
+            i32::from(file.file_id),
+            i32::from(file.filegroup_id),
+            file.guid,
+        )
     }
 }
 

@@ -34,6 +34,25 @@ pub mod object_type {
     pub const TRIGGER: Code<2> = Code(*b"TR");
 }
 
+/// Where `sysschobjs.status` of a foreign key keeps its actions, two bits each: 0 no action, 1 cascade, 2 set
+/// NULL, 3 set default. That of deletes is what real files have, that of updates is our own.
+pub mod foreign_key_status {
+    /// What becomes of rows when the referenced one goes.
+    pub const DELETE_SHIFT: u32 = 14;
+    /// What becomes of rows when the referenced key changes.
+    pub const UPDATE_SHIFT: u32 = 16;
+}
+
+/// Classes of `syssingleobjrefs`, as real files have them.
+pub mod reference_class {
+    /// A foreign key to the referenced table, and the index of its key.
+    pub const KEY_TO_TABLE: u8 = 27;
+    /// A place of a foreign key to its own table and the referencing column.
+    pub const KEY_COLUMN: u8 = 28;
+    /// A place of a foreign key to the referenced table and column.
+    pub const KEY_TO_COLUMN: u8 = 29;
+}
+
 /// Bits of `sysschobjs.status`.
 pub mod object_status {
     /// Shipped with the product.

@@ -209,3 +209,42 @@ base_table! {
         name: String = SYSNAME;
     }
 }
+
+impl DatabaseFile {
+    /// The row of a file of which no more than this is known: online, without a limit, never backed up.
+    pub fn plain(fileid: i32, grpid: i32, fileguid: Guid) -> DatabaseFile {
+        DatabaseFile {
+            dbfragid: 1,
+            fileid,
+            grpid,
+            status: 0x200,
+            filetype: u8::from(grpid == 0),
+            filestate: 0,
+            size: 0,
+            maxsize: -1,
+            growth: 0,
+            lname: String::new(),
+            pname: String::new(),
+            createlsn: None,
+            droplsn: None,
+            fileguid: Some(fileguid),
+            internalstatus: 0,
+            readonlylsn: None,
+            readwritelsn: None,
+            readonlybaselsn: None,
+            firstupdatelsn: None,
+            lastupdatelsn: None,
+            backuplsn: None,
+            diffbaselsn: None,
+            diffbaseguid: None,
+            diffbasetime: DateTime::EPOCH,
+            diffbaseseclsn: None,
+            redostartlsn: None,
+            redotargetlsn: None,
+            forkguid: None,
+            forklsn: None,
+            forkvc: 0,
+            redostartforkguid: None,
+        }
+    }
+}

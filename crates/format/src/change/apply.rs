@@ -9,7 +9,7 @@ use crate::{Bitmap, PAGE_SIZE, Page, PageBuf, PageError, PageMut, SLOT_SIZE};
 /// Applies a change. On an error the page's live content is as before; `m_lsn` never changes.
 pub fn apply(change: &Change<'_>, page: &mut PageBuf) -> Result<(), ChangeError> {
     match *change {
-        Change::Format(init) => PageMut::new(page).format(&init),
+        Change::Format(init) | Change::FormatForced(init) => PageMut::new(page).format(&init),
         Change::FormatMap(init) => init.format(page)?,
         Change::InsertRow { slot, bytes } => PageMut::new(page).insert(slot, bytes)?,
         Change::RemoveRow { slot } => PageMut::new(page).remove(slot)?,

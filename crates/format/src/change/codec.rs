@@ -24,6 +24,7 @@ const SET_BIT: u8 = 16;
 const SET_BITS: u8 = 17;
 const SET_PFS: u8 = 18;
 const IMAGE: u8 = 19;
+const FORMAT_FORCED: u8 = 20;
 
 const MAP_PFS: u8 = 0;
 const MAP_GAM: u8 = 1;
@@ -58,13 +59,14 @@ impl<'a> Change<'a> {
             Change::SetBits { .. } => SET_BITS,
             Change::SetPfs { .. } => SET_PFS,
             Change::Image { .. } => IMAGE,
+            Change::FormatForced(_) => FORMAT_FORCED,
         }
     }
 
     /// Appends everything behind tag and page.
     pub(super) fn encode_fields(&self, out: &mut Vec<u8>) {
         match *self {
-            Change::Format(init) => put_init(&init, out),
+            Change::Format(init) | Change::FormatForced(init) => put_init(&init, out),
             Change::FormatMap(init) => put_map(&init, out),
             Change::InsertRow { slot, bytes }
             | Change::ReplaceRow { slot, bytes }
@@ -135,7 +137,7 @@ impl<'a> Change<'a> {
     /// Reads the fields of a change with this tag, and leaves `input` behind them.
     pub(super) fn decode_fields(tag: u8, input: &mut &'a [u8]) -> Result<Change<'a>, ChangeError> {
         match tag {
-            FORMAT..=HEAP_FREE | IMAGE => Change::decode_content(tag, input),
+            FORMAT..=HEAP_FREE | IMAGE | FORMAT_FORCED => Change::decode_content(tag, input),
             _ => Change::decode_setting(tag, input),
         }
     }
@@ -144,6 +146,7 @@ impl<'a> Change<'a> {
     fn decode_content(tag: u8, input: &mut &'a [u8]) -> Result<Change<'a>, ChangeError> {
         Ok(match tag {
             FORMAT => Change::Format(take_init(input)?),
+            FORMAT_FORCED => Change::FormatForced(take_init(input)?),
             FORMAT_MAP => Change::FormatMap(take_map(tag, input)?),
             INSERT_ROW => Change::InsertRow {
                 slot: take_u16(input)?,

@@ -38,6 +38,10 @@ pub use rows::{RowList, RowListBuilder};
 pub enum Change<'a> {
     /// Makes an empty page.
     Format(PageInit),
+    /// Makes an empty page whose rows are not in the log: who fills it makes it durable before anything is
+    /// logged that depends on them, its commit first of all. Redo that does not find the page on the disk
+    /// may make it empty only for a transaction that has not ended.
+    FormatForced(PageInit),
     /// Makes a fresh map page.
     FormatMap(MapInit),
     /// Inserts a record; the slots from there on move up (index pages).
@@ -215,7 +219,10 @@ impl<'a> Change<'a> {
     pub const fn rebuilds(&self) -> bool {
         matches!(
             self,
-            Change::Format(_) | Change::FormatMap(_) | Change::Image { .. }
+            Change::Format(_)
+                | Change::FormatForced(_)
+                | Change::FormatMap(_)
+                | Change::Image { .. }
         )
     }
 }

@@ -6,30 +6,15 @@
 
 use std::collections::HashSet;
 
+use super::lob_record::{
+    BLOB_ID_AT, BODY_AT, INLINE_ROOT, KIND_AT, ROW_OVERFLOW, TEXT_POINTER_BYTES, kind,
+};
 use super::walk::sound_page;
 use super::{MdfError, PageRef, PageSource};
 use crate::bytes::{chunk, u16_at, u32_at};
 use crate::{Page, PageId, PageType, RowId};
 
 const MAX_DEPTH: u32 = 16;
-const BLOB_ID_AT: usize = 4;
-const KIND_AT: usize = 12;
-const BODY_AT: usize = 14;
-
-/// Kinds of LOB records.
-mod kind {
-    pub(super) const SMALL_ROOT: u16 = 0;
-    pub(super) const INTERNAL: u16 = 2;
-    pub(super) const DATA: u16 = 3;
-    pub(super) const LARGE_ROOT_2000: u16 = 4;
-    pub(super) const LARGE_ROOT: u16 = 5;
-}
-
-/// First bytes of complex columns.
-const ROW_OVERFLOW: u8 = 2;
-const INLINE_ROOT: u8 = 4;
-const TEXT_POINTER_SIZE: usize = 16;
-
 /// The value that a complex column, or the pointer of a `text` column, leads to.
 pub(super) fn read(
     source: &dyn PageSource,
@@ -46,7 +31,7 @@ pub(super) fn read(
         at,
         what: what.to_owned(),
     };
-    if pointer.len() == TEXT_POINTER_SIZE {
+    if pointer.len() == TEXT_POINTER_BYTES {
         reader.blob = chunk(pointer, 0).map(u64::from_le_bytes);
         let root = chunk(pointer, 8).map(RowId::from_bytes);
         reader.record(root.ok_or_else(|| damaged("no address"))?, 0)?;
@@ -140,14 +125,14 @@ impl<'s> Reader<'s> {
                 self.bytes
                     .extend(record.get(20..20 + size).ok_or_else(short)?);
             }
-            kind::DATA => self.bytes.extend(record.get(BODY_AT..).ok_or_else(short)?),
-            kind::INTERNAL => {
+            kind::PIECE => self.bytes.extend(record.get(BODY_AT..).ok_or_else(short)?),
+            kind::INNER => {
                 let base = self.bytes.len() as u64;
                 for link in links_in(20, 16).ok_or_else(short)?.as_chunks().0 {
                     self.link_from(base, at, long_link(link), depth)?;
                 }
             }
-            kind::LARGE_ROOT | kind::LARGE_ROOT_2000 => {
+            kind::ROOT | kind::ROOT_OF_2000 => {
                 let base = self.bytes.len() as u64;
                 for link in links_in(24, 12).ok_or_else(short)?.as_chunks().0 {
                     self.link_from(base, at, short_link(link), depth)?;

@@ -31,6 +31,7 @@ mod column;
 mod database;
 mod error;
 mod lob;
+pub mod lob_record;
 mod physical;
 mod rows;
 mod source;

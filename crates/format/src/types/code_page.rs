@@ -27,6 +27,9 @@ pub(super) fn byte_of_unit(unit: u16) -> Option<u8> {
 
 /// Text of bytes in code page 1252. Every byte has a character, so nothing is lost.
 pub fn decode_1252(bytes: &[u8]) -> String {
+    if bytes.is_ascii() {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
     bytes
         .iter()
         .map(|&byte| char::from_u32(u32::from(unit_of_byte(byte))).unwrap_or('?'))
@@ -52,6 +55,9 @@ pub fn encode_1252(text: &str, out: &mut Vec<u8>) {
 /// Text of UTF-16 bytes; half a surrogate pair and an odd last byte become U+FFFD.
 pub fn decode_utf16(bytes: &[u8]) -> String {
     let (pairs, rest) = bytes.as_chunks::<2>();
+    if rest.is_empty() && pairs.iter().all(|&[low, high]| high == 0 && low < 0x80) {
+        return pairs.iter().map(|&[low, _]| char::from(low)).collect();
+    }
     let units = pairs.iter().map(|&pair| u16::from_le_bytes(pair));
     let mut text: String = char::decode_utf16(units)
         .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))

@@ -263,6 +263,11 @@ pub(super) fn equality_weight(unit: u16, collation: Collation) -> u32 {
     weight
 }
 
+/// The part of a unit's weight that counts first.
+pub(super) fn first_weight(unit: u16) -> u32 {
+    fast_weight(unit) & PRIMARY
+}
+
 /// The bits of a weight that count first.
 const PRIMARY: u32 = 0xFFFF_F000;
 /// The bits that count where all primaries agree.

@@ -216,6 +216,9 @@ pub(crate) struct SqlArguments {
     /// Reads a script; several are run one after the other
     #[arg(short = 'i', long = "input", value_name = "FILE")]
     pub(crate) input: Vec<PathBuf>,
+    /// Runs this text first, and goes on at the prompt
+    #[arg(short = 'q', long = "first", value_name = "TEXT", conflicts_with_all = ["input", "query"])]
+    pub(crate) first: Option<String>,
     /// Runs this text and ends
     #[arg(
         short = 'Q',
@@ -239,9 +242,23 @@ pub(crate) struct SqlArguments {
     /// Removes the blanks that pad columns
     #[arg(short = 'W', long)]
     pub(crate) trim: bool,
-    /// -1: no headings
-    #[arg(short = 'h', long, value_name = "-1", allow_negative_numbers = true)]
+    /// Rows between two headings; -1: no headings [default: 0, at the top alone]
+    #[arg(short = 'h', long, value_name = "ROWS", allow_negative_numbers = true,
+        value_parser = clap::value_parser!(i32).range(-1..))]
     pub(crate) headings: Option<i32>,
+    /// Breaks lines that are longer, between columns where it can [default: no end]
+    #[arg(short = 'w', long, value_name = "COLUMNS",
+        value_parser = clap::value_parser!(u16).range(9..))]
+    pub(crate) width: Option<u16>,
+    /// Writes what is printed to a file
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Prints what is read before it is run
+    #[arg(short = 'e', long)]
+    pub(crate) echo: bool,
+    /// Leaves $(NAME) as it is
+    #[arg(short = 'x', long)]
+    pub(crate) literal: bool,
     /// Prints results as CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,

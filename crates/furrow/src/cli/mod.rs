@@ -23,6 +23,7 @@ mod check;
 mod inspect;
 mod interrupt;
 mod lab;
+mod out;
 mod sql;
 
 use clap::Parser;

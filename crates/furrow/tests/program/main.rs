@@ -13,6 +13,7 @@ mod interrupted;
 mod reader;
 mod refusals;
 mod shell;
+mod shell_options;
 
 use furrow_io::{SystemVolume, Volume};
 use furrow_lab::journal::read_file;

@@ -35,6 +35,13 @@ pub enum Crash {
     OnlyOp(u64),
     /// All but the operation of this number.
     AllButOp(u64),
+    /// Everything but one unit of 512 bytes, counted from its beginning, of the write of this number: a hole.
+    AllButUnit {
+        /// The write.
+        op: u64,
+        /// The unit of it.
+        unit: usize,
+    },
     /// The operations up to and with this number, in the order in which they were issued.
     UpToOp(u64),
     /// Of every write the first half, up to a sector boundary; names and lengths.
@@ -51,6 +58,9 @@ pub enum Crash {
     /// Everything but that of one file.
     AllButFile(PathBuf),
 }
+
+/// The unit of [`Crash::AllButUnit`].
+pub const HOLE_BYTES: usize = 512;
 
 /// What became of a unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,9 +130,11 @@ impl<'a> Judge<'a> {
     /// Whether an operation that is not made of bytes takes hold: a name, a length.
     fn keeps_whole(&mut self, number: u64) -> bool {
         match self.crash {
-            Crash::KeepAll | Crash::FirstHalves | Crash::SecondHalves | Crash::AllButHeaders => {
-                true
-            }
+            Crash::KeepAll
+            | Crash::FirstHalves
+            | Crash::SecondHalves
+            | Crash::AllButHeaders
+            | Crash::AllButUnit { .. } => true,
             Crash::DropAll | Crash::HeadersOnly => false,
             Crash::Random { .. } | Crash::Torn { .. } => match self.style {
                 Style::All => true,
@@ -154,6 +166,12 @@ impl<'a> Judge<'a> {
                 vec![(0, inside, fate(header)), (inside, len, fate(!header))]
             }
             Crash::Random { .. } | Crash::Torn { .. } => self.random_parts(number, offset, len),
+            Crash::AllButUnit { op, unit } if *op == number => {
+                let start = (unit * HOLE_BYTES).min(len);
+                let end = (start + HOLE_BYTES).min(len);
+                let (kept, hole) = (Fate::Kept, Fate::Dropped);
+                vec![(0, start, kept), (start, end, hole), (end, len, kept)]
+            }
             _ => vec![(0, len, fate(self.keeps_whole(number)))],
         }
     }

@@ -225,7 +225,7 @@ impl File for SimFile {
         }
         drop(disk);
         if let Some((hook, fork)) = watcher {
-            hook.call(fork);
+            hook.call(&self.path, fork);
         }
         Ok(())
     }
@@ -237,7 +237,7 @@ impl File for SimFile {
         let outcome = self.sync_turn(&mut disk, effect);
         drop(disk);
         if let Some((hook, fork)) = watcher {
-            hook.call(fork);
+            hook.call(&self.path, fork);
         }
         match outcome {
             Err(error) if error.kind == IoErrorKind::Crashed => Err(error),

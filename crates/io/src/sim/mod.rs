@@ -42,7 +42,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use crash::{Crash, HEADER_BYTES};
+pub use crash::{Crash, HEADER_BYTES, HOLE_BYTES};
 pub use fault::{Effect, Fault, OpCounts, OpKind, Ops, SyncLoss};
 
 /// What kind of machine is simulated.
@@ -59,11 +59,14 @@ pub struct SimOptions {
 
 /// Called with the machine as it is just before a sync or a durable write takes effect.
 #[derive(Clone)]
-struct Hook(Arc<dyn Fn(SimVolume) + Send + Sync>);
+struct Hook(Arc<Watcher>);
+
+/// Who watches: the file at hand, and the machine.
+type Watcher = dyn Fn(&Path, SimVolume) + Send + Sync;
 
 impl Hook {
-    fn call(&self, machine: SimVolume) {
-        (self.0)(machine);
+    fn call(&self, path: &Path, machine: SimVolume) {
+        (self.0)(path, machine);
     }
 }
 
@@ -156,9 +159,22 @@ impl SimVolume {
         outcomes
     }
 
+    /// The numbers of the unsynced operations on one file, in order of issue, each with the bytes that it
+    /// writes.
+    pub fn unsynced_in(&self, path: &Path) -> Vec<(u64, usize)> {
+        let written = |disk: &mut Disk, node: usize| disk.nodes[node].unsynced();
+        self.with_file(path, written).unwrap_or_default()
+    }
+
     /// Calls `watcher` with a fork of the machine at every sync and durable write, before it takes effect
     /// and before the caller gets its answer.
     pub fn on_boundary(&self, watcher: impl Fn(SimVolume) + Send + Sync + 'static) {
+        self.on_boundary_of(move |_, machine| watcher(machine));
+    }
+
+    /// As [`SimVolume::on_boundary`], with the file that is synced or written. The watcher may use the
+    /// machine: so something else can be done while one waits for a sync.
+    pub fn on_boundary_of(&self, watcher: impl Fn(&Path, SimVolume) + Send + Sync + 'static) {
         self.lock().hook = Some(Hook(Arc::new(watcher)));
     }
 

@@ -72,6 +72,16 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// The number of each pending operation, with the bytes that it writes.
+    pub(super) fn unsynced(&self) -> Vec<(u64, usize)> {
+        let bytes = |change: &Change| match change {
+            Change::Write { bytes, .. } => bytes.len(),
+            Change::SetLen(_) => 0,
+        };
+        let pending = self.pending.iter();
+        pending.map(|op| (op.number, bytes(&op.change))).collect()
+    }
+
     /// Everything pending is on the disk.
     pub(super) fn settle(&mut self) {
         for op in self.pending.drain(..) {

@@ -77,7 +77,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5065 16 1 "The file \"%ls\" cannot be added, removed or modified in filegroup \"%ls\": it does not \
         hold that kind of content.";
     5069 16 1 "ALTER DATABASE statement failed.";
-    5070 16 1 "Database state cannot be changed while other users are using the database '%.*ls'";
+    5070 16 2 "Database state cannot be changed while other users are using the database '%.*ls'";
     5077 16 1 "Cannot change the state of non-data files or files in the primary filegroup.";
     5087 16 1 "The file content type mismatches with the content type of the filegroup.";
     5103 16 1 "MAXSIZE cannot be less than SIZE for file '%ls'.";

@@ -39,6 +39,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         operation.";
     2556 16 1 "There is insufficient space in the filegroup to complete the emptyfile operation.";
     2560 16 9 "Parameter %d is incorrect for this DBCC statement.";
+    2561 16 1 "Parameter %d is incorrect for this statement.";
     2570 16 2 "Page %S_PGID, slot %d in object ID %d, index ID %d, partition ID %I64d, alloc unit ID \
         %I64d (type \"%.*ls\"). Column \"%.*ls\" value is out of range for data type \"%.*ls\". Update \
         column to a legal value.";
@@ -74,6 +75,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5253 16 1 "The check statement was aborted. DBCC CHECKALLOC cannot be run on TEMPDB.";
     5281 10 1 "Estimated TEMPDB space (in KB) needed for %s on database %s = %d.";
     7919 16 3 "Repair statement not processed. Database needs to be in single user mode.";
+    7955 16 2 "Invalid SPID %d specified.";
+    7960 16 1 "An invalid server process identifier (SPID) %d or batch ID %d was specified.";
     7966 10 1 "Warning: NO_INDEX option of %ls being used. Checks on non-system indexes will be skipped.";
     7968 10 1 "Transaction information for database '%.*ls'.";
     7969 10 1 "No active open transactions.";
@@ -85,6 +88,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     7977 10 1 "    Start time    : %.*ls";
     7978 10 1 "    SID           : %ls";
     7983 14 36 "User '%.*ls' does not have permission to run DBCC %ls for database '%.*ls'.";
+    7989 10 3 "Checking identity information: current identity value '%.*hs'.";
+    7997 16 1 "'%.*ls' does not contain an identity column.";
+    7998 10 3 "Checking identity information: current identity value '%.*hs', current column value '%.*hs'.";
     8903 16 1 "Extent %S_PGID in database ID %d is allocated in both GAM %S_PGID and SGAM %S_PGID.";
     8904 16 1 "Extent %S_PGID in database ID %d is allocated by more than one allocation object.";
     8905 16 1 "Extent %S_PGID in database ID %d is marked allocated in the GAM, but no SGAM or IAM has \

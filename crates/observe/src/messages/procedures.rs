@@ -12,10 +12,14 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         use sys.databases.";
     15124 16 1 "The configuration option '%s' is not unique.";
     15129 16 1 "'%d' is not a valid value for configuration option '%s'.";
+    15197 16 1 "There is no text for object '%s'.";
     15250 16 1 "The database name component of the object qualifier must be the name of the current \
         database.";
     15325 16 1 "The current database does not contain a %s named '%ls'.";
     15457 10 1 "Configuration option '%ls' changed from %ld to %ld. Run the RECONFIGURE statement to \
         install.";
+    15469 10 1 "No constraints are defined on object '%ls', or you do not have permissions.";
+    15470 10 1 "No foreign keys reference table '%ls', or you do not have permissions on referencing tables.";
     15472 10 1 "The object '%ls' does not have any indexes, or you do not have permissions.";
+    15647 10 1 "No views with schema binding reference table '%ls'.";
 };

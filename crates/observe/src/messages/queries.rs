@@ -36,6 +36,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     215 16 1 "Parameters supplied for object '%.*ls' which is not a function. If the parameters are \
         intended as a table hint, a WITH keyword is required.";
     235 16 0 "Cannot convert a char value to money. The char value has incorrect syntax.";
+    239 16 1 "Duplicate common table expression name '%.*ls' was specified.";
     240 16 1 "Types don't match between the anchor and the recursive part in column \"%.*ls\" of \
         recursive query \"%.*ls\".";
     243 16 1 "Type %.*ls is not a defined system type.";
@@ -58,6 +59,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     530 16 1 "The statement terminated. The maximum recursion %d has been exhausted before statement \
         completion.";
     628 16 0 "Cannot issue SAVE TRANSACTION when there is no active transaction.";
+    701 17 123 "There is insufficient system memory in resource pool '%ls' to run this query.";
     1011 16 1 "The correlation name '%.*ls' is specified multiple times in a FROM clause.";
     1013 16 1 "The objects \"%.*ls\" and \"%.*ls\" in the FROM clause have the same exposed names. Use \
         correlation names to distinguish them.";
@@ -100,6 +102,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         list.";
     8730 16 1 "Offset parameter for Lag and Lead functions cannot be a negative value.";
     10709 16 1 "The number of columns for each row in a table value constructor must be the same.";
+    10741 15 2 "A TOP can not be used in the same query or sub-query as a OFFSET.";
     10742 15 1 "The offset specified in a OFFSET clause may not be negative.";
     10744 15 1 "The number of rows provided for a FETCH clause must be greater then zero.";
     10752 15 1 "The function '%.*ls' may not have a window frame.";

@@ -16,6 +16,7 @@
 //! Nothing here is touched when nobody waits. A wait itself costs two clock readings, two short locks of
 //! the task's own list and a handful of uncontended atomic additions: well under a microsecond.
 
+mod pages;
 mod registry;
 mod resource;
 #[cfg(not(feature = "no-waits"))]
@@ -24,6 +25,7 @@ mod wait;
 #[path = "no_wait.rs"]
 mod wait;
 
+pub use pages::{PageWork, count_logical_read, count_reads, count_writes, page_work};
 pub use registry::{Registry, WaitingTask};
 pub use resource::Resource;
 pub use wait::Wait;

@@ -132,7 +132,8 @@ class_table! {
             "I/O that is not of pages, such as making files or copying a backup.";
         IoCompletion "IO_COMPLETION" DISK,
             "Other reads: the log in recovery, sort spills, maps read by a backup.";
-        WriteCompletion "WRITE_COMPLETION" DISK, "A write that must end: snapshot files, file headers.";
+        WriteCompletion "WRITE_COMPLETION" DISK,
+            "A write that must end: file headers, snapshot files, what bulk loads force.";
         BackupIo "BACKUPIO" DISK, "A backup or restore waits for its device.";
         BackupBuffer "BACKUPBUFFER" BACKUP, "A backup or restore waits for a free or a filled buffer.";
         BackupThread "BACKUPTHREAD" BACKUP, "The leader of a backup waits for its threads.";

@@ -26,6 +26,7 @@ pub use repair::{RepairStats, repair, reset};
 
 use crate::error::PoolError;
 use furrow_format::{FileId, PAGE_SIZE, PageNo};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{AlignedBuf, File, Fill, IoError, WriteRun};
 use header::{BatchHeader, MAX_IMAGES};
 use parking_lot::{Condvar, Mutex};
@@ -121,7 +122,9 @@ impl DoubleWrite {
                 self.drained.wait_for(&mut area, LOOK_AGAIN);
                 continue;
             }
-            data.sync()?;
+            if !mutated(Mutation::EarlyHalfTurn) {
+                data.sync()?;
+            }
             area.half = other;
             area.generation += 1;
             area.batch = 0;
@@ -157,7 +160,24 @@ impl DoubleWrite {
             run
         };
         let runs: Vec<WriteRun<'_, '_>> = slices.chunks(MAX_SLICES).map(run).collect();
+        if mutated(Mutation::UnsyncedDoubleWrite) {
+            return self.file.write(&runs);
+        }
         self.file.write_durable(&runs)
+    }
+
+    /// Forgets the images once all pages that were written in place are durable. Else an image would stay
+    /// that is older than its page, and a page that rots would be taken for a torn one and put back to it.
+    pub(crate) fn forget(&self, data: &dyn Protected) -> Result<(), PoolError> {
+        let mut area = self.area.lock();
+        while area.under_way != [0; 2] {
+            data.check()?;
+            self.drained.wait_for(&mut area, LOOK_AGAIN);
+        }
+        data.sync()?;
+        // What comes next begins a half anew.
+        area.next = self.half_pages;
+        reset(self.file.as_ref()).map_err(|source| data.fail(source))
     }
 
     /// The in-place writes of a batch of `half` have returned.

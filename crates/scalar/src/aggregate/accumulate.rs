@@ -70,6 +70,56 @@ impl Accumulator {
         self.count += 1;
     }
 
+    /// So many rows of `COUNT(*)`.
+    pub fn add_rows(&mut self, rows: usize) {
+        self.count += rows as i64;
+    }
+
+    /// Takes in whole numbers of one type, which need no conversion; `nulls` tells which of them are NULL,
+    /// where some are, and `value_of` makes a value of the type of a number.
+    pub fn add_whole(
+        &mut self,
+        bound: &BoundAggregate,
+        numbers: &[i64],
+        nulls: Option<&[bool]>,
+        value_of: impl Fn(i64) -> Value,
+    ) -> SqlResult<()> {
+        let is_null = |at: usize| nulls.is_some_and(|nulls| nulls.get(at) == Some(&true));
+        let nulls_among = nulls.map_or(0, |nulls| nulls.iter().filter(|null| **null).count());
+        let least_or_most = match bound.aggregate {
+            _ if nulls.is_some() => None,
+            Aggregate::Min => numbers.iter().min(),
+            Aggregate::Max => numbers.iter().max(),
+            _ => None,
+        };
+        match (&mut self.state, least_or_most) {
+            (State::Counted, _) => self.count += (numbers.len() - nulls_among) as i64,
+            (State::Whole(sum), _) => {
+                // NULL is 0 here. Of 2^32 numbers in halves neither sum overflows.
+                let (mut low, mut high) = (0_u64, 0_i64);
+                for number in numbers {
+                    low += number.cast_unsigned() & 0xFFFF_FFFF;
+                    high += number >> 32;
+                }
+                *sum += (i128::from(high) << 32) + i128::from(low);
+                self.count += (numbers.len() - nulls_among) as i64;
+            }
+            (State::Best(_), Some(best)) => {
+                let others = numbers.len() as i64 - 1;
+                self.add(bound, &value_of(*best))?;
+                self.count += others;
+            }
+            _ => {
+                for (at, number) in numbers.iter().enumerate() {
+                    if !is_null(at) {
+                        self.add(bound, &value_of(*number))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Takes in a value, which [`BoundAggregate::conversion`] has been applied to. NULL is left out.
     #[inline]
     pub fn add(&mut self, bound: &BoundAggregate, value: &Value) -> SqlResult<()> {

@@ -83,6 +83,34 @@ pub struct BoundBinary {
 }
 
 impl BoundBinary {
+    /// The result of two whole numbers, where the operator is of whole numbers as they are and the result is
+    /// in the range of its type; else it is for [`BoundBinary::eval`] to tell.
+    #[inline]
+    pub fn eval_whole(&self, left: i64, right: i64) -> Option<i64> {
+        let result = match self.op {
+            BinaryOp::Add => left.checked_add(right)?,
+            BinaryOp::Subtract => left.checked_sub(right)?,
+            BinaryOp::Multiply => left.checked_mul(right)?,
+            _ => return None,
+        };
+        let fits = match self.result.id {
+            TypeId::Int => i32::try_from(result).is_ok(),
+            TypeId::BigInt => true,
+            _ => false,
+        };
+        fits.then_some(result)
+    }
+
+    /// Whether [`BoundBinary::eval_whole`] answers for it.
+    pub fn is_whole(&self) -> bool {
+        let op = matches!(
+            self.op,
+            BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply
+        );
+        let result = matches!(self.result.id, TypeId::Int | TypeId::BigInt);
+        op && result && self.left.is_none() && self.right.is_none()
+    }
+
     /// The result; NULL where an operand is NULL.
     #[inline]
     pub fn eval(&self, left: &Value, right: &Value, settings: &Settings) -> SqlResult<Value> {

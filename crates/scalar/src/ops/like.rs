@@ -93,6 +93,19 @@ impl LikePattern {
 
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
+        // Most texts differ where the pattern begins: nothing is set aside for those.
+        let mut units = text.encode_utf16();
+        let mut same = 0;
+        for item in self.items.iter().take_while(|i| matches!(i, Item::Unit(_))) {
+            match units.next() {
+                Some(unit) if item.takes(character_weight(unit, self.collation)) => same += 1,
+                Some(_) => return false,
+                None => break,
+            }
+        }
+        if self.items.get(same..) == Some(&[Item::Any]) {
+            return true;
+        }
         let weights = self.weights(text);
         self.matches_from(&weights)
     }

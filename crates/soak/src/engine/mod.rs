@@ -1,5 +1,6 @@
 //! The engine as a subject: a database of several files in two volumes, tiny on purpose.
 
+mod extra;
 mod read;
 mod session;
 

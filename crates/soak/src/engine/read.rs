@@ -3,7 +3,7 @@
 use super::session::{MADE, table_name};
 use super::{EngineStore, failure};
 use crate::model::{Cell, State};
-use crate::rows::{Kind, Row as Expected, TABLES};
+use crate::rows::{Kind, LOADED, Row as Expected, TABLES};
 use crate::subject::Failure;
 use furrow_engine::{Row, ScanSpec, Session, Table};
 use furrow_format::types::Value;
@@ -34,7 +34,7 @@ pub(super) fn version_of(row: &Row<'_>) -> Result<u64, Failure> {
 impl EngineStore {
     fn tables(&self, session: &Session) -> Vec<(u16, Arc<Table>)> {
         let there = |slot| Some((slot, session.table(&table_name(slot)).ok()?));
-        (0..TABLES).filter_map(there).collect()
+        (0..TABLES + LOADED).filter_map(there).collect()
     }
 
     pub(super) fn read_state(&self) -> Result<State, Failure> {

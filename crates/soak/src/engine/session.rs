@@ -4,7 +4,7 @@ use super::failure;
 use crate::rows::{Kind, Row};
 use crate::subject::{Failure, Session};
 use furrow_engine::{
-    ColumnSpec, IndexSpec, KeyColumnSpec, RowKey, SessionSavepoint, Table, TableSpec,
+    BulkOptions, ColumnSpec, IndexSpec, KeyColumnSpec, RowKey, SessionSavepoint, Table, TableSpec,
 };
 use furrow_format::types::{DataType, TypeId, Value};
 use std::sync::Arc;
@@ -63,6 +63,7 @@ fn table_spec(table: u16, version: u64) -> TableSpec {
         Kind::Buckets => spec
             .primary_key(["id"])
             .index(IndexSpec::new("buckets", ["bucket"])),
+        Kind::Plain => spec.primary_key(["id"]),
         Kind::Heap => spec
             .primary_key_nonclustered(["id"])
             .index(IndexSpec::new("buckets", ["bucket"])),
@@ -101,6 +102,22 @@ impl Session for EngineSession {
         let table = self.table(table)?;
         let row = values(Row::new(key, version));
         self.inner.insert(&table, &row).map(|_| ()).map_err(failure)
+    }
+
+    fn load(&mut self, table: u16, rows: &[(i64, u64)]) -> Result<(), Failure> {
+        let table = self.table(table)?;
+        let options = BulkOptions::default();
+        let load = self
+            .inner
+            .bulk_inserter(&table, &[0, 1, 2, 3, 4, 5], options);
+        let mut load = load.map_err(failure)?;
+        for &(key, version) in rows {
+            for value in values(Row::new(key, version)) {
+                load.value(&value).map_err(failure)?;
+            }
+            load.insert().map_err(failure)?;
+        }
+        load.finish().map(|_| ()).map_err(failure)
     }
 
     fn update(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure> {

@@ -1,5 +1,7 @@
 //! Real processes, really killed: `kill -9` at any moment, real files, many writers.
 //!
+//! Files grow extent by extent all the time, and now and then one is added.
+//!
 //! # A round
 //! 1. The parent starts a child, which opens the database and works on it with many threads. Before a
 //!    commit it writes a line to its standard output that says what the commit changes, and another line
@@ -16,7 +18,7 @@ mod journal;
 use crate::Finding;
 use crate::crash::Figures;
 use crate::engine::Engine;
-use crate::model::Model;
+use crate::model::{Cell, Model};
 use crate::subject::{Failure, Layout, Store, Subject};
 use crate::threads::{Book, Entry, work};
 use crate::work::{Ledger, Work};
@@ -36,6 +38,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const KILLED: i32 = 9;
 /// A child that has not opened its database by then is a finding.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Data files that are added, one after the other.
+const MOST_FILES: u16 = 12;
 
 /// How it is done.
 #[derive(Debug, Clone)]
@@ -94,21 +98,31 @@ pub fn child(home: &Path, seed: u64, round: u32, threads: usize) -> Result<(), F
     )))
 }
 
-/// Checkpoints and clean-ups, now and then.
+/// Checkpoints, clean-ups and new files, now and then.
 fn serve(store: &impl Store, book: &Book<'_>, seed: u64) -> Result<(), Failure> {
     let mut rng = seeded(seed);
     while !book.is_stopped() {
         sleep(Duration::from_millis(rng.random_range(1..=60)));
-        let done = if rng.random_ratio(1, 2) {
-            store.checkpoint()
-        } else {
-            store.clean()
+        let done = match rng.random_range(0..8) {
+            0..4 => store.checkpoint(),
+            4..7 => store.clean(),
+            _ => add_file(store, book),
         };
         if let Err(failure) = done {
             book.stop();
             return Err(failure);
         }
     }
+    Ok(())
+}
+
+/// Adds the next data file, while there are not too many: before the writers' eyes, and told to the parent.
+fn add_file(store: &impl Store, book: &Book<'_>) -> Result<(), Failure> {
+    let next = (1..=MOST_FILES).find(|n| book.settled(Cell::File(*n)).is_none());
+    let Some(number) = next else { return Ok(()) };
+    let commit = book.begin(&[(Cell::File(number), Some(u64::from(number)))]);
+    store.add_file(number)?;
+    book.acknowledge(commit);
     Ok(())
 }
 

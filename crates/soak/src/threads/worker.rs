@@ -2,11 +2,14 @@
 
 use super::Book;
 use crate::model::{Cell, Content};
-use crate::rows::{LASTING_TABLES, TABLES};
+use crate::rows::{LASTING_TABLES, LOADED, TABLES};
 use crate::subject::{Failure, Session};
 use crate::work::Tally;
 use furrow_io::random::{Rng, SeededRng};
 use std::collections::BTreeMap;
+
+/// Most keys of a table that is loaded in bulk.
+const LOADED_KEYS: i64 = 1500;
 
 /// Keys per owner.
 const KEYS: i64 = 24;
@@ -126,6 +129,9 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
 
     fn statement(&mut self) -> Result<(), Failure> {
         self.tally.statements += 1;
+        if self.me < i64::from(LOADED) && self.rng.random_ratio(1, 15) {
+            return self.load();
+        }
         let (table, key, own) = self.choose();
         let row = Cell::Row(table, key);
         if own && self.own_view(Cell::Table(table)).is_none() {
@@ -186,6 +192,39 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
         }
     }
 
+    /// A bulk load behind the rows of a table of this thread's own; when that is full, it is dropped.
+    fn load(&mut self) -> Result<(), Failure> {
+        let table = TABLES + self.me as u16;
+        if self.own_view(Cell::Table(table)).is_none() {
+            return self.create_table(table);
+        }
+        let there = |key: &i64| self.own_view(Cell::Row(table, *key)).is_some();
+        let first = (0..LOADED_KEYS).rev().find(there).map_or(0, |key| key + 1);
+        let count = self.rng.random_range(1..=300);
+        if first + count > LOADED_KEYS {
+            return self.drop_table(table);
+        }
+        let rows: Vec<(i64, u64)> = (first..first + count)
+            .map(|key| (key, self.book.next_version()))
+            .collect();
+        match self.session.load(table, &rows) {
+            Ok(()) => {
+                let loaded = rows.iter();
+                let cells = loaded.map(|&(key, version)| (Cell::Row(table, key), Some(version)));
+                self.effects.extend(cells);
+                self.tally.loads += 1;
+                self.tally.loaded_rows += rows.len() as u64;
+                Ok(())
+            }
+            Err(Failure::Full(_)) => {
+                self.tally.full += 1;
+                Ok(())
+            }
+            Err(failure @ (Failure::Gone(_) | Failure::Victim)) => Err(failure),
+            Err(other) => Err(Failure::Wrong(format!("load {table} answers: {other}"))),
+        }
+    }
+
     fn create_table(&mut self, table: u16) -> Result<(), Failure> {
         let version = self.book.next_version();
         match self.session.create_table(table, version) {
@@ -205,7 +244,8 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
     fn drop_table(&mut self, table: u16) -> Result<(), Failure> {
         match self.session.drop_table(table) {
             Ok(()) => {
-                let mut rows: BTreeMap<Cell, Content> = (0..KEYS)
+                let keys = if table < TABLES { KEYS } else { LOADED_KEYS };
+                let mut rows: BTreeMap<Cell, Content> = (0..keys)
                     .map(|key| Cell::Row(table, key))
                     .filter(|row| self.own_view(*row).is_some())
                     .map(|row| (row, None))

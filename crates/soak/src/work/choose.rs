@@ -2,7 +2,7 @@
 
 use super::Work;
 use crate::model::{Cell, Content};
-use crate::rows::{Kind, LASTING_TABLES, TABLES};
+use crate::rows::{Kind, LASTING_TABLES, LOADED, TABLES};
 use crate::subject::{Failure, Session, Store};
 use furrow_io::random::{IndexedRandom, Rng, SeededRng};
 use std::fmt;
@@ -25,6 +25,7 @@ pub struct Mix {
     delete: u32,
     get: u32,
     define: u32,
+    load_in_100: u32,
     /// Keys are put in at the end, not anywhere.
     ascending_in_100: u32,
 }
@@ -45,8 +46,14 @@ impl Mix {
             delete: rng.random_range(2..=35),
             get: rng.random_range(2..=10),
             define: [0, 1, 4][rng.random_range(0..3)],
+            load_in_100: 0,
             ascending_in_100: [0, 50, 95][rng.random_range(0..3)],
         }
+    }
+
+    /// Bulk loads are to come as well.
+    pub(crate) fn load_often(&mut self, rng: &mut SeededRng) {
+        self.load_in_100 = [0, 2, 10, 25][rng.random_range(0..4)];
     }
 
     /// Checkpoints, clean-ups and new files are to come in a short workload too.
@@ -69,6 +76,14 @@ pub(super) enum Op {
         key: i64,
         version: u64,
         twin: bool,
+    },
+    /// Rows of ascending keys and versions; of those `swapped` the second half comes first.
+    Load {
+        table: u16,
+        first: i64,
+        count: u64,
+        version: u64,
+        swapped: bool,
     },
     Update {
         table: u16,
@@ -104,6 +119,19 @@ impl fmt::Display for Op {
                 let as_twin = if *twin { " as twin" } else { "" };
                 write!(f, "insert {table}/{key} v{version}{as_twin}")
             }
+            Op::Load {
+                table,
+                first,
+                count,
+                version,
+                swapped,
+            } => {
+                let order = if *swapped { ", second half first" } else { "" };
+                write!(
+                    f,
+                    "load {table}/{first} and on, {count} rows from v{version}{order}"
+                )
+            }
             Op::Update {
                 table,
                 key,
@@ -127,6 +155,7 @@ impl Op {
                 version,
                 ..
             } => session.insert(table, key, version).map(|()| None),
+            Op::Load { table, .. } => session.load(table, &self.loaded()).map(|()| None),
             Op::Update {
                 table,
                 key,
@@ -144,6 +173,7 @@ impl Op {
     fn table(&self) -> u16 {
         match self {
             Op::Insert { table, .. }
+            | Op::Load { table, .. }
             | Op::Update { table, .. }
             | Op::Delete { table, .. }
             | Op::Get { table, .. }
@@ -158,8 +188,27 @@ impl Op {
             | Op::Update { table, key, .. }
             | Op::Delete { table, key }
             | Op::Get { table, key } => Some(Cell::Row(table, key)),
-            Op::CreateTable { .. } | Op::DropTable { .. } => None,
+            Op::Load { .. } | Op::CreateTable { .. } | Op::DropTable { .. } => None,
         }
+    }
+
+    /// Keys and versions of a load, in its order.
+    fn loaded(&self) -> Vec<(i64, u64)> {
+        let Op::Load {
+            first,
+            count,
+            version,
+            swapped,
+            ..
+        } = *self
+        else {
+            return Vec::new();
+        };
+        let mut rows: Vec<(i64, u64)> = (first..).zip(version..version + count).collect();
+        if swapped {
+            rows.rotate_left(count as usize / 2);
+        }
+        rows
     }
 }
 
@@ -184,6 +233,9 @@ impl Expected {
 impl<S: Store> Work<'_, S> {
     pub(super) fn choose(&mut self, who: usize) -> Op {
         let mix = self.mix;
+        if mix.load_in_100 > 0 && self.rng.random_ratio(mix.load_in_100, 100) {
+            return self.choose_load(who);
+        }
         let all = mix.insert + mix.update + mix.delete + mix.get + mix.define;
         let mut dice = self.rng.random_range(0..all);
         let mut falls_on = |weight: u32| {
@@ -232,8 +284,49 @@ impl<S: Store> Work<'_, S> {
         Op::DropTable { table }
     }
 
+    /// A load; or what there must be before, or after a while.
+    fn choose_load(&mut self, who: usize) -> Op {
+        let table = TABLES + self.rng.random_range(0..LOADED.min(2));
+        if self.view(who, Cell::Table(table)).is_none() {
+            *self.version += 1;
+            return Op::CreateTable {
+                table,
+                version: *self.version,
+            };
+        }
+        let rows = self.rows_of(table);
+        if rows.len() > 1200 || self.rng.random_ratio(1, 40) {
+            return Op::DropTable { table };
+        }
+        let last = rows.last().map_or(0, |cell| match cell {
+            Cell::Row(_, key) => *key,
+            _ => 0,
+        });
+        let first = match self.rng.random_ratio(1, 8) {
+            true => self.rng.random_range(0..=last + 2),
+            false => last + self.rng.random_range(1..=60),
+        };
+        let most = [12, 150, 500][self.rng.random_range(0..3)];
+        let count = self.rng.random_range(1..=most);
+        let version = *self.version + 1;
+        *self.version += count;
+        Op::Load {
+            table,
+            first,
+            count,
+            version,
+            swapped: self.rng.random_ratio(1, 4),
+        }
+    }
+
     /// Mostly one that is there.
     fn choose_table(&mut self, who: usize) -> u16 {
+        if self.mix.load_in_100 > 0 && self.rng.random_ratio(1, 4) {
+            let loaded = TABLES + self.rng.random_range(0..LOADED.min(2));
+            if self.view(who, Cell::Table(loaded)).is_some() {
+                return loaded;
+            }
+        }
         let table = self.rng.random_range(0..TABLES);
         if self.view(who, Cell::Table(table)).is_none() && self.rng.random_ratio(9, 10) {
             return self.rng.random_range(0..LASTING_TABLES);
@@ -353,8 +446,9 @@ impl<S: Store> Work<'_, S> {
         }
         let there = self.view(who, Cell::Table(table)).is_some();
         let answer = match op.row() {
-            None => self.expect_definition(who, op, there),
-            Some(_) if !there => Err(Failure::Missing),
+            None if !matches!(op, Op::Load { .. }) => self.expect_definition(who, op, there),
+            _ if !there => Err(Failure::Missing),
+            None => return self.expect_load(who, op),
             Some(row) if self.is_touched_by_others(who, row) => Err(Failure::Locked),
             Some(row) => {
                 let content = self.view(who, row);
@@ -379,6 +473,27 @@ impl<S: Store> Work<'_, S> {
         }
         if self.is_surely_there(who, op) {
             answers.push(Err(Failure::Duplicate));
+        }
+        Expected { answers }
+    }
+
+    /// Nothing of a load is there when it meets a row that is, or a lock.
+    fn expect_load(&self, who: usize, op: &Op) -> Expected {
+        let table = op.table();
+        let loaded = op.loaded().into_iter();
+        let cells: Vec<Cell> = loaded.map(|(key, _)| Cell::Row(table, key)).collect();
+        let mut answers = Vec::new();
+        if cells.iter().any(|&cell| self.view(who, cell).is_some()) {
+            answers.push(Err(Failure::Duplicate));
+        }
+        if self.others(who).next().is_some() {
+            answers.push(Err(Failure::Locked));
+        }
+        let touched = cells
+            .iter()
+            .any(|&cell| self.is_touched_by_others(who, cell));
+        if !touched && answers.first() != Some(&Err(Failure::Duplicate)) {
+            answers.push(Ok(None));
         }
         Expected { answers }
     }
@@ -438,6 +553,10 @@ impl<S: Store> Work<'_, S> {
                 version,
             } => {
                 vec![(Cell::Row(table, key), Some(version))]
+            }
+            Op::Load { table, .. } => {
+                let row = |(key, version)| (Cell::Row(table, key), Some(version));
+                op.loaded().into_iter().map(row).collect()
             }
             Op::Delete { table, key } => vec![(Cell::Row(table, key), None)],
             Op::Get { .. } => Vec::new(),

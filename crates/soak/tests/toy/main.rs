@@ -23,6 +23,7 @@ fn runs(bug: Bug, seed: u64) -> Result<Figures, String> {
         let length = Length {
             cycles: 6,
             steps: 300,
+            loads: n % 2 == 1,
         };
         all.add(&run(&Toy { bug }, seed.wrapping_add(n), length).map_err(|e| e.to_string())?);
     }
@@ -65,6 +66,7 @@ fn a_seed_replays_a_run_to_the_last_step() {
     let length = Length {
         cycles: 6,
         steps: 300,
+        loads: true,
     };
     for bug in [Bug::None, Bug::NotDurable] {
         for seed in (0..10).map(|n| seed.wrapping_add(n)) {

@@ -416,6 +416,17 @@ impl Session for ToySession {
         refused.map_or(Ok(()), Err)
     }
 
+    fn load(&mut self, table: u16, rows: &[(i64, u64)]) -> Result<(), Failure> {
+        let mark = self.undo.len();
+        for &(key, version) in rows {
+            if let Err(failure) = self.insert(table, key, version) {
+                self.undo_to(mark);
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
     fn update(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure> {
         let row = Cell::Row(table, key);
         self.statement(table, row, |inner| {

@@ -10,6 +10,7 @@ use furrow_format::{
     Change, EXTENT_PAGES, Iam, PageId, PageNo, Pfs, PfsByte, extent_bit, gam_page_of,
     interval_start_of, pfs_index_of, sgam_page_of,
 };
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 
@@ -60,7 +61,7 @@ impl Space {
         }
         let at = mini.adopt(self.store().write(iam.page, LatchRank::Iam)?);
         prove_owned(&mini, at, extents)?;
-        push_bits(&mut mini, at, extents, false);
+        push_bits(&mut mini, at, extents, mutated(Mutation::IamKept));
         let gam = file.page(gam_page_of(first.no.first_page()));
         let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
         push_bits(&mut mini, at, extents, true);
@@ -112,7 +113,7 @@ impl Space {
             let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
             mini.push(at, &Change::SetBit { index, value: true });
         }
-        if gets_empty || was_full {
+        if (gets_empty || was_full) && !mutated(Mutation::SgamForgotten) {
             let sgam = file.page(sgam_page_of(first));
             let at = mini.adopt(self.store().update(sgam, LatchRank::Sgam)?.upgrade());
             mini.push(

@@ -6,6 +6,7 @@ use crate::promise::Promise;
 use crate::unit::{Chain, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{AllocUnitId, Bitmap, Change, PageId, extent_at_bit, gam_page_of};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::{LatchRank, PageWrite};
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
@@ -117,7 +118,7 @@ impl Space {
             at,
             &Change::SetBit {
                 index: bit as u16,
-                value: true,
+                value: !mutated(Mutation::IamForgotten),
             },
         );
         let at = mini.adopt(gam);
@@ -125,7 +126,7 @@ impl Space {
             at,
             &Change::SetBit {
                 index: bit as u16,
-                value: false,
+                value: mutated(Mutation::GamKept),
             },
         );
         unit.inbox.lock().arriving.push(extent);

@@ -1,23 +1,33 @@
 //! Ways to a table's rows: which index, which range of it.
 //!
 //! A comparison `column = value` where the column needs no conversion gives a seek on an index that begins
-//! with it; so do ranges of the key column behind. The whole condition stays a filter on the rows found: a
-//! seek may give more than it asks for, never less.
+//! with it; so do IN lists, IS NULL, and ranges of the key column behind, LIKE 'x%' among them. Where
+//! nothing is sought, the narrowest index that has all that is wanted is read. The whole condition stays a
+//! filter on the rows found: a seek may give more than it asks for, never less.
 
 use super::from::TableNode;
 use super::shift;
-use crate::exec::scan::{ScanBound, ScanPlan};
+use crate::exec::expr::Like;
+use crate::exec::scan::{Equal, ScanBound, ScanPlan};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Index, IndexKind, LockHints, Table};
 use furrow_format::types::Family;
 use furrow_scalar::ops::{BoundCompare, CompareOp};
 use std::sync::Arc;
 
-/// `column op value`, fit for a seek.
+/// What a condition says of one column, fit for a seek.
 struct Sarg {
     column: usize,
-    op: CompareOp,
-    value: Expr,
+    says: Says,
+}
+
+enum Says {
+    Compares(CompareOp, Expr),
+    /// It is one of these.
+    Any(Vec<Expr>),
+    IsNull,
+    /// It begins as a pattern of LIKE does.
+    Begins(Expr),
 }
 
 /// Whether keys of the column's type are in the order of the comparison.
@@ -35,24 +45,82 @@ fn same_order(table: &Table, column: usize, compare: &BoundCompare) -> bool {
     true
 }
 
+/// Whether a value is the same for all rows and can be asked for before the scan begins.
+fn is_free(expr: &Expr) -> bool {
+    shift::columns_of(expr).is_empty() && !shift::is_volatile(expr)
+}
+
 fn sarg(table: &Table, cond: &Cond) -> Option<Sarg> {
-    let Cond::Compare(parts) = cond else {
+    match cond {
+        Cond::Compare(parts) => {
+            let (compare, left, right) = &**parts;
+            let (column, op, value) = match (left, right) {
+                (Expr::Column(at), value) if compare.left.is_none() && is_free(value) => {
+                    (*at, compare.op, converted(value, compare.right.as_ref()))
+                }
+                (value, Expr::Column(at)) if compare.right.is_none() && is_free(value) => (
+                    *at,
+                    compare.op.mirrored(),
+                    converted(value, compare.left.as_ref()),
+                ),
+                _ => return None,
+            };
+            same_order(table, column, compare).then_some(Sarg {
+                column,
+                says: Says::Compares(op, value),
+            })
+        }
+        Cond::Or(parts) => any(table, parts),
+        Cond::IsNull(expr, false) => match **expr {
+            Expr::Column(column) => Some(Sarg {
+                column,
+                says: Says::IsNull,
+            }),
+            _ => None,
+        },
+        Cond::Like(like) => begins(table, like),
+        _ => None,
+    }
+}
+
+/// IN, or the like: each part says that the same column is equal to something.
+fn any(table: &Table, parts: &[Cond]) -> Option<Sarg> {
+    let (mut of, mut values) = (None, Vec::with_capacity(parts.len()));
+    for part in parts {
+        let sarg = sarg(table, part)?;
+        match sarg.says {
+            Says::Compares(CompareOp::Equal, value) => values.push(value),
+            Says::Any(more) => values.extend(more),
+            _ => return None,
+        }
+        if *of.get_or_insert(sarg.column) != sarg.column {
+            return None;
+        }
+    }
+    Some(Sarg {
+        column: of?,
+        says: Says::Any(values),
+    })
+}
+
+fn begins(table: &Table, like: &Like) -> Option<Sarg> {
+    let Expr::Column(column) = like.text else {
         return None;
     };
-    let (compare, left, right) = &**parts;
-    let free = |expr: &Expr| shift::columns_of(expr).is_empty();
-    let (column, op, value) = match (left, right) {
-        (Expr::Column(at), value) if compare.left.is_none() && free(value) => {
-            (*at, compare.op, converted(value, compare.right.as_ref()))
-        }
-        (value, Expr::Column(at)) if compare.right.is_none() && free(value) => (
-            *at,
-            compare.op.mirrored(),
-            converted(value, compare.left.as_ref()),
-        ),
-        _ => return None,
+    let of = table.columns().get(column)?.data_type;
+    let same = of.id.has_collation()
+        && of.collation == like.collation
+        && of.id.is_unicode() == like.unicode
+        && of.id.family() != Family::Lob;
+    let somewhere = match &like.pattern {
+        Expr::Const(pattern) => pattern.as_str()?.starts_with(['%', '_', '[']),
+        _ => false,
     };
-    same_order(table, column, compare).then_some(Sarg { column, op, value })
+    let fits = same && !somewhere && like.escape.is_none() && is_free(&like.pattern);
+    fits.then(|| Sarg {
+        column,
+        says: Says::Begins(like.pattern.clone()),
+    })
 }
 
 fn converted(value: &Expr, conversion: Option<&furrow_scalar::convert::Conversion>) -> Expr {
@@ -65,11 +133,44 @@ fn converted(value: &Expr, conversion: Option<&furrow_scalar::convert::Conversio
 /// What an index does for a query.
 struct Way {
     index: usize,
-    equal: Vec<Expr>,
+    equal: Vec<Equal>,
     low: Option<ScanBound>,
     high: Option<ScanBound>,
     covered: bool,
     score: u32,
+}
+
+impl Way {
+    /// Takes the ends of a range of the column behind the equal ones.
+    fn limit(&mut self, sarg: &Sarg) {
+        let bound = |value: &Expr, inclusive, pattern| {
+            Some(ScanBound {
+                value: value.clone(),
+                inclusive,
+                pattern,
+            })
+        };
+        match &sarg.says {
+            Says::Compares(op, value) => match op {
+                CompareOp::Greater | CompareOp::GreaterOrEqual if self.low.is_none() => {
+                    self.low = bound(value, *op == CompareOp::GreaterOrEqual, false);
+                }
+                CompareOp::Less | CompareOp::LessOrEqual if self.high.is_none() => {
+                    self.high = bound(value, *op == CompareOp::LessOrEqual, false);
+                }
+                _ => {}
+            },
+            Says::Begins(pattern) => {
+                if self.low.is_none() {
+                    self.low = bound(pattern, true, true);
+                }
+                if self.high.is_none() {
+                    self.high = bound(pattern, true, true);
+                }
+            }
+            Says::Any(_) | Says::IsNull => {}
+        }
+    }
 }
 
 fn way(table: &Table, at: usize, index: &Index, sargs: &[Sarg], wanted: &[usize]) -> Way {
@@ -83,42 +184,40 @@ fn way(table: &Table, at: usize, index: &Index, sargs: &[Sarg], wanted: &[usize]
         covered,
         score: 0,
     };
+    let mut several = 0;
     for key in index.key() {
-        let equal = sargs
-            .iter()
-            .find(|s| s.column == key.column && s.op == CompareOp::Equal);
-        if let Some(equal) = equal {
-            way.equal.push(equal.value.clone());
-            continue;
-        }
-        for sarg in sargs.iter().filter(|s| s.column == key.column) {
-            let bound = |inclusive| {
-                Some(ScanBound {
-                    key: vec![sarg.value.clone()],
-                    inclusive,
-                })
-            };
-            match sarg.op {
-                CompareOp::Greater | CompareOp::GreaterOrEqual if way.low.is_none() => {
-                    way.low = bound(sarg.op == CompareOp::GreaterOrEqual);
-                }
-                CompareOp::Less | CompareOp::LessOrEqual if way.high.is_none() => {
-                    way.high = bound(sarg.op == CompareOp::LessOrEqual);
-                }
-                _ => {}
+        let of_column = || sargs.iter().filter(|s| s.column == key.column);
+        let equal = of_column().find_map(|sarg| match &sarg.says {
+            Says::Compares(CompareOp::Equal, value) => Some(Equal::Value(value.clone())),
+            Says::IsNull => Some(Equal::Null),
+            _ => None,
+        });
+        let any = || {
+            of_column().find_map(|sarg| match &sarg.says {
+                Says::Any(values) => Some(Equal::Any(values.clone())),
+                _ => None,
+            })
+        };
+        match equal.or_else(any) {
+            Some(equal) => {
+                several += u32::from(matches!(equal, Equal::Any(_)));
+                way.equal.push(equal);
+            }
+            None => {
+                of_column().for_each(|sarg| way.limit(sarg));
+                break;
             }
         }
-        break;
     }
     let whole_key = way.equal.len() == index.key().len();
     let range = u32::from(way.low.is_some()) + u32::from(way.high.is_some());
     way.score = match (way.equal.len() as u32, whole_key && index.is_unique()) {
-        (_, true) => 1_000,
+        (_, true) if several == 0 => 1_000,
         (0, _) if range == 0 => 0,
         // Each row of a range that the index does not cover is looked up by itself.
         (0, _) if !covered => range,
         (0, _) => 10 * range,
-        (equal, _) => 100 * equal + 10 * range,
+        (equal, _) => 100 * equal + 10 * range - 40 * several,
     };
     way.score = 2 * way.score + u32::from(covered);
     let _ = table;
@@ -148,7 +247,10 @@ pub(super) fn table_plan(node: &TableNode, conds: Vec<Cond>, wanted: Vec<usize>)
         _ => Some(Cond::And(conds)),
     };
     let plain = Way {
-        index: 0,
+        index: match node.named || node.index.is_some() {
+            true => 0,
+            false => narrowest(table, &wanted),
+        },
         equal: Vec::new(),
         low: None,
         high: None,
@@ -174,6 +276,31 @@ pub(super) fn table_plan(node: &TableNode, conds: Vec<Cond>, wanted: Vec<usize>)
         hints: node.hints,
         named: node.named,
     }
+}
+
+/// The index whose rows are smallest among those that have all columns that are wanted.
+fn narrowest(table: &Table, wanted: &[usize]) -> usize {
+    let width = |index: &Index| -> usize {
+        let of = |(at, column): (usize, &furrow_engine::Column)| match index.has_column(at) {
+            true => usize::try_from(column.data_type.length).unwrap_or(8000),
+            false => 0,
+        };
+        table.columns().iter().enumerate().map(of).sum()
+    };
+    let whole = table.indexes().first().map_or(0, width);
+    let has_all = |index: &Index| {
+        index.kind() == IndexKind::Nonclustered && wanted.iter().all(|at| index.has_column(*at))
+    };
+    let narrow = table
+        .indexes()
+        .iter()
+        .enumerate()
+        .filter(|(_, i)| has_all(i));
+    let least = narrow.map(|(at, index)| (width(index), at)).min();
+    // What is hardly narrower is not worth another order of the rows.
+    least
+        .filter(|(width, _)| width * 2 <= whole)
+        .map_or(0, |(_, at)| at)
 }
 
 /// Whether an index of a table begins with this column, so that rows are found by it.

@@ -48,6 +48,17 @@ static FUNCTIONS: &[AskInfo] = &[
     row("@@ROWCOUNT", 0, 0, INT, |cx, _| {
         Ok(Value::Int(i32::try_from(cx.last.rows).unwrap_or(i32::MAX)))
     }),
+    row(
+        "ROWCOUNT_BIG",
+        0,
+        0,
+        DataType::simple(TypeId::BigInt),
+        |cx, _| {
+            Ok(Value::BigInt(
+                i64::try_from(cx.last.rows).unwrap_or(i64::MAX),
+            ))
+        },
+    ),
     row("@@NESTLEVEL", 0, 0, INT, |cx, _| {
         Ok(Value::Int(cx.procedures.len() as i32))
     }),
@@ -149,10 +160,14 @@ fn db_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
     Ok(found.map_or(Value::Null, |d| Value::SmallInt(d.id.0 as i16)))
 }
 
+/// All of them.
+pub(crate) fn all() -> impl Iterator<Item = &'static AskInfo> {
+    FUNCTIONS.iter().chain(super::meta::FUNCTIONS)
+}
+
 /// The function of a name, in any case of letters.
 pub(crate) fn find(name: &str) -> Option<&'static AskInfo> {
-    let mut all = FUNCTIONS.iter().chain(super::meta::FUNCTIONS);
-    all.find(|f| f.name.eq_ignore_ascii_case(name))
+    all().find(|f| f.name.eq_ignore_ascii_case(name))
 }
 
 /// Binds a call.

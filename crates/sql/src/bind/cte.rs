@@ -27,7 +27,11 @@ pub(crate) struct Recursing {
 impl Binder<'_> {
     /// Makes common table expressions known; each sees those before it.
     pub(crate) fn define(&mut self, ctes: &[Cte]) -> Result<()> {
-        for cte in ctes {
+        for (at, cte) in ctes.iter().enumerate() {
+            let same = |other: &Cte| other.name.value.eq_ignore_ascii_case(&cte.name.value);
+            if ctes.iter().take(at).any(same) {
+                return refuse(239, &[(*cte.name.value).into()]);
+            }
             let sees = self.ctes.len();
             self.ctes.push(CteDef {
                 name: cte.name.value.to_string(),

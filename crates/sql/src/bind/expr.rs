@@ -146,17 +146,6 @@ impl Binder<'_> {
             UnaryOp::Plus => ops::UnaryOp::Plus,
             UnaryOp::BitNot => ops::UnaryOp::BitNot,
         };
-        // The digits of the smallest int are one too large without their sign.
-        if op == ops::UnaryOp::Minus
-            && let ExprKind::Literal(furrow_tsql::ast::expr::Literal::Integer(digits)) =
-                &operand.kind
-            && &**digits == "2147483648"
-        {
-            return Ok(Bound::constant(
-                Value::Int(i32::MIN),
-                DataType::simple(TypeId::Int),
-            ));
-        }
         let bound = self.expr(operand)?;
         let unary = ops::bind_unary(op, &bound.operand())?;
         let data_type = unary.result;
@@ -326,16 +315,27 @@ impl Binder<'_> {
         if let Some(function) = ask::find(name) {
             return ask::bind(function, arguments);
         }
+        if name.eq_ignore_ascii_case("SQL_VARIANT_PROPERTY") {
+            return self.variant_property(arguments);
+        }
         let bound = functions::resolve(name, &operands(&arguments))?;
         let result = bound.result;
         if bound.function.lazy {
             return self.lazy(bound.function.name, result, arguments);
         }
         let nullable = !bound.null_in_null_out || arguments.iter().any(|a| a.nullable);
-        let exprs = arguments.into_iter().map(|a| a.expr).collect();
+        let exprs: Vec<Expr> = arguments.into_iter().map(|a| a.expr).collect();
+        // RAND() is asked once for all rows, unless its seed is of the row.
+        let same = |expr: &Expr| matches!(expr, Expr::Const(_) | Expr::Variable(_));
+        let once = bound.function.name == "RAND" && exprs.iter().all(same);
+        let call = Expr::Call(Box::new(bound), exprs);
+        let expr = match once {
+            true => Expr::Once(crate::exec::once::fresh(), Box::new(call)),
+            false => call,
+        };
         Ok(Bound {
             nullable,
-            ..Bound::of(Expr::Call(Box::new(bound), exprs), result)
+            ..Bound::of(expr, result)
         })
     }
 

@@ -1,5 +1,6 @@
 //! FROM: sources and joins.
 
+use super::expr::custom;
 use super::query::BoundQuery;
 use super::scope::{Binder, CteDef, Source, SourceColumn};
 use crate::error::{Result, refuse, unsupported};
@@ -117,6 +118,7 @@ impl Binder<'_> {
         }
         match name.database() {
             Some(database) => {
+                self.basis.other();
                 let found = self.cx.server.instance().database(&database.value);
                 match found {
                     Ok(db) => Ok(db),
@@ -147,6 +149,9 @@ impl Binder<'_> {
             return self.resolve_temp(db, name);
         }
         let schema = name.schema().map_or("dbo", |s| &s.value);
+        if self.cx.sessions.asks_snapshot() && views::find(schema, name.name()).is_none() {
+            return refuse(3952, &[db.name().into()]);
+        }
         if let Some(view) = views::find(schema, name.name())
             && view.parameters.is_none()
         {
@@ -154,9 +159,15 @@ impl Binder<'_> {
         }
         let session = self.cx.sessions.of(&db)?;
         match session.table_in(schema, name.name()) {
-            Ok(table) => Ok(Resolved::Table(db, table)),
+            Ok(table) => {
+                self.basis.table(&table);
+                Ok(Resolved::Table(db, table))
+            }
             Err(e) if e.number() == 208 => match session.module(schema, name.name()) {
-                Some(view) if view.kind() == ModuleKind::View => Ok(Resolved::Module(db, view)),
+                Some(view) if view.kind() == ModuleKind::View => {
+                    self.basis.module(schema, name.name(), &view);
+                    Ok(Resolved::Module(db, view))
+                }
                 _ => refuse(208, &[shown(name).into()]),
             },
             Err(e) => Err(e.into()),
@@ -180,8 +191,12 @@ impl Binder<'_> {
         let Some(inner) = inner else {
             return refuse(number, &[name.name().into()]);
         };
-        match self.cx.sessions.of(&db)?.table_in("dbo", &inner) {
-            Ok(table) => Ok(Resolved::Table(db, table)),
+        let session = self.cx.sessions.of_table(&db, &inner)?;
+        match session.table_in("dbo", &inner) {
+            Ok(table) => {
+                self.basis.table(&table);
+                Ok(Resolved::Table(db, table))
+            }
             Err(e) if e.number() == 208 => refuse(number, &[name.name().into()]),
             Err(e) => Err(e.into()),
         }
@@ -505,6 +520,27 @@ pub(crate) fn renamed(
     Ok(columns)
 }
 
+/// What a hint says is to be locked (1047 when another one says otherwise).
+fn grain(locks: &mut LockHints, wanted: Granularity) -> Result<()> {
+    if locks.granularity != Granularity::Row && locks.granularity != wanted {
+        let text = "Conflicting locking hints specified.";
+        return custom(1047, 15, text);
+    }
+    locks.granularity = wanted;
+    Ok(())
+}
+
+/// The isolation level that a hint stands for.
+fn level_of(hint: &str) -> Option<Isolation> {
+    Some(match hint {
+        "NOLOCK" | "READUNCOMMITTED" => Isolation::ReadUncommitted,
+        "READCOMMITTED" | "READCOMMITTEDLOCK" => Isolation::ReadCommitted,
+        "REPEATABLEREAD" => Isolation::RepeatableRead,
+        "SERIALIZABLE" | "HOLDLOCK" => Isolation::Serializable,
+        _ => return None,
+    })
+}
+
 /// Locks and the index that hints ask for.
 pub(crate) fn table_hints(
     table: &Table,
@@ -513,25 +549,30 @@ pub(crate) fn table_hints(
     let mut locks = LockHints::default();
     let mut index = None;
     for hint in hints {
+        if let TableHint::Word(word) = hint
+            && let Some(level) = level_of(word)
+        {
+            if locks.isolation.is_some_and(|other| other != level) {
+                return refuse(1047, &[]);
+            }
+            locks.isolation = Some(level);
+            continue;
+        }
         match hint {
             TableHint::Word(word) => match &**word {
-                "NOLOCK" | "READUNCOMMITTED" => locks.isolation = Some(Isolation::ReadUncommitted),
-                "READCOMMITTED" | "READCOMMITTEDLOCK" => {
-                    locks.isolation = Some(Isolation::ReadCommitted);
-                }
-                "REPEATABLEREAD" => locks.isolation = Some(Isolation::RepeatableRead),
-                "SERIALIZABLE" | "HOLDLOCK" => locks.isolation = Some(Isolation::Serializable),
                 "UPDLOCK" => locks.lock = locks.lock.max(ReadLock::Update),
                 "XLOCK" => locks.lock = ReadLock::Exclusive,
-                "TABLOCK" => locks.granularity = Granularity::Table,
+                "TABLOCK" => grain(&mut locks, Granularity::Table)?,
                 "TABLOCKX" => {
-                    locks.granularity = Granularity::Table;
+                    grain(&mut locks, Granularity::Table)?;
                     locks.lock = ReadLock::Exclusive;
                 }
+                "PAGLOCK" => grain(&mut locks, Granularity::Page)?,
+                "ROWLOCK" => grain(&mut locks, Granularity::Rows)?,
                 "READPAST" => locks.read_past = true,
                 "NOWAIT" => locks.no_wait = true,
-                "ROWLOCK" | "PAGLOCK" | "FORCESEEK" | "FORCESCAN" | "NOEXPAND" | "KEEPIDENTITY"
-                | "KEEPDEFAULTS" | "IGNORE_CONSTRAINTS" | "IGNORE_TRIGGERS" => {}
+                "FORCESEEK" | "FORCESCAN" | "NOEXPAND" | "KEEPIDENTITY" | "KEEPDEFAULTS"
+                | "IGNORE_CONSTRAINTS" | "IGNORE_TRIGGERS" => {}
                 other => return Err(unsupported(other)),
             },
             TableHint::Index(names) => {

@@ -4,10 +4,11 @@ use super::ask::{AskInfo, INT, NUMERIC, SMALLINT, SYSNAME, Values, row};
 use crate::context::Context;
 use crate::error::Result;
 use crate::procs::parts_of;
+use crate::server::TEMPDB;
 use crate::views::{self, value};
 use furrow_engine::{Database, FileView, Index, IndexKind, Table};
-use furrow_format::DatabaseId;
 use furrow_format::types::{DataType, TypeId, Value};
+use furrow_format::{DatabaseId, PageVerify};
 use std::sync::Arc;
 
 const VARIANT_TEXT: DataType = value::nvarchar(256);
@@ -46,6 +47,7 @@ pub(super) static FUNCTIONS: &[AskInfo] = &[
     row("IDENT_INCR", 1, 1, NUMERIC, |cx, v| {
         identity(cx, v, |i| i.increment)
     }),
+    row("PARSENAME", 2, 2, SYSNAME, |_, v| Ok(parse_name(v))),
     row("FILE_ID", 1, 1, SMALLINT, |cx, v| {
         file_id(cx, v, value::small)
     }),
@@ -108,6 +110,20 @@ fn version_text() -> String {
     )
 }
 
+/// A part of a name, counted from the right: 1 the object, 2 its schema, 3 its database, 4 its server.
+fn parse_name(values: Values<'_, '_>) -> Value {
+    let (Some(name), Some(part)) = (text(values, 0), number(values, 1)) else {
+        return Value::Null;
+    };
+    let parts = parts_of(name);
+    let at = usize::try_from(part)
+        .ok()
+        .and_then(|part| parts.len().checked_sub(part));
+    let found = at.and_then(|at| parts.get(at));
+    let found = found.filter(|p| !p.is_empty() && parts.len() <= 4);
+    found.map_or(Value::Null, |p| value::text(p.clone()))
+}
+
 fn text<'a>(values: Values<'a, '_>, at: usize) -> Option<&'a str> {
     values.get(at).and_then(|v| v.as_str())
 }
@@ -148,6 +164,12 @@ fn object_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
         },
     };
     let kind = text(values, 1).map(|k| k.trim_end().to_uppercase());
+    // A temporary table of the connection is known by another name there.
+    let own = match db.name().eq_ignore_ascii_case(TEMPDB) {
+        true => cx.temp_name(&name).map(str::to_owned),
+        false => None,
+    };
+    let name = own.unwrap_or(name);
     let all = objects(cx, &db)?;
     let found = all.into_iter().find(|o| {
         o.name.eq_ignore_ascii_case(&name)
@@ -418,6 +440,22 @@ fn database_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> 
         "status" => said(view.state.name()),
         "recovery" => match view.recovery_model {
             Some(model) => said(views::recovery_model(model).1),
+            None => Ok(Value::Null),
+        },
+        "updateability" => match view.options {
+            Some(_) if view.read_only => said("READ_ONLY"),
+            Some(_) => said("READ_WRITE"),
+            None => Ok(Value::Null),
+        },
+        "useraccess" => match view.options {
+            Some(options) => said(options.user_access.name()),
+            None => Ok(Value::Null),
+        },
+        "istornpagedetectionenabled" => match view.options {
+            Some(options) => said(match options.page_verify {
+                PageVerify::TornPageDetection => "1",
+                _ => "0",
+            }),
             None => Ok(Value::Null),
         },
         "collation" => said(views::COLLATION),

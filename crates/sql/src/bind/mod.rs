@@ -28,9 +28,12 @@ mod scope;
 mod select;
 mod shift;
 mod types;
+mod variant;
 mod window;
 
+pub(crate) use ask::{AskInfo, all as asked};
 pub(crate) use expr::Bound;
 pub(crate) use from::{Node, Resolved, conjuncts, shown, table_hints};
+pub(crate) use query::BoundQuery;
 pub(crate) use scope::{Binder, Source, SourceColumn};
 pub(crate) use types::data_type;

@@ -60,7 +60,7 @@ impl Binder<'_> {
     }
 
     /// Query hints: those that only say how to run it are taken as said; others are refused.
-    fn hints(&mut self, hints: &[QueryHint]) -> Result<()> {
+    pub(crate) fn hints(&mut self, hints: &[QueryHint]) -> Result<()> {
         for hint in hints {
             match hint {
                 QueryHint::UsePlan(_) => return Err(unsupported("USE PLAN")),

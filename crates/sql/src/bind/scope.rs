@@ -4,6 +4,7 @@ use super::expr::Bound;
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::Expr;
+use crate::interp::Basis;
 use furrow_engine::Database;
 use furrow_format::ObjectId;
 use furrow_format::types::DataType;
@@ -86,6 +87,8 @@ pub(crate) struct Binder<'c> {
     pub(crate) recursions: Vec<super::cte::Recursing>,
     /// MAXRECURSION.
     pub(crate) max_recursion: u32,
+    /// What names led to.
+    pub(crate) basis: Basis,
 }
 
 /// Places of aggregates in expressions that are still to be put on the grouped row begin here.
@@ -157,6 +160,7 @@ impl<'c> Binder<'c> {
             reaches: usize::MAX,
             recursions: Vec::new(),
             max_recursion: 100,
+            basis: Basis::default(),
         }
     }
 

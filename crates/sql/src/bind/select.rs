@@ -9,6 +9,7 @@ use super::shift::{map_columns, same_expr};
 use super::{Bound, access, window};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::AggregateCall;
+use crate::exec::scan::Equal;
 use crate::exec::sort::{SortKey, SortPlan, TopPlan};
 use crate::exec::window::{WindowCall, WindowPlan};
 use crate::exec::{Cond, Expr, Plan};
@@ -76,6 +77,9 @@ impl Binder<'_> {
         let windows = self.level().windows.take().unwrap_or_default();
         if select.top.as_ref().is_some_and(|t| t.with_ties) && ordering.by.is_empty() {
             return refuse(1062, &[]);
+        }
+        if select.top.is_some() && ordering.offset.is_some() {
+            return refuse(10741, &[]);
         }
         let top = select.top.as_ref().map(|t| self.top(t)).transpose()?;
         let plan = match node {
@@ -419,7 +423,8 @@ fn scan_in_order(plan: &Plan, order: &[SortKey]) -> Option<Plan> {
     }
     let scan = access::as_scan(plan)?;
     let index = scan.table.indexes().get(scan.index)?;
-    let fixed = scan.equal.len();
+    let one = |equal: &&Equal| !matches!(equal, Equal::Any(_));
+    let fixed = scan.equal.iter().take_while(one).count();
     let mut backward = None;
     let mut next = fixed;
     for key in order {

@@ -14,7 +14,9 @@ pub(crate) fn walk(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr) -> bool) {
             walk(&mut parts.1, visit);
             walk(&mut parts.2, visit);
         }
-        Expr::Unary(_, operand) | Expr::Grouping(operand, _) => walk(operand, visit),
+        Expr::Unary(_, operand) | Expr::Grouping(operand, _) | Expr::Once(_, operand) => {
+            walk(operand, visit);
+        }
         Expr::Convert(parts) => walk(&mut parts.1, visit),
         Expr::Call(_, arguments) | Expr::Ask(_, arguments) | Expr::Coalesce(arguments) => {
             for argument in arguments {
@@ -91,6 +93,21 @@ fn replace(part: &mut Expr, each: &mut dyn FnMut(usize) -> Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether an expression may give another value each time.
+pub(crate) fn is_volatile(expr: &Expr) -> bool {
+    let mut found = false;
+    walk(&mut expr.clone(), &mut |part| {
+        found |= match part {
+            Expr::Call(bound, _) => {
+                matches!(bound.function.name, "NEWID" | "RAND" | "CRYPT_GEN_RANDOM")
+            }
+            _ => false,
+        };
+        found
+    });
+    found
 }
 
 /// The columns that an expression looks at.

@@ -28,7 +28,7 @@ static SHRUNK: &[ViewColumn] = &[
 ];
 
 fn shrink_file(run: &mut Run<'_>, call: &Call) -> Result<()> {
-    call.expect(1..=3)?;
+    call.takes(1..=3)?;
     let db = Arc::clone(run.cx.sessions.database());
     let files = db.file_list()?;
     let named = match &call.args.first() {

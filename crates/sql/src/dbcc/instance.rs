@@ -1,10 +1,10 @@
 //! Commands about the instance and the session: SQLPERF, ERRORLOG, caches, USEROPTIONS.
 
 use super::{Call, Command, INFO};
-use crate::error::Result;
+use crate::error::{Result, refuse};
 use crate::interp::Run;
 use crate::procs::{cycle_error_log, show};
-use crate::views::value::{INT, REAL, SYSNAME, int, nvarchar, text};
+use crate::views::value::{INT, REAL, SMALLINT, SYSNAME, int, nvarchar, small, text};
 use crate::views::{ViewColumn, nullable};
 use furrow_engine::{Isolation, Timeout};
 use furrow_format::types::Value;
@@ -26,7 +26,7 @@ pub(super) static COMMANDS: &[Command] = &[
         text: "Closes the error log's file and begins a new one.",
         options: INFO,
         run: |run, call| {
-            call.expect(0..=0)?;
+            call.takes(0..=0)?;
             cycle_error_log(run)
         },
     },
@@ -36,7 +36,7 @@ pub(super) static COMMANDS: &[Command] = &[
         text: "Empties the buffer pool of all pages that need not be written.",
         options: INFO,
         run: |run, call| {
-            call.expect(0..=0)?;
+            call.takes(0..=0)?;
             run.cx.server.instance().pool().drop_clean_buffers();
             Ok(())
         },
@@ -44,9 +44,20 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "FREEPROCCACHE",
         syntax: "DBCC FREEPROCCACHE [WITH NO_INFOMSGS]",
-        text: "Empties the cache of plans.",
+        text: "Empties the caches of batches that have been read, of all connections.",
         options: INFO,
-        run: |_, call| call.expect(0..=0),
+        run: |run, call| {
+            call.takes(0..=0)?;
+            run.cx.server.forget_texts();
+            Ok(())
+        },
+    },
+    Command {
+        name: "INPUTBUFFER",
+        syntax: "DBCC INPUTBUFFER (session_id [, 0]) [WITH NO_INFOMSGS]",
+        text: "Shows what a session has sent last.",
+        options: INFO,
+        run: input_buffer,
     },
     Command {
         name: "USEROPTIONS",
@@ -66,7 +77,7 @@ static LOGSPACE: &[ViewColumn] = &[
 
 fn sqlperf(run: &mut Run<'_>, call: &Call) -> Result<()> {
     let unknown = |state| -> Result<()> { Err(Message::new(2526, &[]).with_state(state).into()) };
-    call.expect(1..=2)?;
+    call.takes(1..=2)?;
     let what = call.text(0)?.to_lowercase();
     let clear = call.args.get(1).is_some_and(|a| a.is_word("CLEAR"));
     let instance = Arc::clone(run.cx.server.instance());
@@ -101,13 +112,42 @@ fn sqlperf(run: &mut Run<'_>, call: &Call) -> Result<()> {
     Ok(())
 }
 
+static INPUT: &[ViewColumn] = &[
+    nullable("EventType", nvarchar(30)),
+    nullable("Parameters", SMALLINT),
+    nullable("EventInfo", nvarchar(4000)),
+];
+
+fn input_buffer(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.takes(1..=2)?;
+    let session = call.number(0)?;
+    let request = match call.args.len() {
+        2 => call.number(1)?,
+        _ => 0,
+    };
+    let known = run.cx.server.connections();
+    let Some(found) = known.into_iter().find(|a| i64::from(a.id) == session) else {
+        return refuse(7955, &[session.into()]);
+    };
+    if request != 0 {
+        return refuse(7960, &[session.into(), request.into()]);
+    }
+    let sent: String = found.text.chars().take(4000).collect();
+    show(
+        run,
+        INPUT,
+        vec![vec![text("Language Event"), small(0), text(sent)]],
+    );
+    Ok(())
+}
+
 static OPTIONS: &[ViewColumn] = &[
     nullable("Set Option", nvarchar(128)),
     nullable("Value", nvarchar(128)),
 ];
 
 fn user_options(run: &mut Run<'_>, call: &Call) -> Result<()> {
-    call.expect(0..=0)?;
+    call.takes(0..=0)?;
     let isolation = match run.cx.sessions.session().isolation() {
         Isolation::ReadUncommitted => "read uncommitted",
         Isolation::ReadCommitted => "read committed",

@@ -6,7 +6,10 @@
 //! (2526), and the closing line 2528 unless WITH NO_INFOMSGS is said.
 
 mod files;
+mod help;
+mod identity;
 mod instance;
+pub(crate) mod page;
 mod space;
 mod table;
 mod trace;
@@ -54,11 +57,13 @@ impl Arg {
 pub(crate) struct Call {
     pub(crate) args: Vec<Arg>,
     pub(crate) no_infomsgs: bool,
+    /// WITH TABLERESULTS: a result set where there would be text.
+    pub(crate) tableresults: bool,
 }
 
 impl Call {
     /// 2583 unless there are so many arguments.
-    fn expect(&self, counts: std::ops::RangeInclusive<usize>) -> Result<()> {
+    fn takes(&self, counts: std::ops::RangeInclusive<usize>) -> Result<()> {
         match counts.contains(&self.args.len()) {
             true => Ok(()),
             false => refuse(2583, &[]),
@@ -91,10 +96,8 @@ fn bad<T>(at: usize) -> Result<T> {
 pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// How it is written.
-    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) syntax: &'static str,
     /// What it does, in one sentence.
-    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) text: &'static str,
     /// Options that WITH may name.
     options: &'static [&'static str],
@@ -110,6 +113,9 @@ static TABLES: &[&[Command]] = &[
     space::COMMANDS,
     files::COMMANDS,
     table::COMMANDS,
+    page::COMMANDS,
+    identity::COMMANDS,
+    help::COMMANDS,
 ];
 
 /// All of them, by table.
@@ -136,11 +142,8 @@ const NOT_YET: &[&str] = &[
     "FREESYSTEMCACHE",
     "PROCCACHE",
     "OUTPUTBUFFER",
-    "INPUTBUFFER",
     "UPDATEUSAGE",
     "WRITEPAGE",
-    "PAGE",
-    "HELP",
     "FLUSHPROCINDB",
 ];
 
@@ -170,6 +173,7 @@ pub(crate) fn run(run: &mut Run<'_>, written: &Dbcc) -> Result<()> {
     let call = Call {
         args,
         no_infomsgs: said("NO_INFOMSGS"),
+        tableresults: said("TABLERESULTS"),
     };
     (command.run)(run, &call)?;
     if !call.no_infomsgs {

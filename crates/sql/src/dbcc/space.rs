@@ -4,9 +4,13 @@ use super::{Call, Command, INFO, database};
 use crate::error::Result;
 use crate::interp::Run;
 use crate::procs::show;
-use crate::views::value::{BIGINT, INT, LSN, SYSNAME, big, int, lsn, nvarchar, text};
-use crate::views::{ViewColumn, column};
+use crate::views::value::{
+    BIGINT, INT, LSN, SYSNAME, ascii, big, int, lsn, nvarchar, text, varchar,
+};
+use crate::views::{ViewColumn, column, nullable};
 use furrow_format::Lsn;
+use furrow_format::types::MONTHS;
+use furrow_io::time::WallTime;
 use furrow_observe::messages::Message;
 use std::sync::Arc;
 
@@ -27,7 +31,7 @@ pub(super) static COMMANDS: &[Command] = &[
     },
     Command {
         name: "OPENTRAN",
-        syntax: "DBCC OPENTRAN [('database' | id | 0)] [WITH NO_INFOMSGS]",
+        syntax: "DBCC OPENTRAN [('database' | id | 0)] [WITH NO_INFOMSGS, TABLERESULTS]",
         text: "Tells of the oldest transaction that has changed something and is still open.",
         options: &["NO_INFOMSGS", "TABLERESULTS"],
         run: open_transaction,
@@ -44,7 +48,7 @@ static FILE_STATS: &[ViewColumn] = &[
 ];
 
 fn file_stats(run: &mut Run<'_>, call: &Call) -> Result<()> {
-    call.expect(0..=0)?;
+    call.takes(0..=0)?;
     let db = Arc::clone(run.cx.sessions.database());
     let usage = db.space_usage()?;
     let mut rows = Vec::new();
@@ -77,7 +81,7 @@ static LOG_INFO: &[ViewColumn] = &[
 ];
 
 fn log_info(run: &mut Run<'_>, call: &Call) -> Result<()> {
-    call.expect(0..=1)?;
+    call.takes(0..=1)?;
     let db = database(run, call, 0)?;
     let rows = db.vlfs().into_iter().map(|vlf| {
         vec![
@@ -104,23 +108,69 @@ pub(crate) fn parity(sequence: u32) -> i32 {
     }
 }
 
+static OPEN: &[ViewColumn] = &[nullable("", varchar(25)), nullable("", varchar(255))];
+
 fn open_transaction(run: &mut Run<'_>, call: &Call) -> Result<()> {
-    call.expect(0..=1)?;
+    call.takes(0..=1)?;
     let db = database(run, call, 0)?;
     let Some((txn, first)) = db.oldest_transaction() else {
-        run.inform(Message::new(7969, &[]));
+        match call.tableresults {
+            true => show(run, OPEN, Vec::new()),
+            false => run.inform(Message::new(7969, &[])),
+        }
         return Ok(());
     };
     let locks = run.cx.server.instance().locks().snapshot();
     let of_txn =
         |row: &&furrow_engine::LockRow| row.txn == txn && row.resource.database() == db.id();
     let session = locks.iter().find(of_txn).map_or(0, |row| row.session_id);
+    let known = run.cx.server.connections();
+    let owner = known.iter().find(|a| a.id == session);
+    let since = owner.map_or_else(String::new, |a| long_date(a.transaction_since));
     let place = format!("({}:{}:{})", first.vlf(), first.block(), first.slot());
+    if call.tableresults {
+        let rows = [
+            ("OLDACT_SPID", session.to_string()),
+            ("OLDACT_UID", "-1".to_owned()),
+            ("OLDACT_NAME", "user_transaction".to_owned()),
+            ("OLDACT_LSN", place),
+            ("OLDACT_STARTTIME", since),
+            ("OLDACT_SID", "0x01".to_owned()),
+        ];
+        let rows = rows
+            .into_iter()
+            .map(|(name, value)| vec![ascii(name), ascii(value)]);
+        show(run, OPEN, rows.collect());
+        return Ok(());
+    }
     run.inform(Message::new(7968, &[db.name().into()]));
     run.inform(Message::new(7970, &[]));
     run.inform(Message::new(7971, &[session.into()]));
     run.inform(Message::new(7972, &[(-1).into()]));
     run.inform(Message::new(7974, &["user_transaction".into()]));
     run.inform(Message::new(7975, &[place.into()]));
+    run.inform(Message::new(7977, &[since.into()]));
+    run.inform(Message::new(7978, &["0x01".into()]));
     Ok(())
+}
+
+/// A moment as `CONVERT(varchar, moment, 109)` shows it: `Nov 22 2026  6:29:11:123AM`.
+fn long_date(at: WallTime) -> String {
+    let civil = at.civil();
+    let month = MONTHS
+        .get(usize::try_from(civil.month).unwrap_or(0).saturating_sub(1))
+        .map_or("", |name| name.get(..3).unwrap_or(name));
+    let hour = match civil.hour % 12 {
+        0 => 12,
+        hour => hour,
+    };
+    format!(
+        "{month} {:>2} {:04} {hour:>2}:{:02}:{:02}:{:03}{}",
+        civil.day,
+        civil.year,
+        civil.minute,
+        civil.second,
+        civil.microsecond / 1000,
+        if civil.hour < 12 { "AM" } else { "PM" }
+    )
 }

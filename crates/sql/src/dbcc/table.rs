@@ -58,7 +58,7 @@ static IND: &[ViewColumn] = &[
 ];
 
 fn ind(run: &mut Run<'_>, call: &Call) -> Result<()> {
-    call.expect(3..=4)?;
+    call.takes(3..=4)?;
     let db = database(run, call, 0)?;
     let table = table_of(&db, call, 1)?;
     let wanted = call.number(2)?;

@@ -48,7 +48,7 @@ fn numbers(call: &Call) -> Result<(Vec<i64>, bool)> {
 }
 
 fn switch(run: &mut Run<'_>, call: &Call, on: bool) -> Result<()> {
-    call.expect(1..=usize::MAX)?;
+    call.takes(1..=usize::MAX)?;
     let (flags, global) = numbers(call)?;
     let instance = std::sync::Arc::clone(run.cx.server.instance());
     let task = std::sync::Arc::clone(run.cx.sessions.task());

@@ -1,13 +1,15 @@
 //! ALTER TABLE.
 
-use super::columns::{Parts, checked_default, custom, index_options};
-use super::{bind_check, named, violates};
-use crate::bind::{Binder, data_type, shown};
+use super::columns::{Parts, checked_default, column_type, custom, index_options};
+use super::{bind_check, foreign, named, violates};
+use crate::bind::{Binder, shown};
 use crate::context::Context;
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
-use furrow_engine::{ColumnSpec, Database, EngineError, NewColumn, NewValues, Table};
-use furrow_format::types::{DataType, Value};
+use furrow_engine::{
+    ColumnSpec, Database, EngineError, ForeignKeySpec, NewColumn, NewValues, Table,
+};
+use furrow_format::types::{DataType, TypeId, Value};
 use furrow_observe::messages::Message;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::name::Ident;
@@ -137,6 +139,17 @@ fn add(cx: &mut Context, of: &Of, (check, elements): (bool, &[TableElement])) ->
         let session = cx.sessions.of(&of.db)?;
         session.create_index_in(&of.schema, &of.name, index)?;
     }
+    for key in &parts.foreign {
+        let spec = ForeignKeySpec {
+            trusted: check,
+            ..key.clone()
+        };
+        let session = cx.sessions.of(&of.db)?;
+        let table = session.add_foreign_key(&of.schema, &of.name, &spec)?;
+        if let Some(made) = table.foreign_keys().last().filter(|_| check) {
+            foreign::hold(cx, &of.db, &table, made)?;
+        }
+    }
     add_checks(cx, of, &mut parts, check)
 }
 
@@ -206,8 +219,7 @@ fn add_checks(cx: &mut Context, of: &Of, parts: &mut Parts, check: bool) -> Resu
 fn hold(cx: &mut Context, of: &Of, check: &furrow_engine::Check, rows: bool) -> Result<()> {
     let place = (&of.db, of.schema.as_str(), of.name.as_str());
     bind_check(cx, place, &check.text).map_err(|mut e| {
-        let text = "Could not create constraint or index. See previous errors.";
-        e.messages.push(Message::custom(1750, 16, 0, text));
+        e.messages.push(Message::new(1750, &[]));
         e
     })?;
     if rows && violates(cx, place, &check.text)? {
@@ -244,6 +256,12 @@ fn checks(
             hold(cx, of, check, true)?;
         }
     }
+    for key in table.foreign_keys() {
+        let asked = |n: &String| n.to_lowercase() == key.name.to_lowercase();
+        if names.is_empty() || names.iter().any(asked) {
+            foreign::hold(cx, &of.db, &table, key)?;
+        }
+    }
     Ok(())
 }
 
@@ -252,7 +270,7 @@ fn alter_column(cx: &mut Context, of: &Of, written: &ColumnDef) -> Result<()> {
     let ColumnKind::Stored(kind) = &written.kind else {
         return Err(unsupported("ALTER COLUMN to a computed column"));
     };
-    let to = data_type(kind, false)?;
+    let to = column_type(kind, 1)?;
     let mut nullable = true;
     for attribute in &written.attributes {
         match attribute {
@@ -292,6 +310,14 @@ fn converted(
     settings: furrow_scalar::Settings,
     failed: &mut Option<Box<SqlError>>,
 ) -> std::result::Result<Value, EngineError> {
+    // Lengths are the engine's to check: a conversion would cut what is too long.
+    let alike = |a: DataType, b: DataType| {
+        let bytes = |of: DataType| matches!(of.id, TypeId::Binary | TypeId::VarBinary);
+        a.id.has_collation() && b.id.has_collation() || bytes(a) && bytes(b)
+    };
+    if alike(from, to) {
+        return Ok(value.clone());
+    }
     let made = Conversion::implicit(from, to).and_then(|conversion| match conversion {
         Some(conversion) => conversion.apply(value, &settings),
         None => Ok(value.clone()),

@@ -1,16 +1,18 @@
 //! Columns and constraints as written, made into what the engine is asked for.
 
-use super::normal::{check_text, default_text};
+use super::foreign;
+use super::normal::{check_text, default_text, only_column};
 use crate::bind::{Binder, data_type};
 use crate::error::{Result, unsupported};
 use crate::exec::Expr;
 use furrow_engine::{
-    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, IndexSpec, KeyColumnSpec,
+    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexLocks, IndexSpec,
+    KeyColumnSpec,
 };
 use furrow_format::types::{DataType, Value};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::expr::{Condition, Expr as Written, ExprKind};
-use furrow_tsql::ast::option::{Opt, OptValue};
+use furrow_tsql::ast::option::{Opt, OptValue, find};
 use furrow_tsql::ast::table::{
     ColumnAttribute, ColumnDef, ColumnKind, Constraint, ConstraintKind, DataSpace, IndexBody,
     IndexColumn, InlineIndex, KeyConstraint,
@@ -23,6 +25,7 @@ pub(super) struct Parts {
     pub(super) keys: Vec<ConstraintSpec>,
     pub(super) checks: Vec<CheckSpec>,
     pub(super) indexes: Vec<IndexSpec>,
+    pub(super) foreign: Vec<ForeignKeySpec>,
     /// `DEFAULT .. FOR column`: column, name, text.
     pub(super) defaults: Vec<(String, Option<String>, String)>,
     /// Columns that are said to be NULL.
@@ -68,7 +71,6 @@ pub(super) fn index_options(options: &[Opt], also: &[&str]) -> Result<()> {
             | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
             | "STATISTICS_INCREMENTAL"
             | "DROP_EXISTING" => word == "OFF",
-            "ALLOW_ROW_LOCKS" | "ALLOW_PAGE_LOCKS" => word == "ON",
             "DATA_COMPRESSION" => word == "NONE",
             "MAXDOP" => true,
             "FILLFACTOR" => {
@@ -96,12 +98,32 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Vec<KeyColumnSpec> {
     columns.iter().map(column).collect()
 }
 
+/// The options that say which locks an index may have, where they do not matter or are looked at besides.
+pub(super) const LOCKS: [&str; 2] = ["ALLOW_ROW_LOCKS", "ALLOW_PAGE_LOCKS"];
+
+/// What options say of row locks and page locks.
+pub(super) fn lock_options(options: &[Opt]) -> (Option<bool>, Option<bool>) {
+    let [rows, pages] = LOCKS;
+    (
+        find(options, rows).map(Opt::is_on),
+        find(options, pages).map(Opt::is_on),
+    )
+}
+
+fn index_locks(options: &[Opt]) -> IndexLocks {
+    let (rows, pages) = lock_options(options);
+    IndexLocks {
+        rows: rows.unwrap_or(true),
+        pages: pages.unwrap_or(true),
+    }
+}
+
 fn key(
     written: &KeyConstraint,
     name: Option<&str>,
     column: Option<&str>,
 ) -> Result<ConstraintSpec> {
-    index_options(&written.options, &[])?;
+    index_options(&written.options, &LOCKS)?;
     let key = match column.filter(|_| written.columns.is_empty()) {
         Some(column) => vec![KeyColumnSpec::from(column)],
         None => key_columns(&written.columns),
@@ -112,6 +134,7 @@ fn key(
         clustered: written.clustered.unwrap_or(written.primary),
         key,
         filegroup: filegroup(written.on.as_ref())?,
+        locks: index_locks(&written.options),
     })
 }
 
@@ -123,7 +146,8 @@ pub(super) fn index(name: &str, body: &IndexBody, column: Option<&str>) -> Resul
     if body.filter.is_some() {
         return Err(unsupported("WHERE in an index"));
     }
-    index_options(&body.options, &["DROP_EXISTING"])?;
+    let [rows, pages] = LOCKS;
+    index_options(&body.options, &["DROP_EXISTING", rows, pages])?;
     let key = match column.filter(|_| body.columns.is_empty()) {
         Some(column) => vec![KeyColumnSpec::from(column)],
         None => key_columns(&body.columns),
@@ -135,6 +159,7 @@ pub(super) fn index(name: &str, body: &IndexBody, column: Option<&str>) -> Resul
         key,
         included: body.include.iter().map(|c| c.value.to_string()).collect(),
         filegroup: filegroup(body.on.as_ref())?,
+        locks: index_locks(&body.options),
     })
 }
 
@@ -230,10 +255,12 @@ fn check(
     if not_for_replication {
         return Err(unsupported("NOT FOR REPLICATION"));
     }
+    let text = check_text(condition);
+    let alone = || only_column(&text);
     Ok(CheckSpec {
         name: name.map(str::to_owned),
-        text: check_text(condition),
-        column: column.map(str::to_owned),
+        column: column.map(str::to_owned).or_else(alone),
+        text,
         trusted: true,
     })
 }
@@ -344,7 +371,10 @@ impl Parts {
                 let written = (condition, *not_for_replication);
                 self.checks.push(check(name, written, Some(&column.name))?);
             }
-            ConstraintKind::References(_) => return Err(unsupported("FOREIGN KEY")),
+            ConstraintKind::References(written) => {
+                let spec = foreign::spec(written, name, Some(&column.name))?;
+                self.foreign.push(spec);
+            }
         }
         Ok(())
     }
@@ -374,7 +404,9 @@ impl Parts {
                 let name = name.map(str::to_owned);
                 self.defaults.push((column, name, default_text(value)));
             }
-            ConstraintKind::References(_) => return Err(unsupported("FOREIGN KEY")),
+            ConstraintKind::References(written) => {
+                self.foreign.push(foreign::spec(written, name, None)?);
+            }
         }
         Ok(())
     }

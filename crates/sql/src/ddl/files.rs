@@ -23,6 +23,7 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
         Some(name) => name.value.to_string(),
         None => run.cx.sessions.database().name().to_owned(),
     };
+    options::known(run, &name)?;
     if let DatabaseAction::Set(all, termination) = &written.action {
         options::set(run, &name, all, termination.as_ref())?;
         run.done(None);

@@ -1,10 +1,11 @@
 //! CREATE INDEX, ALTER INDEX, DROP INDEX.
 
-use super::columns::{index, index_options};
+use super::columns::{LOCKS, index, index_options, lock_options};
 use super::named;
 use crate::bind::{Binder, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
+use furrow_engine::{EngineError, Session};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::option::find;
@@ -54,14 +55,12 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateIndex) -> Result<()> {
 /// ALTER INDEX.
 pub(super) fn alter(run: &mut Run<'_>, written: &AlterIndex) -> Result<()> {
     match &written.action {
-        IndexAction::Rebuild(None, options) => index_options(options, &[])?,
+        IndexAction::Rebuild(None, options) => index_options(options, &LOCKS)?,
         IndexAction::Rebuild(..) => return Err(unsupported("REBUILD PARTITION")),
         IndexAction::Reorganize(..) => return Err(unsupported("ALTER INDEX REORGANIZE")),
         IndexAction::Disable => return Err(unsupported("ALTER INDEX DISABLE")),
         IndexAction::Set(options) => {
-            index_options(options, &[])?;
-            run.done(None);
-            return Ok(());
+            index_options(options, &LOCKS)?;
         }
         IndexAction::Resumable(word) => return Err(unsupported(&format!("ALTER INDEX {word}"))),
     }
@@ -70,7 +69,8 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterIndex) -> Result<()> {
         let (schema, table) = named(&written.table);
         let session = cx.sessions.of(&db)?;
         let name = written.name.as_ref().map(|n| &*n.value);
-        match session.rebuild(&schema, &table, name) {
+        let done = change_index(session, (&schema, &table), name, &written.action);
+        match done {
             Err(e) if e.number() == 4902 => Err(no_table(&written.table, 9)),
             Err(e) if e.number() == 7999 => {
                 let text = format!(
@@ -79,10 +79,43 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterIndex) -> Result<()> {
                 );
                 Err(Message::custom(2727, 11, 1, &text).into())
             }
-            other => other.map(|_| ()).map_err(Into::into),
+            other => other.map_err(Into::into),
         }
     })?;
     run.done(None);
+    Ok(())
+}
+
+/// REBUILD and SET of one index or, without a name, of all.
+fn change_index(
+    session: &mut Session,
+    (schema, table): (&str, &str),
+    name: Option<&str>,
+    action: &IndexAction,
+) -> std::result::Result<(), EngineError> {
+    let options = match action {
+        IndexAction::Set(options) => options,
+        IndexAction::Rebuild(_, options) => {
+            session.rebuild(schema, table, name)?;
+            options
+        }
+        _ => return Ok(()),
+    };
+    let locks = lock_options(options);
+    if locks == (None, None) {
+        return Ok(());
+    }
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => {
+            let table = session.table_in(schema, table)?;
+            let all = table.indexes().iter().filter(|i| i.id() != 0);
+            all.map(|i| i.name().to_owned()).collect()
+        }
+    };
+    for name in &names {
+        session.set_index_locks((schema, table), name, locks)?;
+    }
     Ok(())
 }
 

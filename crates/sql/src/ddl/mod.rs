@@ -8,6 +8,7 @@ mod alter;
 mod columns;
 mod database;
 mod files;
+mod foreign;
 mod index;
 mod module;
 mod normal;
@@ -16,7 +17,7 @@ mod table;
 
 use crate::bind::Binder;
 use crate::context::Context;
-use crate::error::{Result, unsupported};
+use crate::error::{Result, refuse, unsupported};
 use crate::interp::{Run, parse};
 use furrow_engine::{Database, ModuleKind};
 use furrow_observe::messages::Message;
@@ -36,8 +37,8 @@ pub(crate) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::CreateIndex(written) => index::create(run, written),
         Statement::AlterIndex(written) => index::alter(run, written),
         Statement::DropIndex(written) => index::drop(run, written),
-        Statement::Procedure(written) => module::procedure(run, stmt, written),
-        Statement::View(written) => module::view(run, stmt, written),
+        Statement::Procedure(written) => module::procedure(run, written),
+        Statement::View(written) => module::view(run, written),
         Statement::CreateSchema(written) => module::create_schema(run, written),
         Statement::CreateDatabase(written) => database::create(run, written),
         Statement::AlterDatabase(written) => files::alter(run, written),
@@ -68,6 +69,31 @@ fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
 fn named(name: &ObjectName) -> (String, String) {
     let schema = name.schema().map_or("dbo", |s| &s.value);
     (schema.to_owned(), name.name().to_owned())
+}
+
+/// 3705 for an object of another kind than the one that DROP names.
+fn of_kind(cx: &mut Context, name: &ObjectName, dropped: &str) -> Result<()> {
+    let db = Binder::new(cx).database_of(name)?;
+    let (schema, object) = named(name);
+    let session = cx.sessions.of(&db)?;
+    let kind = match session.module(&schema, &object).map(|m| m.kind()) {
+        Some(ModuleKind::View) => "view",
+        Some(ModuleKind::Procedure) => "procedure",
+        None if session.table_in(&schema, &object).is_ok() => "table",
+        _ => return Ok(()),
+    };
+    if kind == dropped {
+        return Ok(());
+    }
+    let shown = crate::bind::shown(name);
+    let args = [
+        dropped.to_uppercase().into(),
+        shown.as_str().into(),
+        shown.as_str().into(),
+        kind.into(),
+        format!("DROP {}", kind.to_uppercase()).into(),
+    ];
+    refuse(3705, &args)
 }
 
 /// 226 within a transaction.
@@ -108,7 +134,20 @@ fn bind_check(cx: &mut Context, of: (&Arc<Database>, &str, &str), check: &str) -
 /// Whether some row fails a check.
 fn violates(cx: &mut Context, of: (&Arc<Database>, &str, &str), check: &str) -> Result<bool> {
     let query = failing(cx, of, check)?;
-    let bound = Binder::new(cx).query(&query)?;
+    has_rows(cx, &query)
+}
+
+/// Whether a query, given as text, has rows.
+pub(crate) fn some_row(cx: &mut Context, text: &str) -> Result<bool> {
+    let read = crate::interp::read(text, cx)?;
+    match read.statements.first().map(|s| &s.kind) {
+        Some(Statement::Select(query)) => has_rows(cx, query),
+        _ => Err(unsupported("this query")),
+    }
+}
+
+fn has_rows(cx: &mut Context, query: &Query) -> Result<bool> {
+    let bound = Binder::new(cx).query(query)?;
     let mut found = false;
     bound.plan.for_each(cx, &mut |_, _| {
         found = true;
@@ -120,7 +159,7 @@ fn violates(cx: &mut Context, of: (&Arc<Database>, &str, &str), check: &str) -> 
 /// `, column 'a'` of the column with this number; nothing for 0.
 fn column_named(cx: &mut Context, of: (&Arc<Database>, &str, &str), id: i32) -> Result<String> {
     let (db, schema, name) = of;
-    let table = cx.sessions.of(db)?.table_in(schema, name)?;
+    let table = cx.sessions.of_table(db, name)?.table_in(schema, name)?;
     let column = table.columns().iter().find(|c| c.id == id);
     Ok(column.map_or_else(String::new, |c| format!(", column '{}'", c.name)))
 }

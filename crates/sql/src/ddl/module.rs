@@ -69,7 +69,7 @@ fn options(all: &[ModuleOption]) -> Result<()> {
 }
 
 /// CREATE or ALTER PROCEDURE.
-pub(super) fn procedure(run: &mut Run<'_>, stmt: &Stmt, written: &Procedure) -> Result<()> {
+pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
     if written.number.is_some() {
         return Err(unsupported("a procedure's number"));
     }
@@ -86,13 +86,14 @@ pub(super) fn procedure(run: &mut Run<'_>, stmt: &Stmt, written: &Procedure) -> 
         }
         column_type(&parameter.data_type, place)?;
     }
-    let text = stmt.span.of(run.text).to_owned();
+    // With the comments before it, as the product keeps it: lines are counted from the top of the batch.
+    let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::Procedure;
     keep(run, (kind, written.action), &written.name, &text)
 }
 
 /// CREATE or ALTER VIEW: its query must bind, and name every column.
-pub(super) fn view(run: &mut Run<'_>, stmt: &Stmt, written: &View) -> Result<()> {
+pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
     options(&written.options)?;
     if written.check_option {
         return Err(unsupported("WITH CHECK OPTION"));
@@ -119,7 +120,8 @@ pub(super) fn view(run: &mut Run<'_>, stmt: &Stmt, written: &View) -> Result<()>
         }
         Ok(())
     })?;
-    let text = stmt.span.of(run.text).to_owned();
+    // With the comments before it, as the product keeps it: lines are counted from the top of the batch.
+    let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::View;
     keep(run, (kind, written.action), &written.name, &text)
 }
@@ -129,6 +131,7 @@ pub(super) fn drop(run: &mut Run<'_>, written: &Drop, kind: ModuleKind) -> Resul
     let mut missing: Option<Box<SqlError>> = None;
     for name in &written.names {
         let gone = run.cx.statement(|cx| {
+            super::of_kind(cx, name, kind.noun())?;
             let db = Binder::new(cx).database_of(name)?;
             let (schema, object) = named(name);
             cx.sessions.of(&db)?.drop_module(kind, &schema, &object)?;
@@ -166,11 +169,16 @@ pub(super) fn create_schema(run: &mut Run<'_>, written: &CreateSchema) -> Result
     if !written.elements.is_empty() {
         return Err(unsupported("what follows CREATE SCHEMA"));
     }
-    run.cx.statement(|cx| {
-        let session = cx.sessions.session();
-        session.create_schema(&name.value)?;
-        Ok(())
-    })?;
+    run.cx
+        .statement(|cx| {
+            let session = cx.sessions.session();
+            session.create_schema(&name.value)?;
+            Ok(())
+        })
+        .map_err(|mut e: Box<SqlError>| {
+            e.messages.push(Message::new(2759, &[]));
+            e
+        })?;
     run.done(None);
     Ok(())
 }

@@ -18,6 +18,33 @@ pub(super) fn check_text(written: &Condition) -> String {
     format!("({})", condition(written, 0))
 }
 
+/// The column of a check that speaks of one only: it counts as that column's, wherever it was written.
+pub(super) fn only_column(text: &str) -> Option<String> {
+    let mut found: Option<String> = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\'' {
+            chars.by_ref().find(|c| *c == '\'');
+            continue;
+        }
+        if c != '[' {
+            continue;
+        }
+        let mut name = String::new();
+        while let Some(c) = chars.next() {
+            if c == ']' && chars.next_if_eq(&']').is_none() {
+                break;
+            }
+            name.push(c);
+        }
+        match &found {
+            Some(known) if known.to_lowercase() != name.to_lowercase() => return None,
+            _ => found = Some(name),
+        }
+    }
+    found
+}
+
 fn name(of: &ObjectName) -> String {
     let quoted =
         |part: &furrow_tsql::ast::name::Ident| format!("[{}]", part.value.replace(']', "]]"));
@@ -264,5 +291,15 @@ mod tests {
             let kept = check(written);
             assert_eq!(check(&kept), kept, "{written}");
         }
+    }
+
+    #[test]
+    fn a_check_of_one_column_is_known_as_such() {
+        let one = only_column;
+        assert_eq!(one("([price]>(0))").as_deref(), Some("price"));
+        assert_eq!(one("([a]>(0) AND [A]<(9))").as_deref(), Some("A"));
+        assert_eq!(one("([a]]b]='[c] it''s')").as_deref(), Some("a]b"));
+        assert_eq!(one("([a]<[b])"), None);
+        assert_eq!(one("((1)=(1))"), None);
     }
 }

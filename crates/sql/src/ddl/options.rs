@@ -4,10 +4,11 @@
 //! (scripts that tools write are full of it) is taken; anything else is refused by name.
 
 use super::database::whole;
-use crate::error::{Result, SqlError, unsupported};
+use crate::error::{Result, SqlError, refuse, unsupported};
 use crate::interp::Run;
-use furrow_engine::{Database, DatabaseOptions};
-use furrow_format::RecoveryModel;
+use furrow_engine::{Database, Timeout};
+use furrow_format::{DelayedDurability, PageVerify, RecoveryModel, UserAccess};
+use furrow_io::time::{Duration, Moment, sleep};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::database::Termination;
 use furrow_tsql::ast::option::{Opt, OptValue};
@@ -42,8 +43,6 @@ const AS_IT_IS: &[(&str, &str)] = &[
     ("HONOR_BROKER_PRIORITY", "OFF"),
     ("MIXED_PAGE_ALLOCATION", "OFF"),
     ("NUMERIC_ROUNDABORT", "OFF"),
-    // Every page is written with a checksum: the repair of torn pages lives on it.
-    ("PAGE_VERIFY", "CHECKSUM"),
     ("PARAMETERIZATION", "SIMPLE"),
     ("QUERY_STORE", "OFF"),
     ("QUOTED_IDENTIFIER", "OFF"),
@@ -73,6 +72,15 @@ fn failed(mut error: Box<SqlError>) -> Box<SqlError> {
     error
 }
 
+/// 5011 for a database that is not there.
+pub(super) fn known(run: &Run<'_>, name: &str) -> Result<()> {
+    let known = run.cx.server.instance().databases();
+    match known.iter().any(|d| d.name.eq_ignore_ascii_case(name)) {
+        true => Ok(()),
+        false => Err(failed(Message::new(5011, &[name.into()]).into())),
+    }
+}
+
 /// ALTER DATABASE SET.
 pub(super) fn set(
     run: &mut Run<'_>,
@@ -80,51 +88,209 @@ pub(super) fn set(
     all: &[Opt],
     termination: Option<&Termination>,
 ) -> Result<()> {
-    let known = run.cx.server.instance().databases();
-    if !known.iter().any(|d| d.name.eq_ignore_ascii_case(name)) {
-        let text = format!(
-            "User does not have permission to alter database '{name}', the database does not exist, or \
-            the database is not in a state that allows access checks."
-        );
-        return Err(failed(Message::custom(5011, 14, 5, &text).into()));
-    }
+    let mut act = Act {
+        run,
+        name,
+        termination,
+    };
     for option in all {
-        one(run, name, option, termination).map_err(failed)?;
+        act.one(option).map_err(failed)?;
     }
     Ok(())
 }
 
-fn one(
-    run: &mut Run<'_>,
-    name: &str,
-    option: &Opt,
-    termination: Option<&Termination>,
-) -> Result<()> {
-    let (of, value) = (&*option.name, word(option));
-    match of {
-        "ONLINE" => {
-            run.cx.server.instance().reopen_database(name)?;
-            return Ok(());
-        }
-        "OFFLINE" => return offline(run, name, termination),
-        _ => {}
-    }
-    let db = run.cx.server.instance().database(name)?;
-    let mut options = db.options();
-    match (of, value) {
-        ("RECOVERY", _) => options.recovery_model = recovery_model(value),
-        ("TARGET_RECOVERY_TIME", _) => options.target_recovery_s = seconds(option)?,
-        ("READ_ONLY", _) => return updateability(run, &db, true),
-        ("READ_WRITE", _) => return updateability(run, &db, false),
-        _ => return other(&db, options, (of, value)),
-    }
-    Ok(db.set_options(options)?)
+/// SET of one database.
+struct Act<'a, 'r> {
+    run: &'a mut Run<'r>,
+    name: &'a str,
+    termination: Option<&'a Termination>,
 }
 
-fn other(_db: &Arc<Database>, _options: DatabaseOptions, (of, value): (&str, &str)) -> Result<()> {
+impl Act<'_, '_> {
+    fn one(&mut self, option: &Opt) -> Result<()> {
+        let (of, value) = (&*option.name, word(option));
+        self.may_be_set(of)?;
+        match of {
+            "ONLINE" => {
+                self.run.cx.server.instance().reopen_database(self.name)?;
+                return Ok(());
+            }
+            "OFFLINE" => return self.offline(),
+            _ => {}
+        }
+        let db = self.run.cx.server.instance().database(self.name)?;
+        self.not_anothers(&db)?;
+        let mut options = db.options();
+        match (of, value) {
+            ("RECOVERY", _) => options.recovery_model = recovery_model(value),
+            ("TARGET_RECOVERY_TIME", _) => options.target_recovery_s = seconds(option)?,
+            ("PAGE_VERIFY", _) => options.page_verify = page_verify(value),
+            ("TORN_PAGE_DETECTION", "ON") => options.page_verify = PageVerify::TornPageDetection,
+            ("TORN_PAGE_DETECTION", _) => {
+                if options.page_verify == PageVerify::TornPageDetection {
+                    options.page_verify = PageVerify::None;
+                }
+            }
+            ("DELAYED_DURABILITY", _) => options.delayed_durability = delayed(value),
+            ("SINGLE_USER", _) => return self.single_user(&db),
+            ("RESTRICTED_USER", _) => return access(&db, UserAccess::Restricted),
+            ("MULTI_USER", _) => return access(&db, UserAccess::Multi),
+            ("READ_ONLY", _) => return self.updateability(&db, true),
+            ("READ_WRITE", _) => return self.updateability(&db, false),
+            _ => return as_it_is((of, value)),
+        }
+        Ok(db.set_options(options)?)
+    }
+
+    /// 5058: what the system's own databases must have.
+    fn may_be_set(&self, option: &str) -> Result<()> {
+        let of = |names: &[&str]| names.iter().any(|n| n.eq_ignore_ascii_case(self.name));
+        let fixed = match option {
+            "OFFLINE" | "READ_ONLY" | "SINGLE_USER" | "RESTRICTED_USER" => {
+                of(&["master", "tempdb"])
+            }
+            "RECOVERY" | "PAGE_VERIFY" | "TORN_PAGE_DETECTION" => of(&["tempdb"]),
+            _ => false,
+        };
+        match fixed {
+            true => refuse(5058, &[option.into(), self.name.into()]),
+            false => Ok(()),
+        }
+    }
+
+    /// Sessions of this connection in the database.
+    fn own(&self, db: &Arc<Database>) -> u32 {
+        u32::from(self.run.cx.sessions.database().id() == db.id())
+    }
+
+    /// 5064: somebody else is the one user.
+    fn not_anothers(&self, db: &Arc<Database>) -> Result<()> {
+        let single = db.options().user_access == UserAccess::Single;
+        match single && db.users() > self.own(db) {
+            true => refuse(5064, &[db.name().into()]),
+            false => Ok(()),
+        }
+    }
+
+    fn single_user(&mut self, db: &Arc<Database>) -> Result<()> {
+        let own = self.own(db);
+        loop {
+            self.clear_room(db, 5061)?;
+            // Somebody may have come in since.
+            if db.set_user_access(UserAccess::Single, own)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn updateability(&mut self, db: &Arc<Database>, read_only: bool) -> Result<()> {
+        if db.is_read_only() == read_only {
+            return Ok(());
+        }
+        self.clear_room(db, 5070)?;
+        match self.own(db) > 0 {
+            true => self.run.cx.sessions.session().set_read_only(read_only)?,
+            false => db.set_read_only(read_only)?,
+        }
+        Ok(())
+    }
+
+    /// OFFLINE: nobody may be in it.
+    fn offline(&mut self) -> Result<()> {
+        let in_use = || refuse(5070, &[self.name.into()]);
+        if let Ok(db) = self.run.cx.server.instance().database(self.name) {
+            self.not_anothers(&db)?;
+            if self.own(&db) > 0 {
+                return in_use();
+            }
+            self.clear_room(&db, 5070)?;
+        }
+        match self.run.cx.server.instance().close_database(self.name) {
+            Err(e) if e.number() == 3702 => refuse(5070, &[self.name.into()]),
+            other => Ok(other?),
+        }
+    }
+
+    /// Sees to it that no other connection works in the database: waits for them to leave (as long as
+    /// LOCK_TIMEOUT says), does not wait, or ends them. `refusal`: what is said where they stay.
+    fn clear_room(&mut self, db: &Arc<Database>, refusal: u32) -> Result<()> {
+        let own = self.own(db);
+        if db.users() <= own {
+            return Ok(());
+        }
+        let patience = match self.termination {
+            Some(Termination::NoWait) => return refuse(refusal, &[db.name().into()]),
+            Some(Termination::RollbackImmediate) => Some(Duration::ZERO),
+            Some(Termination::RollbackAfter(seconds)) => Some(Duration::from_secs(whole(seconds)?)),
+            None => match self.run.cx.sessions.lock_timeout() {
+                Timeout::Forever => None,
+                Timeout::NoWait => Some(Duration::ZERO),
+                Timeout::Millis(ms) => Some(Duration::from_millis(ms.into())),
+            },
+        };
+        if self.wait_until(db, own, patience)? {
+            return Ok(());
+        }
+        if self.termination.is_none() {
+            return refuse(5061, &[db.name().into()]);
+        }
+        for connection in self.run.cx.server.connections() {
+            let there = connection.database.eq_ignore_ascii_case(db.name());
+            if there && connection.id != self.run.cx.sessions.id() {
+                self.run.cx.server.kill(connection.id);
+            }
+        }
+        if !self.wait_until(db, own, Some(ROLLBACK))? {
+            return refuse(refusal, &[db.name().into()]);
+        }
+        self.run.inform(Message::new(5060, &[100.into()]));
+        Ok(())
+    }
+
+    /// Waits until nobody else is there: `false` when that took too long.
+    fn wait_until(&self, db: &Arc<Database>, own: u32, patience: Option<Duration>) -> Result<bool> {
+        let begun = Moment::now();
+        while db.users() > own {
+            self.run.cx.check_cancel()?;
+            if patience.is_some_and(|most| begun.elapsed() >= most) {
+                return Ok(false);
+            }
+            sleep(LOOK);
+        }
+        Ok(true)
+    }
+}
+
+/// How long a wait sleeps before it looks again.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long transactions that are rolled back may take.
+const ROLLBACK: Duration = Duration::from_secs(600);
+
+fn access(db: &Arc<Database>, to: UserAccess) -> Result<()> {
+    db.set_user_access(to, u32::MAX)?;
+    Ok(())
+}
+
+fn as_it_is((of, value): (&str, &str)) -> Result<()> {
     match AS_IT_IS.contains(&(of, value)) {
         true => Ok(()),
         false => Err(unsupported(format!("SET {of} {value}").trim_end())),
+    }
+}
+
+fn page_verify(word: &str) -> PageVerify {
+    match word {
+        "NONE" => PageVerify::None,
+        "TORN_PAGE_DETECTION" => PageVerify::TornPageDetection,
+        _ => PageVerify::Checksum,
+    }
+}
+
+fn delayed(word: &str) -> DelayedDurability {
+    match word {
+        "ALLOWED" => DelayedDurability::Allowed,
+        "FORCED" => DelayedDurability::Forced,
+        _ => DelayedDurability::Disabled,
     }
 }
 
@@ -146,33 +312,4 @@ fn seconds(option: &Opt) -> Result<u32> {
     };
     let seconds = whole(&size.number)?.saturating_mul(factor);
     Ok(u32::try_from(seconds).unwrap_or(u32::MAX))
-}
-
-fn here(run: &Run<'_>, db: &Arc<Database>) -> bool {
-    run.cx.sessions.database().id() == db.id()
-}
-
-fn updateability(run: &mut Run<'_>, db: &Arc<Database>, read_only: bool) -> Result<()> {
-    match here(run, db) {
-        true => run.cx.sessions.session().set_read_only(read_only)?,
-        false => db.set_read_only(read_only)?,
-    }
-    Ok(())
-}
-
-/// OFFLINE: nobody may be in it.
-fn offline(run: &mut Run<'_>, name: &str, termination: Option<&Termination>) -> Result<()> {
-    let closed = run.cx.server.instance().close_database(name);
-    match closed {
-        Err(e) if e.number() == 3702 && termination.is_some() => {
-            Err(unsupported("ROLLBACK while others use the database"))
-        }
-        Err(e) if e.number() == 3702 => {
-            let text = format!(
-                "Database state cannot be changed while other users are using the database '{name}'"
-            );
-            Err(Message::custom(5070, 16, 2, &text).into())
-        }
-        other => Ok(other?),
-    }
 }

@@ -1,7 +1,7 @@
 //! CREATE TABLE, DROP TABLE, TRUNCATE TABLE.
 
 use super::columns::{Parts, custom, filegroup, index_options};
-use super::{bind_check, named};
+use super::{bind_check, named, of_kind};
 use crate::bind::{Binder, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
@@ -13,9 +13,14 @@ use furrow_tsql::ast::table::{CreateTable, TableElement};
 
 /// 1750 behind what kept a constraint from being made.
 fn with_1750(mut error: Box<SqlError>) -> Box<SqlError> {
-    if matches!(error.number(), 1909 | 1911 | 1919 | 1904 | 8111 | 1944) {
-        let text = "Could not create constraint or index. See previous errors.";
-        error.messages.push(Message::custom(1750, 16, 1, text));
+    let constraint = error.number() == 2714 && error.first().state == 5;
+    if constraint
+        || matches!(
+            error.number(),
+            1909 | 1911 | 1919 | 1904 | 8110 | 8111 | 8112 | 8168 | 1944
+        )
+    {
+        error.messages.push(Message::new(1750, &[]));
     }
     error
 }
@@ -46,6 +51,9 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
         }
         parts.settle_keys();
         parts.settle_clustered(false);
+        if name.starts_with('#') && !parts.foreign.is_empty() {
+            return Err(unsupported("FOREIGN KEY of a temporary table"));
+        }
         let spec = TableSpec {
             schema: schema.clone(),
             name: name.clone(),
@@ -55,14 +63,17 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
             indexes: parts.indexes,
             filegroup: filegroup(written.on.as_ref())?,
         };
-        let table = cx.sessions.of(&db)?.create_table(&spec);
+        let table = cx.sessions.of_table(&db, &name)?.create_table(&spec);
         let table = table.map_err(|e| with_1750(e.into()))?;
         for check in table.checks() {
             bind_check(cx, (&db, &schema, &name), &check.text).map_err(|mut e| {
-                let text = "Could not create constraint or index. See previous errors.";
-                e.messages.push(Message::custom(1750, 16, 0, text));
+                e.messages.push(Message::new(1750, &[]));
                 e
             })?;
+        }
+        for key in &parts.foreign {
+            let session = cx.sessions.of(&db)?;
+            session.add_foreign_key(&schema, &name, key)?;
         }
         Ok(())
     })?;
@@ -75,6 +86,7 @@ pub(super) fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
     let mut missing: Option<Box<SqlError>> = None;
     for name in &written.names {
         let gone = run.cx.statement(|cx| {
+            of_kind(cx, name, "table")?;
             let db = Binder::new(cx).database_of(name)?;
             let (schema, table) = named(name);
             cx.sessions.of(&db)?.drop_table_in(&schema, &table)?;

@@ -6,9 +6,9 @@ use crate::bind::{Binder, Bound};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::{Expr, Plan};
-use crate::interp::{Run, execute_captured};
+use crate::interp::{Plans, Run, execute_captured, planned};
 use crate::sink::ResultSet;
-use furrow_engine::Table;
+use furrow_engine::{BulkRows, Granularity, Table};
 use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{Insert, InsertSource};
 use furrow_tsql::ast::expr::{Expr as Written, ExprKind};
@@ -20,27 +20,61 @@ pub(crate) fn insert(run: &mut Run<'_>, written: &Insert) -> Result<()> {
     if let InsertSource::Execute(call) = &written.source {
         return insert_execute(run, written, call);
     }
+    let plans = run.plans;
     let (rows, told) = run.cx.statement(|cx| {
-        let mut binder = Binder::new(cx);
-        binder.define(&written.ctes)?;
-        let target = resolve(&mut binder, &written.target)?;
-        let mut columns = columns_of(&target.table, &written.columns)?;
-        let plan = match &written.source {
-            InsertSource::DefaultValues | InsertSource::Execute(_) => Plan::One,
-            InsertSource::Values(rows) => values(&mut binder, &target.table, &columns, rows)?,
-            InsertSource::Query(query) => query_rows(&mut binder, &target.table, &columns, query)?,
-        };
-        let plan = topped(&mut binder, plan, written.top.as_ref())?;
-        if matches!(written.source, InsertSource::DefaultValues) {
-            columns.clear();
-        }
-        let mut rules = Rules::bind(&mut binder, Verb::Insert, &target, &written.output)?;
-        rules.fill(&mut binder, &target.table, &columns)?;
-        let rows = feed(cx, &target, &columns, &plan, &mut rules)?;
+        let plan = planned(plans, written, cx, |binder| bind(binder, written))?;
+        let mut rules = plan.rules.clone();
+        let rows = feed(cx, &plan, &mut rules)?;
         Ok((rows, rules.finish(cx)?))
     })?;
     tell(run, told, rows);
     Ok(())
+}
+
+/// An INSERT that can be run.
+struct InsertPlan {
+    target: TargetOf,
+    /// The columns that the plan's rows are for.
+    columns: Vec<usize>,
+    plan: Plan,
+    /// Whether the plan reads the table that its rows go to.
+    reads_target: bool,
+    rules: Rules,
+}
+
+/// Binds an INSERT ahead of its turn.
+pub(crate) fn plan_insert(plans: Option<&Plans>, written: &Insert, cx: &mut Context) -> Result<()> {
+    if matches!(written.source, InsertSource::Execute(_)) {
+        return Ok(());
+    }
+    planned(plans, written, cx, |binder| bind(binder, written)).map(|_| ())
+}
+
+fn bind(binder: &mut Binder<'_>, written: &Insert) -> Result<InsertPlan> {
+    binder.hints(&written.options)?;
+    binder.define(&written.ctes)?;
+    let target = resolve(binder, &written.target)?;
+    let mut columns = columns_of(&target.table, &written.columns)?;
+    let named = !written.columns.is_empty();
+    let plan = match &written.source {
+        InsertSource::DefaultValues | InsertSource::Execute(_) => Plan::One,
+        InsertSource::Values(rows) => values(binder, &target.table, &columns, rows, named)?,
+        InsertSource::Query(query) => query_rows(binder, &target.table, &columns, query, named)?,
+    };
+    let plan = topped(binder, plan, written.top.as_ref())?;
+    if matches!(written.source, InsertSource::DefaultValues) {
+        columns.clear();
+    }
+    let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, &[])?;
+    rules.fill(binder, &target.table, &columns)?;
+    let own = matches!(plan, Plan::One | Plan::Values(_));
+    Ok(InsertPlan {
+        reads_target: !own && reads(&plan, &target.table),
+        target,
+        columns,
+        plan,
+        rules,
+    })
 }
 
 /// INSERT ... EXEC: the rows of all result sets, in a transaction of its own where none is open.
@@ -49,11 +83,17 @@ fn insert_execute(
     written: &Insert,
     call: &furrow_tsql::ast::flow::Execute,
 ) -> Result<()> {
+    if run.cx.capturing.is_some() {
+        return refuse(8164, &[]);
+    }
     let own = run.cx.sessions.count() == 0;
     if own {
-        run.cx.sessions.begin()?;
+        run.cx.sessions.begin(None)?;
     }
-    let done = execute_captured(run, call).and_then(|sets| insert_sets(run, written, &sets));
+    run.cx.capturing = Some(run.cx.sessions.count());
+    let captured = execute_captured(run, call);
+    run.cx.capturing = None;
+    let done = captured.and_then(|sets| insert_sets(run, written, &sets));
     if own && run.cx.sessions.count() > 0 {
         match &done {
             Ok(_) => run.cx.sessions.commit()?,
@@ -70,7 +110,7 @@ fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: &[ResultSet]) -> Resul
         let mut binder = Binder::new(cx);
         let target = resolve(&mut binder, &written.target)?;
         let columns = columns_of(&target.table, &written.columns)?;
-        let mut rules = Rules::bind(&mut binder, Verb::Insert, &target, &written.output)?;
+        let mut rules = Rules::bind(&mut binder, Verb::Insert, &target, &written.output, &[])?;
         rules.fill(&mut binder, &target.table, &columns)?;
         let mut rows = 0_u64;
         for set in sets {
@@ -116,17 +156,20 @@ pub(super) fn columns_of(table: &Table, names: &[ObjectName]) -> Result<Vec<usiz
     Ok(columns)
 }
 
-/// The values of a row that is written out, as the columns take them.
+/// The values of a row that is written out, as the columns take them. `named`: whether the statement lists
+/// the columns.
 pub(super) fn row_of(
     binder: &mut Binder<'_>,
     table: &Table,
     columns: &[usize],
     row: &[Written],
+    named: bool,
 ) -> Result<Vec<Expr>> {
     if row.len() != columns.len() {
-        let number = match row.len() < columns.len() {
-            true => 109,
-            false => 110,
+        let number = match (named, row.len() < columns.len()) {
+            (false, _) => 213,
+            (true, true) => 109,
+            (true, false) => 110,
         };
         return refuse(number, &[]);
     }
@@ -147,10 +190,15 @@ fn values(
     table: &Table,
     columns: &[usize],
     rows: &[Vec<Written>],
+    named: bool,
 ) -> Result<Plan> {
+    let first = rows.first().map_or(0, Vec::len);
+    if rows.iter().any(|row| row.len() != first) {
+        return refuse(10709, &[]);
+    }
     let mut plan = Vec::new();
     for row in rows {
-        plan.push(row_of(binder, table, columns, row)?);
+        plan.push(row_of(binder, table, columns, row, named)?);
     }
     Ok(Plan::Values(plan))
 }
@@ -160,12 +208,14 @@ fn query_rows(
     table: &Table,
     columns: &[usize],
     query: &Query,
+    named: bool,
 ) -> Result<Plan> {
     let bound = binder.query(query)?;
     if bound.columns.len() != columns.len() {
-        let number = match bound.columns.len() < columns.len() {
-            true => 120,
-            false => 121,
+        let number = match (named, bound.columns.len() < columns.len()) {
+            (false, _) => 213,
+            (true, true) => 120,
+            (true, false) => 121,
         };
         return refuse(number, &[]);
     }
@@ -186,28 +236,60 @@ fn reads(plan: &Plan, table: &Table) -> bool {
 }
 
 /// Inserts the rows of a plan.
-fn feed(
-    cx: &mut Context,
-    target: &TargetOf,
-    columns: &[usize],
-    plan: &Plan,
-    rules: &mut Rules,
-) -> Result<u64> {
+fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64> {
     let mut rows = 0_u64;
+    let (target, columns) = (&insert.target, &insert.columns);
+    let mut batches = match loads(target, &insert.plan, rules) {
+        true => cx
+            .sessions
+            .of(&target.db)?
+            .bulk_rows(&target.table, columns),
+        false => None,
+    };
     let mut each = |cx: &mut Context, row: &[Value]| -> Result<()> {
         rows += 1;
-        put(cx, target, columns, row, rules)
+        match &mut batches {
+            Some(batches) => gather(cx, target, batches, row),
+            None => put(cx, target, columns, row, rules),
+        }
     };
-    match plan {
-        Plan::One | Plan::Values(_) => plan.for_each(cx, &mut each)?,
-        plan if reads(plan, &target.table) => {
-            for row in plan.collect(cx)? {
+    match insert.reads_target {
+        true => {
+            let (found, _grant) = insert.plan.collect(cx)?;
+            for row in found {
                 each(cx, &row)?;
             }
         }
-        plan => plan.for_each(cx, &mut each)?,
+        false => insert.plan.for_each(cx, &mut each)?,
+    }
+    if let Some(batches) = &mut batches {
+        let session = cx.sessions.of(&target.db)?;
+        session.hinted(target.hints, |session| session.finish_bulk_rows(batches))?;
     }
     Ok(rows)
+}
+
+/// Whether the rows of a query may go in by batches: with TABLOCK, where nobody looks at them one by one.
+fn loads(target: &TargetOf, plan: &Plan, rules: &Rules) -> bool {
+    let whole = target.hints.granularity == Granularity::Table;
+    let few = matches!(plan, Plan::One | Plan::Values(_));
+    whole && !few && rules.fills.is_empty() && !rules.whole()
+}
+
+/// Hands a row to its batch.
+fn gather(
+    cx: &mut Context,
+    target: &TargetOf,
+    batches: &mut BulkRows,
+    row: &[Value],
+) -> Result<()> {
+    let session = cx.sessions.of(&target.db)?;
+    let identity = session.hinted(target.hints, |session| session.push_bulk_row(batches, row))?;
+    if identity.is_some() {
+        cx.last.identity = identity;
+        cx.last.scope_identity = identity;
+    }
+    Ok(())
 }
 
 /// Inserts one row.
@@ -259,7 +341,7 @@ fn place(
     columns: &[usize],
     row: &[Value],
 ) -> Result<Option<i64>> {
-    let session = cx.sessions.of(&target.db)?;
+    let session = cx.sessions.by_table(target.db.id(), &target.table)?;
     let identity = session.hinted(target.hints, |session| {
         session.insert_columns(&target.table, columns, row)
     })?;

@@ -27,6 +27,7 @@ pub(crate) fn select_into(run: &mut Run<'_>, query: &Query) -> Result<()> {
         return Err(unsupported("SELECT INTO ... ON"));
     }
     let mut name = into.clone();
+    run.cx.note_shared(into.name());
     if is_own(into.name())
         && let Some(inner) = run.cx.new_temp(into.name())?
     {

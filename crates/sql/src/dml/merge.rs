@@ -4,12 +4,13 @@
 //!    that is to be changed twice is refused (8672).
 //! 2. Where a WHEN speaks of rows that the source lacks, the target is read once more for those that were not
 //!    met.
-//! 3. What was found is done, so that no change is met by what finds rows.
+//! 3. What was found is done, so that no change is met by what finds rows: first rows go, then rows change,
+//!    then rows come, so that a key which one gives up another may take.
 
 use super::insert::{columns_of, put_whole, row_of};
 use super::rules::{Rules, Verb, tell};
 use super::target::{TargetOf, resolve, topped};
-use super::update::{Change, Set, bind_sets, evaluate};
+use super::update::{Change, Set, bind_sets, change_rows, evaluate, sets_unique_key};
 use crate::bind::{Binder, Node};
 use crate::context::Context;
 use crate::error::{Result, refuse};
@@ -31,7 +32,11 @@ struct Added {
 }
 
 enum Action {
-    Update(Vec<Set>),
+    Update {
+        sets: Vec<Set>,
+        /// Whether a key changes that no two rows may share.
+        key: bool,
+    },
     Delete,
     Insert(Added),
 }
@@ -46,8 +51,10 @@ struct When {
 /// What is to be done with a row.
 enum Task {
     Update(Change),
-    Delete(RowKey, Vec<Value>),
-    Insert(usize, Vec<Value>),
+    /// The row's name, what it was, and the source's row with it.
+    Delete(RowKey, Vec<Value>, Vec<Value>),
+    /// The WHEN, the values, and the source's row.
+    Insert(usize, Vec<Value>, Vec<Value>),
 }
 
 /// What is found in the wide row.
@@ -63,18 +70,39 @@ struct Found {
     /// Names of the target's rows that the source has.
     met: HashSet<Vec<u8>>,
     changed: HashSet<Vec<u8>>,
+    /// How much of the wide row is the source's, where OUTPUT looks at it.
+    around: usize,
+    /// Whether keys change that no two rows may share.
+    keys: bool,
+}
+
+impl Found {
+    /// The rows that change, with their places among the tasks.
+    fn changes(&self) -> impl Iterator<Item = (usize, &Change)> {
+        let tasks = self.tasks.iter().enumerate();
+        tasks.filter_map(|(at, task)| match task {
+            Task::Update(change) => Some((at, change)),
+            _ => None,
+        })
+    }
+
+    /// The source's row, where OUTPUT looks at it; NULLs for a row that the source lacks.
+    fn seen(&self, row: &[Value], kind: MergeWhen) -> Vec<Value> {
+        match kind {
+            MergeWhen::NotMatchedBySource => vec![Value::Null; self.around],
+            _ => row.get(..self.around).unwrap_or(&[]).to_vec(),
+        }
+    }
 }
 
 /// Runs a MERGE.
 pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
     let (rows, told) = run.cx.statement(|cx| {
         let mut binder = Binder::new(cx);
+        binder.hints(&written.options)?;
         binder.define(&written.ctes)?;
         let target = resolve(&mut binder, &written.target)?;
-        let mut rules = Rules::bind(&mut binder, Verb::Merge, &target, &written.output)?;
-        let whole = rules.whole();
         let mut found = Found::default();
-
         let joined = TableRef::Join(Box::new(Join {
             left: written.source.clone(),
             right: source_of(written)?,
@@ -83,6 +111,15 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
             hint: None,
         }));
         let (node, places) = from(&mut binder, written, &target, joined)?;
+        let mut around = binder.level().sources.clone();
+        around.retain(|s| s.start < places.row.start);
+        let mut rules = Rules::bind(&mut binder, Verb::Merge, &target, &written.output, &around)?;
+        let whole = rules.whole();
+        found.around = if rules.looks_around {
+            places.row.start
+        } else {
+            0
+        };
         let by_target = |w: MergeWhen| w != MergeWhen::NotMatchedBySource;
         let whens = whens(
             &mut binder,
@@ -123,10 +160,7 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
                 look_alone(cx, row, &places, &whens, &mut found)
             })?;
         }
-        let mut rows = 0_u64;
-        for task in &found.tasks {
-            rows += u64::from(apply(cx, &target, &mut rules, task, &whens)?);
-        }
+        let rows = apply(cx, &target, &mut rules, &found, &whens)?;
         Ok((rows, rules.finish(cx)?))
     })?;
     tell(run, told, rows);
@@ -198,13 +232,15 @@ fn when(
     };
     let action = match &clause.action {
         MergeAction::Update(sets) => {
-            Action::Update(bind_sets(binder, sets, table, places.row.start)?)
+            let sets = bind_sets(binder, sets, table, places.row.start)?;
+            let key = sets_unique_key(table, &sets);
+            Action::Update { sets, key }
         }
         MergeAction::Delete => Action::Delete,
         MergeAction::Insert(names, values) => {
             let names: Vec<ObjectName> = names.iter().cloned().map(ObjectName::single).collect();
             let columns = columns_of(table, &names)?;
-            let values = row_of(binder, table, &columns, values)?;
+            let values = row_of(binder, table, &columns, values, !names.is_empty())?;
             let fills = rules.fills_for(binder, table, &columns)?;
             Action::Insert(Added {
                 columns,
@@ -269,7 +305,8 @@ fn look(
         for value in &added.values {
             values.push(value.eval(row, cx)?.into_owned());
         }
-        found.tasks.push(Task::Insert(at, values));
+        let seen = found.seen(row, MergeWhen::NotMatchedByTarget);
+        found.tasks.push(Task::Insert(at, values, seen));
     }
     Ok(())
 }
@@ -314,64 +351,79 @@ fn change(
         return Ok(());
     };
     let old = row.get(places.row.clone()).unwrap_or(&[]).to_vec();
+    let around = found.seen(row, kind);
     match &when.action {
-        Action::Update(sets) => {
+        Action::Update { sets, key: of_key } => {
+            found.keys |= of_key;
             let values = evaluate(sets, row, cx)?;
-            found.tasks.push(Task::Update(Change { key, values, old }));
+            found.tasks.push(Task::Update(Change {
+                key,
+                values,
+                old,
+                around,
+            }));
         }
-        Action::Delete => found.tasks.push(Task::Delete(key, old)),
+        Action::Delete => found.tasks.push(Task::Delete(key, old, around)),
         Action::Insert(_) => {}
     }
     Ok(())
 }
 
-/// Does it; says whether a row was changed.
+/// Does what was found; gives the number of rows that changed. What OUTPUT shows comes in the order in
+/// which it was found.
 fn apply(
     cx: &mut Context,
     target: &TargetOf,
     rules: &mut Rules,
-    task: &Task,
+    found: &Found,
     whens: &[When],
-) -> Result<bool> {
+) -> Result<u64> {
     let table = &target.table;
+    let mut after: Vec<Option<Vec<Value>>> = found.tasks.iter().map(|_| None).collect();
     let nothing = || vec![Value::Null; table.columns().len()];
-    let (mut row, old, action) = match task {
-        Task::Update(change) => {
-            let session = cx.sessions.of(&target.db)?;
-            let done = session.hinted(target.hints, |s| {
-                s.update(table, &change.key, &change.values)
-            })?;
-            if !done {
-                return Ok(false);
-            }
+    for (task, slot) in found.tasks.iter().zip(&mut after) {
+        if let Task::Delete(key, ..) = task {
+            let session = cx.sessions.by_table(target.db.id(), table)?;
+            let gone = session.hinted(target.hints, |s| s.delete(table, key))?;
+            *slot = gone.then(nothing);
+        }
+    }
+    let changes: Vec<(usize, &Change)> = found.changes().collect();
+    let all: Vec<&Change> = changes.iter().map(|(_, change)| *change).collect();
+    let there = change_rows(cx, target, &all, found.keys)?;
+    for ((at, change), there) in changes.iter().zip(there) {
+        if let Some(slot) = after.get_mut(*at).filter(|_| there) {
             let row = change.new_row(table);
             rules.check(cx, target, &row)?;
-            (row, change.old.clone(), "UPDATE")
+            *slot = Some(row);
         }
-        Task::Delete(key, old) => {
-            let session = cx.sessions.of(&target.db)?;
-            if !session.hinted(target.hints, |s| s.delete(table, key))? {
-                return Ok(false);
-            }
-            (nothing(), old.clone(), "DELETE")
-        }
-        Task::Insert(at, values) => {
-            let Some(When {
+    }
+    for (task, slot) in found.tasks.iter().zip(&mut after) {
+        if let Task::Insert(at, values, _) = task
+            && let Some(When {
                 action: Action::Insert(added),
                 ..
             }) = whens.get(*at)
-            else {
-                return Ok(false);
-            };
+        {
             rules.fills.clone_from(&added.fills);
-            let row = put_whole(cx, target, &added.columns, values, rules)?;
-            (row, nothing(), "INSERT")
+            *slot = Some(put_whole(cx, target, &added.columns, values, rules)?);
         }
-    };
-    if rules.whole() {
-        row.extend(old);
-        row.push(Value::NVarChar(action.to_owned()));
-        rules.put_out(cx, &row)?;
     }
-    Ok(true)
+    let mut rows = 0_u64;
+    for (task, row) in found.tasks.iter().zip(after) {
+        let Some(mut row) = row else { continue };
+        rows += 1;
+        if rules.whole() {
+            let (old, action, around) = match task {
+                Task::Update(change) => (change.old.clone(), "UPDATE", &change.around),
+                Task::Delete(_, old, around) => (old.clone(), "DELETE", around),
+                Task::Insert(_, _, around) => (nothing(), "INSERT", around),
+            };
+            row.extend(old);
+            row.push(Value::NVarChar(action.to_owned()));
+            row.extend_from_slice(around);
+            rules.put_out(cx, &row)?;
+        }
+    }
+    Ok(rows)
 }

@@ -7,6 +7,7 @@
 //!    when one fails.
 
 mod delete;
+mod foreign;
 mod insert;
 mod into;
 mod merge;
@@ -14,9 +15,9 @@ mod rules;
 mod target;
 mod update;
 
-pub(crate) use delete::delete;
-pub(crate) use insert::insert;
+pub(crate) use delete::{delete, plan_delete};
+pub(crate) use insert::{insert, plan_insert};
 pub(crate) use into::select_into;
 pub(crate) use merge::merge;
 pub(crate) use target::limited;
-pub(crate) use update::update;
+pub(crate) use update::{plan_update, update};

@@ -1,10 +1,12 @@
 //! What a statement does with each row that it changes besides the change: defaults that are expressions,
-//! checks, OUTPUT.
+//! checks, OUTPUT, foreign keys.
 //!
 //! A changed row is looked at as `inserted` and `deleted`: its columns as the table keeps them, after the
-//! change and before it. Checks are asked after the change, as the product does: a key that is there twice is
+//! change and before it. OUTPUT sees the other sources of the statement as well: they lie behind. Checks
+//! are asked after the change, as the product does: a key that is there twice is
 //! found before a check that fails.
 
+use super::foreign::Foreign;
 use super::target::{TargetOf, assigned, resolve};
 use crate::bind::{Binder, Bound, Source, SourceColumn};
 use crate::context::Context;
@@ -17,6 +19,7 @@ use furrow_engine::{Check, DefaultValue, Table};
 use furrow_format::types::{DataType, TypeId, Value, decode, encode};
 use furrow_tsql::ast::dml::{Output, Target, TargetTable};
 use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::query::SelectItem;
 
 /// Which rows a statement changes, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub(super) enum Verb {
 }
 
 impl Verb {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Verb::Insert => "INSERT",
             Verb::Update => "UPDATE",
@@ -39,6 +42,7 @@ impl Verb {
 }
 
 /// OUTPUT: what is put out, and where it goes.
+#[derive(Clone)]
 struct OutputPlan {
     exprs: Vec<Expr>,
     columns: Vec<ResultColumn>,
@@ -48,12 +52,16 @@ struct OutputPlan {
 }
 
 /// What is done with each row.
+#[derive(Clone)]
 pub(super) struct Rules {
     verb: Verb,
     checks: Vec<(Check, Cond)>,
     /// Columns that an INSERT does not name and their values.
     pub(super) fills: Vec<(usize, Expr)>,
     outputs: Vec<OutputPlan>,
+    foreign: Foreign,
+    /// Whether OUTPUT looks at sources of the statement.
+    pub(super) looks_around: bool,
 }
 
 /// Rows for the client: columns and rows.
@@ -103,6 +111,7 @@ impl Rules {
         verb: Verb,
         target: &TargetOf,
         output: &[Output],
+        around: &[Source],
     ) -> Result<Rules> {
         let table = &target.table;
         let mut checks = Vec::new();
@@ -115,20 +124,26 @@ impl Rules {
             }
         }
         let mut outputs = Vec::new();
+        let mut looks_around = false;
         for written in output {
-            outputs.push(output_plan(binder, verb, table, written)?);
+            let (plan, looks) = output_plan(binder, verb, table, written, around)?;
+            outputs.push(plan);
+            looks_around |= looks;
         }
+        let foreign = Foreign::of(binder, verb, target)?;
         Ok(Rules {
             verb,
             checks,
             fills: Vec::new(),
             outputs,
+            foreign,
+            looks_around,
         })
     }
 
     /// Whether rows are looked at as a whole.
     pub(super) fn whole(&self) -> bool {
-        !self.checks.is_empty() || !self.outputs.is_empty()
+        !self.checks.is_empty() || !self.outputs.is_empty() || self.foreign.asks()
     }
 
     /// Binds the defaults of columns that an INSERT does not name: all where rows are looked at, else those
@@ -192,6 +207,7 @@ impl Rules {
 
     /// Puts a changed row out. `row` is what the sources of OUTPUT are, one behind the other.
     pub(super) fn put_out(&mut self, cx: &mut Context, row: &[Value]) -> Result<()> {
+        self.foreign.note(row);
         for output in &mut self.outputs {
             let mut values = Vec::with_capacity(output.exprs.len());
             for expr in &output.exprs {
@@ -204,13 +220,14 @@ impl Rules {
 
     /// At the end of the statement: rows go to their tables, and those for the client are given back.
     pub(super) fn finish(self, cx: &mut Context) -> Result<Told> {
+        self.foreign.settle(cx)?;
         let mut told = Vec::new();
         for output in self.outputs {
             let Some((target, columns)) = output.into else {
                 told.push((output.columns, output.rows));
                 continue;
             };
-            let session = cx.sessions.of(&target.db)?;
+            let session = cx.sessions.by_table(target.db.id(), &target.table)?;
             for row in &output.rows {
                 session.insert_columns(&target.table, &columns, row)?;
             }
@@ -235,7 +252,8 @@ fn output_plan(
     verb: Verb,
     table: &Table,
     written: &Output,
-) -> Result<OutputPlan> {
+    around: &[Source],
+) -> Result<(OutputPlan, bool)> {
     let (inserted, deleted) = (source("inserted", table), source("deleted", table));
     let sources = match verb {
         Verb::Insert => vec![inserted],
@@ -243,15 +261,16 @@ fn output_plan(
         Verb::Update => vec![inserted, deleted],
         Verb::Merge => vec![inserted, deleted, action()],
     };
-    let listed = binder.beside(sources, |b| b.list(&written.items))?;
+    let (listed, looks) = listed(binder, sources, around, &written.items)?;
     let columns: Vec<ResultColumn> = listed.iter().map(|(column, _)| column.clone()).collect();
     let Some((place, names)) = &written.into else {
-        return Ok(OutputPlan {
+        let plan = OutputPlan {
             exprs: listed.into_iter().map(|(_, bound)| bound.expr).collect(),
             columns,
             into: None,
             rows: Vec::new(),
-        });
+        };
+        return Ok((plan, looks));
     };
     let target = resolve(
         binder,
@@ -273,12 +292,37 @@ fn output_plan(
         let to = target.table.columns()[column].data_type;
         exprs.push(assigned(binder, bound, to)?);
     }
-    Ok(OutputPlan {
+    let plan = OutputPlan {
         exprs,
         columns,
         into: Some((target, into)),
         rows: Vec::new(),
-    })
+    };
+    Ok((plan, looks))
+}
+
+/// Binds the list of OUTPUT over the changed row and, behind it, the sources of the statement. Says whether
+/// it looks at those; what it looks at is marked in the query at hand.
+fn listed(
+    binder: &mut Binder<'_>,
+    own: Vec<Source>,
+    around: &[Source],
+    items: &[SelectItem],
+) -> Result<(Vec<(ResultColumn, Bound)>, bool)> {
+    let start: usize = own.iter().map(|s| s.columns.len()).sum();
+    let all = own.into_iter().chain(around.iter().cloned());
+    let mut used = Vec::new();
+    let listed = binder.beside(all.collect(), |b| {
+        let listed = b.list(items)?;
+        let level = b.level();
+        let behind = level.used.iter().enumerate().skip(start);
+        used.extend(behind.filter(|(_, used)| **used).map(|(at, _)| at - start));
+        Ok(listed)
+    })?;
+    for &place in &used {
+        binder.use_all(place..place + 1);
+    }
+    Ok((listed, !used.is_empty()))
 }
 
 /// The default of a column: its expression, or NULL.

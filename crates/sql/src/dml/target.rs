@@ -1,6 +1,6 @@
 //! The table that a statement changes.
 
-use crate::bind::{Binder, Bound, Node, Resolved, conjuncts, shown, table_hints};
+use crate::bind::{Binder, Bound, Node, Resolved, Source, conjuncts, shown, table_hints};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Database, LockHints, Table};
@@ -57,6 +57,24 @@ pub(super) struct Found {
     pub(super) start: usize,
 }
 
+impl Found {
+    /// The sources that OUTPUT sees besides `inserted` and `deleted`: those of FROM, but for the columns of
+    /// the target, which are seen as those alone.
+    pub(super) fn around(&self, binder: &mut Binder<'_>, from: &[TableRef]) -> Vec<Source> {
+        if from.is_empty() {
+            return Vec::new();
+        }
+        let mut sources = binder.level().sources.clone();
+        for source in sources.iter_mut().filter(|s| s.start == self.start) {
+            source.name.clear();
+            for column in &mut source.columns {
+                column.name.clear();
+            }
+        }
+        sources
+    }
+}
+
 /// Binds the sources of an UPDATE or DELETE: its FROM, or the target alone.
 pub(super) fn sources(
     binder: &mut Binder<'_>,
@@ -85,16 +103,16 @@ pub(super) fn sources(
         sample: None,
         hints: target.hints.clone(),
     }))];
-    let node = match (from.is_empty(), &of_alias) {
-        (true, _) => binder.from(&alone)?,
-        _ => binder.from(from)?,
-    };
-    let node = match (node, binder.target.take()) {
-        (Some(node), None) => node,
-        // The target is not among the sources: each of its rows goes with each of theirs.
-        (Some(_), Some(_)) | (None, _) => {
-            return refuse(208, &[shown(name).into()]);
+    let node = match &of_alias {
+        Some(_) => binder.from(from)?,
+        // Where the target is not among the sources, each of its rows goes with each of theirs.
+        None => {
+            let all: Vec<TableRef> = from.iter().chain(&alone).cloned().collect();
+            binder.from(&all)?
         }
+    };
+    let (Some(node), None) = (node, binder.target.take()) else {
+        return refuse(208, &[shown(name).into()]);
     };
     let mut conds = Vec::new();
     if let Some(filter) = filter {

@@ -5,14 +5,15 @@ use super::target::{TargetOf, assigned, sources, topped};
 use crate::bind::{Binder, Bound};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
-use crate::exec::Expr;
-use crate::interp::Run;
-use furrow_engine::{RowKey, Table};
+use crate::exec::{Expr, Plan};
+use crate::interp::{Plans, Run, planned};
+use furrow_engine::{IndexKey, RowKey, Table};
 use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{SetClause, Update};
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind};
 use furrow_tsql::ast::name::ObjectName;
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// One assignment: a column, a variable, or both.
 pub(super) struct Set {
@@ -26,6 +27,8 @@ pub(super) struct Change {
     pub(super) key: RowKey,
     pub(super) values: Vec<(usize, Value)>,
     pub(super) old: Vec<Value>,
+    /// The row of the sources that it was found with, where OUTPUT looks at it.
+    pub(super) around: Vec<Value>,
 }
 
 impl Change {
@@ -41,52 +44,62 @@ impl Change {
     }
 }
 
-/// Changes the rows. A key that another row has is in order where that row's own changes: what is refused is
-/// tried again, in the other order, as long as that gets on. Rows that exchange their keys are refused.
+/// Whether assignments change the key of a unique index.
+pub(super) fn sets_unique_key(table: &Table, sets: &[Set]) -> bool {
+    let set = |column: usize| sets.iter().any(|s| s.column == Some(column));
+    let unique = table.indexes().iter().filter(|i| i.is_unique());
+    unique
+        .flat_map(furrow_engine::Index::key)
+        .any(|k: &IndexKey| set(k.column))
+}
+
+/// Changes the rows; says of each whether it was there. Where keys change that no two rows may share, all
+/// rows change as one: they may exchange their keys.
+pub(super) fn change_rows(
+    cx: &mut Context,
+    target: &TargetOf,
+    changes: &[&Change],
+    as_one: bool,
+) -> Result<Vec<bool>> {
+    let session = cx.sessions.by_table(target.db.id(), &target.table)?;
+    let table = &target.table;
+    let done = session.hinted(target.hints, |session| {
+        if as_one && changes.len() > 1 {
+            let all: Vec<(&RowKey, &[(usize, Value)])> =
+                changes.iter().map(|c| (&c.key, &*c.values)).collect();
+            return session.update_rows(table, &all);
+        }
+        let mut there = Vec::with_capacity(changes.len());
+        for change in changes {
+            there.push(session.update(table, &change.key, &change.values)?);
+        }
+        Ok(there)
+    });
+    Ok(done?)
+}
+
+/// Changes the rows, and does for each what the rules say.
 fn apply_all(
     cx: &mut Context,
     target: &TargetOf,
     rules: &mut Rules,
     changes: &[Change],
+    as_one: bool,
 ) -> Result<u64> {
+    let all: Vec<&Change> = changes.iter().collect();
+    let there = change_rows(cx, target, &all, as_one)?;
     let mut rows = 0_u64;
-    let mut waiting: Vec<&Change> = changes.iter().collect();
-    while !waiting.is_empty() {
-        let mut refused = Vec::new();
-        let mut first = None;
-        for change in &waiting {
-            match apply(cx, target, rules, change) {
-                Ok(done) => rows += u64::from(done),
-                Err(error) if matches!(error.number(), 2601 | 2627) && waiting.len() > 1 => {
-                    first.get_or_insert(error);
-                    refused.push(*change);
-                }
-                Err(error) => return Err(error),
-            }
+    for (change, _) in changes.iter().zip(&there).filter(|(_, there)| **there) {
+        rows += 1;
+        if rules.whole() {
+            let mut row = change.new_row(&target.table);
+            rules.check(cx, target, &row)?;
+            row.extend_from_slice(&change.old);
+            row.extend_from_slice(&change.around);
+            rules.put_out(cx, &row)?;
         }
-        if let Some(error) = first
-            && refused.len() == waiting.len()
-        {
-            return Err(error);
-        }
-        refused.reverse();
-        waiting = refused;
     }
     Ok(rows)
-}
-
-fn apply(cx: &mut Context, target: &TargetOf, rules: &mut Rules, change: &Change) -> Result<bool> {
-    let session = cx.sessions.of(&target.db)?;
-    let done = session.hinted(target.hints, |s| {
-        s.update(&target.table, &change.key, &change.values)
-    })?;
-    if done && rules.whole() {
-        let mut row = change.new_row(&target.table);
-        rules.check(cx, target, &row)?;
-        row.extend_from_slice(&change.old);
-        rules.put_out(cx, &row)?;
-    }
-    Ok(done)
 }
 
 /// The new values of a row; variables are set on the way.
@@ -125,49 +138,84 @@ pub(super) fn bind_sets(
 
 /// Runs an UPDATE.
 pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
+    let plans = run.plans;
     let (rows, told) = run.cx.statement(|cx| {
-        let mut binder = Binder::new(cx);
-        binder.define(&written.ctes)?;
-        let found = sources(
-            &mut binder,
-            &written.target,
-            &written.from,
-            written.filter.as_ref(),
-        )?;
-        let target = found.target.clone();
-        binder.level().no_aggregates = 157;
-        let sets = bind_sets(&mut binder, &written.sets, &target.table, found.start)?;
-        let mut rules = Rules::bind(&mut binder, Verb::Update, &target, &written.output)?;
+        let update = planned(plans, written, cx, |binder| bind(binder, written))?;
+        let mut rules = update.rules.clone();
         let whole = rules.whole();
-        let row_at = found.start..found.name_at;
-        if whole {
-            binder.use_all(row_at.clone());
-        }
-        let name_at = found.name_at;
-        let plan = binder.place(found.node, found.conds);
-        let plan = topped(&mut binder, plan, written.top.as_ref())?;
         let mut changes = Vec::new();
         let mut seen = HashSet::new();
-        plan.for_each(cx, &mut |cx, row| {
-            let Some(Value::Binary(bytes)) = row.get(name_at) else {
+        update.plan.for_each(cx, &mut |cx, row| {
+            let Some(Value::Binary(bytes)) = row.get(update.name_at) else {
                 return Ok(());
             };
             if !seen.insert(bytes.clone()) {
                 return Ok(());
             }
-            let values = evaluate(&sets, row, cx)?;
+            let values = evaluate(&update.sets, row, cx)?;
             if let Some(key) = RowKey::from_bytes(bytes) {
-                let old = row.get(row_at.clone()).filter(|_| whole);
-                let old = old.unwrap_or(&[]).to_vec();
-                changes.push(Change { key, values, old });
+                let old = row.get(update.row_at.clone()).filter(|_| whole);
+                changes.push(Change {
+                    key,
+                    values,
+                    old: old.unwrap_or(&[]).to_vec(),
+                    around: match rules.looks_around {
+                        true => row.to_vec(),
+                        false => Vec::new(),
+                    },
+                });
             }
             Ok(())
         })?;
-        let rows = apply_all(cx, &target, &mut rules, &changes)?;
+        let rows = apply_all(cx, &update.target, &mut rules, &changes, update.as_one)?;
         Ok((rows, rules.finish(cx)?))
     })?;
     tell(run, told, rows);
     Ok(())
+}
+
+/// An UPDATE that can be run.
+struct UpdatePlan {
+    target: TargetOf,
+    sets: Vec<Set>,
+    rules: Rules,
+    /// Gives rows to be changed: their columns, as far as they are looked at, and their names.
+    plan: Plan,
+    row_at: Range<usize>,
+    name_at: usize,
+    /// Whether a key changes that no two rows may share.
+    as_one: bool,
+}
+
+/// Binds an UPDATE ahead of its turn.
+pub(crate) fn plan_update(plans: Option<&Plans>, written: &Update, cx: &mut Context) -> Result<()> {
+    planned(plans, written, cx, |binder| bind(binder, written)).map(|_| ())
+}
+
+fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
+    binder.hints(&written.options)?;
+    binder.define(&written.ctes)?;
+    let filter = written.filter.as_ref();
+    let found = sources(binder, &written.target, &written.from, filter)?;
+    let target = found.target.clone();
+    binder.level().no_aggregates = 157;
+    let sets = bind_sets(binder, &written.sets, &target.table, found.start)?;
+    let around = found.around(binder, &written.from);
+    let rules = Rules::bind(binder, Verb::Update, &target, &written.output, &around)?;
+    let (row_at, name_at) = (found.start..found.name_at, found.name_at);
+    if rules.whole() {
+        binder.use_all(row_at.clone());
+    }
+    let plan = binder.place(found.node, found.conds);
+    Ok(UpdatePlan {
+        plan: topped(binder, plan, written.top.as_ref())?,
+        as_one: sets_unique_key(&target.table, &sets),
+        target,
+        sets,
+        rules,
+        row_at,
+        name_at,
+    })
 }
 
 fn twice(sets: &[Set], table: &Table) -> Result<()> {

@@ -3,8 +3,10 @@
 //! Groups are kept in a table by key and given out in the order in which they came up. Grouping sets are
 //! groups of their own: a column that a set leaves out is NULL in it, and GROUPING tells so.
 
+use super::batch::{Batches, Lane};
 use super::expr::Expr;
 use super::key::KeyTable;
+use super::memory::Grant;
 use super::operator::{Cursor, Plan, Ready};
 use super::sort::{SortKey, compare_keys};
 use crate::context::Context;
@@ -43,18 +45,21 @@ struct Group {
     seen: Vec<Option<KeyTable>>,
     /// Values that wait for all others, with their keys, of calls with an order.
     waiting: Vec<Vec<(Vec<Value>, Value)>>,
+    /// What those take.
+    grant: Grant,
 }
 
 impl AggregatePlan {
-    fn start(&self) -> Group {
+    fn start(&self, cx: &Context) -> Group {
         Group {
             accumulators: self.calls.iter().map(|c| c.bound.start()).collect(),
             seen: self
                 .calls
                 .iter()
-                .map(|c| c.distinct.map(|t| KeyTable::new(vec![t])))
+                .map(|c| c.distinct.map(|t| KeyTable::new(vec![t], Grant::new(cx))))
                 .collect(),
             waiting: vec![Vec::new(); self.calls.len()],
+            grant: Grant::new(cx),
         }
     }
 
@@ -75,7 +80,7 @@ impl AggregatePlan {
                 continue;
             }
             if let Some(seen) = seen
-                && !seen.insert(std::slice::from_ref(&*value)).1
+                && !seen.insert(std::slice::from_ref(&*value))?.1
             {
                 continue;
             }
@@ -91,9 +96,68 @@ impl AggregatePlan {
             for by in &call.order {
                 key.push(by.expr.eval(row, cx)?.into_owned());
             }
-            waiting.push((key, value.into_owned()));
+            let value = value.into_owned();
+            group.grant.row(&key)?;
+            group.grant.row(std::slice::from_ref(&value))?;
+            waiting.push((key, value));
         }
         Ok(())
+    }
+
+    /// Feeds all rows of a table by pages and columns, where nothing is to be done with them but to count,
+    /// add and compare. `None`: it can't be done so, and nothing was fed.
+    fn by_page(&self, group: &mut Group, cx: &mut Context) -> Result<Option<()>> {
+        let Plan::Scan(scan) = &self.input else {
+            return Ok(None);
+        };
+        let plain = |call: &AggregateCall| {
+            let simple = call.argument.as_ref().is_none_or(Batches::can);
+            simple && call.distinct.is_none() && call.order.is_empty()
+        };
+        if !self.calls.iter().all(plain) {
+            return Ok(None);
+        }
+        let settings = cx.settings();
+        scan.by_page(cx, &mut |batch| {
+            for (call, accumulator) in self.calls.iter().zip(&mut group.accumulators) {
+                let computed;
+                let lane = match &call.argument {
+                    Some(Expr::Column(column)) => batch.lane(*column),
+                    Some(argument) => {
+                        computed = batch.compute(argument, &settings)?;
+                        Some(&computed)
+                    }
+                    None => {
+                        accumulator.add_rows(batch.rows());
+                        continue;
+                    }
+                };
+                match (lane, &call.bound.conversion) {
+                    (Some(Lane::Whole(lane)), None) => accumulator.add_whole(
+                        &call.bound,
+                        &lane.values,
+                        lane.any_null.then_some(&lane.nulls[..]),
+                        |number| lane.value_of(number),
+                    )?,
+                    (Some(Lane::Other(values)), None) => {
+                        for value in values {
+                            accumulator.add(&call.bound, value)?;
+                        }
+                    }
+                    (lane, conversion) => {
+                        for row in 0..batch.rows() {
+                            let value = lane.map_or(Value::Null, |lane| lane.value(row));
+                            let value = match conversion {
+                                Some(by) if !value.is_null() => by.apply(&value, &settings)?,
+                                _ => value,
+                            };
+                            accumulator.add(&call.bound, &value)?;
+                        }
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     fn finish(&self, mut group: Group, out: &mut Vec<Value>) -> Result<()> {
@@ -114,7 +178,12 @@ impl AggregatePlan {
 
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         if self.groups.is_empty() {
-            let mut group = self.start();
+            let mut group = self.start(cx);
+            if self.by_page(&mut group, cx)?.is_some() {
+                let mut out = Vec::new();
+                self.finish(group, &mut out)?;
+                return Ok(Box::new(Ready::new(vec![out])));
+            }
             self.input
                 .for_each(cx, &mut |cx, row| self.feed(&mut group, row, cx))?;
             let mut out = Vec::new();
@@ -122,9 +191,13 @@ impl AggregatePlan {
             return Ok(Box::new(Ready::new(vec![out])));
         }
         let several = self.sets.len() > 1;
+        let whole = |set: &Vec<usize>| (0..self.groups.len()).all(|at| set.contains(&at));
+        if !several && self.sets.iter().all(whole) {
+            return self.open_plain(cx);
+        }
         let mut types: Vec<DataType> = self.groups.iter().map(|g| g.1).collect();
         types.push(DataType::simple(TypeId::Int));
-        let mut table = KeyTable::new(types);
+        let mut table = KeyTable::new(types, Grant::new(cx));
         let mut groups: Vec<Group> = Vec::new();
         let mut key = Vec::new();
         let width = self.groups.len();
@@ -142,9 +215,9 @@ impl AggregatePlan {
                     key.push(if within { value.clone() } else { Value::Null });
                 }
                 key.push(Value::Int(left_out));
-                let (number, new) = table.insert(&key);
+                let (number, new) = table.insert(&key)?;
                 if new {
-                    groups.push(self.start());
+                    groups.push(self.start(cx));
                 }
                 if let Some(group) = groups.get_mut(number) {
                     self.feed(group, row, cx)?;
@@ -152,7 +225,7 @@ impl AggregatePlan {
             }
             Ok(())
         })?;
-        let mut rows = table.into_keys();
+        let (mut rows, grant) = table.into_keys();
         for (row, group) in rows.iter_mut().zip(groups) {
             let left_out = row.pop();
             self.finish(group, row)?;
@@ -163,12 +236,38 @@ impl AggregatePlan {
         // The set of no columns has its row even when there is nothing to group.
         if rows.is_empty() && self.sets.iter().any(Vec::is_empty) {
             let mut row = vec![Value::Null; width];
-            self.finish(self.start(), &mut row)?;
+            self.finish(self.start(cx), &mut row)?;
             if several {
                 row.push(Value::Int((1 << width) - 1));
             }
             rows.push(row);
         }
-        Ok(Box::new(Ready::new(rows)))
+        Ok(Box::new(Ready::kept(rows, grant)))
+    }
+
+    /// Groups by all columns: without grouping sets.
+    fn open_plain<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        let mut table = KeyTable::new(self.groups.iter().map(|g| g.1).collect(), Grant::new(cx));
+        let mut groups: Vec<Group> = Vec::new();
+        let mut key: Vec<Value> = Vec::with_capacity(self.groups.len());
+        self.input.for_each(cx, &mut |cx, row| {
+            key.clear();
+            for (expr, _) in &self.groups {
+                key.push(expr.eval(row, cx)?.into_owned());
+            }
+            let (number, new) = table.insert(&key)?;
+            if new {
+                groups.push(self.start(cx));
+            }
+            match groups.get_mut(number) {
+                Some(group) => self.feed(group, row, cx),
+                None => Ok(()),
+            }
+        })?;
+        let (mut rows, grant) = table.into_keys();
+        for (row, group) in rows.iter_mut().zip(groups) {
+            self.finish(group, row)?;
+        }
+        Ok(Box::new(Ready::kept(rows, grant)))
     }
 }

@@ -1,7 +1,7 @@
 //! Bound expressions: columns are places in a row, types are settled, what is left is values.
 
 use super::once::Kept;
-use super::operator::Plan;
+use super::operator::{Cursor, Plan};
 use crate::context::Context;
 use crate::error::Result;
 use furrow_format::types::Value;
@@ -35,6 +35,8 @@ pub(crate) enum Expr {
     Case(Vec<(Cond, Expr)>, Option<Box<Expr>>),
     /// COALESCE and ISNULL: the first that is not NULL.
     Coalesce(Vec<Expr>),
+    /// What has one value for all of a statement, by a number of its own: RAND().
+    Once(u64, Box<Expr>),
     /// A subquery of one value: error 512 for more rows.
     Subquery(Box<SubPlan>),
     /// GROUPING and GROUPING_ID: bits of the number of a grouping set, the first of the result the highest.
@@ -166,6 +168,14 @@ impl Expr {
                 }
                 Cow::Owned(Value::Null)
             }
+            Expr::Once(number, expr) => {
+                if let Some(Kept::Value(value)) = cx.kept.get(number) {
+                    return Ok(Cow::Owned(value.clone()));
+                }
+                let value = expr.eval(&[], cx)?.into_owned();
+                cx.kept.insert(*number, Kept::Value(value.clone()));
+                Cow::Owned(value)
+            }
             Expr::Subquery(query) => Cow::Owned(scalar_subquery(query, row, cx)?),
             Expr::Grouping(of, bits) => {
                 let set = of.eval(row, cx)?.as_i64().unwrap_or(0);
@@ -203,18 +213,21 @@ fn scalar_subquery(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<V
 fn run_scalar(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<Value> {
     query.bring(row, cx)?;
     let mut cursor = query.plan.open(cx)?;
+    let found = one_value(&mut cursor, cx);
+    cursor.close(cx);
+    found
+}
+
+fn one_value(cursor: &mut Cursor<'_>, cx: &mut Context) -> Result<Value> {
     let mut found = Vec::new();
     if !cursor.next(cx, &mut found)? {
-        cursor.close(cx);
         return Ok(Value::Null);
     }
     let value = found.first().cloned().unwrap_or(Value::Null);
-    let more = cursor.next(cx, &mut found)?;
-    cursor.close(cx);
-    if more {
-        return crate::error::refuse(512, &[]);
+    match cursor.next(cx, &mut found)? {
+        true => crate::error::refuse(512, &[]),
+        false => Ok(value),
     }
-    Ok(value)
 }
 
 impl Cond {

@@ -5,6 +5,7 @@
 
 use super::expr::{Cond, Expr};
 use super::key::{Identity, hash_key, same_key};
+use super::memory::Grant;
 use super::operator::{Cursor, Operator, Plan};
 use crate::context::Context;
 use crate::error::Result;
@@ -149,6 +150,8 @@ struct Built {
     keys: Vec<Vec<Value>>,
     by_hash: HashMap<u64, Vec<u32>, BuildHasherDefault<Identity>>,
     paired: Vec<bool>,
+    /// What all that takes.
+    _grant: Option<Grant>,
 }
 
 struct Hash<'p> {
@@ -167,11 +170,13 @@ struct Hash<'p> {
 
 impl Hash<'_> {
     fn build(&mut self, cx: &mut Context) -> Result<()> {
+        let (rows, mut grant) = self.plan.right.collect(cx)?;
         let mut built = Built {
-            rows: self.plan.right.collect(cx)?,
+            rows,
             keys: Vec::new(),
             by_hash: HashMap::default(),
             paired: Vec::new(),
+            _grant: None,
         };
         built.paired.resize(built.rows.len(), false);
         if let Method::Hash { right, types, .. } = &self.plan.method {
@@ -181,9 +186,11 @@ impl Hash<'_> {
                     let hash = hash_key(&key, types);
                     built.by_hash.entry(hash).or_default().push(at as u32);
                 }
+                grant.row(&key)?;
                 built.keys.push(key);
             }
         }
+        built._grant = Some(grant);
         self.built = Some(built);
         Ok(())
     }

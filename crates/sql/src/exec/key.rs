@@ -1,10 +1,11 @@
 //! Tables of keys: which of the rows so far has these values. For grouping, DISTINCT, hash joins.
 
+use super::memory::{Grant, row_bytes};
+use crate::error::Result;
 use furrow_format::types::{DataType, Family, Value};
 use furrow_scalar::ops::{hash_value, order};
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A hash is its own hash.
@@ -28,6 +29,8 @@ impl Hasher for Identity {
 }
 
 const NONE: u32 = u32::MAX;
+/// What a key takes in the tables besides itself.
+const ENTRY: usize = 32;
 
 /// The hash of a key: values that compare equal under the types hash alike, NULLs too.
 pub(crate) fn hash_key(key: &[Value], types: &[DataType]) -> u64 {
@@ -38,7 +41,7 @@ pub(crate) fn hash_key(key: &[Value], types: &[DataType]) -> u64 {
     {
         return spread(n as u64);
     }
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Mix::default();
     for (value, data_type) in key.iter().zip(types) {
         match value {
             Value::Null => hasher.write_u8(0),
@@ -49,6 +52,41 @@ pub(crate) fn hash_key(key: &[Value], types: &[DataType]) -> u64 {
         }
     }
     hasher.finish()
+}
+
+/// Mixes words quickly: keys come from tables, not from strangers who look for collisions, and those that are
+/// of one hash are told apart.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        spread(self.0)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            for (to, from) in word.iter_mut().zip(chunk) {
+                *to = *from;
+            }
+            self.write_u64(u64::from_le_bytes(word) ^ (chunk.len() as u64) << 56);
+        }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let word = (self.0.rotate_left(5) ^ value).wrapping_add(0xD6E8_FEB8_6659_FD93);
+        let product = u128::from(word) * 0x9E37_79B9_7F4A_7C15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
 }
 
 fn spread(n: u64) -> u64 {
@@ -71,30 +109,33 @@ pub(crate) struct KeyTable {
     heads: HashMap<u64, u32, BuildHasherDefault<Identity>>,
     keys: Vec<Vec<Value>>,
     next: Vec<u32>,
+    grant: Grant,
 }
 
 impl KeyTable {
-    pub(crate) fn new(types: Vec<DataType>) -> KeyTable {
+    pub(crate) fn new(types: Vec<DataType>, grant: Grant) -> KeyTable {
         KeyTable {
             types,
             heads: HashMap::default(),
             keys: Vec::new(),
             next: Vec::new(),
+            grant,
         }
     }
 
-    /// The number of a key, and whether it is new.
-    pub(crate) fn insert(&mut self, key: &[Value]) -> (usize, bool) {
+    /// The number of a key, and whether it is new: 701 where there is no room for one more.
+    pub(crate) fn insert(&mut self, key: &[Value]) -> Result<(usize, bool)> {
         let hash = hash_key(key, &self.types);
         let head = self.heads.get(&hash).copied().unwrap_or(NONE);
         if let Some(found) = self.chain(head, key) {
-            return (found, false);
+            return Ok((found, false));
         }
         let number = self.keys.len();
+        self.grant.take(row_bytes(key) + ENTRY)?;
         self.keys.push(key.to_vec());
         self.next.push(head);
         self.heads.insert(hash, number as u32);
-        (number, true)
+        Ok((number, true))
     }
 
     /// The number of a key.
@@ -115,8 +156,8 @@ impl KeyTable {
         None
     }
 
-    /// The keys.
-    pub(crate) fn into_keys(self) -> Vec<Vec<Value>> {
-        self.keys
+    /// The keys, and what they take.
+    pub(crate) fn into_keys(self) -> (Vec<Vec<Value>>, Grant) {
+        (self.keys, self.grant)
     }
 }

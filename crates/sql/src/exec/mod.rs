@@ -4,14 +4,18 @@
 //! gives a [`Cursor`](operator::Cursor) that pulls one row at a time into a buffer that the caller keeps:
 //! columns of a row are never moved when nothing looks at them.
 //!
+//! - `batch`: columns of a table's rows, a page at a time.
 //! - `expr`: bound expressions and conditions on a row.
 //! - `scan`, `join`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.
+//! - `memory`: how much rows that are kept may take.
 //! - `once`: subqueries that need to be run no more than once.
 
 pub(crate) mod aggregate;
+pub(crate) mod batch;
 pub(crate) mod expr;
 pub(crate) mod join;
 pub(crate) mod key;
+pub(crate) mod memory;
 pub(crate) mod once;
 pub(crate) mod operator;
 pub(crate) mod recursive;

@@ -5,6 +5,7 @@
 
 use super::expr::Quantified;
 use super::key::KeyTable;
+use super::memory::Grant;
 use crate::context::Context;
 use crate::error::Result;
 use furrow_format::types::Value;
@@ -30,6 +31,8 @@ pub(crate) struct List {
     has_null: bool,
     /// For equality: the values as they are compared.
     keys: Option<KeyTable>,
+    /// What they take.
+    _grant: Grant,
 }
 
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
@@ -46,7 +49,9 @@ impl Quantified {
             return Ok(Arc::clone(list));
         }
         let mut values = Vec::new();
+        let mut grant = Grant::new(cx);
         self.query.plan.for_each(cx, &mut |_, row| {
+            grant.row(row)?;
             values.push(row.first().cloned().unwrap_or(Value::Null));
             Ok(())
         })?;
@@ -59,20 +64,21 @@ impl Quantified {
             values,
             has_null,
             keys,
+            _grant: grant,
         });
         cx.kept.insert(number, Kept::List(Arc::clone(&list)));
         Ok(list)
     }
 
     fn keys(&self, values: &[Value], cx: &Context) -> Result<KeyTable> {
-        let mut keys = KeyTable::new(vec![self.compare.common]);
+        let mut keys = KeyTable::new(vec![self.compare.common], Grant::new(cx));
         for value in values.iter().filter(|v| !v.is_null()) {
             match &self.compare.right {
                 Some(conversion) => {
-                    keys.insert(&[conversion.apply(value, &cx.settings())?]);
+                    keys.insert(&[conversion.apply(value, &cx.settings())?])?;
                 }
                 None => {
-                    keys.insert(std::slice::from_ref(value));
+                    keys.insert(std::slice::from_ref(value))?;
                 }
             }
         }

@@ -3,6 +3,7 @@
 use super::aggregate::AggregatePlan;
 use super::expr::{Cond, Expr};
 use super::join::JoinPlan;
+use super::memory::Grant;
 use super::recursive::{self, RecursivePlan};
 use super::scan::ScanPlan;
 use super::set::SetPlan;
@@ -88,14 +89,16 @@ impl Plan {
         })
     }
 
-    /// Runs it to the end and keeps the rows.
-    pub(crate) fn collect(&self, cx: &mut Context) -> Result<Vec<Vec<Value>>> {
+    /// Runs it to the end and keeps the rows, as long as the grant is kept.
+    pub(crate) fn collect(&self, cx: &mut Context) -> Result<(Vec<Vec<Value>>, Grant)> {
         let mut rows = Vec::new();
+        let mut grant = Grant::new(cx);
         self.for_each(cx, &mut |_, row| {
+            grant.row(row)?;
             rows.push(row.to_vec());
             Ok(())
         })?;
-        Ok(rows)
+        Ok((rows, grant))
     }
 
     /// Runs it to the end.
@@ -190,13 +193,24 @@ impl Operator for Project<'_> {
 
 /// Rows that are there already.
 pub(crate) struct Ready {
-    pub(crate) rows: std::vec::IntoIter<Vec<Value>>,
+    rows: std::vec::IntoIter<Vec<Value>>,
+    /// What they take.
+    _grant: Option<Grant>,
 }
 
 impl Ready {
     pub(crate) fn new(rows: Vec<Vec<Value>>) -> Ready {
         Ready {
             rows: rows.into_iter(),
+            _grant: None,
+        }
+    }
+
+    /// Many rows.
+    pub(crate) fn kept(rows: Vec<Vec<Value>>, grant: Grant) -> Ready {
+        Ready {
+            rows: rows.into_iter(),
+            _grant: Some(grant),
         }
     }
 }

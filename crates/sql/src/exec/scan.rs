@@ -1,14 +1,17 @@
 //! Scans and seeks of tables.
 
+use super::batch::Batches;
 use super::expr::{Cond, Expr};
 use super::operator::{Cursor, Operator};
 use crate::context::Context;
 use crate::error::Result;
 use furrow_engine::{LockHints, OpenScan, ScanSpec, Table};
 use furrow_format::DatabaseId;
-use furrow_format::types::{DataType, Value};
+use furrow_format::types::{DataType, Value, prefix_range};
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::ops::order;
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -19,21 +22,32 @@ const CANCEL_EVERY: u32 = 256;
 /// One end of a range of keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ScanBound {
-    /// Values of the first key columns.
-    pub(crate) key: Vec<Expr>,
+    /// The value of the key column behind the equal ones.
+    pub(crate) value: Expr,
     /// Whether keys equal to it belong to the range.
     pub(crate) inclusive: bool,
+    /// Whether the value is a pattern of LIKE, and the end that of the texts that begin as it does.
+    pub(crate) pattern: bool,
 }
 
-/// A scan of a table, or of a range of one of its indexes.
+/// What a key column is equal to.
+#[derive(Debug, Clone)]
+pub(crate) enum Equal {
+    Value(Expr),
+    /// One of several values.
+    Any(Vec<Expr>),
+    Null,
+}
+
+/// A scan of a table, or of ranges of one of its indexes.
 #[derive(Debug, Clone)]
 pub(crate) struct ScanPlan {
     pub(crate) db: DatabaseId,
     pub(crate) table: Arc<Table>,
     /// Place of the index.
     pub(crate) index: usize,
-    /// Values that the first key columns are equal to.
-    pub(crate) equal: Vec<Expr>,
+    /// What the first key columns are equal to.
+    pub(crate) equal: Vec<Equal>,
     /// Ends of a range of the key column behind them.
     pub(crate) low: Option<ScanBound>,
     pub(crate) high: Option<ScanBound>,
@@ -58,20 +72,24 @@ enum Fit {
     Null,
 }
 
+/// More ranges than these are not looked up one by one.
+const MOST_RANGES: usize = 4096;
+
 impl ScanPlan {
+    fn key_column(&self, place: usize) -> Option<(DataType, bool)> {
+        let key = self.table.indexes().get(self.index)?.key().get(place)?;
+        let column = self.table.columns().get(key.column)?;
+        Some((column.data_type, key.descending))
+    }
+
     /// A value as one of a key column's type.
     fn fit(&self, place: usize, value: &Value, cx: &Context) -> Fit {
-        let column = self.table.indexes().get(self.index).and_then(|index| {
-            let key = index.key().get(place)?;
-            self.table.columns().get(key.column)
-        });
-        let Some(column) = column else {
+        let Some((to, _)) = self.key_column(place) else {
             return Fit::Between;
         };
         if value.is_null() {
             return Fit::Null;
         }
-        let to = column.data_type;
         let from = value.type_id().map_or(to, DataType::simple);
         if from.id == to.id && matches!(value, Value::Int(_) | Value::BigInt(_)) {
             return Fit::Exact(value.clone());
@@ -84,51 +102,96 @@ impl ScanPlan {
         }
     }
 
-    /// The range, or `None` where it is empty.
-    pub(crate) fn spec(&self, row: &[Value], cx: &mut Context) -> Result<Option<ScanSpec>> {
-        let mut prefix = Vec::with_capacity(self.equal.len() + 1);
-        for (place, expr) in self.equal.iter().enumerate() {
-            let value = expr.eval(row, cx)?;
-            match self.fit(place, &value, cx) {
-                Fit::Exact(value) => prefix.push(value),
-                Fit::Between | Fit::Null => return Ok(None),
+    /// The values of the first key columns: several where one of them may be one of several.
+    fn prefixes(&self, cx: &mut Context) -> Result<Vec<Vec<Value>>> {
+        let mut prefixes = vec![Vec::with_capacity(self.equal.len() + 1)];
+        for (place, equal) in self.equal.iter().enumerate() {
+            let mut values: SmallVec<[Value; 1]> = SmallVec::new();
+            let options = match equal {
+                Equal::Null => {
+                    values.push(Value::Null);
+                    &[]
+                }
+                Equal::Value(expr) => std::slice::from_ref(expr),
+                Equal::Any(exprs) => exprs.as_slice(),
+            };
+            for expr in options {
+                let value = expr.eval(&[], cx)?;
+                if let Fit::Exact(value) = self.fit(place, &value, cx) {
+                    values.push(value);
+                }
             }
+            if let (Equal::Any(_), Some((of, descending))) = (equal, self.key_column(place)) {
+                values.sort_by(|a, b| match descending {
+                    false => order(a, b, &of),
+                    true => order(b, a, &of),
+                });
+                values.dedup_by(|a, b| order(a, b, &of) == Ordering::Equal);
+            }
+            if let [one] = &values[..] {
+                prefixes
+                    .iter_mut()
+                    .for_each(|prefix| prefix.push(one.clone()));
+                continue;
+            }
+            let all = prefixes.iter().flat_map(|prefix| {
+                values.iter().map(move |value| {
+                    let mut longer = prefix.clone();
+                    longer.push(value.clone());
+                    longer
+                })
+            });
+            prefixes = all.collect();
         }
-        let descending = self
-            .table
-            .indexes()
-            .get(self.index)
-            .and_then(|i| i.key().get(self.equal.len()))
-            .is_some_and(|k| k.descending);
-        let (first, last) = match descending {
-            false => (&self.low, &self.high),
-            true => (&self.high, &self.low),
-        };
-        let Some(low) = self.bound(first.as_ref(), &prefix, row, cx)? else {
-            return Ok(None);
-        };
-        let Some(high) = self.bound(last.as_ref(), &prefix, row, cx)? else {
-            return Ok(None);
-        };
-        let whole = (&low, &high) == (&Bound::Unbounded, &Bound::Unbounded);
-        let point = !prefix.is_empty() && self.low.is_none() && self.high.is_none();
-        Ok(Some(ScanSpec {
-            index: self.index,
-            low,
-            high,
-            backward: self.backward,
-            hints: self.hints,
-            lock: self.hints.lock,
-            covered: self.covered,
-            read_ahead: whole || !point,
-        }))
+        Ok(prefixes)
     }
 
+    /// The ranges, in the order in which they are read; none where there is nothing to be found.
+    pub(crate) fn specs(&self, cx: &mut Context) -> Result<SmallVec<[ScanSpec; 1]>> {
+        let mut specs = SmallVec::new();
+        let mut prefixes = self.prefixes(cx)?;
+        if prefixes.len() > MOST_RANGES {
+            // The filter tells what belongs.
+            prefixes = vec![Vec::new()];
+        }
+        if self.backward {
+            prefixes.reverse();
+        }
+        let descending = self.key_column(self.equal.len()).is_some_and(|k| k.1);
+        for prefix in prefixes {
+            let whole = prefix.len() == self.equal.len();
+            let (first, last) = match descending {
+                _ if !whole => (&None, &None),
+                false => (&self.low, &self.high),
+                true => (&self.high, &self.low),
+            };
+            let low = self.bound(first.as_ref(), !descending, &prefix, cx)?;
+            let high = self.bound(last.as_ref(), descending, &prefix, cx)?;
+            let (Some(low), Some(high)) = (low, high) else {
+                return Ok(SmallVec::new());
+            };
+            let all = (&low, &high) == (&Bound::Unbounded, &Bound::Unbounded);
+            let point = !prefix.is_empty() && self.low.is_none() && self.high.is_none();
+            specs.push(ScanSpec {
+                index: self.index,
+                low,
+                high,
+                backward: self.backward,
+                hints: self.hints,
+                lock: self.hints.lock,
+                covered: self.covered,
+                read_ahead: all || !point,
+            });
+        }
+        Ok(specs)
+    }
+
+    /// One end of a range. `least`: the end of the smaller values.
     fn bound(
         &self,
         bound: Option<&ScanBound>,
+        least: bool,
         prefix: &[Value],
-        row: &[Value],
         cx: &mut Context,
     ) -> Result<Option<Bound<Vec<Value>>>> {
         let of_prefix = || match prefix.is_empty() {
@@ -138,10 +201,13 @@ impl ScanPlan {
         let Some(bound) = bound else {
             return Ok(Some(of_prefix()));
         };
-        let Some(expr) = bound.key.first() else {
-            return Ok(Some(of_prefix()));
-        };
-        let value = expr.eval(row, cx)?;
+        let mut value = bound.value.eval(&[], cx)?;
+        if bound.pattern && !value.is_null() {
+            match self.end_of_pattern(prefix.len(), &value, least) {
+                Some(end) => value = Cow::Owned(end),
+                None => return Ok(Some(of_prefix())),
+            }
+        }
         Ok(match self.fit(prefix.len(), &value, cx) {
             Fit::Null => None,
             // Rows are looked at once more by the filter: a wider range does no harm.
@@ -157,21 +223,81 @@ impl ScanPlan {
         })
     }
 
-    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
-        Ok(Box::new(self.start(cx)?))
+    /// The least or the most that texts can be which begin as a pattern does: no longer than the column takes
+    /// them, for what is cut off the least is still less.
+    fn end_of_pattern(&self, place: usize, pattern: &Value, least: bool) -> Option<Value> {
+        let (of, _) = self.key_column(place)?;
+        let text = pattern.as_str()?;
+        let prefix = text.split(['%', '_', '[']).next().unwrap_or_default();
+        let unicode = of.id.is_unicode();
+        let (low, high) = prefix_range(prefix, of.collation, unicode);
+        let end = if least { low } else { high }?;
+        let room = usize::try_from(of.length).ok()? / if unicode { 2 } else { 1 };
+        let cut: String = end.chars().take(room).collect();
+        if prefix.chars().count() > room {
+            return None;
+        }
+        Some(match unicode {
+            true => Value::NVarChar(cut),
+            false => Value::VarChar(cut),
+        })
     }
 
-    fn start(&self, cx: &mut Context) -> Result<TableScan<'_>> {
-        let spec = self.spec(&[], cx)?;
-        let scan = match &spec {
-            Some(spec) => Some(cx.sessions.by_id(self.db)?.open_scan(&self.table, spec)?),
+    fn open_spec(&self, spec: &ScanSpec, cx: &mut Context) -> Result<OpenScan> {
+        let session = cx.sessions.by_table(self.db, &self.table)?;
+        let scan = session.open_scan(&self.table, spec)?;
+        if let Some(reads) = cx.sessions.reads.as_mut().filter(|_| spec.read_ahead) {
+            reads.scan();
+        }
+        Ok(scan)
+    }
+
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        let mut specs = self.specs(cx)?.into_iter();
+        let scan = match specs.next() {
+            Some(spec) => Some(self.open_spec(&spec, cx)?),
             None => None,
         };
-        Ok(TableScan {
+        let by_page = !self.named && scan.as_ref().is_some_and(OpenScan::hands_over);
+        Ok(Box::new(TableScan {
             plan: self,
             scan,
+            specs,
             since: 0,
-        })
+            batches: by_page.then(|| Batches::new(self, cx)),
+        }))
+    }
+
+    /// Runs it by pages, where no more of the filter is left than can be asked there: `None` where that is
+    /// not so, or rows are not to be had in this way.
+    pub(crate) fn by_page(
+        &self,
+        cx: &mut Context,
+        each: &mut dyn FnMut(&Batches<'_>) -> Result<()>,
+    ) -> Result<Option<()>> {
+        let mut batches = Batches::new(self, cx);
+        if self.named || !batches.rest.is_empty() {
+            return Ok(None);
+        }
+        for spec in self.specs(cx)? {
+            let mut scan = self.open_spec(&spec, cx)?;
+            let mut done = Ok(scan.hands_over());
+            while let Ok(true) = done {
+                done = batches.fill(&mut scan, cx);
+                if let Ok(true) = done
+                    && let Err(error) = each(&batches)
+                {
+                    done = Err(error);
+                }
+            }
+            let hands_over = scan.hands_over();
+            cx.sessions.by_table(self.db, &self.table)?.close_scan(scan);
+            done?;
+            if !hands_over {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
     }
 }
 
@@ -181,7 +307,8 @@ fn same(value: &Value, cast: &Value, to: &DataType) -> bool {
         (Value::VarChar(a), Value::VarChar(b)) | (Value::NVarChar(a), Value::NVarChar(b)) => {
             return a.trim_end_matches(' ') == b.trim_end_matches(' ');
         }
-        (Value::VarChar(_) | Value::NVarChar(_), _) => return true,
+        // Text is converted to the column's type before it comes here.
+        (Value::VarChar(_) | Value::NVarChar(_), _) => return false,
         _ => (value, cast),
     };
     order(comparable.0, comparable.1, to) == Ordering::Equal
@@ -191,26 +318,78 @@ fn same(value: &Value, cast: &Value, to: &DataType) -> bool {
 struct TableScan<'p> {
     plan: &'p ScanPlan,
     scan: Option<OpenScan>,
+    /// Ranges to come.
+    specs: smallvec::IntoIter<[ScanSpec; 1]>,
     since: u32,
+    /// Rows by pages, where they are to be had so.
+    batches: Option<Batches<'p>>,
 }
 
 impl Operator for TableScan<'_> {
     fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
-        let Some(scan) = &mut self.scan else {
-            return Ok(false);
-        };
         let width = self.plan.table.columns().len() + usize::from(self.plan.named);
         if out.len() != width {
             out.clear();
             out.resize(width, Value::Null);
         }
+        while self.scan.is_some() {
+            let found = match self.batches {
+                Some(_) => self.next_of_batch(cx, out)?,
+                None => self.next_row(cx, out)?,
+            };
+            if found {
+                return Ok(true);
+            }
+            self.close(cx);
+            if let Some(spec) = self.specs.next() {
+                self.scan = Some(self.plan.open_spec(&spec, cx)?);
+            }
+        }
+        Ok(false)
+    }
+
+    fn close(&mut self, cx: &mut Context) {
+        if let Some(scan) = self.scan.take()
+            && let Ok(session) = cx.sessions.by_table(self.plan.db, &self.plan.table)
+        {
+            session.close_scan(scan);
+        }
+    }
+}
+
+impl TableScan<'_> {
+    /// The next row of those that are taken by pages.
+    fn next_of_batch(&mut self, cx: &mut Context, out: &mut [Value]) -> Result<bool> {
+        let (Some(scan), Some(batches)) = (&mut self.scan, &mut self.batches) else {
+            return Ok(false);
+        };
+        loop {
+            'rows: while batches.give(out) {
+                for cond in batches.rest {
+                    if !cond.holds(out, cx)? {
+                        continue 'rows;
+                    }
+                }
+                return Ok(true);
+            }
+            if !batches.fill(scan, cx)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The next row, by itself.
+    fn next_row(&mut self, cx: &mut Context, out: &mut [Value]) -> Result<bool> {
+        let Some(scan) = &mut self.scan else {
+            return Ok(false);
+        };
         loop {
             self.since += 1;
             if self.since >= CANCEL_EVERY {
                 self.since = 0;
                 cx.check_cancel()?;
             }
-            let session = cx.sessions.by_id(self.plan.db)?;
+            let session = cx.sessions.by_table(self.plan.db, &self.plan.table)?;
             if !session.step_scan(scan)? {
                 return Ok(false);
             }
@@ -231,14 +410,6 @@ impl Operator for TableScan<'_> {
                 *place = Value::Binary(key.to_bytes());
             }
             return Ok(true);
-        }
-    }
-
-    fn close(&mut self, cx: &mut Context) {
-        if let Some(scan) = self.scan.take()
-            && let Ok(session) = cx.sessions.by_id(self.plan.db)
-        {
-            session.close_scan(scan);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! DISTINCT, UNION, EXCEPT, INTERSECT.
 
 use super::key::KeyTable;
+use super::memory::Grant;
 use super::operator::{Cursor, Operator, Plan};
 use crate::context::Context;
 use crate::error::Result;
@@ -35,14 +36,14 @@ impl SetPlan {
                 second: None,
             }));
         }
-        let mut others = KeyTable::new(self.types.clone());
+        let mut others = KeyTable::new(self.types.clone(), Grant::new(cx));
         self.right.for_each(cx, &mut |_, row| {
-            others.insert(row);
+            others.insert(row)?;
             Ok(())
         })?;
         Ok(Box::new(Unique {
             input: self.left.open(cx)?,
-            seen: KeyTable::new(self.types.clone()),
+            seen: KeyTable::new(self.types.clone(), Grant::new(cx)),
             others: Some((others, self.kind == SetKind::Intersect)),
         }))
     }
@@ -56,7 +57,7 @@ pub(crate) fn distinct<'p>(
 ) -> Result<Cursor<'p>> {
     Ok(Box::new(Unique {
         input: input.open(cx)?,
-        seen: KeyTable::new(types.to_vec()),
+        seen: KeyTable::new(types.to_vec(), Grant::new(cx)),
         others: None,
     }))
 }
@@ -109,7 +110,7 @@ impl Operator for Unique<'_> {
             {
                 continue;
             }
-            if self.seen.insert(out).1 {
+            if self.seen.insert(out)?.1 {
                 return Ok(true);
             }
         }

@@ -1,6 +1,7 @@
 //! Sorting, TOP, OFFSET and FETCH.
 
 use super::expr::{Expr, as_count};
+use super::memory::{Grant, row_bytes};
 use super::operator::{Cursor, Operator, Plan, Ready};
 use crate::context::Context;
 use crate::error::{Result, refuse};
@@ -41,21 +42,48 @@ pub(crate) fn compare_keys(keys: &[SortKey], a: &[Value], b: &[Value]) -> Orderi
     Ordering::Equal
 }
 
+/// Rows to be sorted, with their keys.
+type Keyed = Vec<(Vec<Value>, Vec<Value>)>;
+
+/// Where only the first rows are wanted, so many times as many are kept before the others are thrown away.
+const TIMES: usize = 2;
+
 impl SortPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
-        let mut rows: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+        self.open_first(usize::MAX, cx)
+    }
+
+    /// Gives the first `most` rows, and keeps hardly more.
+    fn open_first<'p>(&'p self, most: usize, cx: &mut Context) -> Result<Cursor<'p>> {
+        let mut rows: Keyed = Vec::new();
+        let mut grant = Grant::new(cx);
+        let room = most.saturating_mul(TIMES).max(64);
         self.input.for_each(cx, &mut |cx, row| {
             let mut key = Vec::with_capacity(self.keys.len());
             for by in &self.keys {
                 key.push(by.expr.eval(row, cx)?.into_owned());
             }
             let kept = row.get(..self.width).unwrap_or(row);
+            grant.take(row_bytes(&key) + row_bytes(kept))?;
             rows.push((key, kept.to_vec()));
+            if rows.len() >= room {
+                self.cut(&mut rows, most, &mut grant);
+            }
             Ok(())
         })?;
-        rows.sort_by(|a, b| compare_keys(&self.keys, &a.0, &b.0));
+        self.cut(&mut rows, most, &mut grant);
         let rows = rows.into_iter().map(|(_, row)| row).collect();
-        Ok(Box::new(Ready::new(rows)))
+        Ok(Box::new(Ready::kept(rows, grant)))
+    }
+
+    /// Sorts and throws away what comes behind the first `most`. The sort is stable: rows that came first
+    /// stay before their equals, and of those no more are wanted than have come.
+    fn cut(&self, rows: &mut Keyed, most: usize, grant: &mut Grant) {
+        rows.sort_by(|a, b| compare_keys(&self.keys, &a.0, &b.0));
+        let thrown = rows.get(most..).unwrap_or_default();
+        let bytes = |(key, row): &(Vec<Value>, Vec<Value>)| row_bytes(key) + row_bytes(row);
+        grant.give_back(thrown.iter().map(bytes).sum());
+        rows.truncate(most);
     }
 }
 
@@ -89,6 +117,16 @@ fn percent_of(value: &Value, rows: usize) -> u64 {
 }
 
 impl TopPlan {
+    /// The input, of which only so many rows are taken: a sort below keeps no more.
+    fn first_of_input<'p>(&'p self, most: u64, cx: &mut Context) -> Result<Cursor<'p>> {
+        match &self.input {
+            Plan::Sort(sort) if self.ties.is_none() => {
+                sort.open_first(usize::try_from(most).unwrap_or(usize::MAX), cx)
+            }
+            input => input.open(cx),
+        }
+    }
+
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         let skip = match &self.offset {
             Some(offset) => {
@@ -106,9 +144,9 @@ impl TopPlan {
         };
         let (input, left): (Cursor<'p>, u64) = match (&count, self.percent) {
             (Some(percent), true) => {
-                let rows = self.input.collect(cx)?;
+                let (rows, grant) = self.input.collect(cx)?;
                 let left = percent_of(percent, rows.len());
-                (Box::new(Ready::new(rows)), left)
+                (Box::new(Ready::kept(rows, grant)), left)
             }
             (Some(value), false) => {
                 let left = match as_count(value, cx)? {
@@ -119,7 +157,7 @@ impl TopPlan {
                         return Err(Message::custom(1060, 15, 1, text).into());
                     }
                 };
-                (self.input.open(cx)?, left)
+                (self.first_of_input(skip.saturating_add(left), cx)?, left)
             }
             (None, _) => (self.input.open(cx)?, u64::MAX),
         };
@@ -132,8 +170,13 @@ impl TopPlan {
         };
         let mut passed = Vec::new();
         for _ in 0..skip {
-            if !top.input.next(cx, &mut passed)? {
-                break;
+            match top.input.next(cx, &mut passed) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    top.input.close(cx);
+                    return Err(error);
+                }
             }
         }
         Ok(Box::new(top))

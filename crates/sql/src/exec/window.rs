@@ -8,6 +8,7 @@
 //! frame is summed up anew for each row that has another one than the row before.
 
 use super::expr::{Expr, as_count};
+use super::memory::{Grant, row_bytes};
 use super::operator::{Cursor, Plan, Ready};
 use super::sort::{SortKey, compare_keys};
 use crate::context::Context;
@@ -84,9 +85,12 @@ struct Kept {
 impl WindowPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         let mut rows = Vec::new();
+        let mut grant = Grant::new(cx);
         self.input.for_each(cx, &mut |_, row| {
             let mut row = row.to_vec();
             row.resize(self.width, Value::Null);
+            // Once for itself and once for its keys.
+            grant.take(2 * row_bytes(&row))?;
             rows.push(Kept {
                 row,
                 keys: Vec::new(),
@@ -107,7 +111,7 @@ impl WindowPlan {
             }
         }
         let rows = rows.into_iter().map(|kept| kept.row).collect();
-        Ok(Box::new(Ready::new(rows)))
+        Ok(Box::new(Ready::kept(rows, grant)))
     }
 }
 

@@ -9,7 +9,7 @@
 //! 4. OUTPUT parameters and the return status go back to the caller's variables.
 
 use super::fate::{Fate, fate};
-use super::{Flow, Run, flow, parse, read, run_statements};
+use super::{Flow, Plans, Run, Text, compile, flow, parse, read, run_statements};
 use crate::bind::Binder;
 use crate::error::{Origin, Result, SqlError, refuse, unsupported};
 use crate::procs;
@@ -44,8 +44,11 @@ struct Body<'a> {
     /// Empty for a text.
     name: String,
     text: &'a str,
+    /// A text with its parameters, as messages show it.
+    query: String,
     statements: &'a [Stmt],
     parameters: &'a [Parameter],
+    plans: Option<&'a Plans>,
 }
 
 /// Runs EXEC.
@@ -190,8 +193,8 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
         (None, Some(text)) => (name.name().to_owned(), text.to_owned()),
         (None, None) => return refuse(2812, &[crate::bind::shown(&name).into()]),
     };
-    let statements = read(&text, run.cx)?;
-    let procedure = statements.iter().find_map(|s| match &s.kind {
+    let read = read(&text, run.cx)?;
+    let procedure = read.statements.iter().find_map(|s| match &s.kind {
         Statement::Procedure(procedure) => Some(procedure),
         _ => None,
     });
@@ -201,13 +204,15 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
     let body = Body {
         name: shown,
         text: &text,
+        query: String::new(),
         statements: &procedure.body,
         parameters: &procedure.parameters,
+        plans: Some(&read.plans),
     };
     let before = run.cx.sessions.database().id();
     let home = name.database().map(|d| d.value.to_string());
     if let Some(home) = &home {
-        run.cx.sessions.change_database(home)?;
+        run.cx.change_database(home)?;
     }
     let status = with_parameters(run, &body, given);
     if run.cx.sessions.database().id() != before {
@@ -233,7 +238,7 @@ fn call_system(
     let before = run.cx.sessions.database().id();
     let home = name.database().map(|d| &*d.value);
     if let Some(home) = home.filter(|h| !h.eq_ignore_ascii_case("master")) {
-        run.cx.sessions.change_database(home)?;
+        run.cx.change_database(home)?;
     }
     let status = procs::call(run, system, arguments.collect());
     if run.cx.sessions.database().id() != before {
@@ -248,7 +253,7 @@ fn call_system(
 fn back_to(run: &mut Run<'_>, id: furrow_format::DatabaseId) -> Result<()> {
     let db = run.cx.server.instance().database_by_id(id);
     match db {
-        Some(db) => run.cx.sessions.change_database(db.name()),
+        Some(db) => run.cx.change_database(db.name()),
         None => Ok(()),
     }
 }
@@ -295,12 +300,14 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
             _ => Vec::new(),
         },
     };
-    let statements = read(&text, run.cx).map_err(inner)?;
+    let read = read(&text, run.cx).map_err(inner)?;
     let body = Body {
         name: String::new(),
         text: &text,
-        statements: &statements,
+        query: format!("({declared}){text}"),
+        statements: &read.statements,
         parameters: &parameters,
+        plans: Some(&read.plans),
     };
     run.cx.procedures.push(String::new());
     let status = with_parameters(run, &body, given.collect());
@@ -310,12 +317,14 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
 
 /// `EXEC ('text')`
 fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
-    let statements = parse(text, run.cx).map_err(inner)?;
+    let read = Text::new(text, parse(text, run.cx).map_err(inner)?);
     let body = Body {
         name: String::new(),
         text,
-        statements: &statements,
+        query: String::new(),
+        statements: &read.statements,
         parameters: &[],
+        plans: Some(&read.plans),
     };
     with_parameters(run, &body, Vec::new()).map(|_| ())
 }
@@ -358,7 +367,7 @@ fn matched(
     }
     let mut values = Vec::with_capacity(parameters.len());
     for (parameter, argument) in parameters.iter().zip(found) {
-        values.push(value_of(run, shown, parameter, argument)?);
+        values.push(value_of(run, shown, parameter, argument, &body.query)?);
     }
     Ok(values)
 }
@@ -368,6 +377,7 @@ fn value_of(
     procedure: &str,
     parameter: &Parameter,
     argument: Option<Given>,
+    query: &str,
 ) -> Result<(DataType, Value, Option<usize>)> {
     let to = crate::bind::data_type(&parameter.data_type, false)?;
     let name = &*parameter.name.value;
@@ -385,10 +395,7 @@ fn value_of(
             _ => flow::evaluate(run, default)?,
         },
         (None, None) if procedure.is_empty() => {
-            let text = format!(
-                "The parameterized query expects the parameter '{name}', which was not supplied."
-            );
-            return Err(Message::custom(8178, 16, 1, &text).into());
+            return refuse(8178, &[query.into(), name.into()]);
         }
         (None, None) => return refuse(201, &[procedure.into(), name.into()]),
     };
@@ -444,6 +451,7 @@ pub(crate) fn execute_captured(run: &mut Run<'_>, written: &Execute) -> Result<V
         worst: run.worst,
         tries: run.tries,
         text: run.text,
+        plans: run.plans,
     };
     let done = execute(&mut inner, written);
     run.worst = inner.worst;
@@ -495,8 +503,10 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
         worst: run.worst,
         tries: run.tries,
         text: body.text,
+        plans: body.plans,
     };
-    let ended = run_statements(&mut inner, body.statements);
+    let ended = compile::compile(&mut inner, body.statements)
+        .and_then(|()| run_statements(&mut inner, body.statements));
     run.worst = inner.worst;
     let cx = &mut *run.cx;
     cx.procedures.pop();
@@ -509,7 +519,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
         back_to(run, database)?;
     }
     let status = match ended {
-        Ok(Flow::Return(value)) => Some(value.as_i64().map_or(0, |n| n as i32)),
+        Ok(Flow::Return(value)) => Some(status_of(run, body, &value)),
         Ok(_) => Some(0),
         Err(error) if fate(&error) == Fate::Scope => {
             left(run, error)?;
@@ -519,6 +529,15 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     };
     mismatch(run, body, count)?;
     Ok((status, scope))
+}
+
+/// The return status that a value of RETURN gives; 282 for NULL.
+fn status_of(run: &mut Run<'_>, body: &Body<'_>, value: &Value) -> i32 {
+    if value.is_null() && !body.name.is_empty() {
+        run.inform(Message::new(282, &[body.name.as_str().into()]));
+    }
+    // RETURN takes an integer; the rest is cut as in an assignment to int.
+    value.as_i64().map_or(0, |n| n as i32)
 }
 
 /// A procedure was left because a statement of it can't be compiled: the caller goes on, or catches it.

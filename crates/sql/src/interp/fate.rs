@@ -16,7 +16,7 @@ pub(super) enum Fate {
 }
 
 /// Names, types and clauses that do not fit: what the product finds when it compiles a statement.
-fn is_compilation(error: &SqlError) -> bool {
+pub(super) fn is_compilation(error: &SqlError) -> bool {
     let number = error.number();
     if error.first().level == 15 {
         return !matches!(number, 148);
@@ -27,6 +27,8 @@ fn is_compilation(error: &SqlError) -> bool {
             | 213
             | 243
             | 257
+            | 259
+            | 264
             | 402
             | 421
             | 529
@@ -45,6 +47,7 @@ fn is_compilation(error: &SqlError) -> bool {
             | 8121
             | 8127
             | 8155..=8159
+            | 10709
             | 40_514
     )
 }
@@ -59,7 +62,11 @@ fn takes_transaction(error: &SqlError) -> bool {
 
 /// What an error ends.
 pub(super) fn fate(error: &SqlError) -> Fate {
-    if error.cancelled || error.first().level >= 19 {
+    if error.cancelled {
+        return Fate::Batch;
+    }
+    // A user's error of level 19 is only logged; from 20 on the connection ends.
+    if error.level() >= 20 || (error.level() == 19 && error.origin != Origin::Raised) {
         return Fate::Transaction;
     }
     match error.origin {

@@ -1,8 +1,8 @@
 //! Control of flow.
 
 use super::fate::{Fate, dooms, fate};
-use super::{Flow, Run, exec, raise, statement};
-use crate::bind::{Binder, Bound};
+use super::{Flow, Run, exec, planned, raise, statement};
+use crate::bind::Bound;
 use crate::context::Caught;
 use crate::ddl;
 use crate::error::{Origin, Result, SqlError, refuse, unsupported};
@@ -13,15 +13,28 @@ use furrow_tsql::Span;
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written};
 use furrow_tsql::ast::flow::{Declare, DeclareKind, TryCatch};
 use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::query::QueryBody;
 use furrow_tsql::ast::table::CreateTable;
 use furrow_tsql::ast::{Line, Statement, Stmt};
 
 /// Whether the product says of a statement that failed that it has been terminated: those that change rows.
 fn is_change(stmt: &Stmt) -> bool {
-    matches!(
-        stmt.kind,
-        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
-    )
+    match &stmt.kind {
+        Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Merge(_) => true,
+        Statement::Select(query) => match &query.body {
+            QueryBody::Select(select) => select.into.is_some(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Errors that are found before a statement changes anything, after which the product goes on.
+fn is_before(number: u32) -> bool {
+    matches!(number, 544 | 545 | 2714 | 2812)
 }
 
 /// Runs statements in order.
@@ -44,7 +57,7 @@ fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
     if run.tries > 0 || aborts || fate(&error) != Fate::Statement {
         return Err(error);
     }
-    if is_change(stmt) && error.origin == Origin::Statement && error.number() != 3621 {
+    if is_change(stmt) && error.origin == Origin::Statement && !is_before(error.number()) {
         let line = error.first().line;
         error.messages.push(Message::new(3621, &[]).at_line(line));
     }
@@ -58,6 +71,8 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
     match &stmt.kind {
         Statement::Block(statements) => run_statements(run, statements),
         Statement::If(written) => {
+            hoist(run, std::slice::from_ref(&written.then))?;
+            hoist(run, written.otherwise.as_slice())?;
             let holds = condition(run, &written.condition)?;
             let branch = match holds {
                 true => Some(&written.then),
@@ -69,6 +84,7 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
             }
         }
         Statement::While(written) => {
+            hoist(run, std::slice::from_ref(&written.body))?;
             while condition(run, &written.condition)? {
                 run.cx.check_cancel()?;
                 match run_statements(run, std::slice::from_ref(&written.body))? {
@@ -95,10 +111,15 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
             exec::execute(run, written).map(|()| Flow::Next)
         }
         Statement::TryCatch(written) => try_catch(run, written),
+        Statement::DeclareCursor(_)
+        | Statement::Open(_)
+        | Statement::Fetch(_)
+        | Statement::Close(_)
+        | Statement::Deallocate(_) => Err(unsupported("a cursor")),
         Statement::Goto(_) | Statement::Label(_) => Err(unsupported("GOTO")),
         Statement::Declare(all) => {
-            for one in all {
-                declare(run, one)?;
+            for (place, one) in (1..).zip(all) {
+                declare(run, one, place)?;
             }
             Ok(Flow::Next)
         }
@@ -110,13 +131,59 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
     }
 }
 
+/// Declares the variables of statements that may not come to run: a DECLARE holds for all that stands below
+/// it, and only what it sets is done where it runs.
+fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
+    for stmt in statements {
+        match &stmt.kind {
+            Statement::Declare(all) => {
+                for one in all {
+                    if let DeclareKind::Scalar(written, _) = &one.kind {
+                        let of = variable_type(written, 1)?;
+                        run.cx.scope.declare_once(&one.variable.value, of);
+                    }
+                }
+            }
+            Statement::Block(inner) => hoist(run, inner)?,
+            Statement::If(inner) => {
+                hoist(run, std::slice::from_ref(&inner.then))?;
+                hoist(run, inner.otherwise.as_slice())?;
+            }
+            Statement::While(inner) => hoist(run, std::slice::from_ref(&inner.body))?,
+            Statement::TryCatch(inner) => {
+                hoist(run, &inner.body)?;
+                hoist(run, &inner.catch)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The type of a variable: 2715 with its place for what is none, 2739 for what no variable can have.
+fn variable_type(written: &furrow_tsql::ast::name::DataType, place: i64) -> Result<DataType> {
+    let of = crate::bind::data_type(written, false).map_err(|error| match error.number() {
+        243 => {
+            let args = [place.into(), written.name.name().into()];
+            Message::new(2715, &args).with_state(3).into()
+        }
+        _ => error,
+    })?;
+    match of.id {
+        TypeId::Text | TypeId::NText | TypeId::Image => refuse(2739, &[]),
+        _ => Ok(of),
+    }
+}
+
 fn try_catch(run: &mut Run<'_>, written: &TryCatch) -> Result<Flow> {
+    hoist(run, &written.body)?;
+    hoist(run, &written.catch)?;
     run.tries += 1;
     let tried = run_statements(run, &written.body);
     run.tries -= 1;
     let error = match tried {
         Ok(flow) => return Ok(flow),
-        Err(error) if error.cancelled || error.first().level >= 20 => return Err(error),
+        Err(error) if error.cancelled || error.level() >= 20 => return Err(error),
         // What can't be compiled is for the caller of the procedure or text to catch.
         Err(error) if fate(&error) == Fate::Scope => return Err(error),
         Err(error) => error,
@@ -136,43 +203,49 @@ fn try_catch(run: &mut Run<'_>, written: &TryCatch) -> Result<Flow> {
 
 fn condition(run: &mut Run<'_>, written: &furrow_tsql::ast::expr::Condition) -> Result<bool> {
     run.cx.tick();
-    run.cx.statement(|cx| {
-        let cond = Binder::new(cx).cond(written)?;
+    let plans = run.plans;
+    let holds = run.cx.statement(|cx| {
+        let cond = planned(plans, written, cx, |binder| binder.cond(written))?;
         cond.holds(&[], cx)
-    })
+    })?;
+    // IF and WHILE are statements that succeed and count nothing.
+    run.cx.last.rows = 0;
+    run.cx.last.error = 0;
+    Ok(holds)
 }
 
 /// The value of an expression outside of a query, and its type.
 pub(crate) fn evaluate(run: &mut Run<'_>, written: &Written) -> Result<(Value, DataType)> {
     run.cx.tick();
+    let plans = run.plans;
     run.cx.statement(|cx| {
-        let bound = Binder::new(cx).expr(written)?;
+        let bound = planned(plans, written, cx, |binder| binder.expr(written))?;
         Ok((bound.expr.eval(&[], cx)?.into_owned(), bound.data_type))
     })
 }
 
 /// The value of an expression as one of a type.
 pub(crate) fn evaluate_as(run: &mut Run<'_>, written: &Written, to: DataType) -> Result<Value> {
+    run.cx.tick();
+    let plans = run.plans;
     run.cx.statement(|cx| {
-        let mut binder = Binder::new(cx);
-        let bound = binder.expr(written)?;
-        let expr = binder.coerce(bound, to)?;
-        Ok(expr.eval(&[], cx)?.into_owned())
+        let converted = planned(plans, written, cx, |binder| {
+            let bound = binder.expr(written)?;
+            Ok((to, binder.coerce(bound, to)?))
+        })?;
+        Ok(converted.1.eval(&[], cx)?.into_owned())
     })
 }
 
-fn declare(run: &mut Run<'_>, declared: &Declare) -> Result<()> {
+fn declare(run: &mut Run<'_>, declared: &Declare, place: i64) -> Result<()> {
     match &declared.kind {
         DeclareKind::Scalar(written, initial) => {
-            let to = crate::bind::data_type(written, false)?;
-            if matches!(to.id, TypeId::Text | TypeId::NText | TypeId::Image) {
-                return refuse(2739, &[]);
+            let to = variable_type(written, place)?;
+            let variable = run.cx.scope.declare_once(&declared.variable.value, to);
+            if let Some(initial) = initial {
+                let value = evaluate_as(run, initial, to)?;
+                run.cx.scope.set(variable, value);
             }
-            let value = match initial {
-                Some(initial) => evaluate_as(run, initial, to)?,
-                None => Value::Null,
-            };
-            run.cx.scope.declare(&declared.variable.value, to, value);
             Ok(())
         }
         DeclareKind::Table(elements) => {
@@ -205,19 +278,21 @@ pub(crate) fn set_variable(
     op: AssignOp,
     written: &Written,
 ) -> Result<()> {
+    let plans = run.plans;
     let (place, value) = run.cx.statement(|cx| {
-        let mut binder = Binder::new(cx);
-        let target = binder.variable(name)?;
-        let (place, to) = match target.expr {
-            Expr::Variable(place) => (place, target.data_type),
-            _ => return refuse(137, &[name.into()]),
-        };
-        let mut bound: Bound = binder.expr(written)?;
-        if let AssignOp::With(op) = op {
-            bound = binder.binary(target, op, bound)?;
-        }
-        let expr = binder.coerce(bound, to)?;
-        Ok((place, expr.eval(&[], cx)?.into_owned()))
+        let set = planned(plans, written, cx, |binder| {
+            let target = binder.variable(name)?;
+            let (place, to) = match target.expr {
+                Expr::Variable(place) => (place, target.data_type),
+                _ => return refuse(137, &[name.into()]),
+            };
+            let mut bound: Bound = binder.expr(written)?;
+            if let AssignOp::With(op) = op {
+                bound = binder.binary(target, op, bound)?;
+            }
+            Ok((place, binder.coerce(bound, to)?))
+        })?;
+        Ok((set.0, set.1.eval(&[], cx)?.into_owned()))
     })?;
     run.cx.scope.set(place, value);
     Ok(())

@@ -6,12 +6,16 @@
 //!    or ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON): `fate`.
 //! 2. A message of level 10 and below is information and ends nothing.
 
+mod compile;
 mod exec;
 mod fate;
 mod flow;
+mod kill;
+mod plans;
 mod raise;
 mod set;
 mod statement;
+mod statistics;
 mod texts;
 mod transaction;
 mod wait;
@@ -19,8 +23,10 @@ mod wait;
 use crate::connection::BatchEnd;
 use crate::context::Context;
 use crate::error::{Origin, SqlError};
+use crate::scope::Scope;
 use crate::sink::{Notice, Sink};
 use furrow_format::types::Value;
+use furrow_observe::counters::Counter;
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::Stmt;
 use furrow_tsql::{Options, SyntaxError};
@@ -28,7 +34,9 @@ use std::sync::Arc;
 
 pub(crate) use exec::execute_captured;
 pub(crate) use flow::{evaluate, run_statements};
-pub(crate) use texts::Texts;
+pub(crate) use plans::{Basis, Plans, planned};
+pub(crate) use statistics::Reads;
+pub(crate) use texts::{Text, Texts};
 
 /// Where a statement sends control.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +59,8 @@ pub(crate) struct Run<'a> {
     pub(crate) tries: u32,
     /// The text of the batch or module, which modules are made from.
     pub(crate) text: &'a str,
+    /// Plans of its statements, where they are kept.
+    pub(crate) plans: Option<&'a Plans>,
 }
 
 impl Run<'_> {
@@ -108,43 +118,69 @@ pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>
 }
 
 /// [`parse`], unless the text was read before.
-pub(crate) fn read(text: &str, cx: &mut Context) -> Result<Arc<[Stmt]>, Box<SqlError>> {
+pub(crate) fn read(text: &str, cx: &mut Context) -> Result<Arc<Text>, Box<SqlError>> {
     let quoted_identifier = cx.set.quoted_identifier;
+    cx.texts.forget_at(cx.server.texts_forgotten());
     if let Some(known) = cx.texts.find(quoted_identifier, text) {
         return Ok(known);
     }
-    let statements: Arc<[Stmt]> = parse(text, cx)?.into();
-    cx.texts.keep(quoted_identifier, text, &statements);
-    Ok(statements)
+    let read = Text::new(text, parse(text, cx)?);
+    let counters = &cx.sessions.task().instruments().counters;
+    counters.add(Counter::SqlCompilations, 1);
+    cx.texts.keep(quoted_identifier, &read);
+    Ok(read)
 }
 
 /// Runs a batch of a client.
 pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> BatchEnd {
+    let timed = cx.set.statistics_time;
+    let (read, told) = statistics::parsing(timed, || read(text, cx));
+    if let Some(message) = told {
+        sink.notice(&Notice {
+            message,
+            procedure: None,
+        });
+    }
+    let read = read.as_ref().map_err(|error| &**error);
+    run_read(cx, text, read, Scope::default(), sink)
+}
+
+/// Runs a text that was read, or tells why it could not be, with variables that are set already.
+pub(crate) fn run_read(
+    cx: &mut Context,
+    text: &str,
+    read: Result<&Arc<Text>, &SqlError>,
+    scope: Scope,
+    sink: &mut dyn Sink,
+) -> BatchEnd {
     let mut end = BatchEnd {
         worst_level: 0,
         cancelled: false,
     };
     let _task = furrow_observe::task::enter(cx.sessions.task());
-    let parsed = read(text, cx);
-    cx.scope = crate::scope::Scope::default();
+    cx.scope = scope;
     cx.caught.clear();
     cx.procedures.clear();
+    cx.capturing = None;
     let mut run = Run {
         cx,
         sink,
         worst: 0,
         tries: 0,
         text,
+        plans: read.ok().map(|read| &read.plans),
     };
-    let result = match parsed {
-        Ok(statements) => run_statements(&mut run, &statements).map(|_| ()),
-        Err(error) => Err(error),
+    let was_read = read.is_ok();
+    let result = match read {
+        Ok(read) => compile::compile(&mut run, &read.statements)
+            .and_then(|()| run_statements(&mut run, &read.statements))
+            .map(|_| ()),
+        Err(error) => Err(Box::new(error.clone())),
     };
     if let Err(error) = result {
         end.cancelled = error.cancelled;
-        if fate::fate(&error) == fate::Fate::Transaction
-            || fate::dooms(&error, run.cx.set.xact_abort)
-        {
+        // A batch that can't be read has done nothing, whatever XACT_ABORT says.
+        if was_read && fate::dooms(&error, run.cx.set.xact_abort) {
             let _ = run.cx.sessions.roll_back_all();
         }
         run.cx.last.error = error.number();
@@ -155,6 +191,6 @@ pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> Ba
         run.tell(&Box::<SqlError>::from(Message::new(3998, &[]).at_line(1)));
     }
     end.worst_level = run.worst;
-    cx.leave_temp();
+    cx.leave_batch();
     end
 }

@@ -89,6 +89,14 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
         let log = run.cx.server.instance().error_log();
         log.write_message(source, &message);
     }
+    if level >= 20 {
+        // The connection ends: the message says who asked for it, and what it says goes before.
+        let id = run.cx.sessions.id();
+        let args = [id.into(), number.into(), level.into()];
+        let messages = vec![Message::new(2745, &args), message];
+        run.cx.sessions.activity().kill();
+        return Err(thrown(messages, None, Origin::Raised));
+    }
     if level > 10 {
         return Err(thrown(vec![message], None, Origin::Raised));
     }

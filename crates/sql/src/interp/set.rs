@@ -20,17 +20,25 @@ pub(super) fn run(run: &mut Run<'_>, set: &Set) -> Result<()> {
         }
         Set::Value(name, expr) => value(run, name, expr)?,
         Set::IdentityInsert(table, on) => ddl::identity_insert(run, table, *on)?,
-        Set::Statistics(_, false) => {}
-        Set::Statistics(names, true) => {
-            return Err(unsupported(&format!(
-                "SET STATISTICS {} ON",
-                names.join(", ")
-            )));
+        Set::Statistics(names, on) => {
+            for name in names {
+                statistics(run, name, *on)?;
+            }
         }
         Set::Cursor(_) => return Err(unsupported("a cursor")),
         Set::Method(..) => return Err(unsupported("a method of a variable")),
     }
     run.done(None);
+    Ok(())
+}
+
+fn statistics(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
+    match name {
+        "IO" => run.cx.set.statistics_io = on,
+        "TIME" => run.cx.set.statistics_time = on,
+        _ if !on => {}
+        other => return Err(unsupported(&format!("SET STATISTICS {other} ON"))),
+    }
     Ok(())
 }
 

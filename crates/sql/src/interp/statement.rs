@@ -1,14 +1,17 @@
 //! Statements that are not control of flow: who runs which.
 
-use super::{Run, flow, set, transaction, wait};
-use crate::bind::Binder;
-use crate::error::{Result, refuse, unsupported};
+use super::{Plans, Run, flow, kill, planned, set, statistics, transaction, wait};
+use crate::activity::CommandKind;
+use crate::bind::BoundQuery;
+use crate::context::Context;
+use crate::error::Result;
 use crate::{dbcc, ddl, dml};
 use furrow_format::types::{DataType, TypeId};
 use furrow_observe::messages::Message;
-use furrow_tsql::ast::admin::Kill;
+use furrow_tsql::ast::flow::{Set, Transaction};
 use furrow_tsql::ast::query::{Query, QueryBody};
 use furrow_tsql::ast::{Statement, Stmt};
+use std::sync::Arc;
 
 /// Runs a statement.
 pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
@@ -22,12 +25,17 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
             | Statement::Waitfor(_)
             | Statement::Dbcc(_)
             | Statement::Kill(_)
+            | Statement::Reconfigure(_)
     );
+    let nest_level = run.cx.procedures.len();
+    let activity = run.cx.sessions.activity();
+    activity.statement(kind_of(stmt), nest_level);
+    run.cx.note();
     if !reads {
         run.cx.sessions.writable()?;
     }
     if run.cx.set.implicit && run.cx.sessions.count() == 0 && begins(stmt) {
-        run.cx.sessions.begin()?;
+        run.cx.sessions.begin(None)?;
     }
     let renamed = match stmt.kind {
         Statement::CreateTable(_)
@@ -39,9 +47,21 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         | Statement::Drop(_) => run.cx.with_temp_names(stmt)?,
         _ => None,
     };
+    let measure = statistics::begin(run);
     let result = dispatch(run, renamed.as_ref().unwrap_or(stmt));
+    statistics::end(run, measure);
     if result.is_ok() {
         run.cx.last.error = 0;
+        match stmt.kind {
+            Statement::Set(Set::Variable(..)) => run.cx.last.rows = 1,
+            Statement::Select(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+            | Statement::Dbcc(_) => {}
+            _ => run.cx.last.rows = 0,
+        }
     }
     result
 }
@@ -53,10 +73,16 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Update(update) => dml::update(run, update),
         Statement::Delete(delete) => dml::delete(run, delete),
         Statement::Merge(merge) => dml::merge(run, merge),
-        Statement::Set(set) => set::run(run, set),
+        Statement::Set(written) => {
+            set::run(run, written)?;
+            if !matches!(written, Set::Variable(..)) {
+                run.cx.tell_settings();
+            }
+            Ok(())
+        }
         Statement::Print(expr) => print(run, expr),
         Statement::Use(name) => {
-            run.cx.sessions.change_database(&name.value)?;
+            run.cx.change_database(&name.value)?;
             let text = format!("Changed database context to '{}'.", name.value);
             run.inform(Message::custom(5701, 0, 2, &text));
             run.done(None);
@@ -65,14 +91,35 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Transaction(written) => transaction::run(run, written),
         Statement::Dbcc(written) => dbcc::run(run, written),
         Statement::Checkpoint(_) => {
-            let db = std::sync::Arc::clone(run.cx.sessions.database());
+            let db = Arc::clone(run.cx.sessions.database());
             db.checkpoint()?;
             run.done(None);
             Ok(())
         }
         Statement::Waitfor(written) => wait::waitfor(run, written),
-        Statement::Kill(written) => kill(run, written),
+        Statement::Kill(written) => kill::run(run, written),
+        Statement::Reconfigure(_) => crate::procs::reconfigure(run),
         _ => ddl::run(run, stmt),
+    }
+}
+
+fn planned_select(
+    plans: Option<&Plans>,
+    query: &Query,
+    cx: &mut Context,
+) -> Result<Arc<BoundQuery>> {
+    planned(plans, query, cx, |binder| {
+        let mut bound = binder.query(query)?;
+        bound.plan = dml::limited(binder, bound.plan);
+        Ok(bound)
+    })
+}
+
+/// Binds a SELECT ahead of its turn. One that makes a table waits for it.
+pub(super) fn plan_select(plans: Option<&Plans>, query: &Query, cx: &mut Context) -> Result<()> {
+    match &query.body {
+        QueryBody::Select(select) if select.into.is_some() => Ok(()),
+        _ => planned_select(plans, query, cx).map(|_| ()),
     }
 }
 
@@ -83,10 +130,9 @@ fn select(run: &mut Run<'_>, query: &Query) -> Result<()> {
         return dml::select_into(run, query);
     }
     let sink = &mut *run.sink;
+    let plans = run.plans;
     let rows = run.cx.statement(|cx| {
-        let mut binder = Binder::new(cx);
-        let mut bound = binder.query(query)?;
-        bound.plan = dml::limited(&binder, bound.plan);
+        let bound = planned_select(plans, query, cx)?;
         let mut rows = 0_u64;
         if !bound.assigns.is_empty() {
             bound.plan.for_each(cx, &mut |cx, row| {
@@ -126,35 +172,59 @@ fn begins(stmt: &Stmt) -> bool {
             QueryBody::Select(select) => !select.from.is_empty(),
             _ => true,
         },
-        Statement::Insert(_)
+        Statement::Transaction(Transaction::Begin { .. })
+        | Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)
         | Statement::Merge(_)
         | Statement::Truncate(_)
         | Statement::CreateTable(_)
+        | Statement::CreateIndex(_)
+        | Statement::Procedure(_)
+        | Statement::View(_)
         | Statement::AlterTable(_)
         | Statement::Drop(_) => true,
         _ => false,
     }
 }
 
-/// KILL: another connection ends at its next row or wait.
-fn kill(run: &mut Run<'_>, written: &Kill) -> Result<()> {
-    if written.status_only {
-        return Err(unsupported("WITH STATUSONLY"));
+/// What kind of statement others see at work.
+fn kind_of(stmt: &Stmt) -> CommandKind {
+    match &stmt.kind {
+        Statement::Select(query) => match &query.body {
+            QueryBody::Select(select) if select.into.is_some() => CommandKind::SelectInto,
+            _ => CommandKind::Select,
+        },
+        Statement::Insert(_) => CommandKind::Insert,
+        Statement::Update(_) => CommandKind::Update,
+        Statement::Delete(_) => CommandKind::Delete,
+        Statement::Merge(_) => CommandKind::Merge,
+        Statement::Set(_) => CommandKind::Set,
+        Statement::Print(_) => CommandKind::Print,
+        Statement::Use(_) => CommandKind::Use,
+        Statement::Transaction(written) => match written {
+            Transaction::Begin { .. } => CommandKind::Begin,
+            Transaction::Commit { .. } => CommandKind::Commit,
+            Transaction::Rollback(_) => CommandKind::Rollback,
+            Transaction::Save(_) => CommandKind::Save,
+        },
+        Statement::Dbcc(_) => CommandKind::Dbcc,
+        Statement::Checkpoint(_) => CommandKind::Checkpoint,
+        Statement::Waitfor(_) => CommandKind::Waitfor,
+        Statement::Kill(_) => CommandKind::Kill,
+        Statement::CreateTable(_) => CommandKind::CreateTable,
+        Statement::AlterTable(_) => CommandKind::AlterTable,
+        Statement::Truncate(_) => CommandKind::TruncateTable,
+        Statement::CreateIndex(_) => CommandKind::CreateIndex,
+        Statement::AlterIndex(_) => CommandKind::AlterIndex,
+        Statement::DropIndex(_) => CommandKind::DropIndex,
+        Statement::Procedure(_) => CommandKind::CreateProcedure,
+        Statement::View(_) => CommandKind::CreateView,
+        Statement::CreateSchema(_) => CommandKind::CreateSchema,
+        Statement::CreateDatabase(_) => CommandKind::CreateDatabase,
+        Statement::AlterDatabase(_) => CommandKind::AlterDatabase,
+        Statement::Drop(_) => CommandKind::Drop,
+        Statement::Reconfigure(_) => CommandKind::Reconfigure,
+        _ => CommandKind::Other,
     }
-    let int = DataType::simple(TypeId::Int);
-    let value = flow::evaluate_as(run, &written.session, int)?;
-    let id = value.as_i64().and_then(|n| i32::try_from(n).ok());
-    let Some(id) = id.filter(|id| *id > 0) else {
-        return refuse(6101, &[value.as_i64().unwrap_or(0).into()]);
-    };
-    if id == run.cx.sessions.id() {
-        return refuse(6104, &[]);
-    }
-    if !run.cx.server.kill(id) {
-        return refuse(6106, &[id.into()]);
-    }
-    run.done(None);
-    Ok(())
 }

@@ -1,39 +1,136 @@
-//! Texts that have been read: a batch that is sent again is not parsed again.
+//! Texts that have been read: a batch that is sent again is neither parsed nor planned again.
 
+use super::plans::Plans;
 use furrow_tsql::ast::Stmt;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-/// Texts that are kept; when there are more, all are forgotten.
+/// Texts that are kept.
 const MOST: usize = 256;
 /// Longer texts are not kept: they are scripts, and run once.
 const LONGEST: usize = 16 << 10;
 
-/// Statements by their text and the setting that changes how it is read.
+/// A text that was read: its statements, and the plans that were made for them.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) text: Box<str>,
+    pub(crate) statements: Vec<Stmt>,
+    pub(crate) plans: Plans,
+}
+
+impl Text {
+    pub(crate) fn new(text: &str, statements: Vec<Stmt>) -> Arc<Text> {
+        Arc::new(Text {
+            text: text.into(),
+            statements,
+            plans: Plans::default(),
+        })
+    }
+}
+
+/// A text that is kept.
+#[derive(Debug)]
+struct Kept {
+    text: Arc<Text>,
+    /// Whether it was asked for again since the last clearing.
+    again: bool,
+}
+
+/// Texts by what they say, for either way of reading double quotes.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    read: HashMap<(bool, Box<str>), Arc<[Stmt]>>,
+    plain: HashMap<Box<str>, Kept>,
+    quoted: HashMap<Box<str>, Kept>,
+    /// Texts that a client has prepared and holds itself.
+    prepared: Vec<Weak<Text>>,
+    /// How often the server had told all connections to forget.
+    forgotten: u64,
 }
 
 impl Texts {
-    /// The statements of a text that was read before.
-    pub(crate) fn find(&self, quoted_identifier: bool, text: &str) -> Option<Arc<[Stmt]>> {
-        // A tuple with a borrowed text would need a key type of its own; the copy is small.
-        if text.len() > LONGEST {
-            return None;
+    /// Forgets texts and plans where the server has said so since.
+    pub(crate) fn forget_at(&mut self, forgotten: u64) {
+        if self.forgotten != forgotten {
+            self.forgotten = forgotten;
+            self.forget_plans();
+            self.plain.clear();
+            self.quoted.clear();
         }
-        self.read.get(&(quoted_identifier, text.into())).cloned()
     }
 
-    /// Keeps a text.
-    pub(crate) fn keep(&mut self, quoted_identifier: bool, text: &str, statements: &Arc<[Stmt]>) {
-        if text.len() > LONGEST {
+    fn read(&mut self, quoted_identifier: bool) -> &mut HashMap<Box<str>, Kept> {
+        match quoted_identifier {
+            true => &mut self.quoted,
+            false => &mut self.plain,
+        }
+    }
+
+    /// The text that was read before.
+    pub(crate) fn find(&mut self, quoted_identifier: bool, text: &str) -> Option<Arc<Text>> {
+        let kept = self.read(quoted_identifier).get_mut(text)?;
+        kept.again = true;
+        Some(Arc::clone(&kept.text))
+    }
+
+    /// Keeps a text. When there are too many, those go that were not asked for a second time since the last
+    /// clearing: texts that are made for one run do not push out those that are sent again and again.
+    pub(crate) fn keep(&mut self, quoted_identifier: bool, text: &Arc<Text>) {
+        if text.text.len() > LONGEST {
             return;
         }
-        if self.read.len() >= MOST {
-            self.read.clear();
+        let read = self.read(quoted_identifier);
+        if read.len() >= MOST {
+            read.retain(|_, kept| std::mem::take(&mut kept.again));
         }
-        let key = (quoted_identifier, text.into());
-        self.read.insert(key, Arc::clone(statements));
+        if read.len() >= MOST {
+            read.clear();
+        }
+        let kept = Kept {
+            text: Arc::clone(text),
+            again: false,
+        };
+        read.insert(text.text.clone(), kept);
+    }
+
+    /// Notes a text that the client holds.
+    pub(crate) fn prepare(&mut self, text: &Arc<Text>) {
+        self.prepared.retain(|known| known.strong_count() > 0);
+        self.prepared.push(Arc::downgrade(text));
+    }
+
+    /// Forgets all plans: the connection goes to another database, and nothing is to be held of the one it
+    /// leaves.
+    pub(crate) fn forget_plans(&mut self) {
+        let kept = self.plain.values().chain(self.quoted.values());
+        kept.for_each(|kept| kept.text.plans.forget());
+        let prepared = self.prepared.iter().filter_map(Weak::upgrade);
+        prepared.for_each(|text| text.plans.forget());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_are_sent_once_do_not_push_out_those_that_are_sent_again() {
+        let mut texts = Texts::default();
+        texts.keep(true, &Text::new("SELECT 1", Vec::new()));
+        for n in 0..3 * MOST {
+            assert!(texts.find(true, "SELECT 1").is_some(), "gone after {n}");
+            texts.keep(true, &Text::new(&format!("SELECT {n}, 2"), Vec::new()));
+        }
+        assert!(texts.find(false, "SELECT 1").is_none());
+        assert!(texts.quoted.len() <= MOST);
+    }
+
+    #[test]
+    fn a_text_is_kept_until_the_server_says_to_forget() {
+        let mut texts = Texts::default();
+        texts.keep(true, &Text::new("SELECT 1", Vec::new()));
+        texts.forget_at(0);
+        assert!(texts.find(true, "SELECT 1").is_some());
+        texts.forget_at(1);
+        assert!(texts.find(true, "SELECT 1").is_none());
     }
 }

@@ -5,6 +5,7 @@ use crate::error::{Result, refuse, unsupported};
 use furrow_engine::Isolation;
 use furrow_tsql::ast::database::NameOrVariable;
 use furrow_tsql::ast::flow::{IsolationLevel, Transaction};
+use furrow_tsql::ast::option::Opt;
 
 fn name_of(run: &Run<'_>, name: &NameOrVariable) -> Result<String> {
     match name {
@@ -20,30 +21,45 @@ fn name_of(run: &Run<'_>, name: &NameOrVariable) -> Result<String> {
     }
 }
 
+/// Refuses the end of a transaction that an INSERT ... EXEC is part of.
+fn not_captured(run: &Run<'_>, written: &Transaction) -> Result<()> {
+    let Some(outer) = run.cx.capturing else {
+        return Ok(());
+    };
+    match written {
+        Transaction::Rollback(None) => refuse(3915, &[]),
+        Transaction::Commit { .. } if run.cx.sessions.count() <= outer => refuse(3916, &[]),
+        _ => Ok(()),
+    }
+}
+
 /// BEGIN, COMMIT, ROLLBACK, SAVE.
 pub(super) fn run(run: &mut Run<'_>, written: &Transaction) -> Result<()> {
+    not_captured(run, written)?;
     match written {
-        Transaction::Begin { distributed, .. } => {
+        Transaction::Begin {
+            distributed,
+            name,
+            mark,
+        } => {
             if *distributed {
                 return Err(unsupported("BEGIN DISTRIBUTED TRANSACTION"));
             }
-            run.cx.sessions.begin()?;
+            if mark.is_some() {
+                return Err(unsupported("BEGIN TRANSACTION WITH MARK"));
+            }
+            let name = name.as_ref().map(|n| name_of(run, n)).transpose()?;
+            run.cx.sessions.begin(name)?;
         }
         Transaction::Commit { options, .. } => {
-            if !options.is_empty() {
-                return Err(unsupported("COMMIT WITH"));
-            }
-            run.cx.sessions.commit()?;
+            // DELAYED_DURABILITY is the only option there is.
+            let delayed = options.iter().any(Opt::is_on);
+            run.cx.sessions.commit_with(delayed)?;
         }
         Transaction::Rollback(None) => run.cx.sessions.rollback()?,
         Transaction::Rollback(Some(name)) => {
             let name = name_of(run, name)?;
-            if run.cx.sessions.count() == 0 {
-                return refuse(3903, &[]);
-            }
-            if !run.cx.sessions.rollback_to(&name)? {
-                return refuse(6401, &[name.into()]);
-            }
+            run.cx.sessions.rollback_named(&name)?;
         }
         Transaction::Save(name) => {
             let name = name_of(run, name)?;

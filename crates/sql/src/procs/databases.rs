@@ -1,28 +1,81 @@
-//! Databases that come and go: `sp_detach_db`.
+//! Databases that come and go: `sp_attach_db`, `sp_detach_db`.
 
-use super::{Fallback, SystemProcedure, parameter};
-use crate::error::Result;
-use crate::interp::Run;
-use crate::views::value::SYSNAME;
+use super::{Fallback, Parameter, SystemProcedure, parameter};
+use crate::error::{Result, refuse};
+use crate::interp::{Run, parse, run_statements};
+use crate::views::value::{SYSNAME, nvarchar};
 use furrow_format::types::{DataType, TypeId, Value};
 
-pub(super) static PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
-    name: "sp_detach_db",
-    parameters: &[
-        parameter("@dbname", SYSNAME, Fallback::Required),
-        parameter(
-            "@skipchecks",
-            DataType::sized(TypeId::NVarChar, 20),
-            Fallback::Null,
-        ),
-    ],
-    extended: false,
-    text: "Closes a database and takes it off the list; its files stay.",
-    body: detach,
-}];
+const FILE: DataType = nvarchar(260);
+
+const fn file(name: &'static str) -> Parameter {
+    parameter(name, FILE, Fallback::Null)
+}
+
+pub(super) static PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure {
+        name: "sp_detach_db",
+        parameters: &[
+            parameter("@dbname", SYSNAME, Fallback::Required),
+            parameter(
+                "@skipchecks",
+                DataType::sized(TypeId::NVarChar, 20),
+                Fallback::Null,
+            ),
+        ],
+        extended: false,
+        text: "Closes a database and takes it off the list; its files stay.",
+        body: detach,
+    },
+    SystemProcedure {
+        name: "sp_attach_db",
+        parameters: &[
+            parameter("@dbname", SYSNAME, Fallback::Required),
+            parameter("@filename1", FILE, Fallback::Required),
+            file("@filename2"),
+            file("@filename3"),
+            file("@filename4"),
+            file("@filename5"),
+            file("@filename6"),
+            file("@filename7"),
+            file("@filename8"),
+            file("@filename9"),
+            file("@filename10"),
+            file("@filename11"),
+            file("@filename12"),
+            file("@filename13"),
+            file("@filename14"),
+            file("@filename15"),
+            file("@filename16"),
+        ],
+        extended: false,
+        text: "Opens the files of a database and puts it on the list: CREATE DATABASE FOR ATTACH.",
+        body: attach,
+    },
+];
 
 fn detach(run: &mut Run<'_>, values: &[Value]) -> Result<i32> {
     let name = values.first().and_then(Value::as_str).unwrap_or("");
-    run.cx.server.instance().detach_database(name)?;
+    let instance = run.cx.server.instance();
+    let known = instance.databases();
+    if !known.iter().any(|d| d.name.eq_ignore_ascii_case(name)) {
+        return refuse(15010, &[name.into()]);
+    }
+    instance.detach_database(name)?;
+    Ok(0)
+}
+
+fn attach(run: &mut Run<'_>, values: &[Value]) -> Result<i32> {
+    let name = values.first().and_then(Value::as_str).unwrap_or("");
+    let files = values.iter().skip(1).filter_map(Value::as_str);
+    let files = files.map(|path| format!("(FILENAME = N'{}')", path.replace('\'', "''")));
+    let files: Vec<String> = files.collect();
+    let text = format!(
+        "CREATE DATABASE [{}] ON {} FOR ATTACH",
+        name.replace(']', "]]"),
+        files.join(", ")
+    );
+    let statements = parse(&text, run.cx)?;
+    run_statements(run, &statements)?;
     Ok(0)
 }

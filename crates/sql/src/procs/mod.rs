@@ -5,14 +5,18 @@
 //! arguments over to [`call`], which matches them with the parameters as it does for procedures of users.
 //! What a procedure shows comes from the engine's own state; what it returns is its return status.
 
+mod configure;
 mod databases;
 mod errorlog;
-mod scripts;
+mod rename;
+pub(crate) mod scripts;
+mod text;
 
+pub(crate) use configure::reconfigure;
 pub(crate) use errorlog::cycle_error_log;
 pub(crate) use scripts::script;
 
-use crate::error::{Result, refuse};
+use crate::error::{Result, SqlError, refuse};
 use crate::interp::Run;
 use crate::sink::ResultColumn;
 use crate::views::ViewColumn;
@@ -45,7 +49,6 @@ pub(crate) struct SystemProcedure {
     /// An extended procedure: its arguments go by place, and their types must be right as they are (22004).
     pub(crate) extended: bool,
     /// What it does, in one sentence.
-    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) text: &'static str,
     /// Runs it with one value for each parameter; gives the return status.
     pub(crate) body: fn(&mut Run<'_>, &[Value]) -> Result<i32>,
@@ -107,7 +110,13 @@ fn push(parts: &mut [String], c: char) {
 }
 
 /// The tables of all procedures.
-static TABLES: &[&[SystemProcedure]] = &[errorlog::PROCEDURES, databases::PROCEDURES];
+static TABLES: &[&[SystemProcedure]] = &[
+    errorlog::PROCEDURES,
+    databases::PROCEDURES,
+    configure::PROCEDURES,
+    text::PROCEDURES,
+    rename::PROCEDURES,
+];
 
 /// All of them, by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static SystemProcedure> {
@@ -126,8 +135,21 @@ pub(crate) fn call(
     procedure: &'static SystemProcedure,
     given: Vec<Given>,
 ) -> Result<i32> {
-    let values = matched(run, procedure, given)?;
-    (procedure.body)(run, &values)
+    // Where the call is at fault the product says line 0 of the procedure.
+    let named = |mut error: Box<SqlError>| {
+        if !procedure.extended {
+            error
+                .procedure
+                .get_or_insert_with(|| procedure.name.to_owned());
+        }
+        error
+    };
+    let values = matched(run, procedure, given).map_err(named)?;
+    let name = (!procedure.extended).then(|| procedure.name.to_owned());
+    (procedure.body)(run, &values).map_err(|error| match name {
+        Some(name) => error.at(1, Some(name)),
+        None => error,
+    })
 }
 
 fn matched(

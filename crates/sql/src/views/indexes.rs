@@ -18,7 +18,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_unique_constraint" BIT null; "fill_factor" TINYINT; "is_padded" BIT null;
             "is_disabled" BIT null;
             "is_hypothetical" BIT null; "allow_row_locks" BIT null; "allow_page_locks" BIT null;
-            "has_filter" BIT null; "filter_definition" NTEXT null;
+            "has_filter" BIT null; "filter_definition" NTEXT null; "auto_created" BIT null;
         },
         parameters: None,
         text: "The indexes and heaps of tables.",
@@ -134,10 +134,11 @@ fn indexes(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             bit(false),
             bit(false),
             bit(false),
-            bit(true),
-            bit(true),
+            bit(index.allows_row_locks()),
+            bit(index.allows_page_locks()),
             bit(false),
             Value::Null,
+            bit(false),
         ]);
         Ok(())
     })

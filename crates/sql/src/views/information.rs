@@ -39,7 +39,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "DOMAIN_NAME" SYSNAME null;
         },
         parameters: None,
-        text: "The columns of tables.",
+        text: "The columns of tables and views.",
         rows: columns_of_tables,
     },
 ];
@@ -70,31 +70,53 @@ fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let db = Arc::clone(&view.database);
     for table in view.tables()? {
         for (at, column) in table.columns().iter().enumerate() {
-            let mut row = vec![
-                text(db.name()),
-                text(table.schema()),
-                text(table.name()),
-                text(column.name.clone()),
-                int(at + 1),
-                maybe_text(column.default_text.clone()),
-                ascii(if column.nullable { "YES" } else { "NO" }),
-                text(column.data_type.id.name()),
-            ];
-            row.extend(measures(&column.data_type));
-            let has_text = column.data_type.id.has_collation();
-            let unicode = column.data_type.id.is_unicode();
-            let set = if unicode { "UNICODE" } else { "iso_1" };
-            row.extend([Value::Null, Value::Null]);
-            row.push(maybe_text(has_text.then_some(set)));
-            row.extend([Value::Null, Value::Null]);
-            row.push(maybe_text(
-                column.data_type.collation.name().filter(|_| has_text),
+            rows(column_row(
+                (db.name(), table.schema(), table.name()),
+                (&column.name, at + 1, column.default_text.as_deref()),
+                (column.data_type, column.nullable),
             ));
-            row.extend([Value::Null, Value::Null, Value::Null]);
-            rows(row);
+        }
+    }
+    for (module, columns) in view.view_columns()? {
+        for (at, column) in columns.iter().enumerate() {
+            rows(column_row(
+                (db.name(), module.schema(), module.name()),
+                (&column.name, at + 1, None),
+                (column.data_type, column.nullable),
+            ));
         }
     }
     Ok(())
+}
+
+fn column_row(
+    (catalog, schema, table): (&str, &str, &str),
+    (name, at, default): (&str, usize, Option<&str>),
+    (of, nullable): (DataType, bool),
+) -> Vec<Value> {
+    let mut row = vec![
+        text(catalog),
+        text(schema),
+        text(table),
+        text(name),
+        int(at),
+        maybe_text(default),
+        ascii(if nullable { "YES" } else { "NO" }),
+        text(of.id.name()),
+    ];
+    row.extend(measures(&of));
+    let has_text = of.id.has_collation();
+    let set = if of.id.is_unicode() {
+        "UNICODE"
+    } else {
+        "iso_1"
+    };
+    row.extend([Value::Null, Value::Null]);
+    row.push(maybe_text(has_text.then_some(set)));
+    row.extend([Value::Null, Value::Null]);
+    row.push(maybe_text(of.collation.name().filter(|_| has_text)));
+    row.extend([Value::Null, Value::Null, Value::Null]);
+    row
 }
 
 /// Lengths, precision, radix, scale, precision of times.

@@ -3,10 +3,15 @@
 //! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the
 //! function that gives its rows from the engine's own state at the moment of the query.
 
+mod counters;
 mod files;
+mod foreign;
 mod indexes;
 mod information;
+mod locks;
 mod objects;
+mod pages;
+mod parameters;
 mod server;
 mod sessions;
 mod storage;
@@ -14,14 +19,17 @@ mod types;
 pub(crate) mod value;
 mod waits;
 
+use crate::bind::Binder;
 use crate::context::Context;
 use crate::error::Result;
 use crate::exec::operator::{Operator, Ready};
 use crate::exec::{Cursor, Expr};
+use crate::interp::read;
 use crate::sink::ResultColumn;
-use furrow_engine::{Database, Table};
+use furrow_engine::{Database, Module, ModuleKind, Table};
 use furrow_format::DatabaseId;
 use furrow_format::types::{DataType, Value};
+use furrow_tsql::ast::Statement;
 pub(crate) use objects::{Object, objects_of};
 pub(crate) use server::{COLLATION, FILE_VERSION, recovery_model};
 use std::collections::BTreeMap;
@@ -58,7 +66,6 @@ pub(crate) struct SystemView {
     /// Types of the parameters; `None` of a view.
     pub(crate) parameters: Option<&'static [DataType]>,
     /// What it shows, in one sentence.
-    #[expect(dead_code, reason = "for the reference page")]
     pub(crate) text: &'static str,
     pub(crate) rows: fn(&mut ViewContext<'_>, Rows<'_>) -> Result<()>,
 }
@@ -81,6 +88,25 @@ pub(crate) const fn nullable(name: &'static str, data_type: DataType) -> ViewCol
     }
 }
 
+/// The columns of a view that has those of another before its own. `N` is how many there are together.
+pub(crate) const fn joined<const N: usize>(
+    first: &[ViewColumn],
+    own: &[ViewColumn],
+) -> [ViewColumn; N] {
+    assert!(first.len() + own.len() == N);
+    let mut all = [first[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < first.len() {
+            first[at]
+        } else {
+            own[at - first.len()]
+        };
+        at += 1;
+    }
+    all
+}
+
 impl ViewContext<'_> {
     /// The tables of its database, as the session sees them.
     fn tables(&mut self) -> Result<Vec<Arc<Table>>> {
@@ -92,6 +118,30 @@ impl ViewContext<'_> {
     fn schemas(&mut self) -> Result<BTreeMap<i32, String>> {
         let db = Arc::clone(&self.database);
         Ok(self.cx.sessions.of(&db)?.schemas())
+    }
+
+    /// The columns of the views of its database. One whose tables have changed under it so that it can't be
+    /// bound has none to show.
+    fn view_columns(&mut self) -> Result<Vec<(Arc<Module>, Vec<ResultColumn>)>> {
+        let db = Arc::clone(&self.database);
+        let modules = self.cx.sessions.of(&db)?.modules();
+        let bracketed = |name: &str| format!("[{}]", name.replace(']', "]]"));
+        let mut all = Vec::new();
+        for module in modules {
+            if module.kind() != ModuleKind::View {
+                continue;
+            }
+            let parts = [db.name(), module.schema(), module.name()];
+            let text = format!("SELECT * FROM {}", parts.map(bracketed).join("."));
+            let text = read(&text, self.cx)?;
+            let Some(Statement::Select(query)) = text.statements.first().map(|s| &s.kind) else {
+                continue;
+            };
+            if let Ok(bound) = Binder::new(self.cx).query(query) {
+                all.push((module, bound.columns));
+            }
+        }
+        Ok(all)
     }
 
     /// The open databases, by number.
@@ -149,12 +199,17 @@ pub(crate) use columns;
 static TABLES: &[&[SystemView]] = &[
     server::VIEWS,
     files::VIEWS,
+    foreign::VIEWS,
     objects::VIEWS,
     types::VIEWS,
     indexes::VIEWS,
     waits::VIEWS,
+    counters::VIEWS,
     storage::VIEWS,
     sessions::VIEWS,
+    locks::VIEWS,
+    parameters::VIEWS,
+    pages::VIEWS,
     information::VIEWS,
 ];
 

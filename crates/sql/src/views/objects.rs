@@ -1,7 +1,7 @@
 //! Objects, tables, modules, schemas.
 
 use super::value::*;
-use super::{Rows, SystemView, ViewContext, columns, schema_id};
+use super::{Rows, SystemView, ViewColumn, ViewContext, columns, joined, schema_id};
 use crate::error::Result;
 use furrow_engine::{Index, Table};
 use furrow_format::types::{DataType, DateTime, Value};
@@ -10,15 +10,67 @@ use std::sync::Arc;
 
 const KIND: DataType = char(2);
 
+/// The columns of `sys.objects`, which the views of each kind of object begin with.
+const OBJECTS: [ViewColumn; 12] = *columns! {
+    "name" SYSNAME; "object_id" INT; "principal_id" INT null; "schema_id" INT; "parent_object_id" INT;
+    "type" KIND null; "type_desc" DESC null; "create_date" DATETIME; "modify_date" DATETIME;
+    "is_ms_shipped" BIT; "is_published" BIT; "is_schema_published" BIT;
+};
+
+static TABLES: [ViewColumn; 36] = joined(
+    &OBJECTS,
+    columns! {
+        "lob_data_space_id" INT; "filestream_data_space_id" INT null; "max_column_id_used" INT;
+        "lock_on_bulk_load" BIT; "uses_ansi_nulls" BIT null; "is_replicated" BIT null;
+        "has_replication_filter" BIT null; "is_merge_published" BIT null; "is_sync_tran_subscribed" BIT null;
+        "has_unchecked_assembly_data" BIT; "text_in_row_limit" INT null;
+        "large_value_types_out_of_row" BIT null; "is_tracked_by_cdc" BIT null;
+        "lock_escalation" TINYINT null; "lock_escalation_desc" DESC null; "is_filetable" BIT null;
+        "durability" TINYINT null; "durability_desc" DESC null; "is_memory_optimized" BIT null;
+        "temporal_type" TINYINT null; "temporal_type_desc" DESC null; "history_table_id" INT null;
+        "is_remote_data_archive_enabled" BIT null; "is_external" BIT;
+    },
+);
+
+static VIEWS_OF_USERS: [ViewColumn; 18] = joined(
+    &OBJECTS,
+    columns! {
+        "is_replicated" BIT null; "has_replication_filter" BIT null; "has_opaque_metadata" BIT;
+        "has_unchecked_assembly_data" BIT; "with_check_option" BIT; "is_date_correlation_view" BIT;
+    },
+);
+
+static PROCEDURES: [ViewColumn; 16] = joined(
+    &OBJECTS,
+    columns! {
+        "is_auto_executed" BIT; "is_execution_replicated" BIT null; "is_repl_serializable_only" BIT null;
+        "skips_repl_constraints" BIT null;
+    },
+);
+
+static CHECKS: [ViewColumn; 19] = joined(
+    &OBJECTS,
+    columns! {
+        "is_disabled" BIT; "is_not_for_replication" BIT; "is_not_trusted" BIT; "parent_column_id" INT;
+        "definition" NTEXT null; "uses_database_collation" BIT null; "is_system_named" BIT;
+    },
+);
+
+static DEFAULTS: [ViewColumn; 15] = joined(
+    &OBJECTS,
+    columns! { "parent_column_id" INT; "definition" NTEXT null; "is_system_named" BIT; },
+);
+
+static KEYS: [ViewColumn; 15] = joined(
+    &OBJECTS,
+    columns! { "unique_index_id" INT null; "is_system_named" BIT; "is_enforced" BIT; },
+);
+
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "objects",
-        columns: columns! {
-            "name" SYSNAME; "object_id" INT; "principal_id" INT null; "schema_id" INT; "parent_object_id" INT;
-            "type" KIND null; "type_desc" DESC null; "create_date" DATETIME; "modify_date" DATETIME;
-            "is_ms_shipped" BIT; "is_published" BIT; "is_schema_published" BIT;
-        },
+        columns: &OBJECTS,
         parameters: None,
         text: "The objects of the database: tables, keys, checks, defaults, modules.",
         rows: |view, rows| {
@@ -32,21 +84,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "tables",
-        columns: columns! {
-            "name" SYSNAME; "object_id" INT; "principal_id" INT null; "schema_id" INT; "parent_object_id" INT;
-            "type" KIND null; "type_desc" DESC null; "create_date" DATETIME; "modify_date" DATETIME;
-            "is_ms_shipped" BIT; "is_published" BIT; "is_schema_published" BIT; "lob_data_space_id" INT;
-            "filestream_data_space_id" INT null; "max_column_id_used" INT; "lock_on_bulk_load" BIT;
-            "uses_ansi_nulls" BIT null; "is_replicated" BIT null; "has_replication_filter" BIT null;
-            "is_merge_published" BIT null; "is_sync_tran_subscribed" BIT null;
-            "has_unchecked_assembly_data" BIT; "text_in_row_limit" INT null;
-            "large_value_types_out_of_row" BIT null; "is_tracked_by_cdc" BIT null;
-            "lock_escalation" TINYINT null;
-            "lock_escalation_desc" DESC null; "is_filetable" BIT null; "durability" TINYINT null;
-            "durability_desc" DESC null; "is_memory_optimized" BIT null; "temporal_type" TINYINT null;
-            "temporal_type_desc" DESC null; "history_table_id" INT null;
-            "is_remote_data_archive_enabled" BIT null; "is_external" BIT;
-        },
+        columns: &TABLES,
         parameters: None,
         text: "The tables of the database.",
         rows: tables,
@@ -54,26 +92,18 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "views",
-        columns: columns! {
-            "name" SYSNAME; "object_id" INT; "principal_id" INT null; "schema_id" INT; "parent_object_id" INT;
-            "type" KIND null; "type_desc" DESC null; "create_date" DATETIME; "modify_date" DATETIME;
-            "is_ms_shipped" BIT; "is_published" BIT; "is_schema_published" BIT;
-        },
+        columns: &VIEWS_OF_USERS,
         parameters: None,
         text: "The views of the database.",
-        rows: |view, rows| of_type(view, rows, "V"),
+        rows: |view, rows| of_type(view, rows, ("V", 6)),
     },
     SystemView {
         schema: "sys",
         name: "procedures",
-        columns: columns! {
-            "name" SYSNAME; "object_id" INT; "principal_id" INT null; "schema_id" INT; "parent_object_id" INT;
-            "type" KIND null; "type_desc" DESC null; "create_date" DATETIME; "modify_date" DATETIME;
-            "is_ms_shipped" BIT; "is_published" BIT; "is_schema_published" BIT;
-        },
+        columns: &PROCEDURES,
         parameters: None,
         text: "The procedures of the database.",
-        rows: |view, rows| of_type(view, rows, "P"),
+        rows: |view, rows| of_type(view, rows, ("P", 4)),
     },
     SystemView {
         schema: "sys",
@@ -81,6 +111,8 @@ pub(super) static VIEWS: &[SystemView] = &[
         columns: columns! {
             "object_id" INT; "definition" NTEXT null; "uses_ansi_nulls" BIT null;
             "uses_quoted_identifier" BIT null; "is_schema_bound" BIT null;
+            "uses_database_collation" BIT null; "is_recompiled" BIT null; "null_on_null_input" BIT null;
+            "execute_as_principal_id" INT null; "uses_native_compilation" BIT null;
         },
         parameters: None,
         text: "The texts of views and procedures.",
@@ -102,11 +134,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "check_constraints",
-        columns: columns! {
-            "name" SYSNAME; "object_id" INT; "schema_id" INT; "parent_object_id" INT; "type" KIND null;
-            "type_desc" DESC null; "is_disabled" BIT; "is_not_trusted" BIT; "parent_column_id" INT;
-            "definition" NTEXT null; "is_system_named" BIT;
-        },
+        columns: &CHECKS,
         parameters: None,
         text: "The checks of tables.",
         rows: checks,
@@ -114,10 +142,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "default_constraints",
-        columns: columns! {
-            "name" SYSNAME; "object_id" INT; "schema_id" INT; "parent_object_id" INT; "type" KIND null;
-            "type_desc" DESC null; "parent_column_id" INT; "definition" NTEXT null; "is_system_named" BIT;
-        },
+        columns: &DEFAULTS,
         parameters: None,
         text: "The defaults of columns.",
         rows: defaults,
@@ -125,10 +150,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "key_constraints",
-        columns: columns! {
-            "name" SYSNAME; "object_id" INT; "schema_id" INT; "parent_object_id" INT; "type" KIND null;
-            "type_desc" DESC null; "unique_index_id" INT null; "is_system_named" BIT;
-        },
+        columns: &KEYS,
         parameters: None,
         text: "Primary keys and unique constraints.",
         rows: keys,
@@ -213,6 +235,18 @@ fn of_table(table: &Table) -> Object {
     }
 }
 
+fn of_child(table: &Table, child: furrow_engine::TableChild) -> Object {
+    Object {
+        id: child.id.0,
+        schema: table.schema().to_owned(),
+        name: child.name,
+        parent: table.id().0,
+        kind: child.type_code,
+        created: child.created,
+        modified: child.modified,
+    }
+}
+
 /// The objects of the view's database as the session sees them.
 fn objects(view: &mut ViewContext<'_>) -> Result<Vec<Object>> {
     let db = Arc::clone(&view.database);
@@ -228,15 +262,8 @@ pub(crate) fn objects_of(
     let mut all = Vec::new();
     for table in tables {
         all.push(of_table(table));
-        all.extend(table.children().into_iter().map(|child| Object {
-            id: child.id.0,
-            schema: table.schema().to_owned(),
-            name: child.name,
-            parent: table.id().0,
-            kind: child.type_code,
-            created: child.created,
-            modified: child.modified,
-        }));
+        let children = table.children().into_iter();
+        all.extend(children.map(|child| of_child(table, child)));
     }
     all.extend(modules.iter().map(|module| Object {
         id: module.id().0,
@@ -250,10 +277,17 @@ pub(crate) fn objects_of(
     all
 }
 
-fn of_type(view: &mut ViewContext<'_>, rows: Rows<'_>, wanted: &str) -> Result<()> {
+/// The objects of a type, with so many more columns of things that there are not.
+fn of_type(
+    view: &mut ViewContext<'_>,
+    rows: Rows<'_>,
+    (wanted, more): (&str, usize),
+) -> Result<()> {
     let schemas = view.schemas()?;
     for object in objects(view)?.iter().filter(|o| o.kind == wanted) {
-        rows(object.row(&schemas));
+        let mut row = object.row(&schemas);
+        row.extend(vec![bit(false); more]);
+        rows(row);
     }
     Ok(())
 }
@@ -289,78 +323,82 @@ fn modules(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             bit(true),
             bit(true),
             bit(false),
+            bit(false),
+            bit(false),
+            bit(false),
+            Value::Null,
+            bit(false),
         ]);
     }
     Ok(())
 }
 
+/// What belongs to tables, as objects, with its table.
+fn children(view: &mut ViewContext<'_>) -> Result<Vec<(Arc<Table>, Object, bool)>> {
+    let mut all = Vec::new();
+    for table in view.tables()? {
+        for child in table.children() {
+            let system_named = child.system_named;
+            all.push((Arc::clone(&table), of_child(&table, child), system_named));
+        }
+    }
+    Ok(all)
+}
+
 fn checks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let schemas = view.schemas()?;
-    for table in view.tables()? {
-        for check in table.checks() {
-            rows(vec![
-                text(check.name.clone()),
-                int(check.id.0),
-                int(schema_id(&schemas, table.schema())),
-                int(table.id().0),
-                kind("C"),
-                text(type_desc("C")),
-                bit(check.disabled),
-                bit(!check.trusted),
-                int(check.column),
-                text(check.text.clone()),
-                bit(check.system_named),
-            ]);
-        }
+    for (table, object, system_named) in children(view)? {
+        let Some(check) = table.checks().iter().find(|c| c.id.0 == object.id) else {
+            continue;
+        };
+        let mut row = object.row(&schemas);
+        row.extend([
+            bit(check.disabled),
+            bit(false),
+            bit(!check.trusted),
+            int(check.column),
+            text(check.text.clone()),
+            bit(false),
+            bit(system_named),
+        ]);
+        rows(row);
     }
     Ok(())
 }
 
 fn defaults(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let schemas = view.schemas()?;
-    for table in view.tables()? {
-        let children = table.children();
-        for column in table.columns() {
-            let named = |c: &&furrow_engine::TableChild| {
-                c.type_code == "D" && Some(&c.name) == column.default_name.as_ref()
-            };
-            let Some(object) = children.iter().find(named) else {
-                continue;
-            };
-            rows(vec![
-                text(object.name.clone()),
-                int(object.id.0),
-                int(schema_id(&schemas, table.schema())),
-                int(table.id().0),
-                kind("D"),
-                text(type_desc("D")),
-                int(column.id),
-                maybe_text(column.default_text.clone()),
-                bit(object.system_named),
-            ]);
-        }
+    for (table, object, system_named) in children(view)? {
+        let columns = table.columns().iter();
+        let of = |c: &&furrow_engine::Column| c.default_name.as_deref() == Some(&*object.name);
+        let Some(column) = columns.into_iter().find(of).filter(|_| object.kind == "D") else {
+            continue;
+        };
+        let mut row = object.row(&schemas);
+        row.extend([
+            int(column.id),
+            maybe_text(column.default_text.clone()),
+            bit(system_named),
+        ]);
+        rows(row);
     }
     Ok(())
 }
 
 fn keys(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let schemas = view.schemas()?;
-    for table in view.tables()? {
-        let keys = table.children().into_iter();
-        for key in keys.filter(|c| matches!(&*c.type_code, "PK" | "UQ")) {
-            rows(vec![
-                text(key.name.clone()),
-                int(key.id.0),
-                int(schema_id(&schemas, table.schema())),
-                int(table.id().0),
-                kind(&key.type_code),
-                text(type_desc(&key.type_code)),
-                table
-                    .index_named(&key.name)
-                    .map_or(Value::Null, |i: &Index| int(i.id())),
-                bit(key.system_named),
-            ]);
+    for (table, object, system_named) in children(view)? {
+        if !matches!(&*object.kind, "PK" | "UQ") {
+            continue;
         }
+        let index = table.index_named(&object.name);
+        let mut row = object.row(&schemas);
+        row.extend([
+            index.map_or(Value::Null, |i: &Index| int(i.id())),
+            bit(system_named),
+            bit(true),
+        ]);
+        rows(row);
     }
     Ok(())
 }

@@ -105,7 +105,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     let when_open = |value: Value| if online { value } else { Value::Null };
     let model = database.recovery_model.map(recovery_model);
     let wait = open.as_ref().map(|db| db.log_view().reuse_wait);
-    let target = open.as_ref().map(|db| db.options().target_recovery_s);
+    let options = database.options;
     let created = open.as_ref().and_then(|db| db.created());
     let state = database.state as u8;
     let off = bit(false);
@@ -117,9 +117,9 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
         created.map_or_else(|| datetime(view.cx.server.started()), Value::DateTime),
         tiny(COMPATIBILITY),
         when_open(text(COLLATION)),
-        tiny(0),
-        text("MULTI_USER"),
-        off.clone(),
+        options.map_or(Value::Null, |o| tiny(o.user_access.to_byte())),
+        maybe_text(options.map(|o| o.user_access.name())),
+        bit(database.read_only),
         off.clone(),
         off.clone(),
         tiny(state),
@@ -133,7 +133,8 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     ];
     row.push(model.map_or(Value::Null, |m| tiny(m.0)));
     row.push(maybe_text(model.map(|m| m.1)));
-    row.extend([tiny(2), text("CHECKSUM")]);
+    row.push(options.map_or(Value::Null, |o| tiny(o.page_verify.to_byte())));
+    row.push(maybe_text(options.map(|o| o.page_verify.name())));
     // Statistics: created, incremental, updated, asynchronously.
     row.extend(vec![off.clone(); 4]);
     // Defaults of connections that say nothing: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL,
@@ -152,8 +153,13 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
         tiny(0),
         text("NONE"),
     ]);
-    row.push(target.map_or(Value::Null, int));
-    row.extend([int(0), text("DISABLED"), off.clone()]);
+    row.push(options.map_or(Value::Null, |o| int(o.target_recovery_s)));
+    let delayed = options.map(|o| o.delayed_durability);
+    row.push(delayed.map_or(Value::Null, |d| int(d.to_byte())));
+    row.push(maybe_text(
+        delayed.map(furrow_format::DelayedDurability::name),
+    ));
+    row.push(off.clone());
     row
 }
 

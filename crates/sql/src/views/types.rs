@@ -2,35 +2,45 @@
 
 use super::server::COLLATION;
 use super::value::*;
-use super::{Rows, SystemView, ViewContext, columns};
+use super::{Rows, SystemView, ViewColumn, ViewContext, columns, joined};
 use crate::error::Result;
-use furrow_format::types::{TypeId, Value};
+use furrow_engine::{Column, Table, TableChild};
+use furrow_format::types::{DataType, TypeId, Value};
+
+const COLUMNS: [ViewColumn; 34] = *columns! {
+    "object_id" INT; "name" SYSNAME null; "column_id" INT; "system_type_id" TINYINT; "user_type_id" INT;
+    "max_length" SMALLINT; "precision" TINYINT; "scale" TINYINT; "collation_name" SYSNAME null;
+    "is_nullable" BIT null; "is_ansi_padded" BIT; "is_rowguidcol" BIT; "is_identity" BIT;
+    "is_computed" BIT; "is_filestream" BIT; "is_replicated" BIT null; "is_non_sql_subscribed" BIT null;
+    "is_merge_published" BIT null; "is_dts_replicated" BIT null; "is_xml_document" BIT;
+    "xml_collection_id" INT; "default_object_id" INT; "rule_object_id" INT; "is_sparse" BIT null;
+    "is_column_set" BIT null; "generated_always_type" TINYINT null; "generated_always_type_desc" DESC null;
+    "encryption_type" INT null; "encryption_type_desc" DESC null; "encryption_algorithm_name" SYSNAME null;
+    "column_encryption_key_id" INT null; "column_encryption_key_database_name" SYSNAME null;
+    "is_hidden" BIT; "is_masked" BIT;
+};
+
+static IDENTITY_COLUMNS: [ViewColumn; 38] = joined(
+    &COLUMNS,
+    columns! {
+        "seed_value" NUMBER null; "increment_value" NUMBER null; "last_value" NUMBER null;
+        "is_not_for_replication" BIT null;
+    },
+);
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
         schema: "sys",
         name: "columns",
-        columns: columns! {
-            "object_id" INT; "name" SYSNAME null; "column_id" INT; "system_type_id" TINYINT;
-            "user_type_id" INT; "max_length" SMALLINT; "precision" TINYINT; "scale" TINYINT;
-            "collation_name" SYSNAME null; "is_nullable" BIT null; "is_ansi_padded" BIT; "is_rowguidcol" BIT;
-            "is_identity" BIT; "is_computed" BIT; "is_filestream" BIT; "is_replicated" BIT null;
-            "is_non_sql_subscribed" BIT null; "is_merge_published" BIT null; "is_dts_replicated" BIT null;
-            "is_xml_document" BIT; "xml_collection_id" INT; "default_object_id" INT; "rule_object_id" INT;
-            "is_sparse" BIT null; "is_column_set" BIT null; "generated_always_type" TINYINT null;
-            "generated_always_type_desc" DESC null;
-        },
+        columns: &COLUMNS,
         parameters: None,
-        text: "The columns of tables.",
+        text: "The columns of tables and views.",
         rows: columns_of_tables,
     },
     SystemView {
         schema: "sys",
         name: "identity_columns",
-        columns: columns! {
-            "object_id" INT; "name" SYSNAME null; "column_id" INT; "system_type_id" TINYINT;
-            "seed_value" NUMBER null; "increment_value" NUMBER null; "last_value" NUMBER null;
-        },
+        columns: &IDENTITY_COLUMNS,
         parameters: None,
         text: "The identity columns, with what they have handed out.",
         rows: identities,
@@ -51,54 +61,72 @@ pub(super) static VIEWS: &[SystemView] = &[
 ];
 
 /// `numeric(38, 0)`; the product has sql_variant here.
-const NUMBER: furrow_format::types::DataType = furrow_format::types::DataType {
+const NUMBER: DataType = DataType {
     precision: 38,
     length: 17,
-    ..furrow_format::types::DataType::simple(TypeId::Numeric)
+    ..DataType::simple(TypeId::Numeric)
 };
 
 fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     for table in view.tables()? {
         let children = table.children();
         for column in table.columns() {
-            let of = column.data_type;
-            let named =
-                |c: &&furrow_engine::TableChild| Some(&c.name) == column.default_name.as_ref();
-            let default = children.iter().find(named).map_or(0, |c| c.id.0);
-            let (off, is_text) = (bit(false), of.id.has_collation());
-            let padded = is_text || of.id.family() == furrow_format::types::Family::Binary;
-            rows(vec![
-                int(table.id().0),
-                text(column.name.clone()),
-                int(column.id),
-                tiny(of.id as u8),
-                int(of.id as u8),
-                small(of.length),
-                tiny(of.precision),
-                tiny(of.scale),
-                maybe_text(of.collation.name().filter(|_| is_text)),
-                bit(column.nullable),
-                bit(padded),
-                off.clone(),
-                bit(column.identity),
-                off.clone(),
-                off.clone(),
-                off.clone(),
-                off.clone(),
-                off.clone(),
-                off.clone(),
-                off.clone(),
-                int(0),
-                int(default),
-                int(0),
-                off.clone(),
-                off,
-                tiny(0),
-                text("NOT_APPLICABLE"),
-            ]);
+            rows(column_row(&table, &children, column));
+        }
+    }
+    for (module, columns) in view.view_columns()? {
+        for (at, column) in columns.iter().enumerate() {
+            rows(described(
+                (module.id().0, at as i32 + 1, &column.name),
+                (column.data_type, column.nullable),
+                (false, 0),
+            ));
         }
     }
     Ok(())
+}
+
+fn column_row(table: &Table, children: &[TableChild], column: &Column) -> Vec<Value> {
+    let named = |c: &&TableChild| Some(&c.name) == column.default_name.as_ref();
+    let default = children.iter().find(named).map_or(0, |c| c.id.0);
+    described(
+        (table.id().0, column.id, &column.name),
+        (column.data_type, column.nullable),
+        (column.identity, default),
+    )
+}
+
+/// A row of `sys.columns`: object, number and name; type and whether it can be NULL; whether it is an
+/// identity column, and the object of its default.
+fn described(
+    (object, id, name): (i32, i32, &str),
+    (of, nullable): (DataType, bool),
+    (identity, default): (bool, i32),
+) -> Vec<Value> {
+    let (off, is_text) = (bit(false), of.id.has_collation());
+    let padded = is_text || of.id.family() == furrow_format::types::Family::Binary;
+    let mut row = vec![
+        int(object),
+        text(name),
+        int(id),
+        tiny(of.id as u8),
+        int(of.id as u8),
+        small(of.length),
+        tiny(of.precision),
+        tiny(of.scale),
+        maybe_text(of.collation.name().filter(|_| is_text)),
+        bit(nullable),
+        bit(padded),
+        off.clone(),
+        bit(identity),
+    ];
+    // Computed, filestream, replicated in five ways, whole XML documents.
+    row.extend(vec![off.clone(); 7]);
+    row.extend([int(0), int(default), int(0), off.clone(), off.clone()]);
+    row.extend([tiny(0), text("NOT_APPLICABLE")]);
+    row.extend(vec![Value::Null; 5]);
+    row.extend([off.clone(), off]);
+    row
 }
 
 fn identities(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
@@ -109,11 +137,8 @@ fn identities(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         let Some(state) = table.identity_values() else {
             continue;
         };
-        rows(vec![
-            int(table.id().0),
-            text(column.name.clone()),
-            int(column.id),
-            tiny(column.data_type.id as u8),
+        let mut row = column_row(&table, &table.children(), column);
+        row.extend([
             number(state.seed),
             number(state.increment),
             if state.issued {
@@ -121,7 +146,9 @@ fn identities(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             } else {
                 Value::Null
             },
+            bit(false),
         ]);
+        rows(row);
     }
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! Waits, latches, spinlocks, counters: what the instruments have.
+//! Waits, latches, spinlocks: what the instruments have.
 
 use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
+use furrow_engine::{LockRow, LockStatus, Resource};
 use furrow_format::types::{DataType, Value};
 use furrow_observe::waits::WaitRow;
 
 const NAME: DataType = nvarchar(256);
 const ADDRESS: DataType = varbinary(8);
 const RESOURCE: DataType = nvarchar(3072);
-const PADDED: DataType = nchar(128);
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
@@ -75,17 +75,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         text: "Collisions on spinlocks since the start, or since they were cleared, by class.",
         rows: spinlocks,
     },
-    SystemView {
-        schema: "sys",
-        name: "dm_os_performance_counters",
-        columns: columns! {
-            "object_name" PADDED; "counter_name" PADDED; "instance_name" PADDED null; "cntr_value" BIGINT;
-            "cntr_type" INT;
-        },
-        parameters: None,
-        text: "Performance counters; cntr_type tells how a value is to be read.",
-        rows: counters,
-    },
 ];
 
 fn wait_row(row: &WaitRow) -> Vec<Value> {
@@ -120,17 +109,26 @@ fn session_waits(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-fn address(id: u64) -> Value {
+/// A task's number where the product shows an address.
+pub(super) fn address(id: u64) -> Value {
     Value::Binary(id.to_be_bytes().to_vec())
 }
 
 fn waiting_tasks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let registry = &view.cx.server.instance().instruments().tasks;
     let tasks = registry.tasks();
+    let locks = view.cx.server.instance().locks().snapshot();
     for waiting in registry.waiting_tasks() {
         let blocker = waiting.blocking_session_id;
         let of_blocker = tasks.iter().find(|t| Some(t.session_id()) == blocker);
-        let resource = (!waiting.resource.is_empty()).then_some(waiting.resource);
+        let lock = locks
+            .iter()
+            .find(|l| l.resource.to_string() == waiting.resource);
+        let resource = match lock {
+            Some(lock) => lock_description(&lock.resource, &locks),
+            None => waiting.resource,
+        };
+        let resource = (!resource.is_empty()).then_some(resource);
         rows(vec![
             address(waiting.task_id),
             small(waiting.session_id),
@@ -145,6 +143,64 @@ fn waiting_tasks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         ]);
     }
     Ok(())
+}
+
+/// A lock as the documentation describes it: what it is on, a number of its own, the mode that is held.
+fn lock_description(resource: &Resource, locks: &[LockRow]) -> String {
+    let db = resource.database().0;
+    let (kind, entity) = match *resource {
+        Resource::Database(_) => (format!("databaselock subresource=FULL dbid={db}"), 0),
+        Resource::File(_, file) => (
+            format!("filelock fileid={file} subresource=FULL dbid={db}"),
+            0,
+        ),
+        Resource::Object(_, object) => (
+            format!(
+                "objectlock lockPartition=0 objid={} subresource=FULL dbid={db}",
+                object.0
+            ),
+            u64::from(object.0.unsigned_abs()),
+        ),
+        Resource::Hobt(_, rowset) => (
+            format!("hobtlock hobtid={} subresource=FULL dbid={db}", rowset.0),
+            rowset.0,
+        ),
+        Resource::Page(_, rowset, page) => (
+            format!(
+                "pagelock fileid={} pageid={} dbid={db} subresource=FULL",
+                page.file, page.page
+            ),
+            rowset.0,
+        ),
+        Resource::Rid(_, row) => (
+            format!(
+                "ridlock fileid={} pageid={} dbid={db}",
+                row.page.file, row.page.page
+            ),
+            0,
+        ),
+        Resource::Key(_, rowset, _) => (format!("keylock hobtid={} dbid={db}", rowset.0), rowset.0),
+        Resource::Extent(_, page) => (
+            format!(
+                "extentlock fileid={} pageid={} dbid={db}",
+                page.file, page.page
+            ),
+            0,
+        ),
+        Resource::AllocationUnit(_, unit) => {
+            (format!("allocunitlock hobtid={} dbid={db}", unit.0), unit.0)
+        }
+        Resource::Application(..) => (format!("applicationlock dbid={db}"), 0),
+    };
+    let held = |l: &&LockRow| l.resource == *resource && l.status == LockStatus::Grant;
+    let mode = locks.iter().find(held).map_or("NL", |l| l.mode.name());
+    let number = resource
+        .to_string()
+        .bytes()
+        .fold(0xcbf2_9ce4_u64, |sum, byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0193) & 0xffff_ffff
+        });
+    format!("{kind} id=lock{number:x} mode={mode} associatedObjectId={entity}")
 }
 
 fn latches(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
@@ -170,20 +226,6 @@ fn spinlocks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             Value::Real(row.spins_per_collision() as f32),
             big(row.sleep_us / 1000),
             int(row.backoffs),
-        ]);
-    }
-    Ok(())
-}
-
-fn counters(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    let instance = view.cx.server.instance();
-    for row in instance.instruments().counter_rows() {
-        rows(vec![
-            padded(row.object, 128),
-            padded(row.counter, 128),
-            padded(&row.instance, 128),
-            Value::BigInt(row.value),
-            Value::Int(row.cntr_type),
         ]);
     }
     Ok(())

@@ -8,6 +8,7 @@ GO
 SELECT * FROM v;
 SELECT x.a, t.n FROM w AS x JOIN t ON t.id = x.a WHERE x.b > 50;
 SELECT v.doubled FROM dbo.v;
+GO
 SELECT nosuch FROM v;
 GO
 INSERT v (id) VALUES (4);

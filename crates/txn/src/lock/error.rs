@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::deadlock::DeadlockReport;
 use super::mode::LockMode;
@@ -20,6 +21,20 @@ pub enum Timeout {
 }
 
 impl Timeout {
+    /// What is left of it after some waiting.
+    pub fn left(self, waited: Duration) -> Timeout {
+        match self {
+            Timeout::Millis(millis) => {
+                let waited = u32::try_from(waited.as_millis()).unwrap_or(u32::MAX);
+                match millis.saturating_sub(waited) {
+                    0 => Timeout::NoWait,
+                    left => Timeout::Millis(left),
+                }
+            }
+            other => other,
+        }
+    }
+
     /// From SET LOCK_TIMEOUT: -1 is for ever.
     pub fn from_setting(millis: i32) -> Timeout {
         match u32::try_from(millis) {

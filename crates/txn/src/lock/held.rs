@@ -86,9 +86,14 @@ impl HeldTable {
     }
 
     /// Adds a lock that isn't in the table; its sequence is set here.
-    pub(super) fn push(&mut self, mut held: Held) {
-        held.sequence = self.next_sequence;
+    pub(super) fn push(&mut self, held: Held) {
+        let sequence = self.next_sequence;
         self.next_sequence += 1;
+        self.push_as(Held { sequence, ..held });
+    }
+
+    /// The same with the sequence it has.
+    pub(super) fn push_as(&mut self, held: Held) {
         if held.object.0 != 0 {
             self.tally(held.object).count += 1;
         }

@@ -322,6 +322,43 @@ impl LockManager {
         Ok(Granted::New)
     }
 
+    /// Locks `resource` as `model` is locked by the same owner, without waiting; `false` when somebody is in
+    /// the way, or `model` isn't held. It goes when `model` would go: a rollback to a savepoint between
+    /// the two keeps both. For a page that takes over rows of another one.
+    pub fn lock_like(&self, owner: &LockOwner, model: &Resource, resource: Resource) -> bool {
+        let mut locks = owner.locks.lock();
+        let Some(at) = locks.find(model.hash(), model) else {
+            return false;
+        };
+        let model = locks.entries()[at];
+        let hash = resource.hash();
+        if let Some(at) = locks.find(hash, &resource) {
+            let now = Timeout::NoWait;
+            let done = self.table.convert(owner, &mut locks, at, model.mode, now);
+            let held = locks.get_mut(at);
+            held.sequence = held.sequence.min(model.sequence);
+            return done.is_ok();
+        }
+        let wanted = Request {
+            hash,
+            resource,
+            mode: model.mode,
+            converts: None,
+            instant: false,
+        };
+        let acquired = self.table.acquire(owner, &wanted, Timeout::NoWait);
+        let Ok(request) = acquired else {
+            return false;
+        };
+        locks.push_as(Held {
+            resource,
+            hash,
+            request,
+            ..model
+        });
+        true
+    }
+
     /// Whether a request would be granted right now. Never waits and leaves no trace: for readers that hold
     /// a page latch. When it says no, release the latch and use [`LockManager::lock_instant`].
     pub fn try_instant(&self, owner: &LockOwner, resource: Resource, mode: LockMode) -> bool {

@@ -108,7 +108,7 @@ fn kind(resource: &Resource) -> printed::ResourceKind {
             file: row.page.file.0,
             page: row.page.page.0,
         },
-        Resource::Page(_, page) | Resource::Extent(_, page) => Kind::Page {
+        Resource::Page(_, _, page) | Resource::Extent(_, page) => Kind::Page {
             file: page.file.0,
             page: page.page.0,
         },
@@ -125,10 +125,12 @@ fn kind(resource: &Resource) -> printed::ResourceKind {
     }
 }
 
-/// The rowset or object that a resource names itself; rows and pages don't.
+/// The rowset or object that a resource names itself; rows of heaps don't.
 fn associated(resource: &Resource) -> u64 {
     match *resource {
-        Resource::Key(_, rowset, _) | Resource::Hobt(_, rowset) => rowset.0,
+        Resource::Key(_, rowset, _) | Resource::Hobt(_, rowset) | Resource::Page(_, rowset, _) => {
+            rowset.0
+        }
         Resource::Object(_, object) => u64::from(object.0.unsigned_abs()),
         Resource::AllocationUnit(_, unit) => unit.0,
         _ => 0,

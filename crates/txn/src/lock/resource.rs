@@ -20,8 +20,8 @@ pub enum Resource {
     Object(DatabaseId, ObjectId),
     /// A heap or one B+tree.
     Hobt(DatabaseId, RowsetId),
-    /// A page.
-    Page(DatabaseId, PageId),
+    /// A page of a heap or of one B+tree: one that is freed and used anew elsewhere is another resource.
+    Page(DatabaseId, RowsetId, PageId),
     /// A row of a heap.
     Rid(DatabaseId, RowId),
     /// A key of a B+tree by its hash. Make one with [`Resource::key`] or [`Resource::infinity`].
@@ -54,7 +54,7 @@ impl Resource {
             | Resource::File(db, _)
             | Resource::Object(db, _)
             | Resource::Hobt(db, _)
-            | Resource::Page(db, _)
+            | Resource::Page(db, _, _)
             | Resource::Rid(db, _)
             | Resource::Key(db, _, _)
             | Resource::Extent(db, _)
@@ -107,7 +107,7 @@ impl Resource {
             Resource::File(_, file) => (1, file.0 as u64, 0),
             Resource::Object(_, object) => (2, object.0 as u32 as u64, 0),
             Resource::Hobt(_, rowset) => (3, rowset.0, 0),
-            Resource::Page(_, page) => (4, page_word(page), 0),
+            Resource::Page(_, rowset, page) => (4, page_word(page), rowset.0),
             Resource::Rid(_, row) => (5, page_word(row.page), row.slot as u64),
             Resource::Key(_, rowset, hash) => (6, rowset.0, hash),
             Resource::Extent(_, page) => (7, page_word(page), 0),
@@ -143,7 +143,7 @@ impl fmt::Display for Resource {
             Resource::File(_, file) => write!(f, "FILE: {db}:{file}"),
             Resource::Object(_, object) => write!(f, "OBJECT: {db}:{}:0", object.0),
             Resource::Hobt(_, rowset) => write!(f, "HOBT: {db}:{}", rowset.0),
-            Resource::Page(_, page) => write!(f, "PAGE: {db}:{}:{}", page.file, page.page),
+            Resource::Page(_, _, page) => write!(f, "PAGE: {db}:{}:{}", page.file, page.page),
             Resource::Rid(_, row) => {
                 write!(
                     f,

@@ -56,16 +56,16 @@ fn take(shell: &mut Shell, line: &str) -> Result<bool, Stop> {
         }
         LineKind::Command if !open => {
             shell.command(line)?;
-            Ok(false)
+            Ok(shell.gathered.is_empty())
         }
         LineKind::BadGo if !open => {
             eprintln!("GO takes a number of times, and nothing else.");
             Ok(false)
         }
         _ => {
-            let word = line.trim().to_lowercase();
-            if !open && shell.gathered.trim().is_empty() && (word == "exit" || word == "quit") {
-                return Err(Stop::Asked);
+            if shell.is_word(line) {
+                shell.command(line)?;
+                return Ok(true);
             }
             shell.gathered.push_str(line);
             shell.gathered.push('\n');

@@ -8,6 +8,7 @@ mod output;
 mod shell;
 
 use super::args::SqlArguments;
+use super::out::OutFile;
 use super::{FAILED, Failure, INTERRUPTED, REFUSED};
 use furrow_engine::{AttachOptions, Instance, InstanceConfig};
 use furrow_format::PAGE_SIZE;
@@ -100,6 +101,11 @@ fn listen(under_way: &UnderWay) -> Result<(), Failure> {
         .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))
 }
 
+/// A file for results; one that is there is replaced.
+fn output_file(path: &Path) -> std::io::Result<Box<dyn std::io::Write>> {
+    Ok(Box::new(OutFile::replace(path)?))
+}
+
 fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
     if let Some(text) = &options.query {
         shell.script(text)?;
@@ -133,9 +139,17 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
     listen(&under_way)?;
     let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
     let connection = server.connect().map_err(|e| failed(&e))?;
-    let printer = Printer::new(options, Box::new(std::io::stdout()));
+    let out: Box<dyn std::io::Write> = match &options.output {
+        Some(path) => {
+            let cannot = format!("cannot write {}", path.display());
+            output_file(path).map_err(|e| refused(&cannot, &e))?
+        }
+        None => Box::new(std::io::stdout()),
+    };
+    let printer = Printer::new(options, out);
     let mut shell = Shell::new(connection, printer, under_way);
     shell.ends_on_error = options.batch_abort;
+    (shell.literal, shell.echo) = (options.literal, options.echo);
     for pair in &options.variables {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         shell.set(name, value.trim_matches('"'));
@@ -150,6 +164,13 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
     }
     let attended =
         options.query.is_none() && options.input.is_empty() && std::io::stdin().is_terminal();
+    if let Some(text) = &options.first {
+        shell.unattended = !attended;
+        let done = shell.script(text).and_then(|()| shell.run_gathered(1));
+        if let Err(stop) = done {
+            return finish(shell, server, Err(stop), options.batch_abort);
+        }
+    }
     let stopped = if attended {
         let history = server
             .instance()
@@ -175,6 +196,7 @@ fn finish(
         mut printer,
         connection,
         worst,
+        status,
         ..
     } = shell;
     printer.flush();
@@ -195,6 +217,6 @@ fn finish(
         Err(Stop::Cancelled) => INTERRUPTED,
         Err(Stop::Failed) => FAILED,
         _ if errors_count && worst > 10 => FAILED,
-        _ => 0,
+        _ => status.unwrap_or(0),
     })
 }

@@ -23,13 +23,18 @@ pub(super) struct Printer {
     form: Form,
     separator: String,
     trimmed: bool,
-    headings: bool,
+    /// Rows between two headings: `None` for none at all, 0 for one at the top.
+    headings: Option<u64>,
+    /// Where lines are broken.
+    wrap: Option<usize>,
     types: Vec<DataType>,
     names: Vec<String>,
     widths: Vec<usize>,
     rows: u64,
     in_set: bool,
     line: String,
+    /// The first value of the last row, where it is a number.
+    first: Option<i64>,
     /// The highest level of an error so far in this batch.
     pub(super) worst: u8,
     /// What writing ran into: a closed pipe, a full disk.
@@ -48,13 +53,15 @@ impl Printer {
             form,
             separator: options.separator.clone().unwrap_or_else(|| " ".to_owned()),
             trimmed: options.trim,
-            headings: options.headings != Some(-1),
+            headings: u64::try_from(options.headings.unwrap_or(0)).ok(),
+            wrap: options.width.map(usize::from),
             types: Vec::new(),
             names: Vec::new(),
             widths: Vec::new(),
             rows: 0,
             in_set: false,
             line: String::new(),
+            first: None,
             worst: 0,
             failed: None,
         }
@@ -76,6 +83,58 @@ impl Printer {
         self.line = line;
     }
 
+    /// What goes to the output from here on.
+    pub(super) fn redirect(&mut self, out: Box<dyn Write>) {
+        self.flush();
+        self.out = BufWriter::new(out);
+    }
+
+    /// The status that `:exit (query)` asks for: the first value of the last row.
+    pub(super) fn first_of_last_row(&self) -> u8 {
+        // What the system keeps of a status.
+        (self.first.unwrap_or(0) & 0xff) as u8
+    }
+
+    /// Prints a text of the shell's own.
+    pub(super) fn echo(&mut self, text: &str) {
+        self.put(text);
+    }
+
+    /// Prints the cells of a line; where it is too long, those that do not fit begin another one, and a cell
+    /// that is too long for a line alone is cut through.
+    fn put_cells(&mut self, cells: &[String]) {
+        let Some(wrap) = self.wrap else {
+            self.line.push_str(&cells.join(&self.separator));
+            return self.put_line();
+        };
+        let mut used = 0;
+        for (at, cell) in cells.iter().enumerate() {
+            let width = cell.chars().count();
+            let between = if at > 0 {
+                self.separator.chars().count()
+            } else {
+                0
+            };
+            if at > 0 && used + between + width > wrap {
+                self.put_line();
+                self.line.push_str(&self.separator);
+                used = 0;
+            } else if at > 0 {
+                self.line.push_str(&self.separator);
+            }
+            used += between;
+            for character in cell.chars() {
+                if used >= wrap {
+                    self.put_line();
+                    used = 0;
+                }
+                self.line.push(character);
+                used += 1;
+            }
+        }
+        self.put_line();
+    }
+
     /// Everything so far goes out.
     pub(super) fn flush(&mut self) {
         if self.failed.is_none()
@@ -86,31 +145,16 @@ impl Printer {
     }
 
     fn heading(&mut self) {
-        for at in 0..self.names.len() {
-            if at > 0 {
-                self.line.push_str(&self.separator);
-            }
-            let name = self.names.get(at).map_or("", String::as_str);
-            let width = self.widths.get(at).copied().unwrap_or(0);
-            self.line.push_str(name);
-            if !self.trimmed {
-                let blanks = width.saturating_sub(name.chars().count());
-                self.line.extend(std::iter::repeat_n(' ', blanks));
-            }
+        let of = |at: usize| self.widths.get(at).copied().unwrap_or(0);
+        let (mut names, mut rules) = (Vec::new(), Vec::new());
+        for (at, name) in self.names.iter().enumerate() {
+            let length = name.chars().count();
+            let width = if self.trimmed { length } else { of(at) };
+            names.push(format!("{name:<width$}"));
+            rules.push("-".repeat(width));
         }
-        self.put_line();
-        for at in 0..self.names.len() {
-            if at > 0 {
-                self.line.push_str(&self.separator);
-            }
-            let name = self.names.get(at).map_or(0, |n| n.chars().count());
-            let width = match self.trimmed {
-                true => name,
-                false => self.widths.get(at).copied().unwrap_or(0),
-            };
-            self.line.extend(std::iter::repeat_n('-', width));
-        }
-        self.put_line();
+        self.put_cells(&names);
+        self.put_cells(&rules);
     }
 
     fn csv_line<'v>(&mut self, cells: impl Iterator<Item = &'v str>) {
@@ -130,29 +174,33 @@ impl Printer {
     }
 
     fn row_in_columns(&mut self, row: &[Value]) {
+        if self
+            .headings
+            .is_some_and(|every| every > 0 && self.rows > 0 && self.rows.is_multiple_of(every))
+        {
+            self.put("\n");
+            self.heading();
+        }
+        let mut cells = Vec::with_capacity(row.len());
         for (at, value) in row.iter().enumerate() {
-            if at > 0 {
-                self.line.push_str(&self.separator);
-            }
             let Some(of) = self.types.get(at) else {
                 continue;
             };
+            let mut cell = String::new();
             if self.trimmed {
-                write_value(value, &mut self.line);
-                let end = self.line.trim_end_matches(' ').len();
-                self.line.truncate(end);
-                continue;
+                write_value(value, &mut cell);
+                cell.truncate(cell.trim_end_matches(' ').len());
+            } else {
+                let width = self.widths.get(at).copied().unwrap_or(0);
+                let last = at + 1 == row.len();
+                write_cell(value, of.id, width, &mut cell);
+                if last && !is_right_aligned(of.id) && width > 256 {
+                    cell.truncate(cell.trim_end_matches(' ').len());
+                }
             }
-            let width = self.widths.get(at).copied().unwrap_or(0);
-            let last = at + 1 == row.len();
-            let start = self.line.len();
-            write_cell(value, of.id, width, &mut self.line);
-            if last && !is_right_aligned(of.id) && width > 256 {
-                let end = self.line.trim_end_matches(' ').len().max(start);
-                self.line.truncate(end);
-            }
+            cells.push(cell);
         }
-        self.put_line();
+        self.put_cells(&cells);
     }
 }
 
@@ -189,9 +237,9 @@ impl Sink for Printer {
         self.rows = 0;
         self.in_set = true;
         match self.form {
-            Form::Columns if self.headings => self.heading(),
+            Form::Columns if self.headings.is_some() => self.heading(),
             Form::Columns => {}
-            Form::Csv if self.headings => {
+            Form::Csv if self.headings.is_some() => {
                 let names = std::mem::take(&mut self.names);
                 self.csv_line(names.iter().map(String::as_str));
                 self.names = names;
@@ -202,6 +250,7 @@ impl Sink for Printer {
     }
 
     fn row(&mut self, row: &[Value]) {
+        self.first = row.first().and_then(Value::as_i64);
         match self.form {
             Form::Columns => self.row_in_columns(row),
             Form::Csv => {

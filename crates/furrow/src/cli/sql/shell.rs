@@ -33,10 +33,16 @@ pub(super) struct Shell {
     variables: BTreeMap<String, String>,
     /// Text of the batch that is being gathered.
     pub(super) gathered: String,
+    /// Whether `$(NAME)` is left as it is.
+    pub(super) literal: bool,
+    /// Whether batches are printed before they run.
+    pub(super) echo: bool,
     /// Whether an error ends a script (`-b`, `:on error exit`).
     pub(super) ends_on_error: bool,
     /// Whether a script is read by nobody: a cancelled batch ends it.
     pub(super) unattended: bool,
+    /// The status that `:exit (query)` asks for.
+    pub(super) status: Option<u8>,
     /// The highest level of any error.
     pub(super) worst: u8,
     depth: usize,
@@ -50,6 +56,9 @@ impl Shell {
             under_way,
             variables: BTreeMap::new(),
             gathered: String::new(),
+            literal: false,
+            echo: false,
+            status: None,
             ends_on_error: false,
             unattended: true,
             worst: 0,
@@ -70,7 +79,7 @@ impl Shell {
 
     /// The text with its variables filled in; `None` where one is not defined, which is said.
     fn filled(&mut self, text: &str) -> Option<String> {
-        if !text.contains("$(") {
+        if self.literal || !text.contains("$(") {
             return Some(text.to_owned());
         }
         let mut out = String::with_capacity(text.len());
@@ -114,6 +123,10 @@ impl Shell {
                 false => Ok(()),
             };
         };
+        if self.echo {
+            self.printer.echo(text.trim_end());
+            self.printer.echo("\n");
+        }
         for _ in 0..count {
             self.printer.worst = 0;
             if let Ok(mut under_way) = self.under_way.lock() {
@@ -154,6 +167,7 @@ impl Shell {
     pub(super) fn script(&mut self, text: &str) -> Result<(), Stop> {
         for (number, (line, kind)) in (1..).zip(script::lines(text)) {
             match kind {
+                LineKind::Text if self.is_word(line) => self.command(line)?,
                 LineKind::Text => self.gathered.push_str(line),
                 LineKind::Go(count) => self.run_gathered(count)?,
                 LineKind::Command => self.command(line)?,
@@ -164,6 +178,26 @@ impl Shell {
             self.gathered.push('\n');
         }
         Ok(())
+    }
+
+    /// Whether a line is one of the commands that need no colon, and not part of a comment or text.
+    pub(super) fn is_word(&self, line: &str) -> bool {
+        let word = line.trim();
+        let known = ["exit", "quit", "reset"];
+        let known = known.iter().any(|k| word.eq_ignore_ascii_case(k))
+            || word.get(..4).zip(word.get(4..)).is_some_and(|(w, rest)| {
+                w.eq_ignore_ascii_case("exit") && rest.trim_start().starts_with('(')
+            });
+        known && !script::is_open(&self.gathered)
+    }
+
+    /// `:exit (query)`: the batch with the query runs, and its last value is the status.
+    fn exit_with(&mut self, query: &str) -> Result<(), Stop> {
+        let mut text = std::mem::take(&mut self.gathered);
+        text.push_str(query);
+        self.run(&text, 1)?;
+        self.status = Some(self.printer.first_of_last_row());
+        Err(Stop::Asked)
     }
 
     fn bad_go(&mut self, line: u32) -> Stop {
@@ -204,18 +238,56 @@ impl Shell {
         done
     }
 
+    /// `:out FILE`, `:out stdout`, `:out stderr`: where results go from here on.
+    fn out(&mut self, name: &str) -> Result<(), Stop> {
+        let out: std::io::Result<Box<dyn std::io::Write>> = match name.to_lowercase().as_str() {
+            "stdout" => Ok(Box::new(std::io::stdout())),
+            "stderr" => Ok(Box::new(std::io::stderr())),
+            _ => super::output_file(Path::new(name)),
+        };
+        match out {
+            Ok(out) => {
+                self.printer.redirect(out);
+                Ok(())
+            }
+            Err(e) => {
+                self.say(&format!("'{name}': {e}"));
+                self.worst = self.worst.max(16);
+                Err(Stop::Failed)
+            }
+        }
+    }
+
     /// A command of the shell's own.
     pub(super) fn command(&mut self, line: &str) -> Result<(), Stop> {
         let line = line.trim();
-        let (word, rest) = line
-            .split_once(char::is_whitespace)
-            .map_or((line, ""), |(word, rest)| (word, rest.trim()));
+        let end = line.find(|c: char| c.is_whitespace() || c == '(');
+        let (word, rest) = line.split_at(end.unwrap_or(line.len()));
+        let rest = rest.trim();
         let unquoted = |text: &str| text.trim_matches('"').to_owned();
-        match word.to_lowercase().as_str() {
+        let mut word = word.to_lowercase();
+        if self.is_word(line) {
+            word.insert(0, ':');
+        }
+        match word.as_str() {
+            ":exit" if rest.starts_with('(') && rest.ends_with(')') => {
+                match rest.trim_matches(['(', ')', ' ']) {
+                    "" => {
+                        self.run_gathered(1)?;
+                        Err(Stop::Asked)
+                    }
+                    _ => {
+                        let query = rest.get(1..rest.len() - 1).unwrap_or("").to_owned();
+                        self.exit_with(&query)
+                    }
+                }
+            }
             ":exit" | ":quit" => {
-                self.run_gathered(1)?;
+                // What was gathered is not run.
+                self.gathered.clear();
                 Err(Stop::Asked)
             }
+            ":out" => self.out(&unquoted(rest)),
             ":r" => {
                 let Some(path) = self.filled(&unquoted(rest)) else {
                     return Ok(());
@@ -284,7 +356,10 @@ GO [n]               runs the batch so far, n times
 :list                shows the batch so far
 :reset               forgets the batch so far
 :on error exit       ends at the first error (:on error ignore goes on)
-:exit, :quit         runs what is left and ends";
+:out FILE            writes results to a file (:out stdout, :out stderr)
+:exit, :quit         ends; what was typed since the last GO is not run
+:exit ()             runs it and ends
+:exit (SELECT ...)   the same, and the number it gives is the exit status";
 
 /// The text of a script: UTF-8, or UTF-16 with its mark, as the product's tools save it.
 fn decoded(bytes: &[u8]) -> Option<String> {

@@ -30,7 +30,7 @@ fn resources_print_as_sql_server_prints_them() {
             "RID: 6:1:20789:0",
         ),
         (
-            Resource::Page(DatabaseId(7), PageId::new(1, 6_229_275)),
+            Resource::Page(DatabaseId(7), RowsetId(5), PageId::new(1, 6_229_275)),
             "PAGE: 7:1:6229275",
         ),
         (
@@ -89,7 +89,7 @@ fn neighbouring_rows_and_kinds_spread_over_the_table() {
     for n in 0..4096u32 {
         let page = PageId::new(1, n);
         for resource in [
-            Resource::Page(db, page),
+            Resource::Page(db, RowsetId(5), page),
             Resource::Extent(db, page),
             Resource::Rid(
                 db,

@@ -1,17 +1,16 @@
 //! `furrow inspect export`: the rows of a table into a file that other tools read.
 
 mod csv;
-mod out;
 #[cfg(feature = "parquet")]
 mod parquet;
 
 use super::super::args::ExportArguments;
 use super::super::{FAILED, Failure};
 use super::{Opened, closed, open_files, rows::shown_columns};
+use crate::cli::out::OutFile;
 use furrow_check::Pages;
 use furrow_format::mdf::{Table, TableColumn};
 use furrow_format::types::Value;
-use out::OutFile;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@
 //! A seventh digit of a `datetime2` second has no room: it is cut off, and that is told.
 
 use super::Sink;
-use super::out::OutFile;
+use crate::cli::out::OutFile;
 use furrow_format::mdf::TableColumn;
 use furrow_format::types::{DataType, Date, Decimal, TypeId, Value};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};

@@ -11,7 +11,7 @@ const BLOCK: usize = 1 << 20;
 const SECTOR: usize = 4096;
 
 /// A new file. Dropping it without an error before writes what is left and cuts it to length.
-pub(super) struct OutFile {
+pub(crate) struct OutFile {
     file: Arc<dyn File>,
     path: PathBuf,
     block: AlignedBuf,
@@ -21,11 +21,11 @@ pub(super) struct OutFile {
 }
 
 /// Can remove the file once nobody writes it.
-pub(super) struct Keeper(PathBuf);
+pub(crate) struct Keeper(PathBuf);
 
 impl Keeper {
     /// Removes the file; what cannot be removed stays.
-    pub(super) fn remove(&self) {
+    pub(crate) fn remove(&self) {
         let _stays = SystemVolume::new().remove(&self.0);
     }
 }
@@ -44,7 +44,7 @@ fn other(error: IoError) -> std::io::Error {
 
 impl OutFile {
     /// A file that must not exist yet.
-    pub(super) fn create(path: &Path) -> std::io::Result<OutFile> {
+    pub(crate) fn create(path: &Path) -> std::io::Result<OutFile> {
         let file = SystemVolume::new()
             .open(path, Open::Create, Access::Log)
             .map_err(other)?;
@@ -57,7 +57,16 @@ impl OutFile {
         })
     }
 
-    pub(super) fn keeper(&self) -> Keeper {
+    /// A file that takes the place of one that is there.
+    pub(crate) fn replace(path: &Path) -> std::io::Result<OutFile> {
+        let volume = SystemVolume::new();
+        if volume.exists(path).map_err(other)? {
+            volume.remove(path).map_err(other)?;
+        }
+        OutFile::create(path)
+    }
+
+    pub(crate) fn keeper(&self) -> Keeper {
         Keeper(self.path.clone())
     }
 }
@@ -128,6 +137,12 @@ mod tests {
             }
             assert!(back == bytes, "{length}");
             assert!(OutFile::create(&path).is_err());
+            OutFile::replace(&path).unwrap().flush().unwrap();
+            assert!(
+                furrow_io::read_file(&SystemVolume::new(), &path)
+                    .unwrap()
+                    .is_empty()
+            );
         }
     }
 }

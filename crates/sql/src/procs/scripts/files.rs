@@ -1,36 +1,37 @@
-//! System procedures that are T-SQL themselves, over the system views: what a view cannot tell they cannot
-//! either.
+//! Files, databases and space: `sp_helpfile`, `sp_helpdb`, `sp_spaceused`, `sp_databases`.
 
-/// A procedure as text: its name, and the statement that would make it.
-struct Script {
-    name: &'static str,
-    text: &'static str,
-}
+use super::Script;
 
-static SCRIPTS: &[Script] = &[
+pub(super) static SCRIPTS: &[Script] = &[
     Script {
         name: "sp_helpfile",
+        about: "Shows the files of the current database, or one of them.",
         text: HELP_FILE,
     },
     Script {
         name: "sp_helpdb",
+        about: "Shows the databases, or one of them with its files.",
         text: HELP_DB,
     },
     Script {
         name: "sp_spaceused",
+        about: "Shows what the current database takes, or a table of it.",
         text: SPACE_USED,
     },
     Script {
-        name: "sp_helpindex",
-        text: HELP_INDEX,
+        name: "sp_databases",
+        about: "Lists the databases with their sizes in KB.",
+        text: DATABASES,
     },
 ];
 
-/// The text of a procedure, by its name in any case of letters.
-pub(crate) fn script(name: &str) -> Option<&'static str> {
-    let found = SCRIPTS.iter().find(|s| s.name.eq_ignore_ascii_case(name));
-    found.map(|s| s.text)
-}
+const DATABASES: &str = "CREATE PROCEDURE sp_databases AS
+SET NOCOUNT ON;
+SELECT d.name AS DATABASE_NAME, CONVERT(int, SUM(CONVERT(bigint, f.size)) * 8) AS DATABASE_SIZE,
+    CONVERT(varchar(254), NULL) AS REMARKS
+FROM sys.databases d JOIN sys.master_files f ON f.database_id = d.database_id
+WHERE d.state = 0 GROUP BY d.name ORDER BY d.name;
+RETURN 0;";
 
 const HELP_FILE: &str = "CREATE PROCEDURE sp_helpfile @filename sysname = NULL AS
 SET NOCOUNT ON;
@@ -112,32 +113,4 @@ SELECT LTRIM(STR(@all * 8, 15, 0)) + ' KB' AS reserved,
     LTRIM(STR(ISNULL(@table, 0) * 8, 15, 0)) + ' KB' AS data,
     LTRIM(STR((ISNULL(@inuse, 0) - ISNULL(@table, 0)) * 8, 15, 0)) + ' KB' AS index_size,
     LTRIM(STR((@all - ISNULL(@inuse, 0)) * 8, 15, 0)) + ' KB' AS unused;
-RETURN 0;";
-
-const HELP_INDEX: &str = "CREATE PROCEDURE sp_helpindex @objname nvarchar(776) AS
-SET NOCOUNT ON;
-DECLARE @id int = OBJECT_ID(@objname);
-IF @id IS NULL
-BEGIN
-    DECLARE @db sysname = DB_NAME();
-    RAISERROR(15009, 16, 1, @objname, @db);
-    RETURN 1;
-END
-IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = @id AND index_id > 0)
-BEGIN
-    RAISERROR(15472, 10, 1, @objname);
-    RETURN 0;
-END
-SELECT i.name AS index_name,
-    LOWER(i.type_desc) + CASE i.is_unique WHEN 1 THEN ', unique' ELSE '' END
-        + CASE i.is_primary_key WHEN 1 THEN ', primary key' ELSE '' END
-        + CASE i.is_unique_constraint WHEN 1 THEN ', unique key' ELSE '' END
-        + ' located on ' + s.name AS index_description,
-    (SELECT STRING_AGG(COL_NAME(c.object_id, c.column_id)
-            + CASE c.is_descending_key WHEN 1 THEN '(-)' ELSE '' END, ', ')
-            WITHIN GROUP (ORDER BY c.key_ordinal)
-        FROM sys.index_columns c
-        WHERE c.object_id = i.object_id AND c.index_id = i.index_id AND c.key_ordinal > 0) AS index_keys
-FROM sys.indexes i JOIN sys.data_spaces s ON s.data_space_id = i.data_space_id
-WHERE i.object_id = @id AND i.index_id > 0 ORDER BY i.name;
 RETURN 0;";

@@ -1,0 +1,122 @@
+//! Undoing loads: the rows between two keys are taken out again, wherever they are by then.
+//!
+//! Each page's rows are taken out by a record of the system, which may be repeated, and only after the last
+//! one a compensation says that it is done: a crash between them begins the undoing anew, with what is left.
+//!
+//! A page that was filled past the log may be empty by then, or have its rows: redo made of it what it could.
+//! It is rebuilt by a plain `Format` in any case, in each attempt, because the log has nothing else that
+//! says what is on it.
+
+use super::Tree;
+use super::node::Side;
+use crate::{AccessError, By, Key};
+use furrow_format::{Change, Page, PageInit, Status};
+use furrow_pool::Ex;
+use furrow_txn::{Author, Mini};
+
+impl Tree {
+    /// Takes out what a load has put on new pages, past the log perhaps; `firsts` are the keys that lead to
+    /// them.
+    pub(crate) fn remove_filled(
+        &self,
+        by: &mut By<'_>,
+        firsts: &[Key],
+        last: &Key,
+    ) -> Result<(), AccessError> {
+        let Some(first) = firsts.first() else {
+            return Err(AccessError::WrongUndo);
+        };
+        // From the right: each page has its left neighbour still.
+        for key in firsts.iter().rev() {
+            if self.empty_leaf(key, first, last)? {
+                // A rollback must not fail for want of what only tidies up.
+                let _tidied = self.remove_empty_leaf(by, key);
+            }
+        }
+        // What splits have moved off these pages since.
+        self.remove_loaded(by, first, last)
+    }
+
+    /// Rebuilds the leaf that a key leads to as an empty one, if all rows on it lie between two others, or
+    /// there are none; whether that was so.
+    fn empty_leaf(&self, key: &Key, first: &Key, last: &Key) -> Result<bool, AccessError> {
+        let leaf = self.leaf_for(key, Ex)?;
+        let view = Page::new(&leaf);
+        let from = self.rows_before(&leaf, 0, first, Side::Before)?;
+        let to = self.rows_before(&leaf, 0, last, Side::Behind)?;
+        if from > 0 || to < view.slot_count() || leaf.key().page == self.root() {
+            return Ok(false);
+        }
+        let init = PageInit {
+            type_flags: view.type_flags(),
+            level: view.level(),
+            prev: view.prev(),
+            next: view.next(),
+            ..PageInit::new(
+                leaf.key().page,
+                view.page_type(),
+                view.unit(),
+                view.pminlen(),
+            )
+        };
+        let mut mini = Mini::new(self.store());
+        let at = mini.adopt(leaf);
+        mini.push(at, &Change::Format(init));
+        mini.commit(&Author::System)?;
+        Ok(true)
+    }
+
+    /// Takes out all rows from one key to another: the undoing of a load.
+    pub(crate) fn remove_loaded(
+        &self,
+        by: &mut By<'_>,
+        first: &Key,
+        last: &Key,
+    ) -> Result<(), AccessError> {
+        while let Some(emptied) = self.remove_some(first, last)? {
+            if let Some(key) = emptied {
+                // A rollback must not fail for want of what only tidies up.
+                let _tidied = self.remove_empty_leaf(by, &key);
+            }
+        }
+        // Now, and not before, it is done.
+        by.commit(Mini::new(self.store()), &[])?;
+        Ok(())
+    }
+
+    /// Takes out the rows of one page between two keys. `None` when there are none; else the key that leads
+    /// to the page, if that is empty now.
+    fn remove_some(&self, first: &Key, last: &Key) -> Result<Option<Option<Key>>, AccessError> {
+        let mut leaf = self.leaf_at(first, Side::Before, Ex, None)?;
+        let mut from = self.rows_before(&leaf, 0, first, Side::Before)?;
+        while from >= Page::new(&leaf).slot_count() {
+            let next = Page::new(&leaf).next();
+            if next.is_none() {
+                return Ok(None);
+            }
+            leaf = self.fetch(next, Ex)?;
+            from = self.rows_before(&leaf, 0, first, Side::Before)?;
+        }
+        let to = self.rows_before(&leaf, 0, last, Side::Behind)?;
+        let Some(count) = to.checked_sub(from).filter(|&count| count > 0) else {
+            return Ok(None);
+        };
+        let emptied = match count == Page::new(&leaf).slot_count() {
+            true => Some(self.key_at(&leaf, from)?),
+            false => None,
+        };
+        let mut ghosts = 0;
+        for slot in from..to {
+            let status = self.row_at(&leaf, slot)?.first().copied();
+            ghosts += i16::from(Status(status.unwrap_or(0)).is_ghost());
+        }
+        let mut mini = Mini::new(self.store());
+        let at = mini.adopt(leaf);
+        mini.push(at, &Change::RemoveRows { from, count });
+        if ghosts > 0 {
+            mini.push(at, &Change::SetGhosts { delta: -ghosts });
+        }
+        mini.commit(&Author::System)?;
+        Ok(Some(emptied))
+    }
+}

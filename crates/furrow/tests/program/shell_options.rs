@@ -1,0 +1,181 @@
+//! Options and commands of `furrow sql`, compared with what sqlcmd does.
+
+use super::{err, furrow, out, text};
+use furrow_io::{SystemVolume, read_file, write_file};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+fn sql(directory: &Path, words: &[&str], input: &str) -> Output {
+    let instance = directory.join("instance");
+    let mut child = furrow()
+        .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
+        .args(words)
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn headings_come_again_and_wide_lines_break_between_columns() {
+    let directory = tempfile::tempdir().unwrap();
+    let query = "SET NOCOUNT ON; \
+        SELECT id, c FROM (VALUES (1, 'a'), (2, NULL), (3, N'\u{e9}t\u{e9}')) AS v (id, c)";
+    let run = sql(
+        directory.path(),
+        &["-W", "-s", ";", "-h", "2", "-Q", query],
+        "",
+    );
+    assert_eq!(
+        out(&run),
+        "id;c\n--;-\n1;a\n2;NULL\n\nid;c\n--;-\n3;\u{e9}t\u{e9}\n\n"
+    );
+    let query =
+        "SET NOCOUNT ON; SELECT 1 AS first_column, 2 AS second_column, CAST('abc' AS CHAR(5)) AS c";
+    let run = sql(directory.path(), &["-w", "28", "-Q", query], "");
+    assert_eq!(
+        out(&run),
+        "first_column second_column\n c    \n------------ -------------\n -----\n\
+         \x20          1             2\n abc  \n\n"
+    );
+    let run = sql(directory.path(), &["-h", "-2", "-Q", "SELECT 1"], "");
+    assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+}
+
+#[test]
+fn commands_need_no_colon_where_sqlcmd_needs_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = sql(
+        directory.path(),
+        &["-W", "-h", "-1"],
+        "PRINT 'not run'\nRESET\nPRINT 'run'\nGO\n/*\nEXIT\n*/\nSELECT 'EXIT\nEXIT'\nGO\n\
+         PRINT 'not run'\nexit\nPRINT 'no'\nGO\n",
+    );
+    assert_eq!(
+        out(&run),
+        "run\nEXIT\nEXIT\n\n(1 row affected)\n",
+        "{}",
+        err(&run)
+    );
+    assert_eq!(run.status.code(), Some(0));
+    for (last, said, status) in [
+        (":exit(SELECT 40 + 2)", "x\n42\n\n(1 row affected)\n", 42),
+        (
+            "EXIT (SELECT 7 UNION ALL SELECT 9)",
+            "x\n7\n9\n\n(2 rows affected)\n",
+            9,
+        ),
+        (":EXIT()", "x\n", 0),
+        (":quit", "", 0),
+    ] {
+        let run = sql(
+            directory.path(),
+            &["-W", "-h", "-1"],
+            &format!("PRINT 'x'\n{last}\n"),
+        );
+        assert_eq!(
+            (out(&run).as_str(), run.status.code()),
+            (said, Some(status)),
+            "{last}"
+        );
+    }
+    let run = sql(
+        directory.path(),
+        &["-b"],
+        ":nosuch\nPRINT 'not reached'\nGO\n",
+    );
+    assert!(
+        err(&run).contains("':nosuch' is not a command of this shell"),
+        "{}",
+        err(&run)
+    );
+    assert_eq!((out(&run).as_str(), run.status.code()), ("", Some(1)));
+}
+
+#[test]
+fn results_go_to_files_and_scripts_include_scripts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let volume = SystemVolume::new();
+    let put = |name: &str, content: &[u8]| write_file(&volume, &path(name), content).unwrap();
+    put(
+        "inner.sql",
+        b":setvar what inner\nPRINT '$(what) in $(outer)'\nGO\n",
+    );
+    // UTF-16 with its mark, as the product's tools save scripts.
+    let wide: Vec<u8> = "\u{feff}PRINT N'\u{3b1}'\nGO\n:r inner.sql\nPRINT '$(what)'\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    put("outer.sql", &wide);
+    let words = ["-v", "outer=\"o u t\"", "-i", "outer.sql", "-o", "said.txt"];
+    for _ in 0..2 {
+        let run = sql(directory.path(), &words, "");
+        assert_eq!(
+            (out(&run).as_str(), run.status.code()),
+            ("", Some(0)),
+            "{}",
+            err(&run)
+        );
+        let said = read_file(&volume, &path("said.txt")).unwrap();
+        assert_eq!(
+            String::from_utf8(said).unwrap(),
+            "\u{3b1}\ninner in o u t\ninner\n"
+        );
+    }
+    let run = sql(
+        directory.path(),
+        &["-e"],
+        "PRINT 'a'\nGO\n:out here.txt\nPRINT 'b'\nGO\n:out stdout\nPRINT '$(x)'\nGO\nPRINT 'c'\nGO 2\n",
+    );
+    assert_eq!(out(&run), "PRINT 'a'\na\nPRINT 'c'\nc\nc\n");
+    assert!(err(&run).contains("'x' scripting variable not defined."));
+    let said = read_file(&volume, &path("here.txt")).unwrap();
+    assert_eq!(said, b"PRINT 'b'\nb\n");
+    let run = sql(directory.path(), &["-x", "-Q", "PRINT '$(x)'"], "");
+    assert_eq!(out(&run), "$(x)\n");
+    let run = sql(directory.path(), &["-i", "missing.sql"], "");
+    assert!(err(&run).contains("'missing.sql'"), "{}", err(&run));
+    assert_eq!(run.status.code(), Some(1));
+    put("loop.sql", b":r loop.sql\n");
+    let run = sql(directory.path(), &["-i", "loop.sql"], "");
+    assert!(err(&run).contains("too deep"), "{}", err(&run));
+    let run = sql(
+        directory.path(),
+        &["-o", "no/such/dir.txt", "-Q", "PRINT 1"],
+        "",
+    );
+    assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+}
+
+#[test]
+fn words_of_the_command_line_that_make_no_sense_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for words in [
+        &["-Q", "SELECT 1", "-i", "x.sql"][..],
+        &["--csv", "--json", "-Q", "SELECT 1"],
+        &["-w", "5", "-Q", "SELECT 1"],
+        &["--nosuch"],
+        &["--open", "x.mdf", "-d", "y"],
+    ] {
+        let run = sql(directory.path(), words, "");
+        assert_eq!(run.status.code(), Some(2), "{words:?}: {}", err(&run));
+        assert!(out(&run).is_empty());
+    }
+    let run = sql(directory.path(), &["-d", "nosuch", "-Q", "SELECT 1"], "");
+    assert!(out(&run).contains("Msg 911, Level 16"), "{}", out(&run));
+    assert_eq!(run.status.code(), Some(1));
+    let run = furrow()
+        .args(["sql", "--open", "missing.mdf", "-Q", "SELECT 1"])
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+}

@@ -1,0 +1,24 @@
+//! Isolation levels, proven from what transactions saw.
+//!
+//! Threads append numbers to lists under a few keys and read lists. No number comes twice, so that a list
+//! says who wrote, and in which order; from all lists that were seen follows a graph of who came before whom,
+//! and every phenomenon that a level forbids is a cycle in it ([`anomalies`]). No lock, no clock and no
+//! internal of the engine is asked.
+//!
+//! # What each level must not show
+//!
+//! | level | forbidden |
+//! |---|---|
+//! | READ UNCOMMITTED | lost or doubled elements, writes through each other (G0) |
+//! | READ COMMITTED | also: what was rolled back, half done, or flows in a circle (G1) |
+//! | REPEATABLE READ | also: read and write skew over rows that are there (G-single, G2-item) |
+//! | SERIALIZABLE | every cycle, over rows that come as well |
+
+pub mod anomalies;
+pub mod cycles;
+pub mod history;
+mod run;
+
+pub use anomalies::{Anomaly, Found, anomalies};
+pub use history::{Element, End, History, Op, Txn};
+pub use run::{Figures, Shape, level_name, record, run};

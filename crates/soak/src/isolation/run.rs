@@ -1,0 +1,344 @@
+//! Histories of the engine.
+
+use super::anomalies::{Anomaly, Found, anomalies};
+use super::history::{Element, End, History, Op, Txn};
+use crate::Finding;
+use furrow_engine::{
+    ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
+    LockHints, ScanSpec, Session, Table, TableSpec, Timeout,
+};
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_io::random::{Rng, SeededRng, seeded};
+use furrow_io::thread::{scope, spawn_scoped, yield_now};
+use furrow_io::{MemoryVolume, Volume};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes of an element in a row.
+const ELEMENT_BYTES: usize = 4;
+/// A list is not made longer than its row can hold.
+const LONGEST: usize = 1_500;
+
+/// What a history is made by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// The level of all its transactions.
+    pub level: Isolation,
+    /// Threads.
+    pub threads: usize,
+    /// Transactions of each.
+    pub txns: usize,
+    /// Keys.
+    pub keys: i64,
+    /// Whether no key is there in the beginning.
+    pub empty: bool,
+}
+
+impl Shape {
+    /// The usual one of a level; where rows that come are to be seen or not, that is tried as well.
+    pub fn of(level: Isolation) -> Shape {
+        Shape {
+            level,
+            threads: 4,
+            txns: 150,
+            keys: 6,
+            empty: level == Isolation::Serializable,
+        }
+    }
+
+    /// What must not be seen.
+    pub fn forbids(&self, anomaly: Anomaly) -> bool {
+        use Anomaly::{
+            AbortedRead, CircularFlow, DirtyWrite, IntermediateRead, Nonsense, ReadSkew, WriteSkew,
+        };
+        let at_least = |level: Isolation| self.level as u8 >= level as u8;
+        match anomaly {
+            Nonsense | DirtyWrite => true,
+            AbortedRead | IntermediateRead | CircularFlow => at_least(Isolation::ReadCommitted),
+            ReadSkew | WriteSkew if self.empty => at_least(Isolation::Serializable),
+            ReadSkew | WriteSkew => at_least(Isolation::RepeatableRead),
+        }
+    }
+}
+
+/// How a level is written in T-SQL.
+pub fn level_name(level: Isolation) -> &'static str {
+    match level {
+        Isolation::ReadUncommitted => "READ UNCOMMITTED",
+        Isolation::ReadCommitted => "READ COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE READ",
+        Isolation::Serializable => "SERIALIZABLE",
+        Isolation::Snapshot => "SNAPSHOT",
+    }
+}
+
+/// What was seen of how many transactions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Histories.
+    pub histories: u64,
+    /// Transactions that committed.
+    pub committed: u64,
+    /// Transactions that were rolled back.
+    pub aborted: u64,
+    /// Histories that showed an anomaly their level allows.
+    pub allowed: BTreeMap<Anomaly, u64>,
+}
+
+impl Figures {
+    /// Adds another's.
+    pub fn add(&mut self, other: &Figures) {
+        self.histories += other.histories;
+        self.committed += other.committed;
+        self.aborted += other.aborted;
+        for (anomaly, seen) in &other.allowed {
+            *self.allowed.entry(*anomaly).or_default() += seen;
+        }
+    }
+}
+
+/// A history of the engine; what its level forbids is a finding.
+pub fn run(shape: &Shape, seed: u64) -> Result<Figures, Box<Finding>> {
+    let place = level_name(shape.level);
+    let found = |what: String| {
+        Box::new(Finding {
+            seed,
+            place: format!("histories under {place}"),
+            what,
+            steps: Vec::new(),
+        })
+    };
+    let history = record(shape, seed).map_err(|e| found(e.to_string()))?;
+    let seen = anomalies(&history);
+    let (bad, fair): (Vec<Found>, Vec<Found>) =
+        seen.into_iter().partition(|f| shape.forbids(f.anomaly));
+    if !bad.is_empty() {
+        let texts: Vec<String> = bad.iter().take(5).map(ToString::to_string).collect();
+        return Err(found(format!("{shape:?}\n{}", texts.join("\n"))));
+    }
+    let committed = history.txns.iter().filter(|t| t.end == End::Committed);
+    let committed = committed.count() as u64;
+    let mut allowed: BTreeMap<Anomaly, u64> = BTreeMap::new();
+    for found in fair {
+        allowed.insert(found.anomaly, 1);
+    }
+    Ok(Figures {
+        histories: 1,
+        committed,
+        aborted: history.txns.len() as u64 - committed,
+        allowed,
+    })
+}
+
+/// Lets threads work on the engine and writes down what they did and saw.
+pub fn record(shape: &Shape, seed: u64) -> Result<History, EngineError> {
+    let (instance, db, table) = house(shape)?;
+    let txns: Mutex<Vec<Txn>> = Mutex::default();
+    let failed: Mutex<Option<EngineError>> = Mutex::default();
+    scope(|all| {
+        for number in 0..shape.threads {
+            let (db, table, txns, failed) = (&db, &table, &txns, &failed);
+            let body = move || {
+                let rng = seeded(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
+                let client = Client::new(db, table, *shape, rng, number);
+                let ended = client.and_then(|client| client.work(txns));
+                if let Err(error) = ended {
+                    failed.lock().get_or_insert(error);
+                }
+            };
+            if let Err(error) = spawn_scoped(all, format!("client {number}"), body) {
+                let text = error.to_string();
+                failed.lock().get_or_insert(EngineError::Damaged(text));
+            }
+        }
+    });
+    if let Some(error) = failed.into_inner() {
+        instance.abandon();
+        return Err(error);
+    }
+    let mut last = BTreeMap::new();
+    let mut session = Session::new(&db)?;
+    for key in 0..shape.keys {
+        let list = session.get(&table, &[Value::BigInt(key)])?;
+        let list = list.map(|row| elements(row.values()?.get(1))).transpose()?;
+        last.insert(key, list.unwrap_or_default());
+    }
+    drop((session, table, db));
+    instance.shut_down()?;
+    Ok(History {
+        txns: txns.into_inner(),
+        last,
+    })
+}
+
+/// An instance, its one database, and the table of lists in it.
+type House = (Arc<Instance>, Arc<Database>, Arc<Table>);
+
+fn house(shape: &Shape) -> Result<House, EngineError> {
+    let volume = MemoryVolume::new();
+    volume.create_dir(Path::new("d"))?;
+    let config = InstanceConfig {
+        pool_pages: 512,
+        double_write_pages: 64,
+        readers: 1,
+        ..InstanceConfig::default()
+    };
+    let instance = Instance::start(Arc::new(volume), config)?;
+    let data = FileSpec::new("data", "d/data.mdf").size_mb(4);
+    let log = FileSpec::new("log", "d/log.ldf").size_mb(8);
+    let db = instance.create_database(&DatabaseSpec::new("histories", data).log(log))?;
+    let lists = DataType::sized(TypeId::VarBinary, 7000);
+    let spec = TableSpec::new("lists")
+        .column(ColumnSpec::new("id", DataType::simple(TypeId::BigInt)).not_null())
+        .column(ColumnSpec::new("elements", lists).not_null())
+        .primary_key(["id"]);
+    let mut session = Session::new(&db)?;
+    let table = session.create_table(&spec)?;
+    if !shape.empty {
+        for key in 0..shape.keys {
+            session.insert(&table, &[Value::BigInt(key), Value::Binary(Vec::new())])?;
+        }
+    }
+    drop(session);
+    Ok((instance, db, table))
+}
+
+fn elements(value: Option<&Value>) -> Result<Vec<Element>, EngineError> {
+    let Some(Value::Binary(bytes)) = value else {
+        return Err(EngineError::Damaged(format!("no list: {value:?}")));
+    };
+    let (parts, rest) = bytes.as_chunks::<ELEMENT_BYTES>();
+    if !rest.is_empty() {
+        return Err(EngineError::Damaged(format!("no list: {bytes:?}")));
+    }
+    Ok(parts
+        .iter()
+        .map(|part| Element::from_le_bytes(*part))
+        .collect())
+}
+
+/// One session of a history.
+struct Client<'a> {
+    session: Session,
+    table: &'a Arc<Table>,
+    shape: Shape,
+    rng: SeededRng,
+    /// The next element that it appends; no other client does.
+    next: Element,
+}
+
+impl<'a> Client<'a> {
+    fn new(
+        db: &Arc<Database>,
+        table: &'a Arc<Table>,
+        shape: Shape,
+        rng: SeededRng,
+        number: usize,
+    ) -> Result<Client<'a>, EngineError> {
+        let mut session = Session::new(db)?;
+        session.set_isolation(shape.level);
+        session.set_lock_timeout(Timeout::Millis(5_000));
+        Ok(Client {
+            session,
+            table,
+            shape,
+            rng,
+            next: number as Element * 1_000_000 + 1,
+        })
+    }
+
+    fn work(mut self, txns: &Mutex<Vec<Txn>>) -> Result<(), EngineError> {
+        for _ in 0..self.shape.txns {
+            let mut ops = Vec::new();
+            self.session.begin()?;
+            let end = match self.transaction(&mut ops) {
+                Ok(true) => {
+                    self.session.commit()?;
+                    End::Committed
+                }
+                Ok(false) => {
+                    self.session.rollback()?;
+                    End::Aborted
+                }
+                // The victim of a deadlock, a key that somebody else put in, a wait that was too long.
+                Err(e) if matches!(e.number(), 1205 | 2627 | 1222) => {
+                    if self.session.in_transaction() {
+                        self.session.rollback()?;
+                    }
+                    End::Aborted
+                }
+                Err(other) => return Err(other),
+            };
+            txns.lock().push(Txn { ops, end });
+        }
+        Ok(())
+    }
+
+    /// Whether it is to commit.
+    fn transaction(&mut self, ops: &mut Vec<Op>) -> Result<bool, EngineError> {
+        for _ in 0..self.rng.random_range(1..=5) {
+            let key = self.rng.random_range(0..self.shape.keys);
+            match self.rng.random_range(0..10) {
+                0..5 => self.append(key, ops)?,
+                5..9 => {
+                    let list = self.list(key)?;
+                    ops.push(Op::Read(key, list.unwrap_or_default()));
+                }
+                _ => self.read_all(ops)?,
+            }
+            if self.rng.random_ratio(1, 3) {
+                yield_now();
+            }
+        }
+        Ok(!self.rng.random_ratio(1, 8))
+    }
+
+    fn list(&mut self, key: i64) -> Result<Option<Vec<Element>>, EngineError> {
+        let row = self.session.get(self.table, &[Value::BigInt(key)])?;
+        row.map(|row| elements(row.values()?.get(1))).transpose()
+    }
+
+    fn append(&mut self, key: i64, ops: &mut Vec<Op>) -> Result<(), EngineError> {
+        let hints = LockHints::update();
+        let table = self.table;
+        let found = self.session.hinted(hints, |session| {
+            let row = session.get(table, &[Value::BigInt(key)])?;
+            row.map(|row| elements(row.values()?.get(1))).transpose()
+        })?;
+        let there = found.is_some();
+        let mut list = found.unwrap_or_default();
+        if list.len() >= LONGEST {
+            return Ok(());
+        }
+        list.push(self.next);
+        let bytes: Vec<u8> = list.iter().flat_map(|e| e.to_le_bytes()).collect();
+        if there {
+            let name = table.row_key(&[Value::BigInt(key)])?;
+            self.session
+                .update(table, &name, &[(1, Value::Binary(bytes))])?;
+        } else {
+            self.session
+                .insert(table, &[Value::BigInt(key), Value::Binary(bytes)])?;
+        }
+        ops.push(Op::Append(key, self.next));
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Reads all keys by one scan; those that it does not meet are empty.
+    fn read_all(&mut self, ops: &mut Vec<Op>) -> Result<(), EngineError> {
+        let mut seen: BTreeMap<i64, Vec<Element>> = BTreeMap::new();
+        let mut scan = self.session.scan(self.table, &ScanSpec::default())?;
+        while let Some(row) = scan.next_row()? {
+            let list = elements(row.values()?.get(1))?;
+            seen.insert(row.i64(0).unwrap_or_default(), list);
+        }
+        drop(scan);
+        for key in 0..self.shape.keys {
+            ops.push(Op::Read(key, seen.remove(&key).unwrap_or_default()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,336 @@
+//! Everything, for as long as wanted: pieces of work from a list that never ends, several at a time, and a
+//! ledger of what came of each.
+//!
+//! # Order
+//! 1. What an earlier soak with the same ledger found, again.
+//! 2. The enumerations: every small world with every power loss, every small world with every failure.
+//! 3. In turn and without end, each with a seed of its own: power losses, histories, threads, rotten pages,
+//!    the consistency check, killed processes, failures.
+//!
+//! A piece that finds something does not end the soak: it is written down with the line that shows it
+//! again, and the next one begins.
+
+use crate::check;
+use crate::crash::{self, Length};
+use crate::engine::Engine;
+use crate::share::LEVELS;
+use crate::worlds::boundary::{self, Share};
+use crate::worlds::{self, nth};
+use crate::{Finding, faults, isolation, kill, rot, threads};
+use furrow_io::thread::{scope, spawn_scoped};
+use furrow_io::time::{Duration, Moment, WallTime};
+use furrow_io::{Access, File, IoError, Open, SystemVolume, Volume, WriteRun, read_all};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Runs of a piece of random power losses, about 8 losses each.
+const RUNS: u64 = 25;
+/// Kills of a piece, and the writers of each process.
+const KILLS: u32 = 10;
+const WRITERS: usize = 32;
+const TELL_EVERY: Duration = Duration::from_secs(10);
+
+/// A soak.
+#[derive(Debug, Clone)]
+pub struct Soak {
+    /// This program, for the processes that are killed.
+    pub program: PathBuf,
+    /// For the ledger and for the databases of killed processes.
+    pub home: PathBuf,
+    /// Of everything that is drawn.
+    pub seed: u64,
+    /// No piece begins after this time.
+    pub length: Duration,
+    /// Pieces at a time.
+    pub jobs: usize,
+}
+
+/// Sorts of pieces.
+const SORTS: [&str; 9] = [
+    "world",
+    "failures",
+    "crashes",
+    "histories",
+    "threads",
+    "rot",
+    "check",
+    "kills",
+    "faults",
+];
+
+/// How often each of those that never end comes in a turn.
+const TURN: [usize; 12] = [2, 3, 2, 4, 2, 7, 2, 5, 2, 6, 4, 8];
+
+/// A piece of work: its sort, and its seed or the number of its world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Piece {
+    sort: usize,
+    seed: u64,
+}
+
+impl Piece {
+    fn name(self) -> &'static str {
+        SORTS.get(self.sort).copied().unwrap_or("?")
+    }
+
+    /// What shows it again.
+    fn again(self) -> String {
+        format!(
+            "cargo xtask piece --sort {} --seed {}",
+            self.sort, self.seed
+        )
+    }
+}
+
+/// Does one piece; how many power losses, failures, histories or the like it tried.
+fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
+    let (engine, seed) = (Engine::default(), piece.seed);
+    let world = || {
+        let mut all = worlds::all();
+        let at = seed as usize % all.len();
+        all.swap_remove(at)
+    };
+    match piece.name() {
+        "world" => boundary::explore(&world(), Share::WHOLE).map(|e| e.crashes + e.in_recovery),
+        "failures" => nth::fail_everywhere(&world(), 1, 0).map(|o| o.told + o.unnoticed),
+        "crashes" => (0..RUNS).try_fold(0, |sum, n| {
+            let run = crash::run(&engine, seed.wrapping_add(n), Length::default())?;
+            Ok(sum + run.crashes)
+        }),
+        "histories" => LEVELS.iter().try_fold(0, |sum, level| {
+            isolation::run(&isolation::Shape::of(*level), seed).map(|f| sum + f.histories)
+        }),
+        "threads" => threads::run(&engine, seed, 16, 10).map(|f| f.crashes),
+        "rot" => rot::run(seed).map(|f| f.told + f.harmless),
+        "check" => check::run(seed, 40).map(|_| 1).map_err(|what| {
+            let (place, steps) = ("the consistency check".to_owned(), Vec::new());
+            Box::new(Finding {
+                seed,
+                place,
+                what,
+                steps,
+            })
+        }),
+        "kills" => {
+            let rounds = kill::Rounds {
+                program: soak.program.clone(),
+                home: soak.home.join(format!("killed-{seed}")),
+                seed,
+                rounds: KILLS,
+                threads: WRITERS,
+            };
+            let done = kill::run(&rounds, &|_| {})?;
+            // What was sound is not kept.
+            clear(&rounds.home);
+            Ok(done.kills)
+        }
+        _ => faults::run(&engine, seed, 3).map(|f| f.faults_told + f.faults_unnoticed),
+    }
+}
+
+/// Does one piece of a soak again.
+pub fn again(sort: usize, seed: u64, soak: &Soak) -> Result<u64, Box<Finding>> {
+    carry_out(Piece { sort, seed }, soak)
+}
+
+/// Removes the files of a directory of two volumes, as far as they can be.
+fn clear(home: &Path) {
+    let volume = SystemVolume::new();
+    for dir in [home.join("v0"), home.join("v1"), home.to_path_buf()] {
+        for path in volume.list(&dir).unwrap_or_default() {
+            let _left = volume.remove(&path);
+        }
+        let _left = volume.remove(&dir);
+    }
+}
+
+/// The file of what was tried: one line a piece, with tabs between time, sort, seed, seconds, tries, verdict.
+struct Ledger {
+    file: Arc<dyn File>,
+    end: u64,
+}
+
+impl Ledger {
+    fn open(path: &Path) -> Result<(Ledger, String), IoError> {
+        let volume = SystemVolume::new();
+        if let Some(dir) = path.parent() {
+            volume.create_dir(dir)?;
+        }
+        let how = if volume.exists(path)? {
+            Open::Existing
+        } else {
+            Open::Create
+        };
+        let file = volume.open(path, how, Access::Log)?;
+        let bytes = read_all(file.as_ref())?;
+        let end = bytes.len() as u64;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok((Ledger { file, end }, text))
+    }
+
+    fn write(&mut self, line: &str) -> Result<(), IoError> {
+        let bytes = line.as_bytes();
+        let bufs = &[IoSlice::new(bytes)];
+        let offset = self.end;
+        self.file.write(&[WriteRun { offset, bufs }])?;
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Pieces whose last line in a ledger is a finding.
+fn open_findings(ledger: &str) -> Vec<Piece> {
+    let mut last: BTreeMap<Piece, bool> = BTreeMap::new();
+    for line in ledger.lines() {
+        let words: Vec<&str> = line.split('\t').collect();
+        if let [_, sort, seed, _, _, verdict, ..] = &words[..]
+            && let Some(sort) = SORTS.iter().position(|name| name == sort)
+            && let Ok(seed) = seed.parse()
+        {
+            last.insert(Piece { sort, seed }, *verdict != "ok");
+        }
+    }
+    let open = last.into_iter().filter(|(_, bad)| *bad);
+    open.map(|(piece, _)| piece).collect()
+}
+
+/// The pieces of a soak, in their order: some first, then the enumerations, then drawn ones without end.
+fn pieces(first: Vec<Piece>, seed: u64) -> impl Iterator<Item = Piece> {
+    let worlds = worlds::all().len() as u64;
+    let listed = (0..2).flat_map(move |sort| (0..worlds).map(move |seed| Piece { sort, seed }));
+    let drawn = (0..).map(move |n: u64| Piece {
+        sort: TURN[(n % TURN.len() as u64) as usize],
+        seed: seed.wrapping_add(n.wrapping_mul(1_000)),
+    });
+    first.into_iter().chain(listed).chain(drawn)
+}
+
+struct Progress {
+    ledger: Ledger,
+    tried: BTreeMap<&'static str, (u64, u64)>,
+    findings: Vec<String>,
+    told: Moment,
+}
+
+impl Progress {
+    fn line(&self, began: Moment, length: Duration) -> String {
+        let done =
+            |(name, (pieces, tries)): (&&str, &(u64, u64))| format!("{name} {pieces} ({tries})");
+        let parts: Vec<String> = self.tried.iter().map(done).collect();
+        let minutes = began.elapsed().as_secs() / 60;
+        format!(
+            "{minutes} of {} min; {}; findings {}",
+            length.as_secs() / 60,
+            parts.join(", "),
+            self.findings.len()
+        )
+    }
+}
+
+/// Soaks; gives what was found, each with the line that shows it again. `tell` gets a line now and then.
+pub fn run(soak: &Soak, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoError> {
+    let path = soak.home.join("ledger.tsv");
+    let (ledger, before) = Ledger::open(&path)?;
+    tell(&format!("ledger {}", path.display()));
+    let began = Moment::now();
+    let next = Mutex::new(pieces(open_findings(&before), soak.seed));
+    let progress = Mutex::new(Progress {
+        ledger,
+        tried: BTreeMap::new(),
+        findings: Vec::new(),
+        told: began,
+    });
+    let work = || {
+        while began.elapsed() < soak.length {
+            let Some(piece) = next.lock().next() else {
+                return;
+            };
+            let from = Moment::now();
+            let done = catch_unwind(AssertUnwindSafe(|| carry_out(piece, soak)));
+            let seconds = from.elapsed_us() as f64 / 1e6;
+            note(&progress, piece, seconds, done.map_err(|_| ()), tell);
+            let mut progress = progress.lock();
+            if progress.told.elapsed() > TELL_EVERY {
+                progress.told = Moment::now();
+                tell(&progress.line(began, soak.length));
+            }
+        }
+    };
+    scope(|all| {
+        for job in 1..soak.jobs {
+            if let Err(error) = spawn_scoped(all, format!("soak {job}"), work) {
+                tell(&format!("fewer at a time: {error}"));
+            }
+        }
+        work();
+    });
+    let progress = progress.into_inner();
+    tell(&progress.line(began, soak.length));
+    Ok(progress.findings)
+}
+
+/// Writes down what came of a piece.
+fn note(
+    progress: &Mutex<Progress>,
+    piece: Piece,
+    seconds: f64,
+    done: Result<Result<u64, Box<Finding>>, ()>,
+    tell: &(dyn Fn(&str) + Sync),
+) {
+    let (tries, verdict) = match done {
+        Ok(Ok(tries)) => (tries, None),
+        Ok(Err(finding)) => (0, Some(finding.to_string())),
+        Err(()) => (0, Some("a panic, told above".to_owned())),
+    };
+    let mut progress = progress.lock();
+    let tried = progress.tried.entry(piece.name()).or_default();
+    tried.0 += 1;
+    tried.1 += tries;
+    let shown = verdict
+        .as_deref()
+        .unwrap_or("ok")
+        .replace(['\n', '\t'], " ");
+    let (name, seed, now) = (piece.name(), piece.seed, WallTime::now());
+    let line = format!("{now}\t{name}\t{seed}\t{seconds:.1}\t{tries}\t{shown}\n");
+    if let Err(error) = progress.ledger.write(&line) {
+        tell(&format!("the ledger cannot be written: {error}"));
+    }
+    if let Some(what) = verdict {
+        let text = format!(
+            "FOUND by {name} {seed}: {what}\nto see it again: {}",
+            piece.again()
+        );
+        tell(&text);
+        progress.findings.push(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_of_a_ledger_come_first_until_they_pass() {
+        let ledger = "t\tcrashes\t7\t1.0\t0\tbad\nt\trot\t9\t1.0\t0\tbad\nt\trot\t9\t1.0\t4\tok\n";
+        let first = open_findings(ledger);
+        assert_eq!(first, [Piece { sort: 2, seed: 7 }]);
+        let mut all = pieces(first, 50);
+        assert_eq!(all.next(), Some(Piece { sort: 2, seed: 7 }));
+        assert_eq!(all.next(), Some(Piece { sort: 0, seed: 0 }));
+        let worlds = worlds::all().len();
+        let drawn = all.nth(2 * worlds - 1);
+        assert_eq!(
+            drawn,
+            Some(Piece {
+                sort: TURN[0],
+                seed: 50
+            })
+        );
+        assert!(TURN.iter().all(|sort| (2..SORTS.len()).contains(sort)));
+        assert!((2..SORTS.len()).all(|sort| TURN.contains(&sort)));
+    }
+}

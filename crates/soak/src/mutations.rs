@@ -1,0 +1,170 @@
+//! Who tests the tests: each fault that can be ordered is put against the share.
+//!
+//! 1. Without any fault the share must say nothing: else its words prove nothing.
+//! 2. For each fault this program is started again with the fault alive. It is caught when the share finds
+//!    something, panics, or does not come to its end.
+//! 3. A fault that was never reached proves nothing either, and is told as such.
+//!
+//! Takes a build with the feature `mutations`.
+
+use furrow_io::mutation::{MUTATION, Mutation};
+use furrow_io::thread::{available_cpus, scope, spawn_named, spawn_scoped};
+use furrow_io::time::{Duration, Moment, sleep};
+use parking_lot::Mutex;
+use std::fmt;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// Before each part of the share, on a line of its own.
+pub const PART: &str = "part: ";
+/// Before what was found.
+pub const FOUND: &str = "found: ";
+/// Before how often the fault was reached.
+pub const REACHED: &str = "reached: ";
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// This program.
+    pub program: PathBuf,
+    /// Of the share.
+    pub seed: u64,
+    /// Faults at a time.
+    pub jobs: usize,
+    /// A share that takes longer hangs. Not much less than some times what it takes without a fault.
+    pub limit: Duration,
+    /// Only faults with this in their name.
+    pub only: Option<String>,
+}
+
+/// What became of a fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// By this part of the share, which says this.
+    Caught(String, String),
+    /// All parts of the share were passed, this many times through the fault.
+    Survived(u64),
+    /// No part of the share came by.
+    NotReached,
+    /// The share itself could not be done.
+    Broken(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Caught(part, what) => write!(f, "caught    {part}: {what}"),
+            Verdict::Survived(times) => write!(f, "SURVIVED  reached {times} times"),
+            Verdict::NotReached => f.write_str("NOT REACHED"),
+            Verdict::Broken(why) => write!(f, "BROKEN    {why}"),
+        }
+    }
+}
+
+/// Puts the faults against the share; `tell` gets a line for each. Each fault's verdict, in their order.
+pub fn prove(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Vec<(Mutation, Verdict)> {
+    let wanted = |m: &Mutation| {
+        order
+            .only
+            .as_ref()
+            .is_none_or(|word| m.name().contains(word))
+    };
+    let all: Vec<Mutation> = Mutation::ALL.iter().copied().filter(wanted).collect();
+    let verdicts: Mutex<Vec<(Mutation, Verdict)>> = Mutex::default();
+    let next = Mutex::new(all.clone().into_iter());
+    let work = || {
+        loop {
+            let Some(mutation) = next.lock().next() else {
+                return;
+            };
+            let began = Moment::now();
+            let verdict = put_against(order, Some(mutation));
+            let seconds = began.elapsed_us() as f64 / 1e6;
+            tell(&format!(
+                "{:<24}{seconds:6.1} s  {verdict}",
+                mutation.name()
+            ));
+            verdicts.lock().push((mutation, verdict));
+        }
+    };
+    scope(|threads| {
+        for job in 1..order.jobs.min(available_cpus() * 4) {
+            if let Err(error) = spawn_scoped(threads, format!("fault {job}"), work) {
+                tell(&format!("fewer at a time: {error}"));
+            }
+        }
+        work();
+    });
+    let mut verdicts = verdicts.into_inner();
+    verdicts.sort_by_key(|(mutation, _)| *mutation);
+    verdicts
+}
+
+/// The share without any fault: how long it took, or what it said.
+pub fn control(order: &Order) -> Result<f64, String> {
+    let began = Moment::now();
+    match put_against(order, None) {
+        Verdict::NotReached => Ok(began.elapsed_us() as f64 / 1e6),
+        other => Err(other.to_string()),
+    }
+}
+
+fn put_against(order: &Order, mutation: Option<Mutation>) -> Verdict {
+    let mut command = Command::new(&order.program);
+    command
+        .args(["share", "--seed", &order.seed.to_string()])
+        .env_remove(MUTATION)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    if let Some(mutation) = mutation {
+        command.env(MUTATION, mutation.name());
+    }
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return Verdict::Broken(error.to_string()),
+    };
+    let Some(mut out) = child.stdout.take() else {
+        return Verdict::Broken("no output".to_owned());
+    };
+    let listening = spawn_named("listener", move || {
+        let mut said = Vec::new();
+        let _end = out.read_to_end(&mut said);
+        String::from_utf8_lossy(&said).into_owned()
+    });
+    let began = Moment::now();
+    let ended = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if began.elapsed() < order.limit => sleep(Duration::from_millis(20)),
+            _ => break None,
+        }
+    };
+    if ended.is_none() {
+        let _gone = child.kill();
+        let _status = child.wait();
+    }
+    let said = listening.map(|thread| thread.join().unwrap_or_default());
+    judge(ended, &said.unwrap_or_default())
+}
+
+fn judge(ended: Option<ExitStatus>, said: &str) -> Verdict {
+    let last = |mark: &str| {
+        let mut marked = said.lines().filter_map(|line| line.strip_prefix(mark));
+        marked.next_back().map(str::to_owned)
+    };
+    let part = last(PART).unwrap_or_default();
+    let Some(status) = ended else {
+        return Verdict::Caught(part, "it hangs".to_owned());
+    };
+    if status.success() {
+        return match last(REACHED).and_then(|times| times.parse().ok()) {
+            Some(0) => Verdict::NotReached,
+            Some(times) => Verdict::Survived(times),
+            None => Verdict::Broken("it did not say how it ended".to_owned()),
+        };
+    }
+    let found = last(FOUND).unwrap_or_else(|| format!("it ended with {status}"));
+    Verdict::Caught(part, found)
+}

@@ -1,0 +1,39 @@
+//! A share of the small worlds: every so-manieth power loss and failure, another share each time.
+
+use furrow_io::random::test_seed;
+use furrow_soak::worlds::boundary::{Explored, Share, explore};
+use furrow_soak::worlds::{all, nth};
+
+#[test]
+fn power_lost_at_any_sync_of_a_small_world_leaves_what_was_acknowledged() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let mut explored = Explored::default();
+    for (number, world) in all().iter().enumerate() {
+        let share = Share {
+            stride: 9,
+            first: (seed % 9) as usize,
+            // Recovery is interrupted in one world after the other.
+            twice: number == seed as usize % all().len(),
+        };
+        let done = explore(world, share).unwrap_or_else(|finding| panic!("{finding}"));
+        explored.add(&done);
+    }
+    println!("{explored:?}");
+    assert!(explored.moments > 300 && explored.crashes > 400 && explored.in_recovery > 50);
+}
+
+#[test]
+fn a_failure_at_any_operation_of_a_small_world_is_told_or_does_no_harm() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let (mut told, mut unnoticed) = (0, 0);
+    for world in all() {
+        let done = nth::fail_everywhere(&world, 31, seed % 31);
+        let done = done.unwrap_or_else(|finding| panic!("{finding}"));
+        told += done.told;
+        unnoticed += done.unnoticed;
+    }
+    println!("{told} told, {unnoticed} unnoticed");
+    assert!(told > 100);
+}

@@ -1,0 +1,130 @@
+//! What statements keep in memory: sorts, hash tables, rows kept back.
+//!
+//! Each connection may keep so much at a time; what asks for more is refused (701) instead of taking the
+//! process down. Nothing is written to `tempdb` instead: a statement that is refused is undone, and the
+//! connection goes on.
+
+use crate::context::Context;
+use crate::error::{Result, SqlError};
+use furrow_format::types::Value;
+use furrow_observe::messages::Message;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Of a machine's memory, a connection's statement may keep one part in this many.
+const PART: u64 = 4;
+/// Where the machine does not say how much it has.
+const UNKNOWN_BYTES: usize = 1 << 30;
+
+/// What a connection keeps, and how much it may.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    used: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        let all = furrow_io::host::memory_bytes();
+        let most = all.and_then(|all| usize::try_from(all / PART).ok());
+        Memory {
+            used: AtomicUsize::new(0),
+            most: AtomicUsize::new(most.unwrap_or(UNKNOWN_BYTES)),
+        }
+    }
+}
+
+impl Memory {
+    /// No statement keeps more from now on.
+    pub(crate) fn limit(&self, most: usize) {
+        self.most.store(most, Ordering::Relaxed);
+    }
+}
+
+/// What one operator keeps. It is given back when the operator goes.
+#[derive(Debug)]
+pub(crate) struct Grant {
+    memory: Arc<Memory>,
+    bytes: usize,
+}
+
+impl Grant {
+    pub(crate) fn new(cx: &Context) -> Grant {
+        Grant {
+            memory: Arc::clone(&cx.memory),
+            bytes: 0,
+        }
+    }
+
+    /// Asks for more: 701.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<()> {
+        self.bytes += bytes;
+        let used = self.memory.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        match used > self.memory.most.load(Ordering::Relaxed) {
+            true => Err(refused()),
+            false => Ok(()),
+        }
+    }
+
+    /// Asks for what a row takes.
+    #[inline]
+    pub(crate) fn row(&mut self, row: &[Value]) -> Result<()> {
+        self.take(row_bytes(row))
+    }
+
+    /// Gives back what rows that were thrown away took.
+    pub(crate) fn give_back(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.memory.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cold]
+fn refused() -> Box<SqlError> {
+    Message::new(701, &["default".into()]).into()
+}
+
+/// About what a row takes.
+pub(crate) fn row_bytes(row: &[Value]) -> usize {
+    let outside = |value: &Value| match value {
+        Value::VarChar(text) | Value::NVarChar(text) => text.capacity(),
+        Value::Binary(bytes) => bytes.capacity(),
+        _ => 0,
+    };
+    size_of::<Vec<Value>>() + size_of_val(row) + row.iter().map(outside).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_given_back_when_its_keeper_goes() {
+        let memory = Arc::new(Memory::default());
+        memory.limit(1000);
+        let grant = |bytes| {
+            let mut grant = Grant {
+                memory: Arc::clone(&memory),
+                bytes: 0,
+            };
+            let taken = grant.take(bytes);
+            (grant, taken)
+        };
+        let first = grant(600);
+        assert!(first.1.is_ok());
+        assert_eq!(grant(500).1.unwrap_err().number(), 701);
+        let mut second = grant(400);
+        assert!(second.1.is_ok());
+        second.0.give_back(100);
+        assert!(grant(100).1.is_ok());
+        drop(first);
+        assert_eq!(memory.used.load(Ordering::Relaxed), 300);
+    }
+}

@@ -1,0 +1,151 @@
+//! A batch or body is compiled as a whole before any of it runs: what is wrong with a later statement stops
+//! the earlier ones.
+//!
+//! A statement that speaks of what is not there yet, such as a table that the batch is about to make, is
+//! compiled when its turn comes: names of tables are resolved late, names of columns are not where the table
+//! is there. Nothing is compiled ahead behind a USE. The plans are kept for when the statements run.
+
+use super::plans::{Plans, planned};
+use super::{Run, fate, statement};
+use crate::bind::{Binder, data_type};
+use crate::dml;
+use crate::error::{Result, SqlError};
+use furrow_format::types::Value;
+use furrow_tsql::ast::expr::Condition;
+use furrow_tsql::ast::flow::{Declare, DeclareKind, Set};
+use furrow_tsql::ast::{Statement, Stmt};
+
+/// Whether the statements come after one another in one compilation.
+#[derive(PartialEq, Eq)]
+enum Ahead {
+    GoesOn,
+    Ends,
+}
+
+/// Compiles the statements of a text, unless that has been done.
+pub(super) fn compile(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
+    let Some(plans) = run.plans else {
+        return Ok(());
+    };
+    let one = match statements {
+        [] => true,
+        [one] => !is_compound(one),
+        _ => false,
+    };
+    if one || plans.is_compiled() {
+        return Ok(());
+    }
+    let scope = run.cx.scope.clone();
+    let compiled = all(run, statements, plans);
+    run.cx.scope = scope;
+    compiled?;
+    plans.note_compiled();
+    Ok(())
+}
+
+fn is_compound(stmt: &Stmt) -> bool {
+    matches!(
+        stmt.kind,
+        Statement::Block(_) | Statement::If(_) | Statement::While(_) | Statement::TryCatch(_)
+    )
+}
+
+fn all(run: &mut Run<'_>, statements: &[Stmt], plans: &Plans) -> Result<Ahead> {
+    for stmt in statements {
+        match one(run, stmt, plans) {
+            Ok(Ahead::GoesOn) => {}
+            Ok(Ahead::Ends) => return Ok(Ahead::Ends),
+            Err(error) if waits(&error) => {}
+            Err(error) => return Err(error.at(stmt.line.0, run.procedure())),
+        }
+    }
+    Ok(Ahead::GoesOn)
+}
+
+/// Whether an error is for when the statement's turn comes.
+fn waits(error: &SqlError) -> bool {
+    !fate::is_compilation(error)
+        || matches!(error.number(), 208 | 911 | 1087 | 2812 | 4121 | 40_514)
+}
+
+fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
+    match &stmt.kind {
+        Statement::Block(statements) => return all(run, statements, plans),
+        Statement::If(written) => {
+            condition(run, &written.condition, plans)?;
+            let branches = std::iter::once(&written.then).chain(&written.otherwise);
+            return each(run, branches, plans);
+        }
+        Statement::While(written) => {
+            condition(run, &written.condition, plans)?;
+            return all(run, std::slice::from_ref(&written.body), plans);
+        }
+        Statement::TryCatch(written) => {
+            return match all(run, &written.body, plans)? {
+                Ahead::GoesOn => all(run, &written.catch, plans),
+                Ahead::Ends => Ok(Ahead::Ends),
+            };
+        }
+        Statement::Declare(declared) => {
+            for one in declared {
+                declare(run, one)?;
+            }
+        }
+        Statement::Set(Set::Variable(name, _, expr)) => {
+            let mut binder = Binder::new(run.cx);
+            binder.variable(&name.value)?;
+            binder.expr(expr)?;
+        }
+        Statement::Select(query) => statement::plan_select(Some(plans), query, run.cx)?,
+        Statement::Insert(insert) => dml::plan_insert(Some(plans), insert, run.cx)?,
+        Statement::Update(update) => dml::plan_update(Some(plans), update, run.cx)?,
+        Statement::Delete(delete) => dml::plan_delete(Some(plans), delete, run.cx)?,
+        Statement::Print(expr) => {
+            Binder::new(run.cx).expr(expr)?;
+        }
+        Statement::Use(_) => return Ok(Ahead::Ends),
+        _ => {}
+    }
+    Ok(Ahead::GoesOn)
+}
+
+fn condition(run: &mut Run<'_>, written: &Condition, plans: &Plans) -> Result<()> {
+    let bound = planned(Some(plans), written, run.cx, |b| b.cond(written));
+    bound.map(Some).or_else(unless_it_waits)?;
+    Ok(())
+}
+
+fn each<'s>(
+    run: &mut Run<'_>,
+    branches: impl Iterator<Item = &'s Stmt>,
+    plans: &Plans,
+) -> Result<Ahead> {
+    for branch in branches {
+        if all(run, std::slice::from_ref(branch), plans)? == Ahead::Ends {
+            return Ok(Ahead::Ends);
+        }
+    }
+    Ok(Ahead::GoesOn)
+}
+
+/// A condition that can't be compiled yet does not keep what depends on it from being compiled.
+fn unless_it_waits<T>(error: Box<SqlError>) -> Result<Option<T>> {
+    match waits(&error) {
+        true => Ok(None),
+        false => Err(error),
+    }
+}
+
+fn declare(run: &mut Run<'_>, declared: &Declare) -> Result<()> {
+    if let DeclareKind::Scalar(written, initial) = &declared.kind {
+        let to = data_type(written, false)?;
+        if let Some(initial) = initial {
+            let bound = Binder::new(run.cx).expr(initial);
+            bound.map(Some).or_else(unless_it_waits)?;
+        }
+        run.cx
+            .scope
+            .declare(&declared.variable.value, to, Value::Null);
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! KILL: ends another connection, or tells how far its rollback has come.
+
+use super::{Run, flow};
+use crate::error::{Result, refuse};
+use furrow_format::types::{DataType, TypeId};
+use furrow_observe::messages::Message;
+use furrow_tsql::ast::admin::Kill;
+
+/// Numbers up to this one are the system's own.
+const LAST_SYSTEM_SESSION: i32 = 50;
+
+/// Runs KILL.
+pub(super) fn run(run: &mut Run<'_>, written: &Kill) -> Result<()> {
+    let int = DataType::simple(TypeId::Int);
+    let value = flow::evaluate_as(run, &written.session, int)?;
+    let id = value.as_i64().and_then(|n| i32::try_from(n).ok());
+    let Some(id) = id.filter(|id| *id > 0) else {
+        return refuse(6101, &[value.as_i64().unwrap_or(0).into()]);
+    };
+    if id == run.cx.sessions.id() {
+        return refuse(6104, &[]);
+    }
+    if written.status_only {
+        return status(run, id);
+    }
+    let tasks = &run.cx.server.instance().instruments().tasks;
+    let is_system = |t: &std::sync::Arc<furrow_observe::task::Task>| t.session_id() == id;
+    if id <= LAST_SYSTEM_SESSION && tasks.tasks().iter().any(is_system) {
+        return refuse(6107, &[]);
+    }
+    if !run.cx.server.kill(id) {
+        return refuse(6106, &[id.into()]);
+    }
+    run.done(None);
+    Ok(())
+}
+
+/// WITH STATUSONLY: 6109 while a rollback is under way, 6120 when there is none.
+fn status(run: &mut Run<'_>, id: i32) -> Result<()> {
+    let Some(activity) = run.cx.server.connection(id) else {
+        return refuse(6106, &[id.into()]);
+    };
+    if !activity.view().rolling_back {
+        return refuse(6120, &[id.into()]);
+    }
+    // How much of a transaction is left to be undone is not known before it is undone.
+    run.inform(Message::new(6109, &[id.into(), 0.into(), 0.into()]));
+    run.done(None);
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Texts that are prepared: read once, planned once, run with other values each time.
+
+use crate::connection::{BatchEnd, Connection};
+use crate::error::{Result, SqlError, refuse};
+use crate::interp::{self, Text};
+use crate::scope::Scope;
+use crate::sink::Sink;
+use furrow_format::types::{DataType, Value};
+use furrow_observe::messages::Message;
+use furrow_scalar::convert::Conversion;
+use furrow_tsql::ast::Statement;
+use std::sync::Arc;
+
+/// A text with parameters, as [`Connection::prepare`] gives it: for the connection that made it.
+///
+/// Its statements are bound when they are first run; what they were bound to is used again until a table of
+/// theirs changes. It may outlive that, and any USE.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    text: Arc<Text>,
+    parameters: Arc<[(String, DataType)]>,
+}
+
+impl Prepared {
+    /// Names and types of its parameters, in the order of their values.
+    pub fn parameters(&self) -> &[(String, DataType)] {
+        &self.parameters
+    }
+}
+
+impl Connection {
+    /// Reads a text that is to be run with other values each time. `parameters` declares what varies, as
+    /// `sp_executesql` has it: `"@id int, @name varchar(50)"`.
+    ///
+    /// ```
+    /// use furrow_engine::{Instance, InstanceConfig};
+    /// use furrow_format::types::Value;
+    /// use furrow_sql::{Kept, Server};
+    ///
+    /// let instance = Instance::in_memory(InstanceConfig::default())?;
+    /// let mut connection = Server::start(instance)?.connect()?;
+    /// let mut told = Kept::default();
+    /// connection.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(50))", &mut told);
+    ///
+    /// let insert = connection.prepare("INSERT INTO t VALUES (@id, @name)", "@id int, @name varchar(50)")?;
+    /// for (id, name) in [(1, "one"), (2, "two")] {
+    ///     let values = [Value::Int(id), Value::VarChar(name.to_owned())];
+    ///     connection.execute_prepared(&insert, &values, &mut told);
+    /// }
+    /// let find = connection.prepare("SELECT name FROM t WHERE id = @id", "@id int")?;
+    /// let mut found = Kept::default();
+    /// connection.execute_prepared(&find, &[Value::Int(2)], &mut found);
+    /// assert_eq!(found.sets[0].rows, [[Value::VarChar("two".to_owned())]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn prepare(&mut self, text: &str, parameters: &str) -> Result<Prepared> {
+        let mut cx = self.cx.lock();
+        let mut declared = Vec::new();
+        if !parameters.trim().is_empty() {
+            let head = format!("CREATE PROCEDURE p {parameters} AS RETURN");
+            let read = interp::parse(&head, &cx)?;
+            let Some(Statement::Procedure(procedure)) = read.into_iter().next().map(|s| s.kind)
+            else {
+                return refuse(102, &[parameters.into()]);
+            };
+            for parameter in &procedure.parameters {
+                let of = crate::bind::data_type(&parameter.data_type, false)?;
+                declared.push((parameter.name.value.to_string(), of));
+            }
+        }
+        let text = Text::new(text, interp::parse(text, &cx)?);
+        cx.texts.prepare(&text);
+        Ok(Prepared {
+            text,
+            parameters: declared.into(),
+        })
+    }
+
+    /// Runs a prepared text. Values are converted to the types of their parameters, as an assignment does.
+    /// Errors go to the sink like everything else: 8178 where a value is missing, 8144 for one too many.
+    pub fn execute_prepared(
+        &mut self,
+        prepared: &Prepared,
+        values: &[Value],
+        sink: &mut dyn Sink,
+    ) -> BatchEnd {
+        let scope = self.scope_of(prepared, values);
+        let text = Arc::clone(&prepared.text);
+        self.within(&text.text, sink, |cx, sink| match scope {
+            Ok(scope) => interp::run_read(cx, &text.text, Ok(&text), scope, sink),
+            Err(e) => interp::run_read(cx, &text.text, Err(&e), Scope::default(), sink),
+        })
+    }
+
+    fn scope_of(&self, prepared: &Prepared, values: &[Value]) -> Result<Scope> {
+        if values.len() > prepared.parameters.len() {
+            return Err(at_line_1(Message::new(8144, &["".into()])));
+        }
+        let mut scope = Scope::default();
+        for (at, (name, to)) in prepared.parameters.iter().enumerate() {
+            let Some(value) = values.get(at) else {
+                let text = format!(
+                    "The parameterized query expects the parameter '{name}', which was not supplied."
+                );
+                return Err(at_line_1(Message::custom(8178, 16, 1, &text)));
+            };
+            let value = self.converted(value, *to).map_err(|e| e.at(1, None))?;
+            scope.declare(name, *to, value);
+        }
+        Ok(scope)
+    }
+
+    fn converted(&self, value: &Value, to: DataType) -> Result<Value> {
+        let from = match value.type_id() {
+            None => return Ok(Value::Null),
+            Some(id) if id == to.id && !sized(to) => return Ok(value.clone()),
+            Some(id) => DataType::simple(id),
+        };
+        match Conversion::implicit(from, to)? {
+            None => Ok(value.clone()),
+            Some(conversion) => Ok(conversion.apply(value, &self.cx.lock().settings())?),
+        }
+    }
+}
+
+/// Whether values of a type are cut or padded to its length, or rounded to its scale.
+fn sized(of: DataType) -> bool {
+    use furrow_format::types::Family as F;
+    !matches!(of.id.family(), F::Integer | F::Approximate | F::Guid)
+}
+
+fn at_line_1(message: Message) -> Box<SqlError> {
+    message.at_line(1).into()
+}

@@ -1,0 +1,122 @@
+//! Performance counters.
+//!
+//! What counts as it happens is in the instruments. Figures of databases are brought up to date when somebody
+//! asks: their files and logs keep them anyway. Counters that nothing feeds are not shown: a 0 that stays
+//! would be a false figure.
+
+use super::value::*;
+use super::{Rows, SystemView, ViewContext, columns};
+use crate::error::Result;
+use furrow_engine::{Database, Instance};
+use furrow_format::types::DataType;
+use furrow_observe::counters::{Counter, CounterSet, Object};
+use std::sync::Arc;
+
+const PADDED: DataType = nchar(128);
+
+pub(super) static VIEWS: &[SystemView] = &[SystemView {
+    schema: "sys",
+    name: "dm_os_performance_counters",
+    columns: columns! {
+        "object_name" PADDED; "counter_name" PADDED; "instance_name" PADDED null; "cntr_value" BIGINT;
+        "cntr_type" INT;
+    },
+    parameters: None,
+    text: "Performance counters; cntr_type tells how a value is to be read.",
+    rows: counters,
+}];
+
+/// Counters that nothing feeds yet.
+const SILENT: &[Counter] = &[
+    Counter::PageLifeExpectancy,
+    Counter::LogFlushWaitTime,
+    Counter::LogFlushWriteTimeMs,
+    Counter::LogShrinks,
+    Counter::LogTruncations,
+    Counter::Transactions,
+    Counter::WriteTransactions,
+    Counter::BackupRestoreThroughput,
+    Counter::DbccLogicalScanBytes,
+    Counter::BulkCopyRows,
+    Counter::ShrinkDataMovementBytes,
+    Counter::ExtentsAllocated,
+    Counter::ExtentDeallocations,
+    Counter::PagesAllocated,
+    Counter::MixedPageAllocations,
+    Counter::PageSplits,
+    Counter::FreeSpaceScans,
+    Counter::FreeSpacePageFetches,
+    Counter::ForwardedRecords,
+    Counter::FullScans,
+    Counter::IndexSearches,
+    Counter::WorktablesCreated,
+    Counter::LockRequests,
+    Counter::DeviceThroughput,
+];
+
+/// A count that only goes up, brought to what it is.
+fn raise(set: &CounterSet, counter: Counter, to: u64) {
+    let now = u64::try_from(set.value(counter)).unwrap_or(0);
+    set.add(counter, to.saturating_sub(now));
+}
+
+fn update(db: &Database, set: &CounterSet) -> Result<()> {
+    let kb = |bytes: u64| i64::try_from(bytes / 1024).unwrap_or(i64::MAX);
+    let files = db.file_list()?;
+    let data = files.iter().filter(|f| f.filegroup > 0);
+    let pages: u64 = data.map(|f| f.size_pages).sum();
+    let log = db.log_view();
+    set.set(Counter::DataFileSizeKb, kb(pages * 8192));
+    set.set(Counter::LogFileSizeKb, kb(log.usage.total_bytes));
+    set.set(Counter::LogFileUsedSizeKb, kb(log.usage.used_bytes));
+    set.set(Counter::PercentLogUsed, log.usage.used_percent() as i64);
+    set.set(Counter::ActiveTransactions, db.active_transactions() as i64);
+    set.set(
+        Counter::LogGrowths,
+        i64::try_from(log.growths).unwrap_or(i64::MAX),
+    );
+    raise(set, Counter::LogFlushes, log.flushes);
+    raise(set, Counter::LogBytesFlushed, log.bytes_flushed);
+    raise(set, Counter::LogFlushWaits, log.flush_waits);
+    Ok(())
+}
+
+/// Brings the figures of all open databases up to date; forgets those that are gone.
+fn update_all(view: &ViewContext<'_>, instance: &Arc<Instance>) -> Result<()> {
+    // Two who ask at the same time would add the same counts twice.
+    let _one = view.cx.server.counting().lock();
+    let counters = &instance.instruments().counters;
+    let open = view.databases();
+    for db in &open {
+        update(db, &counters.instance(Object::Databases, db.name()))?;
+    }
+    for row in counters.rows() {
+        let known = row.instance == counters.total().name() || row.instance.is_empty();
+        let of_database = row.object == Object::Databases.name();
+        if of_database && !known && !open.iter().any(|db| db.name() == row.instance) {
+            counters.forget(Object::Databases, &row.instance);
+        }
+    }
+    let users = i64::try_from(view.cx.server.connections().len()).unwrap_or(i64::MAX);
+    counters.total().set(Counter::UserConnections, users);
+    Ok(())
+}
+
+fn counters(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let instance = Arc::clone(view.cx.server.instance());
+    update_all(view, &instance)?;
+    for row in instance.instruments().counter_rows() {
+        let same = |c: &&Counter| c.name() == row.counter && c.object().name() == row.object;
+        if SILENT.iter().any(|c| same(&c)) {
+            continue;
+        }
+        rows(vec![
+            padded(row.object, 128),
+            padded(row.counter, 128),
+            padded(&row.instance, 128),
+            big(row.value),
+            int(row.cntr_type),
+        ]);
+    }
+    Ok(())
+}

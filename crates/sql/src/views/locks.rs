@@ -1,0 +1,92 @@
+//! Locks.
+
+use super::value::*;
+use super::{Rows, SystemView, ViewContext, columns};
+use crate::error::Result;
+use furrow_engine::Resource;
+use furrow_format::types::{DataType, Value};
+use furrow_format::{DatabaseId, Page, PageId};
+
+const DETAIL: DataType = nvarchar(256);
+
+pub(super) static VIEWS: &[SystemView] = &[SystemView {
+    schema: "sys",
+    name: "dm_tran_locks",
+    columns: columns! {
+        "resource_type" DESC; "resource_subtype" DESC; "resource_database_id" INT;
+        "resource_description" DETAIL;
+        "resource_associated_entity_id" BIGINT null; "resource_lock_partition" INT; "request_mode" DESC;
+        "request_type" DESC; "request_status" DESC; "request_reference_count" SMALLINT;
+        "request_lifetime" INT; "request_session_id" INT; "request_exec_context_id" INT;
+        "request_request_id" INT; "request_owner_type" DESC; "request_owner_id" BIGINT null;
+    },
+    parameters: None,
+    text: "The locks that are held or waited for.",
+    rows: locks,
+}];
+
+/// The heap or index that a page belongs to, as its own header says.
+fn rowset_of(db: DatabaseId, page: PageId, view: &ViewContext<'_>) -> i64 {
+    let found = view.cx.server.instance().database_by_id(db).and_then(|db| {
+        let bytes = db.page(page).ok()?;
+        let unit = Page::new(&bytes).unit();
+        let tables = db.catalog().tables();
+        let mut indexes = tables.iter().flat_map(|t| t.indexes());
+        let index = indexes.find(|i| i.rowset().unit_id() == unit)?;
+        i64::try_from(index.rowset().id().0).ok()
+    });
+    found.unwrap_or(0)
+}
+
+/// What a lock belongs to, and how the view describes it.
+fn entity(resource: &Resource, view: &ViewContext<'_>) -> (i64, String) {
+    let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    match *resource {
+        Resource::Database(_) => (0, String::new()),
+        Resource::File(_, file) => (0, file.0.to_string()),
+        Resource::Object(_, object) => (i64::from(object.0), String::new()),
+        Resource::Hobt(_, rowset) => (number(rowset.0), String::new()),
+        Resource::Page(_, rowset, page) => {
+            (number(rowset.0), format!("{}:{}", page.file, page.page))
+        }
+        Resource::Extent(_, page) => (0, format!("{}:{}", page.file, page.page)),
+        Resource::Rid(db, row) => {
+            let page = row.page;
+            (
+                rowset_of(db, page, view),
+                format!("{}:{}:{}", page.file, page.page, row.slot),
+            )
+        }
+        Resource::Key(_, rowset, hash) => (
+            number(rowset.0),
+            format!("({:012x})", hash & 0xffff_ffff_ffff),
+        ),
+        Resource::AllocationUnit(_, unit) => (number(unit.0), String::new()),
+        Resource::Application(_, hash) => (0, format!("0:({hash:016x})")),
+    }
+}
+
+fn locks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    for lock in view.cx.server.instance().locks().snapshot() {
+        let (entity, description) = entity(&lock.resource, view);
+        rows(vec![
+            text(lock.resource.type_name()),
+            text(""),
+            int(lock.resource.database().0),
+            text(description),
+            Value::BigInt(entity),
+            int(0),
+            text(lock.mode.name()),
+            text("LOCK"),
+            text(lock.status.text()),
+            small(1),
+            int(0),
+            int(lock.session_id),
+            int(0),
+            int(0),
+            text("TRANSACTION"),
+            big(lock.txn.0),
+        ]);
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+DBCC HELP ('PAGE');
+GO
+DBCC HELP ('checkident') WITH NO_INFOMSGS;
+GO
+DBCC HELP ('nosuch');
+GO
+DBCC HELP;
+GO

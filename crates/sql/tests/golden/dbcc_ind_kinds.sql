@@ -1,0 +1,13 @@
+CREATE TABLE h (a int NOT NULL, b char(5000) NOT NULL);
+INSERT h VALUES (1, 'a'), (2, 'b');
+CREATE INDEX ix ON h (a);
+GO
+DBCC IND (0, 'h', 0) WITH NO_INFOMSGS;
+DBCC IND (0, 'h', -1) WITH NO_INFOMSGS;
+DBCC IND (0, 'dbo.h', -2) WITH NO_INFOMSGS;
+DBCC IND (0, 'h', 7) WITH NO_INFOMSGS;
+GO
+DBCC IND (0, 'h', -3);
+GO
+DBCC IND (999, 'h', 0);
+GO

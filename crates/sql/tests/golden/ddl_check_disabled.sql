@@ -1,0 +1,31 @@
+CREATE TABLE t (a INT CONSTRAINT ck_a CHECK (a > 0), b INT, CONSTRAINT ck_ab CHECK (a < b OR b IS NULL));
+INSERT INTO t VALUES (1, 2), (NULL, NULL), (5, NULL);
+GO
+INSERT INTO t VALUES (0, 1);
+GO
+INSERT INTO t VALUES (3, 2);
+GO
+UPDATE t SET b = 0 WHERE a = 1;
+GO
+ALTER TABLE t NOCHECK CONSTRAINT ck_a;
+INSERT INTO t VALUES (-1, NULL);
+SELECT name, is_disabled, is_not_trusted, definition FROM sys.check_constraints ORDER BY name;
+GO
+ALTER TABLE t CHECK CONSTRAINT ck_a;
+SELECT name, is_disabled, is_not_trusted FROM sys.check_constraints ORDER BY name;
+GO
+ALTER TABLE t WITH CHECK CHECK CONSTRAINT ck_a;
+GO
+ALTER TABLE t ADD CONSTRAINT ck_new CHECK (a <> 5);
+GO
+ALTER TABLE t WITH NOCHECK ADD CONSTRAINT ck_new CHECK (a <> 5);
+GO
+INSERT INTO t VALUES (5, NULL);
+GO
+ALTER TABLE t NOCHECK CONSTRAINT nothing;
+GO
+ALTER TABLE t ADD CONSTRAINT ck_bad CHECK (nothing > 0);
+GO
+ALTER TABLE t DROP CONSTRAINT ck_a, ck_ab, ck_new;
+INSERT INTO t VALUES (-5, -9);
+SELECT COUNT(*) AS n FROM sys.check_constraints;

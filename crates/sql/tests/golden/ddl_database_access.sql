@@ -1,0 +1,35 @@
+CREATE DATABASE d;
+SELECT name, user_access_desc, is_read_only FROM sys.databases WHERE name = 'd';
+ALTER DATABASE d SET SINGLE_USER;
+SELECT user_access, user_access_desc FROM sys.databases WHERE name = 'd';
+SELECT DATABASEPROPERTYEX('d', 'UserAccess') AS access, DATABASEPROPERTYEX('d', 'Updateability') AS changes;
+USE d;
+CREATE TABLE t (id INT);
+INSERT INTO t VALUES (1);
+GO
+ALTER DATABASE d SET RESTRICTED_USER WITH ROLLBACK IMMEDIATE;
+SELECT user_access, user_access_desc FROM sys.databases WHERE name = 'd';
+ALTER DATABASE CURRENT SET MULTI_USER;
+SELECT user_access, user_access_desc FROM sys.databases WHERE name = 'd';
+GO
+ALTER DATABASE d SET READ_ONLY WITH NO_WAIT;
+SELECT is_read_only FROM sys.databases WHERE name = 'd';
+SELECT DATABASEPROPERTYEX('d', 'Updateability') AS changes;
+GO
+INSERT INTO t VALUES (2);
+GO
+CREATE TABLE u (id INT);
+GO
+ALTER DATABASE d SET SINGLE_USER;
+ALTER DATABASE d SET READ_WRITE;
+INSERT INTO t VALUES (2);
+SELECT id FROM t ORDER BY id;
+ALTER DATABASE d SET MULTI_USER;
+GO
+ALTER DATABASE master SET SINGLE_USER;
+GO
+ALTER DATABASE tempdb SET READ_ONLY;
+GO
+ALTER DATABASE tempdb SET RECOVERY FULL;
+GO
+ALTER DATABASE master SET OFFLINE;

@@ -1,0 +1,25 @@
+-- Functions of numbers, operators, their types.
+SELECT ABS(-5) AS a, SIGN(-2.5) AS b, CEILING(1.2) AS c, FLOOR(-1.2) AS d, ROUND(2.567, 2) AS e, ROUND(1234, -2) AS f, ROUND(2.567, 1, 1) AS g;
+SELECT POWER(2, 10) AS a, POWER(2.0, 3) AS b, SQRT(16) AS c, SQUARE(3) AS d, EXP(0) AS e, LOG(1) AS f, LOG10(1000) AS g, PI() AS h;
+SELECT SIN(0) AS a, COS(0) AS b, ATN2(0, 1) AS c, DEGREES(PI()) AS d;
+SELECT 7 / 2 AS a, 7 % 3 AS b, -7 / 2 AS c, -7 % 3 AS d, 7 / 2.0 AS e, 7.0 / 3 AS f, 1e0 / 3 AS g;
+SELECT 5 & 3 AS a, 5 | 3 AS b, 5 ^ 3 AS c, ~5 AS d;
+SELECT 2 + 3 * 4 AS a, (2 + 3) * 4 AS b, -2 * -3 AS c, 10 - 4 - 3 AS d;
+SELECT 1.1 + 2.22 AS a, 1.1 * 2.22 AS b, CAST(1 AS DECIMAL(10,4)) / 3 AS c, CAST(10 AS MONEY) / 3 AS d;
+SELECT CAST(2 AS TINYINT) - CAST(1 AS TINYINT) AS a, CAST(1 AS BIT) + 1 AS b, CAST(1 AS SMALLINT) + CAST(1 AS BIGINT) AS c;
+GO
+SELECT CAST(2 AS TINYINT) - CAST(3 AS TINYINT);
+GO
+SELECT SQRT(-1);
+GO
+SELECT LOG(0);
+GO
+SELECT POWER(10, 20);
+GO
+SELECT 1 % 2.5 AS a;
+SELECT 1e0 % 2;
+GO
+SELECT 'a' - 'b';
+GO
+SELECT CAST('2020-01-01' AS DATE) + 1;
+GO

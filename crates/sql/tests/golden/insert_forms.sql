@@ -1,0 +1,49 @@
+-- The forms of INSERT.
+CREATE TABLE t (id INT IDENTITY(10, 5), a INT NOT NULL DEFAULT 7, b VARCHAR(5) NULL DEFAULT 'def');
+GO
+INSERT t DEFAULT VALUES;
+INSERT INTO t VALUES (1, 'one');
+INSERT INTO dbo.t (b, a) VALUES ('two', 2), (DEFAULT, 3), (NULL, DEFAULT);
+INSERT t (a) SELECT a + 100 FROM t WHERE a < 3 ORDER BY a DESC;
+INSERT TOP (1) t (a, b) SELECT a, 'top' FROM t ORDER BY a;
+WITH x AS (SELECT 50 AS n UNION ALL SELECT 51) INSERT t (a) SELECT n FROM x;
+INSERT master.dbo.t (a, b) OUTPUT inserted.id, inserted.b VALUES (9, 'out');
+SELECT * FROM t ORDER BY id;
+SELECT @@IDENTITY AS a, SCOPE_IDENTITY() AS b, IDENT_CURRENT('t') AS c;
+GO
+INSERT t VALUES (1);
+GO
+INSERT t VALUES (1, 'a', 2);
+GO
+INSERT t (a, b) VALUES (1);
+GO
+INSERT t (a) VALUES (1, 2);
+GO
+INSERT t (a, a) VALUES (1, 2);
+GO
+INSERT t (a, nosuch) VALUES (1, 2);
+GO
+INSERT t (id, a) VALUES (1, 2);
+GO
+INSERT t (a) SELECT 1, 2;
+GO
+INSERT t (a, b) SELECT 1;
+GO
+INSERT nosuch VALUES (1);
+GO
+INSERT t (a, b) VALUES (1, 'a'), (2);
+GO
+INSERT t (a) VALUES (NULL);
+INSERT t (b) VALUES ('too long');
+INSERT t (a) VALUES (3000000000);
+INSERT t (a) VALUES ((SELECT 5 + 5));
+SELECT @@ROWCOUNT AS one;
+SET IDENTITY_INSERT t ON;
+INSERT t (id, a) VALUES (1000, 1);
+INSERT t (a) VALUES (1);
+SET IDENTITY_INSERT t OFF;
+INSERT t (a) VALUES (77);
+SELECT TOP 2 id, a FROM t ORDER BY id DESC;
+GO
+INSERT sys.objects (name) VALUES ('x');
+GO

@@ -1,0 +1,13 @@
+-- CROSS JOIN, CROSS APPLY, OUTER APPLY.
+CREATE TABLE t (id INT PRIMARY KEY, n INT);
+CREATE TABLE u (t INT, v INT);
+INSERT INTO t VALUES (1, 2), (2, 1), (3, 0);
+INSERT INTO u VALUES (1, 10), (1, 30), (1, 20), (2, 5);
+GO
+SELECT t.id, u.v FROM t CROSS JOIN u WHERE t.id = 1 ORDER BY u.v;
+SELECT t.id, x.v FROM t CROSS APPLY (SELECT TOP (t.n) v FROM u WHERE u.t = t.id ORDER BY v DESC) AS x ORDER BY 1, 2;
+GO
+SELECT t.id, x.v FROM t CROSS APPLY (SELECT TOP 2 v FROM u WHERE u.t = t.id ORDER BY v DESC) AS x ORDER BY 1, 2;
+SELECT t.id, x.n, x.most FROM t OUTER APPLY (SELECT COUNT(*) AS n, MAX(v) AS most FROM u WHERE u.t = t.id) AS x ORDER BY 1;
+SELECT t.id, x.v FROM t OUTER APPLY (SELECT v FROM u WHERE u.t = t.id AND v > 5) AS x ORDER BY 1, 2;
+SELECT t.id, x.k FROM t CROSS APPLY (VALUES (t.n), (t.n * 10)) AS x (k) ORDER BY 1, 2;

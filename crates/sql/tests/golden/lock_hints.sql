@@ -1,0 +1,48 @@
+-- Table hints and who waits for whom.
+CREATE TABLE t (id INT NOT NULL PRIMARY KEY, n INT);
+INSERT t VALUES (1, 0), (2, 0), (3, 0);
+GO
+BEGIN TRAN;
+SELECT n AS updlock FROM t WITH (UPDLOCK) WHERE id = 1;
+SELECT n AS xlock FROM t WITH (XLOCK, ROWLOCK) WHERE id = 2;
+SELECT n AS held FROM t WITH (HOLDLOCK) WHERE id = 3;
+GO
+:connect other
+SET LOCK_TIMEOUT 0;
+SELECT n AS read_beside_u FROM t WHERE id = 1;
+SELECT n AS not_beside_u FROM t WITH (UPDLOCK) WHERE id = 1;
+SELECT n AS not_beside_x FROM t WITH (REPEATABLEREAD) WHERE id = 2;
+SELECT n AS read_beside_s FROM t WHERE id = 3;
+UPDATE t SET n = 1 WHERE id = 3;
+SELECT COUNT(*) AS nolock FROM t WITH (NOLOCK);
+GO
+:connect main
+ROLLBACK;
+BEGIN TRAN;
+SELECT COUNT(*) AS tablockx FROM t WITH (TABLOCKX);
+GO
+:connect other
+SELECT COUNT(*) AS refused FROM t;
+SELECT COUNT(*) AS nolock FROM t WITH (NOLOCK);
+GO
+:connect main
+ROLLBACK;
+BEGIN TRAN;
+SELECT COUNT(*) AS tablock_holdlock FROM t WITH (TABLOCK, HOLDLOCK);
+GO
+:connect other
+SELECT COUNT(*) AS readers FROM t;
+INSERT t VALUES (4, 0);
+GO
+SELECT n FROM t WITH (NOLOCK, HOLDLOCK);
+GO
+SELECT n FROM t WITH (NOSUCHHINT);
+GO
+SELECT n FROM t WITH (READPAST, SERIALIZABLE);
+GO
+SELECT n FROM t WITH (INDEX (nosuch));
+GO
+:connect main
+COMMIT;
+SELECT COUNT(*) AS three FROM t;
+GO

@@ -1,0 +1,45 @@
+-- SET LOCK_TIMEOUT: 1222 ends the statement, not the transaction; within TRY it is caught and dooms nothing.
+CREATE TABLE t (id INT NOT NULL PRIMARY KEY, n INT);
+INSERT t VALUES (1, 0), (2, 0);
+SELECT @@LOCK_TIMEOUT AS forever;
+GO
+BEGIN TRAN;
+UPDATE t SET n = 1 WHERE id = 1;
+GO
+:connect other
+SET LOCK_TIMEOUT 20;
+SELECT @@LOCK_TIMEOUT AS ms;
+BEGIN TRAN;
+UPDATE t SET n = 2 WHERE id = 2;
+UPDATE t SET n = 2 WHERE id = 1;
+SELECT @@ERROR AS err, @@TRANCOUNT AS still_open;
+SELECT n FROM t WHERE id = 1;
+PRINT 'the batch goes on';
+BEGIN TRY
+    UPDATE t SET n = 2 WHERE id = 1;
+END TRY
+BEGIN CATCH
+    SELECT ERROR_NUMBER() AS err, ERROR_MESSAGE() AS message, XACT_STATE() AS state;
+END CATCH
+COMMIT;
+SELECT n AS two FROM t WHERE id = 2;
+SELECT n AS dirty FROM t WITH (NOLOCK) WHERE id = 1;
+SELECT id FROM t WITH (READPAST) ORDER BY id;
+SELECT id FROM t WITH (NOWAIT) WHERE id = 1;
+SELECT id FROM t WITH (NOWAIT) WHERE id = 2;
+SET LOCK_TIMEOUT -1;
+SELECT @@LOCK_TIMEOUT AS forever;
+SET XACT_ABORT ON;
+SET LOCK_TIMEOUT 0;
+BEGIN TRAN;
+UPDATE t SET n = 3 WHERE id = 2;
+DELETE t WHERE id = 1;
+SELECT 'not reached' AS a;
+GO
+SELECT @@TRANCOUNT AS none, n AS two FROM t WHERE id = 2;
+SET XACT_ABORT OFF;
+GO
+:connect main
+ROLLBACK;
+SELECT * FROM t;
+GO

@@ -1,0 +1,37 @@
+-- MERGE: conditions, both ends, defaults, errors.
+CREATE TABLE t (id INT NOT NULL PRIMARY KEY, n INT NOT NULL DEFAULT 5, c VARCHAR(10) NULL CHECK (c <> 'bad'));
+CREATE TABLE s (id INT, n INT);
+INSERT t VALUES (1, 1, 'one'), (2, 2, 'two'), (3, 3, 'three');
+INSERT s VALUES (2, 20), (3, NULL), (4, 40), (5, NULL);
+GO
+MERGE INTO t AS t USING s ON t.id = s.id
+WHEN MATCHED AND s.n IS NULL THEN DELETE
+WHEN MATCHED THEN UPDATE SET n = s.n, c = c + '!'
+WHEN NOT MATCHED BY TARGET AND s.n IS NOT NULL THEN INSERT (id, n) VALUES (s.id, s.n)
+WHEN NOT MATCHED BY TARGET THEN INSERT (id) VALUES (s.id)
+WHEN NOT MATCHED BY SOURCE AND t.id > 0 THEN UPDATE SET c = 'alone'
+OUTPUT $action AS did, inserted.id, deleted.id AS old_id, s.n;
+SELECT @@ROWCOUNT AS five;
+SELECT * FROM t;
+GO
+MERGE t USING (SELECT 1 AS id) AS s ON t.id = s.id WHEN NOT MATCHED BY SOURCE THEN DELETE;
+SELECT id FROM t;
+MERGE TOP (1) t USING (VALUES (7), (8)) AS s (id) ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id);
+SELECT COUNT(*) AS two FROM t;
+GO
+MERGE t USING (VALUES (1), (1)) AS s (id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 0;
+MERGE t USING (VALUES (9), (9)) AS s (id) ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id);
+MERGE t USING (VALUES (9)) AS s (id) ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, c) VALUES (s.id, 'bad');
+MERGE t USING (VALUES (1)) AS s (id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = NULL;
+SELECT * FROM t;
+GO
+MERGE t USING s ON t.id = s.id WHEN MATCHED THEN DELETE
+GO
+MERGE t USING s ON t.id = s.id;
+GO
+MERGE t USING nosuch AS s ON t.id = s.id WHEN MATCHED THEN DELETE;
+GO
+MERGE t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET nosuch = 1;
+GO
+MERGE t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (1);
+GO

@@ -1,0 +1,31 @@
+-- Seeks must find what scans find: lists, prefixes, NULL, several columns, descending keys.
+CREATE TABLE t (id INT PRIMARY KEY, a INT NULL, b VARCHAR(10) NULL, c DATE NULL);
+CREATE INDEX ia ON t (a, b DESC);
+CREATE INDEX ib ON t (b) INCLUDE (a);
+CREATE INDEX ic ON t (c DESC, a);
+INSERT INTO t VALUES (1, 1, 'x', '2020-01-01'), (2, 1, NULL, '2020-01-02'), (3, NULL, 'xy', NULL), (4, 2, 'X', '2020-01-01'), (5, 3, 'xz ', '2020-03-01'), (6, NULL, NULL, '2020-02-01'), (7, 2, 'w', NULL);
+GO
+SELECT id FROM t WHERE id IN (7, 3, 3, 1, 99) ORDER BY id;
+SELECT id FROM t WHERE id IN (5, 2.5, 2) ORDER BY id DESC;
+SELECT id FROM t WHERE id IN (1, NULL);
+SELECT id FROM t WHERE a IN (1, 2) AND b = 'x' ORDER BY id;
+SELECT id FROM t WHERE a IN (2, 1) AND b > 'w' ORDER BY id;
+SELECT id FROM t WHERE a = 1 OR a = 3 OR a = 1 ORDER BY id;
+SELECT id FROM t WHERE a IS NULL ORDER BY id;
+SELECT id FROM t WHERE a IS NULL AND b IS NULL;
+SELECT id FROM t WHERE a = 2 AND b LIKE 'x%';
+SELECT id FROM t WHERE b LIKE 'x%' ORDER BY id;
+SELECT id FROM t WHERE b LIKE 'XY%';
+SELECT id FROM t WHERE b IN ('x', 'w', 'xz') ORDER BY id;
+SELECT id FROM t WHERE c BETWEEN '2020-01-01' AND '2020-01-31' ORDER BY id;
+SELECT id FROM t WHERE c >= '2020-02-01' ORDER BY c, id;
+SELECT id FROM t WHERE c IN ('2020-01-01', '2020-03-01') AND a > 1 ORDER BY id;
+SELECT id FROM t WHERE a > 1 AND a < 3 AND id <> 4;
+SELECT a, b FROM t WHERE a IN (3, 1) ORDER BY a, b;
+SELECT MIN(a) AS least, MAX(a) AS most, MIN(b) AS first_, MAX(c) AS last_ FROM t;
+DECLARE @list1 INT = 2, @list2 INT = NULL, @p VARCHAR(5) = 'x%';
+SELECT id FROM t WHERE a IN (@list1, @list2) ORDER BY id;
+SELECT id FROM t WHERE b LIKE @p ORDER BY id;
+UPDATE t SET a = 9 WHERE id IN (1, 2);
+DELETE FROM t WHERE a IN (9, 3);
+SELECT id FROM t ORDER BY id;

@@ -1,0 +1,24 @@
+-- Subqueries of one value.
+CREATE TABLE t (id INT PRIMARY KEY, v INT);
+INSERT INTO t VALUES (1, 10), (2, 20), (3, 30);
+GO
+SELECT id, (SELECT MAX(v) FROM t) AS most, (SELECT v FROM t x WHERE x.id = t.id + 1) AS next_ FROM t ORDER BY id;
+SELECT id FROM t WHERE v > (SELECT AVG(v) FROM t) ORDER BY id;
+SELECT (SELECT COUNT(*) FROM t) + (SELECT 1) AS n;
+SELECT id FROM t ORDER BY (SELECT -v FROM t x WHERE x.id = t.id);
+UPDATE t SET v = (SELECT MAX(v) FROM t) + id WHERE id = 1;
+SELECT id, v FROM t;
+SELECT CASE WHEN (SELECT v FROM t WHERE id = 99) IS NULL THEN 'none' END AS found;
+GO
+SELECT (SELECT v FROM t) AS v;
+GO
+SELECT id FROM t WHERE v = (SELECT v FROM t WHERE id > 1);
+GO
+SELECT (SELECT id, v FROM t WHERE id = 1);
+GO
+SELECT id FROM t WHERE v = (SELECT * FROM t WHERE id = 1);
+GO
+SELECT id FROM t WHERE v IN (SELECT id, v FROM t);
+GO
+SELECT (SELECT v FROM t ORDER BY v) AS v;
+GO

@@ -1,0 +1,64 @@
+CREATE TABLE t (id INT NOT NULL PRIMARY KEY);
+GO
+BEGIN TRAN;
+INSERT t VALUES (1);
+SAVE TRAN a;
+INSERT t VALUES (2);
+SAVE TRAN b;
+INSERT t VALUES (3);
+ROLLBACK TRAN b;
+SELECT COUNT(*) AS two FROM t;
+ROLLBACK TRAN a;
+SELECT COUNT(*) AS one FROM t;
+ROLLBACK TRAN b;
+INSERT t VALUES (4);
+ROLLBACK TRAN a;
+SELECT @@TRANCOUNT AS still_one;
+COMMIT;
+SELECT id FROM t;
+GO
+-- Of two with one name the later counts.
+BEGIN TRAN;
+SAVE TRAN s;
+INSERT t VALUES (10);
+SAVE TRAN s;
+INSERT t VALUES (11);
+ROLLBACK TRAN s;
+SELECT id FROM t ORDER BY id;
+COMMIT;
+GO
+-- Names may stand in variables; they differ by case.
+DECLARE @name VARCHAR(10) = 'here';
+BEGIN TRAN @name;
+SAVE TRAN @name;
+INSERT t VALUES (20);
+ROLLBACK TRAN HERE;
+ROLLBACK TRAN @name;
+SELECT @@TRANCOUNT AS one, COUNT(*) AS two FROM t;
+ROLLBACK TRAN nosuch;
+COMMIT TRAN whatever;
+GO
+SAVE TRAN outside;
+ROLLBACK TRAN outside;
+GO
+-- A savepoint that was set before tempdb was first used covers it too.
+BEGIN TRAN;
+SAVE TRAN a;
+CREATE TABLE #t (id INT);
+INSERT #t VALUES (1);
+ROLLBACK TRAN a;
+SELECT OBJECT_ID('tempdb..#t') AS gone;
+COMMIT;
+GO
+CREATE TABLE #u (id INT);
+BEGIN TRAN;
+INSERT #u VALUES (1);
+INSERT t VALUES (30);
+SAVE TRAN a;
+INSERT #u VALUES (2);
+INSERT t VALUES (31);
+ROLLBACK TRAN a;
+COMMIT;
+SELECT COUNT(*) AS one FROM #u;
+SELECT COUNT(*) AS one FROM t WHERE id >= 30;
+GO

@@ -1,0 +1,62 @@
+CREATE TABLE t (id INT NOT NULL PRIMARY KEY);
+GO
+SET XACT_ABORT OFF;
+BEGIN TRAN;
+INSERT t VALUES (1);
+INSERT t VALUES (1);
+INSERT t VALUES (2);
+COMMIT;
+SELECT COUNT(*) AS two FROM t;
+GO
+SET XACT_ABORT ON;
+BEGIN TRAN;
+INSERT t VALUES (3);
+INSERT t VALUES (1);
+INSERT t VALUES (4);
+COMMIT;
+GO
+SELECT @@TRANCOUNT AS none, COUNT(*) AS two FROM t;
+GO
+-- THROW ends the transaction, RAISERROR does not.
+BEGIN TRAN;
+INSERT t VALUES (5);
+RAISERROR ('only said', 16, 1);
+SELECT @@TRANCOUNT AS one;
+THROW 50001, 'thrown', 1;
+GO
+SELECT @@TRANCOUNT AS none, COUNT(*) AS two FROM t;
+GO
+-- A batch that can't be read does nothing to it; a name that can't be found ends it.
+BEGIN TRAN;
+GO
+SELECT FROM;
+GO
+SELECT @@TRANCOUNT AS one;
+GO
+SELECT * FROM nosuch;
+GO
+SELECT @@TRANCOUNT AS none;
+GO
+-- In TRY the transaction is doomed.
+BEGIN TRAN;
+BEGIN TRY
+    INSERT t VALUES (1);
+END TRY
+BEGIN CATCH
+    SELECT XACT_STATE() AS doomed, @@TRANCOUNT AS n, ERROR_NUMBER() AS err;
+    ROLLBACK;
+    SELECT XACT_STATE() AS none, @@TRANCOUNT AS n;
+END CATCH
+GO
+-- A procedure's setting is its own.
+CREATE PROCEDURE p AS SET XACT_ABORT OFF; INSERT t VALUES (1); SELECT 'goes on' AS a;
+GO
+EXEC p;
+BEGIN TRAN;
+EXEC p;
+SELECT @@TRANCOUNT AS one;
+INSERT t VALUES (1);
+GO
+SELECT @@TRANCOUNT AS none;
+SET XACT_ABORT OFF;
+GO

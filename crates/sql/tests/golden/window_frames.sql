@@ -1,0 +1,11 @@
+-- Frames, LAG and LEAD, FIRST_VALUE and LAST_VALUE.
+CREATE TABLE d (day_ INT, v INT NULL);
+INSERT INTO d VALUES (1, 10), (2, 20), (3, NULL), (4, 40), (4, 45), (5, 50);
+GO
+SELECT day_, v, SUM(v) OVER (ORDER BY day_) AS upto FROM d ORDER BY day_, v;
+SELECT day_, v, SUM(v) OVER (ORDER BY day_, v ROWS UNBOUNDED PRECEDING) AS upto FROM d ORDER BY day_, v;
+SELECT day_, v, AVG(v) OVER (ORDER BY day_, v ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS about FROM d ORDER BY day_, v;
+SELECT day_, v, COUNT(*) OVER (ORDER BY day_ RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS rest FROM d ORDER BY day_, v;
+SELECT day_, v, LAG(v) OVER (ORDER BY day_, v) AS before, LEAD(v, 2, -1) OVER (ORDER BY day_, v) AS behind FROM d ORDER BY day_, v;
+SELECT day_, FIRST_VALUE(day_) OVER (ORDER BY day_ DESC) AS first_, LAST_VALUE(day_) OVER (ORDER BY day_) AS last_ FROM d ORDER BY day_, v;
+SELECT day_, MIN(v) OVER (ORDER BY day_, v ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING) AS least FROM d ORDER BY day_, v;

@@ -1,0 +1,100 @@
+//! Pages that a transaction has filled past the log: minimal logging.
+//!
+//! A bulk load puts most of its rows on pages that it has just allocated. The log then says that a page was
+//! allocated and where it stands ([`Change::FormatForced`](furrow_format::Change)), not what is on it; the
+//! page itself is made durable before anything may depend on it. A load writes its rows once instead of
+//! twice.
+//!
+//! # Invariants
+//! 1. The pages of [`Mini::fill`](crate::Mini::fill) are new: nobody's before the record that formats them,
+//!    reached by nobody who would change rows on them, because the transaction holds X on the table.
+//! 2. *Forced before anything depends on it.* The transaction notes them ([`Fills`]) before the record is
+//!    appended, and forces them before each of its records that is not a fill itself
+//!    ([`Transaction::prepare`](crate::Transaction::prepare)), its commit included. So a record behind that,
+//!    which changes rows of such a page, or says that it is there to stay, finds it on the disk, with an LSN
+//!    not below that of its format.
+//! 3. *Undone by rebuilding.* Whoever undoes a fill logs a plain `Format` for each of its pages, in each
+//!    attempt, before a page goes out of the tree.
+//!
+//! # A crash
+//! - *Before the commit record is durable.* The transaction is rolled back. A page that is on the disk is
+//!   taken as it is; one that is not, or is torn (its first write needs no image: its place held nothing),
+//!   is made empty by redo. Undo empties both and gives them back.
+//! - *After.* All pages were durable before. Later writes of them are protected by images like those of
+//!   any page.
+//! - *After a rollback* that is in the log to its end: a page that is not on the disk is passed over by redo
+//!   until the `Format` of the rollback (or that of its next life) rebuilds it.
+//! - A page that a *committed* fill needs and that is not on the disk was lost by the disk: redo reports it
+//!   (824) rather than make it empty. This is what the log cannot repair, and a full log could.
+//!
+//! Checkpoints and the lazy writer treat the pages as any others: write-ahead holds for the format record,
+//! and the redo point passes that record only when the page is durable.
+//!
+//! # What can fail
+//! Forcing: then nothing is forgotten; the transaction cannot commit.
+
+use furrow_format::PageId;
+use furrow_pool::PageRun;
+
+/// Pages that the lazy writer is asked for at a time.
+const ASK_PAGES: usize = 128;
+
+/// The pages of a transaction that are to be forced.
+#[derive(Debug, Default)]
+pub(crate) struct Fills {
+    runs: Vec<PageRun>,
+    /// The last of them, which the lazy writer has not been asked for yet.
+    fresh: Vec<PageId>,
+}
+
+impl Fills {
+    pub(crate) fn add(&mut self, page: PageId) {
+        self.fresh.push(page);
+        match self.runs.last_mut() {
+            Some((first, count))
+                if first.file == page.file && first.page.0 + *count == page.page.0 =>
+            {
+                *count += 1;
+            }
+            _ => self.runs.push((page, 1)),
+        }
+    }
+
+    /// The pages to ask the lazy writer for, when there are enough of them.
+    pub(crate) fn take_fresh(&mut self) -> Option<Vec<PageId>> {
+        (self.fresh.len() >= ASK_PAGES).then(|| std::mem::take(&mut self.fresh))
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<PageRun> {
+        self.fresh.clear();
+        std::mem::take(&mut self.runs)
+    }
+
+    /// What could not be forced is to be forced still.
+    pub(crate) fn restore(&mut self, runs: Vec<PageRun>) {
+        self.runs.extend(runs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_run_and_nothing_is_forgotten() {
+        let mut fills = Fills::default();
+        for page in [8, 9, 10, 16, 17] {
+            fills.add(PageId::new(1, page));
+        }
+        fills.add(PageId::new(2, 18));
+        let runs = [(1, 8, 3), (1, 16, 2), (2, 18, 1)];
+        let runs = runs.map(|(file, page, count)| (PageId::new(file, page), count));
+        assert_eq!(fills.take_fresh(), None);
+        let taken = fills.take();
+        assert_eq!(taken, runs);
+        assert!(fills.take().is_empty());
+        fills.add(PageId::new(3, 1));
+        fills.restore(taken);
+        assert_eq!(fills.take().len(), 4);
+    }
+}
