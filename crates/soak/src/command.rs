@@ -1,252 +1,191 @@
 //! The command line.
 
+use clap::{Args, Parser, Subcommand};
 use furrow_io::thread::available_cpus;
 use std::path::PathBuf;
 
-/// What may be asked for.
-pub(crate) const USAGE: &str = "\
-furrow-soak [crashes] [--crashes N] [--seed S] [--jobs J]
-    simulated power losses, N in all (10000), from seed S on (drawn), J runs at a time (one a processor)
-furrow-soak threads [--crashes N] [--seed S] [--threads T]
-    the same (1000) while T threads work (16) and wait for each other
-furrow-soak faults [--runs N] [--seed S] [--stride D] [--jobs J]
-    N workloads (20) in which every D-th (1) read, write, sync or resize fails
-furrow-soak kills [--rounds N] [--seed S] [--threads T] [DIR]
-    N processes (200) of T writers (16) on real files in DIR (a temporary directory), killed
-furrow-soak check [--runs N] [--seed S] [--jobs J]
-    N databases (300), each checked sound and then damaged in 40 ways: the score of the consistency check
-furrow-soak worlds [--jobs J]
-    every power loss and every failure of every small world
-furrow-soak histories [--runs N] [--seed S] [--jobs J]
-    N histories (100) under each isolation level
-furrow-soak soak [--hours H] [--seed S] [--jobs J] [DIR]
-    all of it for H hours (1), with a ledger in DIR (furrow-soak): what it found is tried first the next time
-furrow-soak mutations [--seed S] [--jobs J] [--limit SECONDS] [NAME]
-    each fault that can be ordered (or those with NAME in theirs) against a share of everything
-furrow-soak piece --sort N --seed S
-    a piece of a soak again
-furrow-soak replay --seed S
-    one run of crashes again";
+/// Crashes, faults and kills for as long as one likes, held against a model of what must have survived.
+#[derive(Debug, Parser)]
+#[command(name = "furrow-soak", version, args_conflicts_with_subcommands = true)]
+struct Line {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    crashes: Crashes,
+}
 
 /// What is asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Subcommand)]
 pub(crate) enum Command {
-    Help,
-    Crashes {
-        crashes: u64,
-        seed: Option<u64>,
-        jobs: usize,
-    },
+    /// Simulated power losses (also without a command)
+    Crashes(Crashes),
+    /// Simulated power losses while many threads work and wait for each other
     Threads {
+        /// Power losses in all
+        #[arg(long, default_value_t = 1_000, value_name = "N")]
         crashes: u64,
+        /// First seed (drawn)
+        #[arg(long)]
         seed: Option<u64>,
-        threads: usize,
+        #[command(flatten)]
+        threads: ThreadCount,
     },
+    /// Workloads in which every read, write, sync or resize fails once
     Faults {
+        /// Workloads
+        #[arg(long, default_value_t = 20, value_name = "N")]
         runs: u64,
+        /// First seed (drawn)
+        #[arg(long)]
         seed: Option<u64>,
+        /// Only every D-th operation fails
+        #[arg(long, default_value_t = 1, value_name = "D", value_parser = clap::value_parser!(u64).range(1..))]
         stride: u64,
-        jobs: usize,
+        #[command(flatten)]
+        jobs: Jobs,
     },
+    /// Processes that work on real files, killed
     Kills {
+        /// Processes
+        #[arg(long, default_value_t = 200, value_name = "N")]
         rounds: u32,
+        /// Seed (drawn)
+        #[arg(long)]
         seed: Option<u64>,
-        threads: usize,
+        #[command(flatten)]
+        threads: ThreadCount,
+        /// Where the files lie (a temporary directory)
         dir: Option<PathBuf>,
     },
+    /// The score of the consistency check: databases checked sound, then damaged in 40 ways
     Check {
+        /// Databases
+        #[arg(long, default_value_t = 300, value_name = "N")]
         runs: u64,
+        /// First seed (drawn)
+        #[arg(long)]
         seed: Option<u64>,
-        jobs: usize,
+        #[command(flatten)]
+        jobs: Jobs,
     },
-    Replay {
-        seed: u64,
-    },
+    /// Every power loss and every failure of every small world
     Worlds {
-        jobs: usize,
+        #[command(flatten)]
+        jobs: Jobs,
     },
+    /// Histories under each isolation level
     Histories {
+        /// Histories for each level
+        #[arg(long, default_value_t = 100, value_name = "N")]
         runs: u64,
+        /// First seed (drawn)
+        #[arg(long)]
         seed: Option<u64>,
-        jobs: usize,
+        #[command(flatten)]
+        jobs: Jobs,
     },
+    /// All of it for hours; what it found is tried first the next time
     Soak {
+        #[arg(long, default_value_t = 1.0, value_parser = hours)]
         hours: f64,
+        /// Seed (drawn)
+        #[arg(long)]
         seed: Option<u64>,
-        jobs: usize,
-        dir: Option<PathBuf>,
+        #[command(flatten)]
+        jobs: Jobs,
+        /// Where the ledger lies
+        #[arg(default_value = "furrow-soak")]
+        dir: PathBuf,
     },
+    /// Each fault that can be ordered against a share of everything
     Mutations {
+        /// Seed (drawn)
+        #[arg(long)]
         seed: Option<u64>,
-        jobs: usize,
+        #[command(flatten)]
+        jobs: Jobs,
+        /// Longest time for one fault
+        #[arg(long, default_value_t = 240, value_name = "SECONDS")]
         limit: u64,
+        /// Only the faults with this in their name
+        #[arg(value_name = "NAME")]
         only: Option<String>,
     },
+    /// A piece of a soak again
     Piece {
+        #[arg(long)]
         sort: usize,
+        #[arg(long)]
+        seed: u64,
+    },
+    /// One run of crashes again
+    Replay {
+        #[arg(long)]
         seed: u64,
     },
     /// Of `mutations`: not for people.
+    #[command(hide = true)]
     Share {
+        #[arg(long)]
         seed: u64,
     },
     /// Of `kills`: not for people.
+    #[command(hide = true)]
     Child {
+        #[arg(long)]
         seed: u64,
+        #[arg(long)]
         round: u32,
-        threads: usize,
+        #[command(flatten)]
+        threads: ThreadCount,
         dir: PathBuf,
     },
 }
 
-/// The options of a command line, each with its number, and what is no option.
-struct Options {
-    numbers: Vec<(String, u64)>,
-    hours: Option<f64>,
-    path: Option<PathBuf>,
+#[derive(Debug, Clone, PartialEq, Args)]
+pub(crate) struct Crashes {
+    /// Power losses in all
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    pub(crate) crashes: u64,
+    /// First seed (drawn)
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) jobs: Jobs,
 }
 
-impl Options {
-    fn read(words: &[String]) -> Result<Options, String> {
-        let mut options = Options {
-            numbers: Vec::new(),
-            hours: None,
-            path: None,
-        };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            match word.strip_prefix("--") {
-                Some("hours") => {
-                    let hours = words.next().and_then(|text| text.parse().ok());
-                    let hours = hours.filter(|h: &f64| h.is_finite() && *h > 0.0);
-                    options.hours = Some(hours.ok_or("--hours wants a number above 0")?);
-                }
-                Some(name) => {
-                    let number = words.next().and_then(|text| text.parse().ok());
-                    let number = number.ok_or_else(|| format!("{word} wants a number"))?;
-                    options.numbers.push((name.to_owned(), number));
-                }
-                None if options.path.is_none() => options.path = Some(word.into()),
-                None => return Err(format!("'{word}' is one word too many")),
-            }
-        }
-        Ok(options)
-    }
+#[derive(Debug, Clone, PartialEq, Args)]
+pub(crate) struct Jobs {
+    /// Runs side by side (one a processor)
+    #[arg(long, default_value_t = available_cpus(), hide_default_value = true, value_name = "J", value_parser = count)]
+    pub(crate) jobs: usize,
+}
 
-    fn take(&mut self, name: &str) -> Option<u64> {
-        let at = self.numbers.iter().position(|(option, _)| option == name)?;
-        Some(self.numbers.remove(at).1)
-    }
+#[derive(Debug, Clone, PartialEq, Args)]
+pub(crate) struct ThreadCount {
+    /// Threads that work
+    #[arg(long, default_value_t = 16, value_name = "T", value_parser = count)]
+    pub(crate) threads: usize,
+}
 
-    fn threads(&mut self) -> usize {
-        self.take("threads").unwrap_or(16).max(1) as usize
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("not a number".to_owned()),
     }
+}
 
-    fn jobs(&mut self) -> usize {
-        self.take("jobs")
-            .map_or_else(available_cpus, |jobs| jobs.max(1) as usize)
-    }
-
-    fn needed(&mut self, name: &str) -> Result<u64, String> {
-        self.take(name).ok_or_else(|| format!("--{name} is needed"))
-    }
-
-    fn end(self) -> Result<(), String> {
-        if self.hours.is_some() {
-            return Err("--hours is not known here".to_owned());
-        }
-        match (self.numbers.first(), self.path) {
-            (None, None) => Ok(()),
-            (Some((name, _)), _) => Err(format!("--{name} is not known here")),
-            (None, Some(path)) => Err(format!("'{}' is one word too many", path.display())),
-        }
-    }
+fn hours(text: &str) -> Result<f64, String> {
+    let hours = text.parse().ok();
+    let hours = hours.filter(|hours: &f64| hours.is_finite() && *hours > 0.0);
+    hours.ok_or_else(|| "not a number above 0".to_owned())
 }
 
 /// Understands a command line without the program's name.
-pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Command, String> {
-    let words: Vec<String> = words.collect();
-    let named = words.first().filter(|word| !word.starts_with('-'));
-    let rest = if named.is_some() {
-        &words[1..]
-    } else {
-        &words[..]
-    };
-    if words.iter().any(|word| word == "--help" || word == "-h") {
-        return Ok(Command::Help);
-    }
-    let mut o = Options::read(rest)?;
-    let seed = o.take("seed");
-    let needed_seed = seed.ok_or_else(|| "--seed is needed".to_owned());
-    let command = match named.map_or("crashes", String::as_str) {
-        "help" => Command::Help,
-        "crashes" => Command::Crashes {
-            crashes: o.take("crashes").unwrap_or(10_000),
-            seed,
-            jobs: o.jobs(),
-        },
-        "threads" => {
-            let crashes = o.take("crashes").unwrap_or(1_000);
-            Command::Threads {
-                crashes,
-                seed,
-                threads: o.threads(),
-            }
-        }
-        "faults" => {
-            let (runs, stride) = (o.take("runs").unwrap_or(20), o.take("stride").unwrap_or(1));
-            Command::Faults {
-                runs,
-                seed,
-                stride: stride.max(1),
-                jobs: o.jobs(),
-            }
-        }
-        "kills" => Command::Kills {
-            rounds: o.take("rounds").unwrap_or(200) as u32,
-            seed,
-            threads: o.threads(),
-            dir: o.path.take(),
-        },
-        "check" => Command::Check {
-            runs: o.take("runs").unwrap_or(300),
-            seed,
-            jobs: o.jobs(),
-        },
-        "worlds" => Command::Worlds { jobs: o.jobs() },
-        "histories" => Command::Histories {
-            runs: o.take("runs").unwrap_or(100),
-            seed,
-            jobs: o.jobs(),
-        },
-        "soak" => Command::Soak {
-            hours: o.hours.take().unwrap_or(1.0),
-            seed,
-            jobs: o.jobs(),
-            dir: o.path.take(),
-        },
-        "mutations" => Command::Mutations {
-            seed,
-            jobs: o.jobs(),
-            limit: o.take("limit").unwrap_or(240),
-            only: o.path.take().map(|word| word.display().to_string()),
-        },
-        "piece" => Command::Piece {
-            sort: o.needed("sort")? as usize,
-            seed: needed_seed?,
-        },
-        "share" => Command::Share { seed: needed_seed? },
-        "replay" => Command::Replay { seed: needed_seed? },
-        "child" => Command::Child {
-            seed: needed_seed?,
-            round: o.needed("round")? as u32,
-            threads: o.threads(),
-            dir: o.path.take().ok_or("a directory is needed")?,
-        },
-        other => return Err(format!("'{other}' is not known")),
-    };
-    o.end()?;
-    Ok(command)
+pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Command, clap::Error> {
+    let line = Line::try_parse_from(std::iter::once("furrow-soak".to_owned()).chain(words))?;
+    Ok(line.command.unwrap_or(Command::Crashes(line.crashes)))
 }
 
 #[cfg(test)]
@@ -254,26 +193,28 @@ mod tests {
     use super::*;
 
     fn of(line: &str) -> Result<Command, String> {
-        parse(line.split_whitespace().map(str::to_owned))
+        parse(line.split_whitespace().map(str::to_owned)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        use clap::CommandFactory;
+        Line::command().debug_assert();
     }
 
     #[test]
     fn a_bare_command_means_ten_thousand_crashes() {
-        let jobs = available_cpus();
-        assert_eq!(
-            of(""),
-            Ok(Command::Crashes {
-                crashes: 10_000,
-                seed: None,
-                jobs
-            })
-        );
-        let given = Command::Crashes {
-            crashes: 7,
-            seed: Some(9),
-            jobs: 1,
+        let crashes = |crashes, seed, jobs| {
+            Ok(Command::Crashes(Crashes {
+                crashes,
+                seed,
+                jobs: Jobs { jobs },
+            }))
         };
-        assert_eq!(of("--crashes 7 --seed 9 --jobs 0"), Ok(given));
+        assert_eq!(of(""), crashes(10_000, None, available_cpus()));
+        let given = "--crashes 7 --seed 9 --jobs 3";
+        assert_eq!(of(given), crashes(7, Some(9), 3));
+        assert_eq!(of(&format!("crashes {given}")), of(given));
         assert_eq!(of("replay --seed 3"), Ok(Command::Replay { seed: 3 }));
     }
 
@@ -283,14 +224,14 @@ mod tests {
         let kills = Command::Kills {
             rounds: 5,
             seed: None,
-            threads: 16,
+            threads: ThreadCount { threads: 16 },
             dir: Some(dir()),
         };
         assert_eq!(of("kills --rounds 5 /x"), Ok(kills));
         let child = Command::Child {
             seed: 1,
             round: 2,
-            threads: 3,
+            threads: ThreadCount { threads: 3 },
             dir: dir(),
         };
         assert_eq!(of("child --seed 1 --round 2 --threads 3 /x"), Ok(child));
@@ -302,8 +243,8 @@ mod tests {
         let soak = Command::Soak {
             hours: 2.5,
             seed: Some(4),
-            jobs: 3,
-            dir: None,
+            jobs: Jobs { jobs: 3 },
+            dir: "furrow-soak".into(),
         };
         assert_eq!(of("soak --hours 2.5 --seed 4 --jobs 3"), Ok(soak));
         assert!(of("soak --hours 0").is_err() && of("worlds --hours 1").is_err());
@@ -320,6 +261,7 @@ mod tests {
             "fly",
             "--crashes",
             "--crashes many",
+            "--jobs 0",
             "replay",
             "--kills 3",
             "--seed 1 2",

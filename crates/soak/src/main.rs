@@ -4,7 +4,7 @@
 mod command;
 mod proof;
 
-use command::{Command, USAGE, parse};
+use command::{Command, Crashes, parse};
 use furrow_io::random::random_seed;
 use furrow_soak::crash::{Figures, Length};
 use furrow_soak::engine::Engine;
@@ -16,59 +16,51 @@ use std::process::ExitCode;
 const CYCLES: u32 = 10;
 
 fn main() -> ExitCode {
-    let command = match parse(std::env::args().skip(1)) {
-        Ok(command) => command,
-        Err(why) => {
-            eprintln!("{why}\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    carry_out(command)
+    match parse(std::env::args().skip(1)) {
+        Ok(command) => carry_out(command),
+        Err(why) => why.exit(),
+    }
 }
 
 fn carry_out(command: Command) -> ExitCode {
     match command {
-        Command::Help => {
-            println!("{USAGE}");
-            ExitCode::SUCCESS
-        }
-        Command::Crashes {
+        Command::Crashes(Crashes {
             crashes,
             seed,
             jobs,
-        } => power_losses(crashes, seed, jobs),
+        }) => power_losses(crashes, seed, jobs.jobs),
         Command::Threads {
             crashes,
             seed,
             threads,
-        } => under_threads(crashes, seed, threads),
+        } => under_threads(crashes, seed, threads.threads),
         Command::Faults {
             runs,
             seed,
             stride,
             jobs,
-        } => failures((runs, jobs), seed, stride),
+        } => failures((runs, jobs.jobs), seed, stride),
         Command::Kills {
             rounds,
             seed,
             threads,
             dir,
-        } => kills(rounds, seed, threads, dir),
-        Command::Check { runs, seed, jobs } => score(runs, seed, jobs),
-        Command::Worlds { jobs } => proof::worlds(jobs),
-        Command::Histories { runs, seed, jobs } => proof::histories(runs, seed, jobs),
+        } => kills(rounds, seed, threads.threads, dir),
+        Command::Check { runs, seed, jobs } => score(runs, seed, jobs.jobs),
+        Command::Worlds { jobs } => proof::worlds(jobs.jobs),
+        Command::Histories { runs, seed, jobs } => proof::histories(runs, seed, jobs.jobs),
         Command::Soak {
             hours,
             seed,
             jobs,
             dir,
-        } => proof::soak(hours, seed, jobs, dir),
+        } => proof::soak(hours, seed, jobs.jobs, dir),
         Command::Mutations {
             seed,
             jobs,
             limit,
             only,
-        } => proof::mutations(seed, jobs, limit, only),
+        } => proof::mutations(seed, jobs.jobs, limit, only),
         Command::Piece { sort, seed } => proof::piece(sort, seed),
         Command::Share { seed } => proof::share(seed),
         Command::Replay { seed } => {
@@ -80,7 +72,7 @@ fn carry_out(command: Command) -> ExitCode {
             round,
             threads,
             dir,
-        } => child(&dir, seed, round, threads),
+        } => child(&dir, seed, round, threads.threads),
     }
 }
 

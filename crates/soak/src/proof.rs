@@ -107,9 +107,8 @@ fn soak_of(hours: f64, seed: u64, jobs: usize, home: PathBuf) -> Result<long::So
 }
 
 /// All of it, for hours.
-pub(crate) fn soak(hours: f64, seed: Option<u64>, jobs: usize, dir: Option<PathBuf>) -> ExitCode {
+pub(crate) fn soak(hours: f64, seed: Option<u64>, jobs: usize, home: PathBuf) -> ExitCode {
     let seed = seed.unwrap_or_else(random_seed);
-    let home = dir.unwrap_or_else(|| PathBuf::from("furrow-soak"));
     println!("{hours} hours, seed {seed}, {jobs} pieces at a time");
     let ordered = match soak_of(hours, seed, jobs, home) {
         Ok(ordered) => ordered,

@@ -175,6 +175,7 @@ fn run<K: Kind>(name: &str, txns: u32, span: u64, frames: usize) {
     let mut expected = arena.fixed.clone();
     thread::scope(|s| {
         let arena = &arena;
+        let done = || arena.done.load(Ordering::Relaxed);
         let writers: Vec<_> = (0..WRITERS)
             .map(|me| {
                 s.spawn(move || {
@@ -182,9 +183,11 @@ fn run<K: Kind>(name: &str, txns: u32, span: u64, frames: usize) {
                 })
             })
             .collect();
+        // All do something even where a busy machine starts them after the writers have ended.
         for direction in [Direction::Forward, Direction::Backward] {
             s.spawn(move || {
-                while !arena.done.load(Ordering::Relaxed) {
+                arena.scan(direction);
+                while !done() {
                     arena.scan(direction);
                 }
             });
@@ -192,8 +195,10 @@ fn run<K: Kind>(name: &str, txns: u32, span: u64, frames: usize) {
         let purged = &purged;
         s.spawn(move || {
             let mut rng = seeded(seed ^ 99);
-            while !arena.done.load(Ordering::Relaxed) {
+            let mut late = 0;
+            while !done() || (purged.load(Ordering::Relaxed) == 0 && late < 10_000) {
                 purged.fetch_add(arena.purge(span, &mut rng) as u64, Ordering::Relaxed);
+                late += u32::from(done());
             }
         });
         for writer in writers {
