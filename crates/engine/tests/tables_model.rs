@@ -229,10 +229,10 @@ fn end(
         return house.restart(false, vec![]);
     }
     let mut other = house.session();
+    let mut ignored = model.clone();
     {
         let table = other.table("t").unwrap();
         other.begin().unwrap();
-        let mut ignored = model.clone();
         for _ in 0..rng.random_range(1..40) {
             step(rng, &mut other, &table, &mut ignored);
         }
@@ -244,9 +244,9 @@ fn end(
         };
         other.create_table(&lost).unwrap();
         other.drop_index("t", "by_code").unwrap();
-        other
-            .create_index("t", &IndexSpec::new("new", ["filler"]))
-            .unwrap_err();
+        let too_long = ignored.values().any(|row| row.2.len() > 900);
+        let made = other.create_index("t", &IndexSpec::new("wide", ["filler"]));
+        assert_eq!(made.is_err(), too_long);
         other
             .create_index("t", &IndexSpec::new("new", ["code"]))
             .unwrap();

@@ -144,7 +144,8 @@ pub fn config(frames: usize) -> PoolConfig {
         batch_pages: 8,
         write_run_pages: 4,
         double_write_pages: 24,
-        buffer_wait: Duration::from_millis(300),
+        // Longer than a busy machine lets a thread wait.
+        buffer_wait: Duration::from_secs(60),
         instruments: Instruments::new(),
         ..PoolConfig::default()
     }
