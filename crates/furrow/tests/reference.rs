@@ -16,8 +16,14 @@ const REWRITE: &str = "FURROW_BLESS=1 cargo test -p furrow --test reference";
 const COMMANDS: &[&[&str]] = &[
     &["--help"],
     &["lab", "--help"],
+    &["lab", "list", "--help"],
     &["lab", "run", "--help"],
+    &["sql", "--help"],
     &["inspect", "--help"],
+    &["inspect", "fill", "--help"],
+    &["inspect", "page", "--help"],
+    &["inspect", "export", "--help"],
+    &["check", "--help"],
 ];
 
 fn directory() -> PathBuf {
@@ -43,8 +49,9 @@ fn command_line() -> String {
     page.push_str(
         "\n## Exit codes\n\n| code | meaning |\n|---|---|\n| 0 | done |\n| 1 | failed |\n\
          | 2 | the command line makes no sense |\n\
-         | 3 | refused for safety: too little space, a directory in use, a name that is taken |\n\
-         | 130 | interrupted; what was made is removed, `--resume` goes on |\n",
+         | 3 | refused before anything began: too little space, a directory in use, a name that is taken, no such file |\n\
+         | 130 | interrupted; what was made is removed, `--resume` goes on |\n\n\
+         `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked.\n",
     );
     page
 }

@@ -76,9 +76,21 @@ impl fmt::Display for IoErrorKind {
     }
 }
 
+/// Where in the file, for what happens at a place of it.
+struct Place(IoOp, u64);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IoOp::Read | IoOp::Write | IoOp::Resize => write!(f, " at byte {}", self.1),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// An I/O operation that failed: what, where, why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{op:?} of '{}' failed at byte {offset}: {kind}", path.display())]
+#[error("{op:?} of '{}' failed{}: {kind}", path.display(), Place(*op, *offset))]
 pub struct IoError {
     /// The operation.
     pub op: IoOp,

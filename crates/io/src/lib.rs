@@ -53,6 +53,7 @@ pub mod random;
 mod region;
 mod seam;
 pub mod sim;
+pub mod stream;
 pub mod system;
 pub mod thread;
 pub mod time;

@@ -81,6 +81,7 @@ impl Space {
                 self.try_release_extent(iam, extent)
             });
             unit.open_cache().left(extent, matches!(released, Ok(true)));
+            unit.note_change();
             released?;
         }
     }
@@ -92,6 +93,7 @@ impl FreedPages {
         for page in self.pages.drain(..) {
             inbox.freed(page, is_free);
         }
+        self.unit.note_change();
     }
 }
 

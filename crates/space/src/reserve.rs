@@ -191,6 +191,7 @@ impl Reservation {
             }
             state != State::Planned
         });
+        self.unit.note_change();
     }
 }
 

@@ -48,6 +48,13 @@ impl Catalog {
         self.write_boot()
     }
 
+    /// After a crash: pages that came or went since the last checkpoint are not in the counts.
+    pub(crate) fn counts_are_behind(&self) {
+        for rowset in self.rowsets.read().values() {
+            rowset.mark_changed();
+        }
+    }
+
     fn write_counts_of(&self, rowset: &Rowset) -> Result<(), EngineError> {
         let id = rowset.id().0 as i64;
         // Never waited for: whoever frees pages may wait for log space, and that for the checkpoint

@@ -68,6 +68,7 @@ impl Catalog {
             pgfirst: PageId::NONE,
             pgroot: PageId::NONE,
             pgfirstiam: PageId::NONE,
+            // What is true a moment later; of a heap, which has no page yet, the next checkpoint tells.
             pcused: 2,
             pcdata: 1,
             pcreserved: 9,

@@ -355,6 +355,7 @@ impl Opening<'_> {
             if !self.analysis.clean {
                 let args = [database.name.as_str().into(), database.id.0.into()];
                 say(self.shared, &Message::new(3454, &args));
+                database.catalog.counts_are_behind();
             }
             database.checkpoint_now(CheckpointOptions::default())?;
         }

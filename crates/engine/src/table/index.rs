@@ -10,7 +10,7 @@ use furrow_space::Unit;
 use furrow_txn::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// What an index is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,9 @@ pub struct Rowset {
     rows: AtomicI64,
     /// Whether counts in the catalog are behind.
     changed: AtomicBool,
+    /// The unit's number of changes when its pages were last counted: they come and go without any row that
+    /// does, by updates that split and by the cleanup.
+    pages_counted: AtomicU64,
     ghosts: GhostQueue,
 }
 
@@ -76,7 +79,8 @@ impl Rowset {
         Rowset {
             body,
             rows: AtomicI64::new(rows),
-            changed: AtomicBool::new(false),
+            changed: AtomicBool::new(new),
+            pages_counted: AtomicU64::new(0),
             ghosts: GhostQueue::new(start, new),
         }
     }
@@ -252,8 +256,11 @@ impl Rowset {
         self.changed.store(true, Ordering::Relaxed);
     }
 
+    /// Whether rows or pages came or went since the last call.
     pub(crate) fn take_changed(&self) -> bool {
-        self.changed.swap(false, Ordering::Relaxed)
+        let pages = self.unit().changes();
+        let others = self.pages_counted.swap(pages, Ordering::Relaxed) != pages;
+        self.changed.swap(false, Ordering::Relaxed) || others
     }
 
     pub(crate) fn mark_changed(&self) {

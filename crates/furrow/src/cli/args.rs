@@ -230,9 +230,10 @@ pub(crate) struct SqlArguments {
     /// The database to begin in [default: master]
     #[arg(short = 'd', long = "database", value_name = "NAME")]
     pub(crate) database: Option<String>,
-    /// Sets a variable, which $(NAME) stands for
-    #[arg(short = 'v', long = "variable", value_name = "NAME=VALUE")]
-    pub(crate) variables: Vec<String>,
+    /// Sets variables, which $(NAME) stands for
+    #[arg(short = 'v', long = "variable", value_name = "NAME=VALUE", num_args = 1..,
+        value_parser = variable)]
+    pub(crate) variables: Vec<(String, String)>,
     /// Ends at the first error, with a status that says so
     #[arg(short = 'b', long)]
     pub(crate) batch_abort: bool,
@@ -292,6 +293,16 @@ pub(crate) struct CheckArguments {
 
 fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|e| e.to_string())
+}
+
+/// `NAME=VALUE`, the value in quotation marks or without.
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim_matches('"').to_owned()))
+        }
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
 }
 
 fn layout(text: &str) -> Result<Layout, String> {

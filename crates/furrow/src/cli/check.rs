@@ -16,8 +16,13 @@ pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
     } else {
         print(&report, &mut out)
     };
-    // Who closes the output early (`| head`) still gets the exit code.
-    let _closed_early = printed;
+    match printed.and_then(|()| out.flush()) {
+        // Who closes the output early (`| head`) still gets the exit code.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::new(USAGE, format!("cannot print: {error}")));
+        }
+        _ => {}
+    }
     Ok(if report.is_clean() { 0 } else { FAILED })
 }
 

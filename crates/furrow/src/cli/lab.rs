@@ -5,7 +5,7 @@ mod outputs;
 mod start;
 
 use super::args::{LabCommand, RunArguments};
-use super::{FAILED, Failure, INTERRUPTED, REFUSED, USAGE, interrupt};
+use super::{FAILED, Failure, INTERRUPTED, REFUSED, USAGE, interrupt, print};
 use choice::Choice;
 use furrow_io::{SystemVolume, Volume};
 use furrow_lab::datafiles;
@@ -39,13 +39,13 @@ const EXPERIMENTS: &[(&str, &str)] = &[
 pub(super) fn run(command: &LabCommand) -> Result<u8, Failure> {
     match command {
         LabCommand::List => {
-            for (name, question) in EXPERIMENTS {
-                println!("{name:<18} {question}");
-            }
-            println!(
-                "\nfurrow lab run {} --quick   takes about a minute",
+            let line = |(name, question): &(&str, &str)| format!("{name:<18} {question}\n");
+            let mut list: String = EXPERIMENTS.iter().map(line).collect();
+            list.push_str(&format!(
+                "\nfurrow lab run {} --quick   takes about a minute\n",
                 datafiles::NAME
-            );
+            ));
+            print(&list)?;
             Ok(0)
         }
         LabCommand::Run(options) => run_experiment(options),
@@ -69,7 +69,7 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
         None => Start::fresh(volume.as_ref(), options)?,
     };
     if options.explain {
-        print!("{}", explained(&start, volume.as_ref()));
+        print(&explained(&start, volume.as_ref()))?;
         return Ok(0);
     }
     let cancel = interrupt::flag()?;
@@ -105,10 +105,8 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
     }
     outputs::write(volume.as_ref(), &start.out_dir, &results)?;
     clear_line(&view);
-    print!(
-        "{}",
-        summary(&results, Style::of_stdout(), Some(&start.out_dir))
-    );
+    let text = summary(&results, Style::of_stdout(), Some(&start.out_dir));
+    print(&text)?;
     ended(stop, &results, &start.out_dir)
 }
 
@@ -225,7 +223,7 @@ fn ended(stop: Stop, results: &Results, out_dir: &Path) -> Result<u8, Failure> {
             }
         },
         Stop::Deadline => {
-            println!("{}; {go_on}", stop.words());
+            print(&format!("{}; {go_on}\n", stop.words()))?;
             Ok(0)
         }
         Stop::Cancelled => Err(Failure::new(INTERRUPTED, format!("interrupted; {go_on}"))),

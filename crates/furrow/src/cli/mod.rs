@@ -10,7 +10,7 @@
 //! | 0 | done |
 //! | 1 | failed |
 //! | 2 | the command line makes no sense |
-//! | 3 | refused by the guard: too little space, a directory in use, a name that is taken |
+//! | 3 | refused before anything began: too little space, a directory in use, a name that is taken, no such file |
 //! | 130 | interrupted; what was made is removed, `--resume` goes on |
 //!
 //! `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked.
@@ -27,6 +27,7 @@ mod out;
 mod sql;
 
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Why the program ends without having done what was asked.
@@ -36,6 +37,7 @@ struct Failure {
     text: String,
 }
 
+const DONE: u8 = 0;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const REFUSED: u8 = 3;
@@ -48,6 +50,26 @@ impl Failure {
             text: text.into(),
         }
     }
+
+    /// What printing ran into. Standard output that is closed early (`| head`) is no failure of ours, but there
+    /// is no more to do.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the shape that map_err takes"
+    )]
+    fn of_printing(error: std::io::Error) -> Failure {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Failure::new(DONE, ""),
+            _ => Failure::new(FAILED, format!("cannot print: {error}")),
+        }
+    }
+}
+
+/// Prints on standard output.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    printed.map_err(Failure::of_printing)
 }
 
 /// Runs the program.
@@ -63,7 +85,9 @@ pub(crate) fn run() -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("furrow: {}", failure.text);
+            if failure.code != DONE {
+                eprintln!("furrow: {}", failure.text);
+            }
             ExitCode::from(failure.code)
         }
     }

@@ -34,7 +34,7 @@ impl Keeper {
     clippy::needless_pass_by_value,
     reason = "the shape that map_err takes"
 )]
-fn other(error: IoError) -> std::io::Error {
+pub(super) fn other(error: IoError) -> std::io::Error {
     let kind = match error.kind {
         furrow_io::IoErrorKind::AlreadyExists => std::io::ErrorKind::AlreadyExists,
         _ => std::io::ErrorKind::Other,

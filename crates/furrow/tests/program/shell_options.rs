@@ -7,6 +7,10 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 fn sql(directory: &Path, words: &[&str], input: &str) -> Output {
+    sql_of_bytes(directory, words, input.as_bytes())
+}
+
+fn sql_of_bytes(directory: &Path, words: &[&str], input: &[u8]) -> Output {
     let instance = directory.join("instance");
     let mut child = furrow()
         .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
@@ -18,7 +22,7 @@ fn sql(directory: &Path, words: &[&str], input: &str) -> Output {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input.as_bytes()).unwrap();
+    stdin.write_all(input).unwrap();
     drop(stdin);
     child.wait_with_output().unwrap()
 }
@@ -153,6 +157,140 @@ fn results_go_to_files_and_scripts_include_scripts() {
         "",
     );
     assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+}
+
+#[test]
+fn devices_and_pipes_are_read_and_written_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = sql(
+        directory.path(),
+        &["-i", "/dev/stdin"],
+        "PRINT 'from a pipe'\n",
+    );
+    assert_eq!(out(&run), "from a pipe\n", "{}", err(&run));
+    // A link to a device stands for the device: were it replaced, nothing of the machine's would be lost.
+    let link = directory.path().join("null");
+    std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+    let run = sql(directory.path(), &["-o", "null", "-Q", "PRINT 'gone'"], "");
+    assert_eq!((run.status.code(), out(&run).as_str()), (Some(0), ""));
+    assert!(link.is_symlink());
+    // A link to a file is followed.
+    let volume = SystemVolume::new();
+    let real = directory.path().join("real.txt");
+    write_file(&volume, &real, b"what was there before").unwrap();
+    std::os::unix::fs::symlink(&real, directory.path().join("link.txt")).unwrap();
+    let run = sql(
+        directory.path(),
+        &["-o", "link.txt", "-Q", "PRINT 'new'"],
+        "",
+    );
+    assert!(run.status.success(), "{}", err(&run));
+    assert_eq!(read_file(&volume, &real).unwrap(), b"new\n");
+    // What cannot be written is told.
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("full")).unwrap();
+    let run = sql(directory.path(), &["-o", "full", "-Q", "PRINT 'lost'"], "");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        err(&run).contains("cannot write the results"),
+        "{}",
+        err(&run)
+    );
+}
+
+#[test]
+fn scripts_in_utf16_come_by_standard_input_too_and_others_are_told_the_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let wide: Vec<u8> = "\u{feff}PRINT N'\u{e9}t\u{e9}'\r\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let run = sql_of_bytes(directory.path(), &[], &wide);
+    assert_eq!(out(&run), "\u{e9}t\u{e9}\n", "{}", err(&run));
+    let old = directory.path().join("old.sql");
+    write_file(&SystemVolume::new(), &old, b"PRINT '\xe9t\xe9'").unwrap();
+    let run = sql(directory.path(), &["-i", "old.sql"], "");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(err(&run).contains("iconv -f WINDOWS-1252"), "{}", err(&run));
+    let run = sql(directory.path(), &["-i", "missing.sql"], "");
+    assert_eq!(err(&run), "'missing.sql': no such file or directory\n");
+}
+
+#[test]
+fn results_for_programs_stay_whole_when_a_statement_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = sql(
+        directory.path(),
+        &["--json", "-Q", "SELECT 1/0 AS a; SELECT 2 AS b"],
+        "",
+    );
+    assert_eq!(out(&run), "[]\n[{\"b\":2}]\n");
+    let run = sql(
+        directory.path(),
+        &["--csv", "-Q", "SELECT NULL AS a, '' AS b, ',' AS c"],
+        "",
+    );
+    assert_eq!(out(&run), "a,b,c\n,\"\",\",\"\n");
+    // Nobody has typed the USE that -d stands for.
+    let run = sql(
+        directory.path(),
+        &[
+            "-d",
+            "tempdb",
+            "-h",
+            "-1",
+            "-W",
+            "-Q",
+            "SET NOCOUNT ON; SELECT DB_NAME()",
+        ],
+        "",
+    );
+    assert_eq!(out(&run), "tempdb\n\n", "{}", err(&run));
+}
+
+#[test]
+fn variables_come_several_at_once_as_sqlcmd_takes_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = [
+        "-v",
+        "a=1",
+        "b=\"two words\"",
+        "-v",
+        "c=3",
+        "-Q",
+        "PRINT '$(a) $(b) $(c)'",
+    ];
+    let run = sql(directory.path(), &words, "");
+    assert_eq!(out(&run), "1 two words 3\n", "{}", err(&run));
+    let run = sql(directory.path(), &["-v", "a", "-Q", "PRINT '$(a)'"], "");
+    assert_eq!(run.status.code(), Some(2));
+    let run = sql(directory.path(), &[], ":r $(nosuch).sql\nPRINT 'no'\nGO\n");
+    assert_eq!((run.status.code(), out(&run).as_str()), (Some(1), ""));
+}
+
+#[test]
+fn a_database_that_was_shut_down_is_sound() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("d.mdf");
+    let create = format!(
+        "CREATE DATABASE d ON (NAME = d, FILENAME = '{}')",
+        text(&file)
+    );
+    let rows = "WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 90) \
+                INSERT t (v) SELECT 'x' FROM n; INSERT h SELECT id, v FROM t";
+    for step in [
+        create.as_str(),
+        "USE d; CREATE TABLE h (id INT, v VARCHAR(4000)); \
+         CREATE TABLE t (id INT IDENTITY PRIMARY KEY, v VARCHAR(4000))",
+        &format!("USE d; {rows}"),
+        // No row comes or goes, but pages do.
+        "USE d; UPDATE t SET v = REPLICATE('y', 3000); UPDATE h SET v = REPLICATE('y', 3000)",
+        "USE d; TRUNCATE TABLE h; DELETE t",
+    ] {
+        let run = sql(directory.path(), &["-b", "-Q", step], "");
+        assert!(run.status.success(), "{step}: {}", out(&run));
+        let check = furrow().args(["check", text(&file)]).output().unwrap();
+        assert_eq!(check.status.code(), Some(0), "{step}: {}", out(&check));
+    }
 }
 
 #[test]

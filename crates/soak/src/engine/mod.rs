@@ -44,9 +44,10 @@ pub struct EngineStore {
 }
 
 /// Errors of what lies below carry these words, whatever wraps them.
-const DEVICE_WORDS: [&str; 6] = [
+const DEVICE_WORDS: [&str; 7] = [
     "perating system error",
-    " failed at byte ",
+    "' failed at byte ",
+    "' failed: ",
     "is not usable after an earlier",
     "takes no changes",
     "cannot be made durable up to",

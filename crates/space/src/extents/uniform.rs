@@ -132,6 +132,7 @@ impl Space {
         unit.inbox.lock().arriving.push(extent);
         let committed = mini.commit(&Author::System);
         unit.inbox.lock().arrived(extent, committed.is_ok());
+        unit.note_change();
         committed?;
         claim.used(bit);
         Ok(())

@@ -32,6 +32,7 @@ use furrow_format::{AllocUnitId, PageId};
 use furrow_observe::latches::{ClassLatch, ExclusiveGuard, LatchClass};
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An allocation unit: one rowset's extents of one kind.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub struct Unit {
     pub(crate) inbox: Mutex<Inbox>,
     pub(crate) chain: ClassLatch<Chain>,
     pub(crate) rooms: Mutex<Rooms>,
+    /// How often pages or extents came or went.
+    changes: AtomicU64,
 }
 
 impl Unit {
@@ -57,6 +60,7 @@ impl Unit {
             inbox: Mutex::new(Inbox::default()),
             chain: ClassLatch::new(LatchClass::AllocExtentCache, chain),
             rooms: Mutex::new(Rooms::complete()),
+            changes: AtomicU64::new(0),
         }
     }
 
@@ -70,6 +74,7 @@ impl Unit {
             inbox: Mutex::new(Inbox::default()),
             chain: ClassLatch::new(LatchClass::AllocExtentCache, Chain::unread(first_iam)),
             rooms: Mutex::new(Rooms::unknown()),
+            changes: AtomicU64::new(0),
         }
     }
 
@@ -86,6 +91,16 @@ impl Unit {
     /// Its first IAM page: what the catalog keeps.
     pub fn first_iam(&self) -> PageId {
         self.first_iam
+    }
+
+    /// A number that is another one after pages or extents came or went: what was counted before is old then.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Pages or extents came or went, and the maps say so.
+    pub(crate) fn note_change(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
     }
 
     /// The cache with everything in it that has happened.

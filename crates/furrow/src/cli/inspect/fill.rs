@@ -2,7 +2,7 @@
 
 use super::super::args::FillArguments;
 use super::super::{FAILED, Failure, USAGE};
-use super::{closed, open_files};
+use super::open_files;
 use furrow_check::{DataFiles, Pages};
 use furrow_format::mdf::{PageSource, free_extents};
 use furrow_format::types::Guid;
@@ -64,7 +64,7 @@ pub(super) fn run(options: &FillArguments) -> Result<u8, Failure> {
     } else {
         print(&groups, options.extents, &mut out)
     }
-    .map_err(closed)?;
+    .map_err(Failure::of_printing)?;
     warn(&groups, options.extents);
     Ok(0)
 }

@@ -24,15 +24,6 @@ pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
     }
 }
 
-/// Standard output that is closed early (`| head`) is no failure of ours, but there is no more to do.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the shape that map_err takes"
-)]
-fn closed(error: std::io::Error) -> Failure {
-    Failure::new(FAILED, format!("cannot print: {error}"))
-}
-
 /// Opens files, read-only.
 fn open_files(paths: &[PathBuf]) -> Result<DataFiles, Failure> {
     DataFiles::open(&SystemVolume::new(), paths).map_err(|error| {

@@ -2,7 +2,7 @@
 
 use super::super::args::InspectArguments;
 use super::super::{FAILED, Failure};
-use super::{Opened, closed, open_files, rows};
+use super::{Opened, open_files, rows};
 use furrow_check::{Pages, Survey, TableUse, damage_message};
 use furrow_format::mdf::{Database, FileSummary};
 use furrow_format::{FileId, PageId, PageType};
@@ -19,19 +19,19 @@ pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
         return rows::show(&opened, name, options.rows, &mut out);
     }
     if options.quick {
-        head(&opened.database, &mut out).map_err(closed)?;
-        catalog_tables(&opened.database, &mut out).map_err(closed)?;
+        head(&opened.database, &mut out).map_err(Failure::of_printing)?;
+        catalog_tables(&opened.database, &mut out).map_err(Failure::of_printing)?;
         return Ok(0);
     }
     let survey = Survey::of(&pages, &opened.database);
     if options.json {
         let file = options.files.first().map(|path| path.display().to_string());
         let text = as_json(&file.unwrap_or_default(), &opened.database, &survey);
-        writeln!(out, "{text:#}").map_err(closed)?;
+        writeln!(out, "{text:#}").map_err(Failure::of_printing)?;
     } else {
-        head(&opened.database, &mut out).map_err(closed)?;
-        tables(&survey.tables, &mut out).map_err(closed)?;
-        page_kinds(&survey.files, &mut out).map_err(closed)?;
+        head(&opened.database, &mut out).map_err(Failure::of_printing)?;
+        tables(&survey.tables, &mut out).map_err(Failure::of_printing)?;
+        page_kinds(&survey.files, &mut out).map_err(Failure::of_printing)?;
     }
     let bad = tell_damage(&opened, &survey);
     Ok(if bad > 0 && options.verify { FAILED } else { 0 })

@@ -1,7 +1,7 @@
 //! The rows of a table, at a terminal.
 
 use super::super::{FAILED, Failure};
-use super::{Opened, closed};
+use super::Opened;
 use furrow_format::mdf::{Table, TableColumn};
 use std::io::Write;
 
@@ -48,7 +48,7 @@ pub(super) fn show(
         .iter()
         .map(|(_, column)| column.name.as_str())
         .collect();
-    writeln!(out, "{}", names.join("\t")).map_err(closed)?;
+    writeln!(out, "{}", names.join("\t")).map_err(Failure::of_printing)?;
     let rows = opened
         .database
         .rows(&table)
@@ -65,7 +65,7 @@ pub(super) fn show(
                     .filter_map(|(at, _)| values.get(*at))
                     .map(|value| value.to_string().replace(['\t', '\n', '\r'], " "))
                     .collect();
-                writeln!(out, "{}", words.join("\t")).map_err(closed)?;
+                writeln!(out, "{}", words.join("\t")).map_err(Failure::of_printing)?;
                 shown += 1;
             }
             // The next row may be sound: whoever looks into a damaged file wants to see it.

@@ -12,7 +12,7 @@ use super::out::OutFile;
 use super::{FAILED, Failure, INTERRUPTED, REFUSED};
 use furrow_engine::{AttachOptions, Instance, InstanceConfig};
 use furrow_format::PAGE_SIZE;
-use furrow_io::{SystemVolume, Volume};
+use furrow_io::{SystemVolume, Volume, stream};
 use furrow_sql::Server;
 use output::Printer;
 use shell::{Shell, Stop, UnderWay};
@@ -26,11 +26,14 @@ const DIRECTORY: &str = "furrow-instance";
 /// Lines typed before.
 const HISTORY: &str = "sql_history";
 
+/// A directory that goes when the program ends, by Ctrl-C too.
+type Passing = Arc<Mutex<Option<TempDir>>>;
+
 /// A running server, and what its end takes away.
 struct Home {
     server: Arc<Server>,
     /// The directory of an instance that was made for one file only; it goes with this.
-    _passing: Option<TempDir>,
+    passing: Passing,
 }
 
 fn refused(what: &str, e: &dyn std::fmt::Display) -> Failure {
@@ -67,7 +70,7 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     let server = Server::start(instance).map_err(|e| refused(&cannot, &e))?;
     Ok(Home {
         server,
-        _passing: passing,
+        passing: Arc::new(Mutex::new(passing)),
     })
 }
 
@@ -88,22 +91,28 @@ fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
 }
 
 /// Ctrl-C ends the batch under way; where there is none, the program.
-fn listen(under_way: &UnderWay) -> Result<(), Failure> {
-    let under_way = Arc::clone(under_way);
+fn listen(under_way: &UnderWay, passing: &Passing) -> Result<(), Failure> {
+    let (under_way, passing) = (Arc::clone(under_way), Arc::clone(passing));
     let handler = move || {
         let running = under_way.lock().ok().and_then(|u| u.clone());
         match running {
             Some(cancel) => cancel.cancel(),
-            None => std::process::exit(i32::from(INTERRUPTED)),
+            None => {
+                drop(passing.lock().map(|mut directory| directory.take()));
+                std::process::exit(i32::from(INTERRUPTED))
+            }
         }
     };
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))
 }
 
-/// A file for results; one that is there is replaced.
+/// A file for results; one that is there is replaced. A device or pipe is written to as it is.
 fn output_file(path: &Path) -> std::io::Result<Box<dyn std::io::Write>> {
-    Ok(Box::new(OutFile::replace(path)?))
+    match stream::writer(path).map_err(super::out::other)? {
+        Some(device) => Ok(device),
+        None => Ok(Box::new(OutFile::replace(&stream::destination(path))?)),
+    }
 }
 
 fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
@@ -116,12 +125,7 @@ fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
         shell.run_gathered(1)?;
     }
     if options.input.is_empty() {
-        let mut text = String::new();
-        if let Err(e) = std::io::Read::read_to_string(&mut std::io::stdin(), &mut text) {
-            eprintln!("furrow: cannot read the input: {e}");
-            return Err(Stop::Failed);
-        }
-        shell.script(&text)?;
+        shell.input("standard input", &mut std::io::stdin())?;
         shell.run_gathered(1)?;
     }
     Ok(())
@@ -136,7 +140,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         Some(path) => Some(attach(server, path)?),
         None => None,
     };
-    listen(&under_way)?;
+    listen(&under_way, &home.passing)?;
     let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
     let connection = server.connect().map_err(|e| failed(&e))?;
     let out: Box<dyn std::io::Write> = match &options.output {
@@ -150,16 +154,18 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
     let mut shell = Shell::new(connection, printer, under_way);
     shell.ends_on_error = options.batch_abort;
     (shell.literal, shell.echo) = (options.literal, options.echo);
-    for pair in &options.variables {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        shell.set(name, value.trim_matches('"'));
+    for (name, value) in &options.variables {
+        shell.set(name, value);
     }
     if let Some(database) = opened.as_ref().or(options.database.as_ref()) {
         let use_it = format!("USE [{}]", database.replace(']', "]]"));
         let before = std::mem::replace(&mut shell.ends_on_error, true);
+        // It is part of the log-in: nobody has typed it.
+        shell.printer.quiet = true;
         if shell.run(&use_it, 1).is_err() {
             return Ok(FAILED);
         }
+        shell.printer.quiet = false;
         shell.ends_on_error = before;
     }
     let attended =

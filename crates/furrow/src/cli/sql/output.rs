@@ -35,6 +35,8 @@ pub(super) struct Printer {
     line: String,
     /// The first value of the last row, where it is a number.
     first: Option<i64>,
+    /// Whether messages that are no errors are left out.
+    pub(super) quiet: bool,
     /// The highest level of an error so far in this batch.
     pub(super) worst: u8,
     /// What writing ran into: a closed pipe, a full disk.
@@ -62,6 +64,7 @@ impl Printer {
             in_set: false,
             line: String::new(),
             first: None,
+            quiet: false,
             worst: 0,
             failed: None,
         }
@@ -72,6 +75,13 @@ impl Printer {
             && let Err(e) = self.out.write_all(text.as_bytes())
         {
             self.failed = Some(e);
+        }
+    }
+
+    /// Ends the array of a result that an error broke off: what is printed stays JSON.
+    pub(super) fn end_result(&mut self) {
+        if std::mem::take(&mut self.in_set) && self.form == Form::Json {
+            self.put("]\n");
         }
     }
 
@@ -162,13 +172,7 @@ impl Printer {
             if at > 0 {
                 self.line.push(',');
             }
-            if cell.contains([',', '"', '\n', '\r']) {
-                self.line.push('"');
-                self.line.push_str(&cell.replace('"', "\"\""));
-                self.line.push('"');
-            } else {
-                self.line.push_str(cell);
-            }
+            self.line.push_str(cell);
         }
         self.put_line();
     }
@@ -204,6 +208,14 @@ impl Printer {
     }
 }
 
+/// A cell of CSV, in quotation marks where it needs them.
+fn quoted(cell: String) -> String {
+    match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
+    }
+}
+
 fn json_value(value: &Value) -> serde_json::Value {
     match value {
         Value::Null => serde_json::Value::Null,
@@ -221,6 +233,7 @@ fn json_value(value: &Value) -> serde_json::Value {
 
 impl Sink for Printer {
     fn columns(&mut self, columns: &[ResultColumn]) {
+        self.end_result();
         self.types = columns.iter().map(|c| c.data_type).collect();
         self.names = columns.iter().map(|c| c.name.clone()).collect();
         self.widths = columns
@@ -240,9 +253,8 @@ impl Sink for Printer {
             Form::Columns if self.headings.is_some() => self.heading(),
             Form::Columns => {}
             Form::Csv if self.headings.is_some() => {
-                let names = std::mem::take(&mut self.names);
+                let names: Vec<String> = self.names.iter().cloned().map(quoted).collect();
                 self.csv_line(names.iter().map(String::as_str));
-                self.names = names;
             }
             Form::Csv => {}
             Form::Json => self.put("["),
@@ -258,7 +270,11 @@ impl Sink for Printer {
                     .iter()
                     .map(|value| match value {
                         Value::Null => String::new(),
-                        value => value.to_string(),
+                        value => match value.to_string() {
+                            // A text without a character is not nothing.
+                            text if text.is_empty() => "\"\"".to_owned(),
+                            text => quoted(text),
+                        },
                     })
                     .collect();
                 self.csv_line(cells.iter().map(String::as_str));
@@ -306,6 +322,9 @@ impl Sink for Printer {
 
     fn notice(&mut self, notice: &Notice) {
         let message = &notice.message;
+        if self.quiet && !message.is_error() {
+            return;
+        }
         let text = match (&notice.procedure, message.is_error()) {
             (Some(procedure), true) => format!(
                 "Msg {}, Level {}, State {}, Procedure {procedure}, Line {}\n{}\n",

@@ -1,10 +1,11 @@
 //! The shell's own language: batches, `GO`, commands that begin with a colon, `$(variables)`.
 
 use super::output::Printer;
-use furrow_io::{SystemVolume, read_file};
+use furrow_io::{SystemVolume, read_file, stream};
 use furrow_sql::{Cancel, Connection};
 use furrow_tsql::script::{self, LineKind};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -133,6 +134,7 @@ impl Shell {
                 *under_way = Some(self.connection.canceller());
             }
             let end = self.connection.execute(&text, &mut self.printer);
+            self.printer.end_result();
             if let Ok(mut under_way) = self.under_way.lock() {
                 *under_way = None;
             }
@@ -211,31 +213,48 @@ impl Shell {
 
     /// Reads a script from a file.
     pub(super) fn file(&mut self, path: &Path) -> Result<(), Stop> {
-        let bytes = match read_file(&SystemVolume::new(), path) {
-            Ok(bytes) => bytes,
-            Err(e) => {
-                self.say(&format!("'{}': {e}", path.display()));
-                self.worst = self.worst.max(16);
-                return Err(Stop::Failed);
-            }
-        };
-        let Some(text) = decoded(&bytes) else {
-            self.say(&format!(
-                "'{}' is neither UTF-8 nor UTF-16.",
-                path.display()
-            ));
-            self.worst = self.worst.max(16);
-            return Err(Stop::Failed);
+        let name = path.display().to_string();
+        match stream::reader(path) {
+            Ok(Some(mut flow)) => self.input(&name, &mut flow),
+            Ok(None) => match read_file(&SystemVolume::new(), path) {
+                Ok(bytes) => self.bytes(&name, &bytes),
+                Err(e) => Err(self.fatal(&format!("'{name}': {}", e.kind))),
+            },
+            Err(e) => Err(self.fatal(&format!("'{name}': {}", e.kind))),
+        }
+    }
+
+    /// Reads a script from what has no length, to its end.
+    pub(super) fn input(&mut self, name: &str, from: &mut dyn Read) -> Result<(), Stop> {
+        let mut bytes = Vec::new();
+        match from.read_to_end(&mut bytes) {
+            Ok(_) => self.bytes(name, &bytes),
+            Err(e) => Err(self.fatal(&format!("'{name}': {e}"))),
+        }
+    }
+
+    /// Takes the bytes of a script.
+    fn bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
+        let Some(text) = decoded(bytes) else {
+            return Err(self.fatal(&format!(
+                "'{name}' is neither UTF-8 nor UTF-16. If it is in the code page of Western Windows, this \
+                 makes it UTF-8:\niconv -f WINDOWS-1252 -t UTF-8 '{name}'"
+            )));
         };
         if self.depth >= MAX_DEPTH {
-            self.say("Scripts include each other too deep.");
-            self.worst = self.worst.max(16);
-            return Err(Stop::Failed);
+            return Err(self.fatal("Scripts include each other too deep."));
         }
         self.depth += 1;
         let done = self.script(&text);
         self.depth -= 1;
         done
+    }
+
+    /// Says what ends the script.
+    fn fatal(&mut self, text: &str) -> Stop {
+        self.say(text);
+        self.worst = self.worst.max(16);
+        Stop::Failed
     }
 
     /// `:out FILE`, `:out stdout`, `:out stderr`: where results go from here on.
@@ -290,7 +309,8 @@ impl Shell {
             ":out" => self.out(&unquoted(rest)),
             ":r" => {
                 let Some(path) = self.filled(&unquoted(rest)) else {
-                    return Ok(());
+                    self.worst = self.worst.max(16);
+                    return Err(Stop::Failed);
                 };
                 self.file(Path::new(&path))
             }

@@ -6,7 +6,7 @@ mod parquet;
 
 use super::super::args::ExportArguments;
 use super::super::{FAILED, Failure};
-use super::{Opened, closed, open_files, rows::shown_columns};
+use super::{Opened, open_files, rows::shown_columns};
 use crate::cli::out::OutFile;
 use furrow_check::Pages;
 use furrow_format::mdf::{Table, TableColumn};
@@ -37,8 +37,9 @@ pub(super) fn run(options: &ExportArguments) -> Result<u8, Failure> {
     let columns = shown_columns(&opened, &table);
     let done = match (&options.out, options.parquet) {
         (None, false) => {
-            let mut sink = csv::Csv::new(std::io::stdout().lock(), &columns).map_err(closed)?;
-            write_rows(&opened, &table, &columns, &mut sink, &closed)?
+            let mut sink =
+                csv::Csv::new(std::io::stdout().lock(), &columns).map_err(Failure::of_printing)?;
+            write_rows(&opened, &table, &columns, &mut sink, &Failure::of_printing)?
         }
         (path, parquet) => {
             let usual = PathBuf::from(format!("{}.parquet", table.name.replace('/', "_")));

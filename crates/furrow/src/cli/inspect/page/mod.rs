@@ -6,7 +6,7 @@ mod print;
 
 use super::super::args::PageArguments;
 use super::super::{FAILED, Failure, USAGE};
-use super::{closed, open_files};
+use super::open_files;
 use content::{Content, content};
 use furrow_check::{Pages, SourceFile, damage_message};
 use furrow_format::catalog::unit_kind;
@@ -93,7 +93,7 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
     } else {
         print::print(&dump, &mut out)
     };
-    printed.map_err(closed)?;
+    printed.map_err(Failure::of_printing)?;
     match fault {
         Some(fault) if in_use => {
             eprintln!("{}", damage_message(id, &fault, &known, 0));

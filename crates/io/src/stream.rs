@@ -1,0 +1,87 @@
+//! Devices and pipes: what has a path and is no array of bytes.
+//!
+//! `/dev/null`, `/dev/stdin`, a named pipe and the shell's `<(command)` have no length and no offsets, and
+//! must never be removed to make room for a file. [`reader`] and [`writer`] open them as they are and leave
+//! ordinary files to a [`Volume`](crate::Volume).
+
+use crate::{IoError, IoErrorKind, IoOp};
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+fn failed(op: IoOp, path: &Path, error: &io::Error) -> IoError {
+    match error.raw_os_error() {
+        Some(number) => IoError::of_errno(op, path, 0, Errno::from_raw_os_error(number)),
+        None => IoError::new(op, path, 0, IoErrorKind::Os(0, error.to_string())),
+    }
+}
+
+/// Whether something is there that bytes flow through. A directory is for the caller to stumble over.
+fn flows(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// The device or pipe at `path`, to be read to its end; `None` where there is a file, or nothing.
+pub fn reader(path: &Path) -> Result<Option<Box<dyn io::Read>>, IoError> {
+    if !flows(path) {
+        return Ok(None);
+    }
+    let opened = File::open(path).map_err(|e| failed(IoOp::Open, path, &e))?;
+    Ok(Some(Box::new(opened)))
+}
+
+/// The device or pipe at `path`, to be written from front to back; `None` where there is a file, or nothing.
+pub fn writer(path: &Path) -> Result<Option<Box<dyn io::Write>>, IoError> {
+    if !flows(path) {
+        return Ok(None);
+    }
+    let opened = OpenOptions::new().write(true).open(path);
+    let opened = opened.map_err(|e| failed(IoOp::Open, path, &e))?;
+    Ok(Some(Box::new(opened)))
+}
+
+/// Where a path leads to: a link that leads to something is followed, so that who replaces the file leaves the
+/// link alone.
+pub fn destination(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn a_device_is_opened_as_it_is_and_stays() {
+        let null = Path::new("/dev/null");
+        let mut text = String::new();
+        let mut from = reader(null).unwrap().unwrap();
+        assert_eq!(from.read_to_string(&mut text).unwrap(), 0);
+        writer(null).unwrap().unwrap().write_all(b"gone").unwrap();
+        assert!(flows(null));
+    }
+
+    #[test]
+    fn files_directories_and_nothing_are_left_to_the_volume() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "text").unwrap();
+        for path in [file.as_path(), dir.path(), &dir.path().join("nothing")] {
+            assert!(reader(path).unwrap().is_none(), "{}", path.display());
+            assert!(writer(path).unwrap().is_none(), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_link_leads_to_its_file_and_a_new_name_to_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().canonicalize().unwrap().join("file");
+        std::fs::write(&file, "text").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(destination(&link), file);
+        let new = dir.path().join("new");
+        assert_eq!(destination(&new), new);
+    }
+}
