@@ -8,11 +8,30 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 use std::path::Path;
 
-/// Reads lines until the end of the input.
-pub(super) fn run(shell: &mut Shell, history: Option<&Path>) -> Result<(), Failure> {
-    let failed = |e: ReadlineError| Failure::new(FAILED, format!("cannot read the terminal: {e}"));
+/// What reads lines from a terminal.
+pub(super) type LineEditor = Editor<(), FileHistory>;
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that map_err takes"
+)]
+fn failed(error: ReadlineError) -> Failure {
+    Failure::new(FAILED, format!("cannot read the terminal: {error}"))
+}
+
+/// Takes hold of the terminal. It puts a listener for Ctrl-C of its own in place: who wants to hear of it
+/// listens after this.
+pub(super) fn editor() -> Result<LineEditor, Failure> {
     let config = Config::builder().auto_add_history(true).build();
-    let mut editor: Editor<(), FileHistory> = Editor::with_config(config).map_err(failed)?;
+    Editor::with_config(config).map_err(failed)
+}
+
+/// Reads lines until the end of the input.
+pub(super) fn run(
+    shell: &mut Shell,
+    mut editor: LineEditor,
+    history: Option<&Path>,
+) -> Result<(), Failure> {
     if let Some(path) = history {
         // The first session of an instance has none yet.
         let _ = editor.load_history(path);

@@ -140,6 +140,12 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         Some(path) => Some(attach(server, path)?),
         None => None,
     };
+    let attended =
+        options.query.is_none() && options.input.is_empty() && std::io::stdin().is_terminal();
+    let editor = match attended {
+        true => Some(interactive::editor()?),
+        false => None,
+    };
     listen(&under_way, &home.passing)?;
     let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
     let connection = server.connect().map_err(|e| failed(&e))?;
@@ -168,23 +174,21 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         shell.printer.quiet = false;
         shell.ends_on_error = before;
     }
-    let attended =
-        options.query.is_none() && options.input.is_empty() && std::io::stdin().is_terminal();
     if let Some(text) = &options.first {
-        shell.unattended = !attended;
+        shell.unattended = editor.is_none();
         let done = shell.script(text).and_then(|()| shell.run_gathered(1));
         if let Err(stop) = done {
             return finish(shell, server, Err(stop), options.batch_abort);
         }
     }
-    let stopped = if attended {
+    let stopped = if let Some(editor) = editor {
         let history = server
             .instance()
             .config()
             .directory
             .as_deref()
             .map(|d: &Path| d.join(HISTORY));
-        interactive::run(&mut shell, history.as_deref())?;
+        interactive::run(&mut shell, editor, history.as_deref())?;
         Ok(())
     } else {
         read_all(&mut shell, options)

@@ -9,6 +9,9 @@ use std::io::{self, BufWriter, Write};
 /// Longest column that is printed in columns.
 const MAX_WIDTH: usize = 8000;
 
+/// The number of a message without one of its own.
+const RAISED: u32 = 50_000;
+
 /// What results look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -336,7 +339,13 @@ impl Sink for Printer {
             self.worst = self.worst.max(message.level);
         }
         match self.form {
-            Form::Columns => self.put(&text),
+            Form::Columns => {
+                self.put(&text);
+                // RAISERROR WITH NOWAIT tells how far a long batch is: now, not at its end.
+                if message.number == RAISED {
+                    self.flush();
+                }
+            }
             // What is read by programs has nothing but rows in it.
             Form::Csv | Form::Json => {
                 self.flush();
