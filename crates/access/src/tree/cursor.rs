@@ -305,6 +305,7 @@ impl TreeScan {
             self.done = true;
             return Ok(None);
         };
+        let mut free_pass = visitor.all_committed();
         loop {
             let end = match &self.to {
                 Bound::Open => Page::new(&leaf).slot_count(),
@@ -314,14 +315,24 @@ impl TreeScan {
             if end < Page::new(&leaf).slot_count() || Page::new(&leaf).next().is_none() {
                 self.done = true;
             }
-            let waiting = self.copy(tree, &leaf, slot..end, visitor)?;
-            if waiting.is_some() || !self.goes_on(tree, visitor) {
+            let waiting = self.copy(tree, &leaf, slot..end, free_pass, visitor)?;
+            if waiting.is_some() {
                 return Ok(waiting);
+            }
+            if !self.goes_on(tree, visitor) {
+                self.copied(tree, &leaf, slot..end)?;
+                return Ok(None);
             }
             // Rows that are looked at in place: on to the neighbour, hand over hand.
             let right = tree.fetch(Page::new(&leaf).next(), Sh)?;
             tree.expect_level(&right, 0)?;
             self.by_link += 1;
+            free_pass = visitor.all_committed();
+            // Where the scan has come to is asked only of the leaf at which it stops: of this one, if the next
+            // has a row to wait for, or no row at all.
+            if !free_pass || Page::new(&right).slot_count() == 0 {
+                self.copied(tree, &leaf, slot..end)?;
+            }
             (leaf, slot) = (right, 0);
         }
     }
@@ -409,7 +420,13 @@ impl TreeScan {
         if start > 0 || Page::new(&leaf).prev().is_none() {
             self.done = true;
         }
-        self.copy(tree, &leaf, start.min(end)..end, visitor)
+        let slots = start.min(end)..end;
+        let free_pass = visitor.all_committed();
+        let waiting = self.copy(tree, &leaf, slots.clone(), free_pass, visitor)?;
+        if waiting.is_none() {
+            self.copied(tree, &leaf, slots)?;
+        }
+        Ok(waiting)
     }
 
     /// The last leaf that has rows before `from`, and how many.
@@ -477,22 +494,24 @@ impl TreeScan {
         Ok(is_neighbour.then_some(left))
     }
 
-    /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets.
+    /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets: the key of a row to wait
+    /// for, or all of them, which [`TreeScan::copied`] is then to be told. `free_pass`: what the visitor said
+    /// under the leaf's latch.
     fn copy(
         &mut self,
         tree: &Tree,
         leaf: &PageRead<'_>,
         slots: std::ops::Range<u16>,
+        mut free_pass: bool,
         visitor: &mut dyn Visitor,
     ) -> Result<Option<Key>, AccessError> {
         let count = slots.end.saturating_sub(slots.start);
-        let mut free_pass = visitor.all_committed();
         let view = Page::new(leaf);
         if !free_pass && count > 0 {
             match visitor.enter(view) {
                 PagePass::Each => {}
                 PagePass::All => free_pass = true,
-                PagePass::Skip => return self.copied(tree, leaf, slots).map(|()| None),
+                PagePass::Skip => return Ok(None),
                 PagePass::Wait => {
                     self.resume_behind(tree, leaf, slots.start, 0)?;
                     return Ok(Some(tree.key_at(leaf, slots.start)?));
@@ -504,16 +523,16 @@ impl TreeScan {
         if in_place == InPlace::Count && free_pass && view.ghost_count() == 0 {
             visitor.count(u64::from(count));
             self.in_place |= count > 0;
-            return self.copied(tree, leaf, slots).map(|()| None);
+            return Ok(None);
         }
         if in_place == InPlace::Rows && free_pass {
-            self.hand_over(leaf, slots.clone(), visitor)?;
-            return self.copied(tree, leaf, slots).map(|()| None);
+            self.hand_over(leaf, slots, visitor)?;
+            return Ok(None);
         }
         let most = count >= FEW_ROWS && count >= view.slot_count() / 2;
         if in_place == InPlace::No && free_pass && most {
-            self.copy_page(leaf, slots.clone())?;
-            return self.copied(tree, leaf, slots).map(|()| None);
+            self.copy_page(leaf, slots)?;
+            return Ok(None);
         }
         for i in 0..count {
             let slot = match self.direction {
@@ -536,7 +555,7 @@ impl TreeScan {
                 }
             }
         }
-        self.copied(tree, leaf, slots).map(|()| None)
+        Ok(None)
     }
 
     fn give(&mut self, row: &[u8], in_place: InPlace, visitor: &mut dyn Visitor) {
