@@ -53,6 +53,7 @@ impl Server {
             server.instance.drop_database(TEMPDB)?;
         }
         server.make((TEMPDB, 2), "tempdb.mdf", "templog.ldf")?;
+        crate::exec::spill::remove_leftovers(&server)?;
         Ok(Arc::new(server))
     }
 

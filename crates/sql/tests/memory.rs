@@ -1,9 +1,14 @@
-//! What statements keep in memory has a limit: what asks for more is refused, and nothing else suffers.
+//! What statements keep in memory has a limit: rows beyond it go through files, what can't is refused, and
+//! nothing else suffers.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
+use furrow_format::types::Value;
+use furrow_io::{Access, MemoryVolume, Open, Volume};
 use furrow_sql::{Connection, Kept, Server};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const ROWS: i64 = 4000;
 
@@ -14,19 +19,23 @@ fn connect() -> Connection {
     };
     let server = Server::start(Instance::in_memory(config).unwrap()).unwrap();
     let mut connection = server.connect().unwrap();
+    fill(&mut connection);
+    connection
+}
+
+fn fill(connection: &mut Connection) {
     run(
-        &mut connection,
+        connection,
         "CREATE TABLE t (id INT NOT NULL, v VARCHAR(100) NOT NULL)",
     );
     for from in (0..ROWS).step_by(1000) {
         let row = |n: i64| format!("({n}, '{n:0100}')");
         let rows: Vec<String> = (from..from + 1000).map(row).collect();
         run(
-            &mut connection,
+            connection,
             &format!("INSERT INTO t VALUES {}", rows.join(",")),
         );
     }
-    connection
 }
 
 /// The first number of the first row, or the number of the first error, negative.
@@ -39,34 +48,122 @@ fn run(connection: &mut Connection, sql: &str) -> Option<i64> {
     kept.sets.first()?.rows.first()?.first()?.as_i64()
 }
 
+/// All rows of the last result, or the number of the first error.
+fn rows(connection: &mut Connection, sql: &str) -> Result<Vec<Vec<Value>>, u32> {
+    let mut kept = Kept::default();
+    connection.execute(sql, &mut kept);
+    match kept.errors().first() {
+        Some(error) => Err(error.number),
+        None => Ok(kept.sets.pop().unwrap_or_default().rows),
+    }
+}
+
+fn in_any_order(rows: Result<Vec<Vec<Value>>, u32>) -> Vec<String> {
+    let mut lines: Vec<String> = rows.unwrap().iter().map(|r| format!("{r:?}")).collect();
+    lines.sort();
+    lines
+}
+
+/// Queries that keep more than a small grant has room for, in no order of their own.
 const KEEPERS: &[&str] = &[
-    "SELECT COUNT(*) FROM (SELECT v, COUNT(*) AS n FROM t GROUP BY v) AS x",
-    "SELECT COUNT(*) FROM (SELECT DISTINCT v FROM t) AS x",
-    "SELECT COUNT(*) FROM (SELECT v FROM t UNION SELECT v FROM t) AS x",
-    "SELECT COUNT(*) FROM t AS a JOIN t AS b ON a.v = b.v",
-    "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY v) AS n FROM t) AS x",
-    "SELECT COUNT(DISTINCT v) FROM t",
-    "SELECT COUNT(*) FROM (SELECT TOP 4000 v FROM t ORDER BY v DESC) AS x",
-    "SELECT COUNT(*) FROM t WHERE v IN (SELECT v FROM t)",
+    "SELECT v, COUNT(*), MIN(id), SUM(id) FROM t GROUP BY v",
+    "SELECT v, COUNT(*) FROM t GROUP BY GROUPING SETS ((v), (v, id), ())",
+    "SELECT v, id % 7, COUNT(*) FROM t GROUP BY ROLLUP (v, id % 7)",
+    "SELECT DISTINCT v FROM t",
+    "SELECT v FROM t UNION SELECT v FROM t",
+    "SELECT v FROM t EXCEPT SELECT v FROM t WHERE id % 3 = 0",
+    "SELECT v FROM t INTERSECT SELECT v FROM t WHERE id % 3 = 0",
+    "SELECT v FROM (SELECT v FROM t UNION ALL SELECT v FROM t) AS u EXCEPT SELECT v FROM t WHERE id > 50",
+    "SELECT a.id, b.v FROM t AS a JOIN t AS b ON a.v = b.v",
+    "SELECT a.id, b.id FROM t AS a LEFT JOIN t AS b ON a.v = b.v AND b.id % 2 = 0",
+    "SELECT a.id, b.id FROM t AS a FULL JOIN t AS b ON a.id = b.id + 1000 AND a.v <> b.v",
+    "SELECT a.id, b.id FROM t AS a RIGHT JOIN t AS b ON a.id = b.id * 2",
+    "SELECT a.id, b.id FROM (SELECT id FROM t WHERE id < 3) AS a LEFT JOIN t AS b ON b.id < a.id",
+    "SELECT COUNT(DISTINCT v), COUNT(*), SUM(DISTINCT id) FROM t",
+    "SELECT id % 2, COUNT(DISTINCT v), MAX(v) FROM t GROUP BY id % 2",
+    "SELECT id, COUNT(DISTINCT v) FROM t GROUP BY id",
+    "SELECT id, ROW_NUMBER() OVER (ORDER BY v DESC), RANK() OVER (ORDER BY v DESC) FROM t",
+    "SELECT id, DENSE_RANK() OVER (PARTITION BY id % 5 ORDER BY v),
+        SUM(id) OVER (PARTITION BY id % 1000), LAG(id) OVER (PARTITION BY id % 1000 ORDER BY id) FROM t",
+];
+
+/// Queries that keep as much, in an order of their own.
+const SORTERS: &[&str] = &[
+    "SELECT id, v FROM t ORDER BY v DESC",
+    "SELECT id FROM t ORDER BY id % 10, v",
+    "SELECT TOP 3500 id FROM t ORDER BY v DESC",
+    "SELECT TOP 60 PERCENT id FROM t ORDER BY v",
+    "SELECT id FROM t ORDER BY v OFFSET 1000 ROWS FETCH NEXT 2500 ROWS ONLY",
+    "SELECT v, COUNT(*) FROM t GROUP BY v ORDER BY v",
+    "SELECT a.v, b.id FROM t AS a JOIN t AS b ON a.v = b.v ORDER BY b.v DESC",
 ];
 
 #[test]
-fn what_keeps_too_much_is_refused_and_the_connection_goes_on() {
+fn what_finds_no_room_in_memory_goes_through_files_and_gives_the_same_rows() {
     let mut connection = connect();
     for sql in KEEPERS {
+        let expected = in_any_order(rows(&mut connection, sql));
         connection.limit_query_memory(200_000);
-        assert_eq!(run(&mut connection, sql), Some(-701), "{sql}");
-        // What it had kept is given back, and what keeps little is not refused.
-        assert_eq!(
-            run(&mut connection, "SELECT COUNT(*) FROM t"),
-            Some(ROWS),
-            "{sql}"
-        );
-        let few = "SELECT COUNT(*) FROM (SELECT DISTINCT id % 10 AS d FROM t) AS x";
-        assert_eq!(run(&mut connection, few), Some(10), "{sql}");
+        assert_eq!(in_any_order(rows(&mut connection, sql)), expected, "{sql}");
+        connection.limit_query_memory(0);
+        assert_eq!(in_any_order(rows(&mut connection, sql)), expected, "{sql}");
         connection.limit_query_memory(50_000_000);
-        assert_eq!(run(&mut connection, sql), Some(ROWS), "{sql}");
     }
+    for sql in SORTERS {
+        let expected = rows(&mut connection, sql);
+        connection.limit_query_memory(200_000);
+        assert_eq!(rows(&mut connection, sql), expected, "{sql}");
+        connection.limit_query_memory(50_000_000);
+    }
+}
+
+#[test]
+fn rows_with_equal_keys_stay_in_order_through_files() {
+    let mut connection = connect();
+    connection.limit_query_memory(200_000);
+    let found = rows(&mut connection, "SELECT id % 3, id FROM t ORDER BY id % 3").unwrap();
+    let mut expected: Vec<i64> = (0..ROWS).collect();
+    expected.sort_by_key(|id| id % 3);
+    let ids: Vec<i64> = found.iter().filter_map(|row| row[1].as_i64()).collect();
+    assert_eq!(ids, expected);
+}
+
+fn spilled(volume: &dyn Volume) -> usize {
+    let files = volume.list(Path::new("/instance")).unwrap();
+    let is_spilled = |path: &&PathBuf| path.to_string_lossy().contains("tempdb_spill_");
+    files.iter().filter(is_spilled).count()
+}
+
+#[test]
+fn files_of_rows_go_with_their_statement_and_leftovers_at_the_next_start() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    volume.create_dir(Path::new("/instance")).unwrap();
+    let start = || {
+        let config = InstanceConfig {
+            pool_pages: 2048,
+            directory: Some("/instance".into()),
+            ..InstanceConfig::default()
+        };
+        let instance = Instance::start(Arc::clone(&volume), config).unwrap();
+        (Arc::clone(&instance), Server::start(instance).unwrap())
+    };
+    let (instance, server) = start();
+    let mut connection = server.connect().unwrap();
+    fill(&mut connection);
+    connection.limit_query_memory(200_000);
+    let all = "SELECT id FROM t ORDER BY v DESC";
+    assert_eq!(run(&mut connection, all), Some(ROWS - 1));
+    let fails = "SELECT 1 / (id - 7) FROM t ORDER BY v DESC";
+    assert_eq!(run(&mut connection, fails), Some(-8134));
+    assert_eq!(spilled(&*volume), 0);
+    drop((connection, server));
+    instance.shut_down().unwrap();
+    drop(instance);
+    let left = Path::new("/instance/tempdb_spill_1.tmp");
+    drop(volume.open(left, Open::Create, Access::Data).unwrap());
+    assert_eq!(spilled(&*volume), 1);
+    let _again = start();
+    assert_eq!(spilled(&*volume), 0);
 }
 
 #[test]
@@ -77,8 +174,20 @@ fn the_first_of_many_sorted_rows_take_little() {
     assert_eq!(run(&mut connection, first), Some(ROWS - 1));
     let page = "SELECT id FROM t ORDER BY v OFFSET 100 ROWS FETCH NEXT 5 ROWS ONLY";
     assert_eq!(run(&mut connection, page), Some(100));
-    let all = "SELECT id FROM t ORDER BY v DESC";
-    assert_eq!(run(&mut connection, all), Some(-701));
+}
+
+#[test]
+fn what_cannot_go_through_files_is_refused_and_the_connection_goes_on() {
+    let mut connection = connect();
+    connection.limit_query_memory(200_000);
+    let list = "SELECT COUNT(*) FROM t WHERE v IN (SELECT v FROM t)";
+    assert_eq!(run(&mut connection, list), Some(-701));
+    // What it had kept is given back.
+    assert_eq!(run(&mut connection, "SELECT COUNT(*) FROM t"), Some(ROWS));
+    let few = "SELECT COUNT(*) FROM (SELECT DISTINCT id % 10 AS d FROM t) AS x";
+    assert_eq!(run(&mut connection, few), Some(10));
+    connection.limit_query_memory(50_000_000);
+    assert_eq!(run(&mut connection, list), Some(ROWS));
 }
 
 #[test]
@@ -86,7 +195,10 @@ fn a_statement_that_is_refused_leaves_nothing_behind() {
     let mut connection = connect();
     connection.limit_query_memory(200_000);
     assert_eq!(
-        run(&mut connection, "INSERT INTO t SELECT id, v FROM t"),
+        run(
+            &mut connection,
+            "INSERT INTO t SELECT id, v FROM t WHERE v IN (SELECT v FROM t)"
+        ),
         Some(-701)
     );
     assert_eq!(run(&mut connection, "SELECT COUNT(*) FROM t"), Some(ROWS));

@@ -8,7 +8,7 @@
 //! Blanks at the end of the text are ignored for `varchar` but not for `nvarchar`. A class that is never
 //! closed matches nothing.
 
-use furrow_format::types::{Collation, character_weight};
+use furrow_format::types::{Collation, character_weight, decode_1252};
 
 use super::logic::Truth;
 use crate::error::{SqlResult, invalid_argument, message};
@@ -110,6 +110,24 @@ impl LikePattern {
         self.matches_from(&weights)
     }
 
+    /// The same pattern for bytes of code page 1252; `None` where it compares Unicode.
+    pub fn of_bytes(&self) -> Option<LikeBytes> {
+        if self.unicode {
+            return None;
+        }
+        let mut weights = Box::new([0; 256]);
+        for (byte, weight) in (0..=u8::MAX).zip(weights.iter_mut()) {
+            let unit = decode_1252(&[byte]).encode_utf16().next();
+            *weight = character_weight(unit.unwrap_or_default(), self.collation);
+        }
+        let is_unit = |item: &&Item| matches!(item, Item::Unit(_));
+        Some(LikeBytes {
+            plain: self.items.iter().take_while(is_unit).count(),
+            pattern: self.clone(),
+            weights,
+        })
+    }
+
     /// [`matches`](LikePattern::matches), with NULL unknown.
     pub fn eval(&self, text: Option<&str>) -> Truth {
         text.map(|text| self.matches(text))
@@ -146,38 +164,75 @@ impl LikePattern {
     }
 
     fn matches_from(&self, text: &[u32]) -> bool {
-        let blank = character_weight(0x20, self.collation);
+        self.matches_by(text.len(), |at| text.get(at).copied().unwrap_or_default())
+    }
+
+    /// Whether a text of so many units matches; `weight` is asked for units within it.
+    #[inline]
+    fn matches_by(&self, len: usize, weight: impl Fn(usize) -> u32) -> bool {
         let (mut at, mut item) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
-            match (self.items.get(item), text.get(at)) {
+            match (self.items.get(item), at < len) {
                 (Some(Item::Any), _) => {
                     item += 1;
                     retry = Some((item, at));
                     continue;
                 }
-                (Some(one), Some(&weight)) if one.takes(weight) => {
+                (Some(one), true) if one.takes(weight(at)) => {
                     item += 1;
                     at += 1;
                     continue;
                 }
-                (None, None) => return true,
-                (None, Some(_)) if !self.unicode => {
-                    let rest = text.get(at..).unwrap_or_default();
-                    if rest.iter().all(|&weight| weight == blank) {
+                (None, false) => return true,
+                (None, true) if !self.unicode => {
+                    let blank = character_weight(0x20, self.collation);
+                    if (at..len).all(|at| weight(at) == blank) {
                         return true;
                     }
                 }
                 _ => {}
             }
             match &mut retry {
-                Some((after, from)) if *from < text.len() => {
+                // What ends in `%` takes all that comes.
+                Some((after, _)) if *after == self.items.len() => return true,
+                Some((after, from)) if *from < len => {
                     *from += 1;
                     (item, at) = (*after, *from);
                 }
                 _ => return false,
             }
         }
+    }
+}
+
+/// A pattern for text in code page 1252, whose bytes are looked at as they lie.
+#[derive(Debug, Clone)]
+pub struct LikeBytes {
+    pattern: LikePattern,
+    /// The weight of each byte's character.
+    weights: Box<[u32; 256]>,
+    /// How many units it begins with.
+    plain: usize,
+}
+
+impl LikeBytes {
+    /// Whether the whole text matches.
+    #[inline]
+    pub fn matches(&self, text: &[u8]) -> bool {
+        let weight = |byte: u8| self.weights.get(usize::from(byte)).copied();
+        let items = &self.pattern.items;
+        for (item, &byte) in items.iter().take(self.plain).zip(text) {
+            if !weight(byte).is_some_and(|weight| item.takes(weight)) {
+                return false;
+            }
+        }
+        if text.len() >= self.plain && items.get(self.plain..) == Some(&[Item::Any]) {
+            return true;
+        }
+        let at = |at: usize| text.get(at).and_then(|&byte| weight(byte));
+        self.pattern
+            .matches_by(text.len(), |place| at(place).unwrap_or_default())
     }
 }
 
@@ -363,6 +418,60 @@ mod tests {
         assert_eq!(at("abc", "%c"), 3);
         assert_eq!(at("abc", "%[0-9]%"), 0);
         assert_eq!(at("abc", "%"), 1);
+    }
+
+    #[test]
+    fn bytes_match_as_their_text_does() {
+        let texts = [
+            "",
+            "a",
+            "abc",
+            "ABC ",
+            "xaayab",
+            "5%",
+            "na\u{EF}ve",
+            "\u{20AC}",
+            "a]b",
+            "  ",
+        ];
+        let patterns = [
+            "",
+            "%",
+            "a%",
+            "%c",
+            "ab%",
+            "%a_ab%",
+            "[a-c]%",
+            "na_ve",
+            "NA\u{CF}VE",
+            "\u{20AC}",
+            "abc ",
+            "_",
+            "%%b",
+        ];
+        for collation in [
+            "SQL_Latin1_General_CP1_CI_AS",
+            "Latin1_General_BIN2",
+            "Latin1_General_CI_AI",
+        ] {
+            let collation = Collation::from_name(collation).unwrap();
+            for pattern in patterns {
+                let compiled = LikePattern::new(pattern, None, collation, false).unwrap();
+                let of_bytes = compiled.of_bytes().unwrap();
+                for text in texts {
+                    let mut bytes = Vec::new();
+                    furrow_format::types::encode_1252(text, &mut bytes);
+                    let by_text = compiled.matches(text);
+                    assert_eq!(
+                        of_bytes.matches(&bytes),
+                        by_text,
+                        "{text:?} like {pattern:?}"
+                    );
+                }
+            }
+        }
+        let unicode = LikePattern::new("a", None, Collation::DEFAULT, true).unwrap();
+        assert!(unicode.of_bytes().is_none());
     }
 
     #[test]

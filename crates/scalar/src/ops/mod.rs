@@ -13,7 +13,7 @@ pub(crate) mod wide;
 pub use arithmetic::{BinaryOp, BoundBinary, BoundUnary, UnaryOp, bind_binary, bind_unary};
 pub(crate) use arithmetic::{approximate, float_of};
 pub use compare::{BoundCompare, CompareOp, bind_compare, hash_value, order};
-pub use like::{LikePattern, bind_like};
+pub use like::{LikeBytes, LikePattern, bind_like};
 pub use logic::{Truth, and, not, or};
 pub(crate) use moment::{from_ticks, ticks};
 

@@ -21,7 +21,7 @@ use furrow_tsql::ast::query::{
 use std::sync::Arc;
 
 /// A tree of sources, before ways to their rows are chosen. Each covers a run of the wide row.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Node {
     Table(TableNode),
     /// Rows of a plan; `takes` is what it looks at in sources to the left (APPLY).
@@ -40,7 +40,7 @@ pub(crate) enum Node {
 }
 
 /// A table in FROM.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct TableNode {
     pub(crate) db: Arc<Database>,
     pub(crate) table: Arc<Table>,

@@ -27,6 +27,7 @@ mod query;
 mod scope;
 mod select;
 mod shift;
+mod spool;
 mod types;
 mod variant;
 mod window;

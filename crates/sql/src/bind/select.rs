@@ -6,6 +6,7 @@ use super::place::filtered;
 use super::query::{BoundQuery, Nested, output_column};
 use super::scope::{Binder, Level, WINDOWS};
 use super::shift::{map_columns, same_expr};
+use super::spool::Part;
 use super::{Bound, access, window};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::AggregateCall;
@@ -15,7 +16,9 @@ use crate::exec::window::{WindowCall, WindowPlan};
 use crate::exec::{Cond, Expr, Plan};
 use crate::sink::ResultColumn;
 use furrow_format::types::{Family, TypeId};
-use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind, Literal};
+use furrow_tsql::ast::expr::{
+    AssignOp, Condition, ConditionKind, Expr as Written, ExprKind, Literal,
+};
 use furrow_tsql::ast::query::{OrderItem, Select, SelectItem, Top};
 use std::sync::Arc;
 
@@ -51,11 +54,15 @@ impl Binder<'_> {
     }
 
     fn select_parts(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<BoundQuery> {
+        let own = self.levels.len() - 1;
+        let before = std::mem::replace(&mut self.reaches, usize::MAX);
         let node = self.from(&select.from)?;
+        let free = self.reaches >= own;
         let mut conds = Vec::new();
         if let Some(filter) = &select.filter {
-            conjuncts(self.cond(filter)?, &mut conds);
+            self.filter(filter, own, &mut conds)?;
         }
+        self.reaches = self.reaches.min(before);
         let groups = match &select.group_by {
             Some(group_by) => Some(self.groups(group_by)?),
             None => None,
@@ -83,8 +90,9 @@ impl Binder<'_> {
         }
         let top = select.top.as_ref().map(|t| self.top(t)).transpose()?;
         let plan = match node {
-            Some(node) => self.place(node, conds),
-            None => filtered(Plan::One, conds),
+            Some(node) if free => self.place_correlated(node, conds),
+            Some(node) => self.place(node, conds.into_iter().map(|part| part.cond).collect()),
+            None => filtered(Plan::One, conds.into_iter().map(|part| part.cond).collect()),
         };
         let mut parts = Parts {
             plan,
@@ -102,6 +110,24 @@ impl Binder<'_> {
             parts = self.grouped(parts, groups, calls, having)?;
         }
         self.finish(select, ordering, with_windows(parts))
+    }
+
+    /// Binds WHERE, part by part.
+    fn filter(&mut self, filter: &Condition, own: usize, parts: &mut Vec<Part>) -> Result<()> {
+        if let ConditionKind::And(written) = &filter.kind {
+            for part in written {
+                self.filter(part, own, parts)?;
+            }
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.reaches, usize::MAX);
+        let cond = self.cond(filter)?;
+        let correlated = self.reaches < own;
+        self.reaches = self.reaches.min(before);
+        let mut conds = Vec::new();
+        conjuncts(cond, &mut conds);
+        parts.extend(conds.into_iter().map(|cond| Part { cond, correlated }));
+        Ok(())
     }
 
     /// What is left of a SELECT behind GROUP BY and HAVING.

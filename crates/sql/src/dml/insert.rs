@@ -5,6 +5,8 @@ use super::target::{TargetOf, assigned, resolve, topped};
 use crate::bind::{Binder, Bound};
 use crate::context::Context;
 use crate::error::{Result, refuse};
+use crate::exec::operator::Operator;
+use crate::exec::spill::Store;
 use crate::exec::{Expr, Plan};
 use crate::interp::{Plans, Run, execute_captured, planned};
 use crate::sink::ResultSet;
@@ -255,8 +257,9 @@ fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64>
     };
     match insert.reads_target {
         true => {
-            let (found, _grant) = insert.plan.collect(cx)?;
-            for row in found {
+            let mut found = Store::collect(&insert.plan, cx)?;
+            let mut row = Vec::new();
+            while found.next(cx, &mut row)? {
                 each(cx, &row)?;
             }
         }

@@ -1,18 +1,18 @@
 //! Rows of a table, a page at a time: the columns that are wanted are taken from the records where they lie,
 //! under the latch of their page, into lanes that are used again for the next page.
 //!
-//! Conditions that compare a column of whole numbers with a value that is known before the scan begins are
-//! asked there too ([`Quick`]), as far as they come first in the filter: so no condition is asked of a row
+//! Conditions that compare a column of whole numbers with a value that is known before the scan begins, and LIKE
+//! with a constant pattern, are asked there too ([`Quick`]), as far as they come first in the filter: so no condition is asked of a row
 //! that one before it has turned away, and what may raise an error is asked with no latch held.
 
-use super::expr::{Cond, Expr};
+use super::expr::{Cond, Expr, Like};
 use super::scan::ScanPlan;
 use crate::context::Context;
 use crate::error::{Result, SqlError};
 use furrow_engine::{EngineError, LeafRow, LeafRows, Number, NumberColumn, OpenScan};
 use furrow_format::types::{Family, TypeId, Value};
 use furrow_scalar::Settings;
-use furrow_scalar::ops::CompareOp;
+use furrow_scalar::ops::{CompareOp, LikeBytes};
 
 /// Rows of a batch after which no page is begun.
 const MOST: usize = 1024;
@@ -95,16 +95,40 @@ fn number_of(
     }
 }
 
+/// A condition that can be asked of a row where it lies.
+#[derive(Debug)]
+enum Quick {
+    Number(QuickNumber),
+    Like(QuickLike),
+}
+
+impl Quick {
+    /// The scan is open.
+    fn open(&mut self, scan: &OpenScan) {
+        if let Quick::Number(quick) = self {
+            quick.place = scan.number_column(quick.column);
+        }
+    }
+
+    #[inline]
+    fn holds(&self, row: LeafRow<'_>) -> std::result::Result<bool, EngineError> {
+        match self {
+            Quick::Number(quick) => quick.holds(row),
+            Quick::Like(quick) => quick.holds(row),
+        }
+    }
+}
+
 /// `column op number`, or nothing at all where the number is NULL.
 #[derive(Debug)]
-struct Quick {
+struct QuickNumber {
     column: usize,
     place: Option<NumberColumn>,
     op: CompareOp,
     value: Option<i64>,
 }
 
-impl Quick {
+impl QuickNumber {
     #[inline]
     fn holds(&self, row: LeafRow<'_>) -> std::result::Result<bool, EngineError> {
         let value = number_of(row, self.column, self.place.as_ref())?;
@@ -112,6 +136,41 @@ impl Quick {
             (Some(a), Some(b)) => self.op.holds(a.cmp(&b)),
             _ => false,
         })
+    }
+}
+
+/// `column [NOT] LIKE pattern`, of text in code page 1252.
+#[derive(Debug)]
+struct QuickLike {
+    column: usize,
+    pattern: LikeBytes,
+    not: bool,
+}
+
+impl QuickLike {
+    fn of(plan: &ScanPlan, like: &Like, not: bool) -> Option<QuickLike> {
+        let Expr::Column(column) = like.text else {
+            return None;
+        };
+        let of = plan.table.columns().get(column)?.data_type;
+        // Large values lie elsewhere.
+        let here = matches!(of.id, TypeId::Char | TypeId::VarChar) && of.length > 0;
+        let pattern = like.compiled.as_ref().filter(|_| here)?.of_bytes()?;
+        Some(QuickLike {
+            column,
+            pattern,
+            not,
+        })
+    }
+
+    #[inline]
+    fn holds(&self, row: LeafRow<'_>) -> std::result::Result<bool, EngineError> {
+        let row = row.row()?;
+        if let Some(text) = row.bytes(self.column) {
+            return Ok(self.pattern.matches(text) != self.not);
+        }
+        // NULL, of which nothing holds; or what can't be read, and says so.
+        row.value(self.column).map(|_| false)
     }
 }
 
@@ -134,8 +193,14 @@ fn is_settled(expr: &Expr) -> bool {
 }
 
 fn quick(plan: &ScanPlan, cond: &Cond, cx: &mut Context) -> Option<Quick> {
-    let Cond::Compare(compared) = cond else {
-        return None;
+    let compared = match cond {
+        Cond::Compare(compared) => compared,
+        Cond::Like(like) => return QuickLike::of(plan, like, false).map(Quick::Like),
+        Cond::Not(part) => match &**part {
+            Cond::Like(like) => return QuickLike::of(plan, like, true).map(Quick::Like),
+            _ => return None,
+        },
+        _ => return None,
     };
     let (compare, left, right) = &**compared;
     if compare.common.id.family() != Family::Integer
@@ -153,12 +218,12 @@ fn quick(plan: &ScanPlan, cond: &Cond, cx: &mut Context) -> Option<Quick> {
     // What can't be converted is for the filter itself to tell.
     let value = value.eval(&[], cx).ok()?;
     let number = value.as_i64();
-    (is_whole(kind) && number.is_some() != value.is_null()).then_some(Quick {
+    (is_whole(kind) && number.is_some() != value.is_null()).then_some(Quick::Number(QuickNumber {
         column,
         place: None,
         op,
         value: number,
-    })
+    }))
 }
 
 /// A scan by pages, and the rows of the last one.
@@ -168,10 +233,13 @@ pub(crate) struct Batches<'p> {
     quick: Vec<Quick>,
     /// What is left of the filter.
     pub(crate) rest: &'p [Cond],
-    /// For each column that is wanted.
+    /// The columns that are wanted behind the conditions asked here.
+    columns: Vec<usize>,
+    /// For each of them.
     lanes: Vec<Lane>,
     /// Where those of whole numbers are, once the scan is open.
     places: Vec<Option<NumberColumn>>,
+    opened: bool,
     /// How many rows are taken before no page is begun any more: one page at first, for those who want only a
     /// few rows.
     most: usize,
@@ -181,7 +249,7 @@ pub(crate) struct Batches<'p> {
 }
 
 impl<'p> Batches<'p> {
-    pub(crate) fn new(plan: &'p ScanPlan, cx: &mut Context) -> Batches<'p> {
+    pub(crate) fn new(plan: &'p ScanPlan, columns: Vec<usize>, cx: &mut Context) -> Batches<'p> {
         let parts = parts(plan.filter.as_ref());
         let quick: Vec<Quick> = parts.iter().map_while(|c| quick(plan, c, cx)).collect();
         let lane = |&column: &usize| {
@@ -200,8 +268,10 @@ impl<'p> Batches<'p> {
             plan,
             rest: parts.get(quick.len()..).unwrap_or_default(),
             quick,
-            lanes: plan.columns.iter().map(lane).collect(),
+            lanes: columns.iter().map(lane).collect(),
+            columns,
             places: Vec::new(),
+            opened: false,
             most: 0,
             rows: 0,
             next: 0,
@@ -215,7 +285,7 @@ impl<'p> Batches<'p> {
 
     /// The values of a column of the table.
     pub(crate) fn lane(&self, column: usize) -> Option<&Lane> {
-        let at = self.plan.columns.iter().position(|c| *c == column)?;
+        let at = self.columns.iter().position(|c| *c == column)?;
         self.lanes.get(at)
     }
 
@@ -231,6 +301,18 @@ impl<'p> Batches<'p> {
                 parts.0.is_whole() && part(&parts.1) && part(&parts.2)
             }
             _ => false,
+        }
+    }
+
+    /// Adds the columns that such an expression looks at.
+    pub(crate) fn columns_of(expr: &Expr, columns: &mut Vec<usize>) {
+        match expr {
+            Expr::Column(at) if !columns.contains(at) => columns.push(*at),
+            Expr::Binary(parts) => {
+                Batches::columns_of(&parts.1, columns);
+                Batches::columns_of(&parts.2, columns);
+            }
+            _ => {}
         }
     }
 
@@ -291,11 +373,12 @@ impl<'p> Batches<'p> {
             self.rows = rows as usize;
             return Ok(more);
         }
-        if self.places.len() != self.lanes.len() {
-            let columns = self.plan.columns.iter();
+        if !self.opened {
+            self.opened = true;
+            let columns = self.columns.iter();
             self.places = columns.map(|column| scan.number_column(*column)).collect();
             for quick in &mut self.quick {
-                quick.place = scan.number_column(quick.column);
+                quick.open(scan);
             }
         }
         let mut failed = None;
@@ -334,12 +417,7 @@ impl<'p> Batches<'p> {
             }
         }
         let mut whole = None;
-        for ((lane, &column), place) in self
-            .lanes
-            .iter_mut()
-            .zip(&self.plan.columns)
-            .zip(&self.places)
-        {
+        for ((lane, &column), place) in self.lanes.iter_mut().zip(&self.columns).zip(&self.places) {
             match lane {
                 Lane::Whole(lane) => lane.push(number_of(row, column, place.as_ref())?),
                 Lane::Other(values) => {
@@ -363,7 +441,7 @@ impl<'p> Batches<'p> {
             return false;
         }
         self.next += 1;
-        for (lane, &column) in self.lanes.iter_mut().zip(&self.plan.columns) {
+        for (lane, &column) in self.lanes.iter_mut().zip(&self.columns) {
             let Some(place) = out.get_mut(column) else {
                 continue;
             };

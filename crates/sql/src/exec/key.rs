@@ -1,6 +1,6 @@
 //! Tables of keys: which of the rows so far has these values. For grouping, DISTINCT, hash joins.
 
-use super::memory::{Grant, row_bytes};
+use super::memory::{Grant, LEAST_BYTES, row_bytes};
 use crate::error::Result;
 use furrow_format::types::{DataType, Family, Value};
 use furrow_scalar::ops::{hash_value, order};
@@ -102,10 +102,27 @@ pub(crate) fn same_key(a: &[Value], b: &[Value], types: &[DataType]) -> bool {
     })
 }
 
+/// Where a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Known(usize),
+    /// It has come for the first time.
+    New(usize),
+    /// It is not there, and there is no room for it: its hash.
+    Full(u64),
+}
+
 /// Keys by number, in the order in which they came.
 #[derive(Debug)]
 pub(crate) struct KeyTable {
     types: Vec<DataType>,
+    /// What a key's owner keeps beside it.
+    beside: usize,
+    /// What it may take however little room is left.
+    least: usize,
+    /// Whether it has refused a key: then it refuses all that are not there, for what is refused is looked at
+    /// later and must not come twice.
+    full: bool,
     heads: HashMap<u64, u32, BuildHasherDefault<Identity>>,
     keys: Vec<Vec<Value>>,
     next: Vec<u32>,
@@ -116,11 +133,26 @@ impl KeyTable {
     pub(crate) fn new(types: Vec<DataType>, grant: Grant) -> KeyTable {
         KeyTable {
             types,
+            beside: 0,
+            least: LEAST_BYTES,
+            full: false,
             heads: HashMap::default(),
             keys: Vec::new(),
             next: Vec::new(),
             grant,
         }
+    }
+
+    /// The same, with so many bytes kept beside each key.
+    pub(crate) fn with(mut self, beside: usize) -> KeyTable {
+        self.beside = beside;
+        self
+    }
+
+    /// The same as one of many: it takes nothing where there is no room.
+    pub(crate) fn among_many(mut self) -> KeyTable {
+        self.least = 0;
+        self
     }
 
     /// The number of a key, and whether it is new: 701 where there is no room for one more.
@@ -130,12 +162,34 @@ impl KeyTable {
         if let Some(found) = self.chain(head, key) {
             return Ok((found, false));
         }
+        self.grant.take(row_bytes(key) + ENTRY + self.beside)?;
+        Ok((self.add(hash, head, key), true))
+    }
+
+    /// The number of a key, if there is room for it.
+    pub(crate) fn place(&mut self, key: &[Value]) -> Place {
+        let hash = hash_key(key, &self.types);
+        let head = self.heads.get(&hash).copied().unwrap_or(NONE);
+        if let Some(found) = self.chain(head, key) {
+            return Place::Known(found);
+        }
+        let bytes = row_bytes(key) + ENTRY + self.beside;
+        if self.full || !self.grant.fits(bytes, self.least) {
+            if !self.full {
+                self.grant.give_back(bytes);
+                self.full = true;
+            }
+            return Place::Full(hash);
+        }
+        Place::New(self.add(hash, head, key))
+    }
+
+    fn add(&mut self, hash: u64, head: u32, key: &[Value]) -> usize {
         let number = self.keys.len();
-        self.grant.take(row_bytes(key) + ENTRY)?;
         self.keys.push(key.to_vec());
         self.next.push(head);
         self.heads.insert(hash, number as u32);
-        Ok((number, true))
+        number
     }
 
     /// The number of a key.

@@ -1,8 +1,8 @@
 //! What statements keep in memory: sorts, hash tables, rows kept back.
 //!
-//! Each connection may keep so much at a time; what asks for more is refused (701) instead of taking the
-//! process down. Nothing is written to `tempdb` instead: a statement that is refused is undone, and the
-//! connection goes on.
+//! Each connection may keep so much at a time. Sorts, groups, joins and windows that are refused more write
+//! rows to files ([`spill`](super::spill)) and go on; what can't do so ends its statement (701) instead of taking
+//! the process down: the statement is undone, and the connection goes on.
 
 use crate::context::Context;
 use crate::error::{Result, SqlError};
@@ -15,6 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const PART: u64 = 4;
 /// Where the machine does not say how much it has.
 const UNKNOWN_BYTES: usize = 1 << 30;
+
+/// What an operator that can write to files may keep however much others keep: each pass over its rows gets
+/// somewhere.
+pub(crate) const LEAST_BYTES: usize = 256 << 10;
 
 /// What a connection keeps, and how much it may.
 #[derive(Debug)]
@@ -66,6 +70,17 @@ impl Grant {
         }
     }
 
+    /// Asks for more; `false` where there is no room, and files have to take what comes. It is taken all the
+    /// same, and is for the caller to give back. There is always room for `least`.
+    pub(crate) fn fits(&mut self, bytes: usize, least: usize) -> bool {
+        self.take(bytes).is_ok() || self.bytes <= least
+    }
+
+    /// Gives back all.
+    pub(crate) fn give_all_back(&mut self) {
+        self.give_back(self.bytes);
+    }
+
     /// Asks for what a row takes.
     #[inline]
     pub(crate) fn row(&mut self, row: &[Value]) -> Result<()> {
@@ -86,8 +101,9 @@ impl Drop for Grant {
     }
 }
 
+/// Error 701.
 #[cold]
-fn refused() -> Box<SqlError> {
+pub(crate) fn refused() -> Box<SqlError> {
     Message::new(701, &["default".into()]).into()
 }
 

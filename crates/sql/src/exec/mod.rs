@@ -6,13 +6,16 @@
 //!
 //! - `batch`: columns of a table's rows, a page at a time.
 //! - `expr`: bound expressions and conditions on a row.
-//! - `scan`, `join`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.
+//! - `scan`, `join`, `hash`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.
 //! - `memory`: how much rows that are kept may take.
+//! - `spill`: files for rows that find no room.
+//! - `spool`: an index made for one statement.
 //! - `once`: subqueries that need to be run no more than once.
 
 pub(crate) mod aggregate;
 pub(crate) mod batch;
 pub(crate) mod expr;
+pub(crate) mod hash;
 pub(crate) mod join;
 pub(crate) mod key;
 pub(crate) mod memory;
@@ -22,6 +25,8 @@ pub(crate) mod recursive;
 pub(crate) mod scan;
 pub(crate) mod set;
 pub(crate) mod sort;
+pub(crate) mod spill;
+pub(crate) mod spool;
 pub(crate) mod window;
 
 pub(crate) use expr::{Cond, Expr, SubPlan};

@@ -6,6 +6,7 @@
 use super::expr::Quantified;
 use super::key::KeyTable;
 use super::memory::Grant;
+use super::spool::Spool;
 use crate::context::Context;
 use crate::error::Result;
 use furrow_format::types::Value;
@@ -22,6 +23,10 @@ pub(crate) enum Kept {
     Exists(bool),
     /// Of IN, ANY, ALL.
     List(Arc<List>),
+    /// Rows that have been read once, to be kept if they are asked for again.
+    Begun,
+    /// Rows that are kept; none where there is no room for them.
+    Spool(Option<Arc<Spool>>),
 }
 
 /// The first column of a subquery's rows.

@@ -8,6 +8,7 @@ use super::recursive::{self, RecursivePlan};
 use super::scan::ScanPlan;
 use super::set::SetPlan;
 use super::sort::{SortPlan, TopPlan};
+use super::spool::SpoolPlan;
 use super::window::WindowPlan;
 use crate::context::Context;
 use crate::error::Result;
@@ -55,6 +56,8 @@ pub(crate) enum Plan {
     Recursive(Box<RecursivePlan>),
     /// The row that the recursive part of one works on, by its slot.
     Work(usize),
+    /// Rows by key, kept for one statement.
+    Spool(Box<SpoolPlan>),
 }
 
 impl Plan {
@@ -85,20 +88,9 @@ impl Plan {
             Plan::Set(set) => set.open(cx)?,
             Plan::Window(window) => window.open(cx)?,
             Plan::Recursive(plan) => plan.open(cx)?,
+            Plan::Spool(spool) => spool.open(cx)?,
             Plan::Work(slot) => recursive::work_row(*slot, cx),
         })
-    }
-
-    /// Runs it to the end and keeps the rows, as long as the grant is kept.
-    pub(crate) fn collect(&self, cx: &mut Context) -> Result<(Vec<Vec<Value>>, Grant)> {
-        let mut rows = Vec::new();
-        let mut grant = Grant::new(cx);
-        self.for_each(cx, &mut |_, row| {
-            grant.row(row)?;
-            rows.push(row.to_vec());
-            Ok(())
-        })?;
-        Ok((rows, grant))
     }
 
     /// Runs it to the end.

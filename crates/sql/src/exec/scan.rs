@@ -264,7 +264,7 @@ impl ScanPlan {
             scan,
             specs,
             since: 0,
-            batches: by_page.then(|| Batches::new(self, cx)),
+            batches: by_page.then(|| Batches::new(self, self.columns.clone(), cx)),
         }))
     }
 
@@ -272,10 +272,11 @@ impl ScanPlan {
     /// not so, or rows are not to be had in this way.
     pub(crate) fn by_page(
         &self,
+        wanted: Vec<usize>,
         cx: &mut Context,
         each: &mut dyn FnMut(&Batches<'_>) -> Result<()>,
     ) -> Result<Option<()>> {
-        let mut batches = Batches::new(self, cx);
+        let mut batches = Batches::new(self, wanted, cx);
         if self.named || !batches.rest.is_empty() {
             return Ok(None);
         }

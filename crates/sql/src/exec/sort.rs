@@ -1,8 +1,8 @@
 //! Sorting, TOP, OFFSET and FETCH.
 
 use super::expr::{Expr, as_count};
-use super::memory::{Grant, row_bytes};
-use super::operator::{Cursor, Operator, Plan, Ready};
+use super::operator::{Cursor, Operator, Plan};
+use super::spill::{Sorter, Store};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use furrow_format::types::{DataType, Value};
@@ -42,12 +42,6 @@ pub(crate) fn compare_keys(keys: &[SortKey], a: &[Value], b: &[Value]) -> Orderi
     Ordering::Equal
 }
 
-/// Rows to be sorted, with their keys.
-type Keyed = Vec<(Vec<Value>, Vec<Value>)>;
-
-/// Where only the first rows are wanted, so many times as many are kept before the others are thrown away.
-const TIMES: usize = 2;
-
 impl SortPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         self.open_first(usize::MAX, cx)
@@ -55,35 +49,12 @@ impl SortPlan {
 
     /// Gives the first `most` rows, and keeps hardly more.
     fn open_first<'p>(&'p self, most: usize, cx: &mut Context) -> Result<Cursor<'p>> {
-        let mut rows: Keyed = Vec::new();
-        let mut grant = Grant::new(cx);
-        let room = most.saturating_mul(TIMES).max(64);
+        let mut sorter = Sorter::new(&self.keys, most, cx);
         self.input.for_each(cx, &mut |cx, row| {
-            let mut key = Vec::with_capacity(self.keys.len());
-            for by in &self.keys {
-                key.push(by.expr.eval(row, cx)?.into_owned());
-            }
             let kept = row.get(..self.width).unwrap_or(row);
-            grant.take(row_bytes(&key) + row_bytes(kept))?;
-            rows.push((key, kept.to_vec()));
-            if rows.len() >= room {
-                self.cut(&mut rows, most, &mut grant);
-            }
-            Ok(())
+            sorter.push(row, kept, cx)
         })?;
-        self.cut(&mut rows, most, &mut grant);
-        let rows = rows.into_iter().map(|(_, row)| row).collect();
-        Ok(Box::new(Ready::kept(rows, grant)))
-    }
-
-    /// Sorts and throws away what comes behind the first `most`. The sort is stable: rows that came first
-    /// stay before their equals, and of those no more are wanted than have come.
-    fn cut(&self, rows: &mut Keyed, most: usize, grant: &mut Grant) {
-        rows.sort_by(|a, b| compare_keys(&self.keys, &a.0, &b.0));
-        let thrown = rows.get(most..).unwrap_or_default();
-        let bytes = |(key, row): &(Vec<Value>, Vec<Value>)| row_bytes(key) + row_bytes(row);
-        grant.give_back(thrown.iter().map(bytes).sum());
-        rows.truncate(most);
+        Ok(Box::new(sorter.finish(cx)?))
     }
 }
 
@@ -110,7 +81,7 @@ struct Top<'p> {
     over: bool,
 }
 
-fn percent_of(value: &Value, rows: usize) -> u64 {
+fn percent_of(value: &Value, rows: u64) -> u64 {
     let text = value.to_string();
     let percent: f64 = text.parse().unwrap_or(0.0);
     (rows as f64 * percent.clamp(0.0, 100.0) / 100.0).ceil() as u64
@@ -144,9 +115,9 @@ impl TopPlan {
         };
         let (input, left): (Cursor<'p>, u64) = match (&count, self.percent) {
             (Some(percent), true) => {
-                let (rows, grant) = self.input.collect(cx)?;
+                let rows = Store::collect(&self.input, cx)?;
                 let left = percent_of(percent, rows.len());
-                (Box::new(Ready::kept(rows, grant)), left)
+                (Box::new(rows), left)
             }
             (Some(value), false) => {
                 let left = match as_count(value, cx)? {

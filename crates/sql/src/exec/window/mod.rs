@@ -6,11 +6,16 @@
 //!
 //! A frame that begins with its partition grows by a row at a time, so its aggregate is carried on; any other
 //! frame is summed up anew for each row that has another one than the row before.
+//!
+//! Rows for which there is no room go through files ([`big`]).
+
+mod big;
 
 use super::expr::{Expr, as_count};
-use super::memory::{Grant, row_bytes};
+use super::memory::{Grant, LEAST_BYTES, row_bytes};
 use super::operator::{Cursor, Plan, Ready};
 use super::sort::{SortKey, compare_keys};
+use super::spill::{SpillFile, Stream};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use furrow_format::types::Value;
@@ -86,17 +91,32 @@ impl WindowPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         let mut rows = Vec::new();
         let mut grant = Grant::new(cx);
-        self.input.for_each(cx, &mut |_, row| {
+        let mut written: Option<Stream> = None;
+        self.input.for_each(cx, &mut |cx, row| {
             let mut row = row.to_vec();
             row.resize(self.width, Value::Null);
+            if let Some(written) = &mut written {
+                return written.push(&row);
+            }
             // Once for itself and once for its keys.
-            grant.take(2 * row_bytes(&row))?;
+            let fits = grant.fits(2 * row_bytes(&row), LEAST_BYTES);
             rows.push(Kept {
                 row,
                 keys: Vec::new(),
             });
+            if !fits {
+                let file = SpillFile::create(cx)?;
+                let written = written.insert(Stream::new(&file));
+                for kept in rows.drain(..) {
+                    written.push(&kept.row)?;
+                }
+                grant.give_all_back();
+            }
             Ok(())
         })?;
+        if let Some(written) = written {
+            return Ok(Box::new(self.through_files(written.finish()?, cx)?));
+        }
         let mut sorted: Option<&str> = None;
         for call in &self.calls {
             if sorted != Some(&call.window) {

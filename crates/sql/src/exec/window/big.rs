@@ -1,0 +1,158 @@
+//! Windows over rows for which there is no room: for each window the rows are sorted through files and written
+//! again with the columns of its calls. Ranks go by the row before; whatever else a call looks at is within its
+//! partition, which has to find room by itself (701 where it does not).
+
+use super::{Kept, WindowCall, WindowFunction, WindowPlan, fill};
+use crate::context::Context;
+use crate::error::Result;
+use crate::exec::memory::{Grant, LEAST_BYTES, refused, row_bytes};
+use crate::exec::operator::Operator;
+use crate::exec::sort::{SortKey, compare_keys};
+use crate::exec::spill::{Reader, Run, Sorter, SpillFile, Stream};
+use furrow_format::types::Value;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Rows read from a file.
+pub(super) struct Written(Reader);
+
+impl Operator for Written {
+    fn next(&mut self, _: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        match self.0.next()? {
+            Some(row) => {
+                *out = row;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn close(&mut self, _: &mut Context) {}
+}
+
+/// Where ranks have come to in a partition.
+#[derive(Default)]
+struct Ranks {
+    /// Keys of the row before.
+    before: Option<Vec<Value>>,
+    rows: i64,
+    rank: i64,
+    dense: i64,
+}
+
+impl Ranks {
+    fn step(&mut self, call: &WindowCall, keys: Vec<Value>) {
+        let (partition, order) = keys.split_at(call.partition.len().min(keys.len()));
+        let same = |by: &[SortKey], from: usize, now: &[Value]| {
+            let before = self.before.as_ref().and_then(|before| before.get(from..));
+            before.is_some_and(|before| compare_keys(by, before, now) == Ordering::Equal)
+        };
+        let same_partition = same(&call.partition, 0, partition);
+        let same_peers = same_partition && same(&call.order, partition.len(), order);
+        if !same_partition {
+            (self.rows, self.rank, self.dense) = (0, 0, 0);
+        }
+        self.rows += 1;
+        if !same_peers {
+            self.rank = self.rows;
+            self.dense += 1;
+        }
+        self.before = Some(keys);
+    }
+
+    /// The value of a call that is a rank.
+    fn value(&self, call: &WindowCall) -> Option<Value> {
+        Some(Value::BigInt(match call.function {
+            WindowFunction::RowNumber => self.rows,
+            WindowFunction::Rank => self.rank,
+            WindowFunction::DenseRank => self.dense,
+            _ => return None,
+        }))
+    }
+}
+
+impl WindowPlan {
+    pub(super) fn through_files(&self, rows: Arc<Run>, cx: &mut Context) -> Result<Written> {
+        let mut rows = rows;
+        for calls in self.calls.chunk_by(|a, b| a.window == b.window) {
+            rows = of_window(calls, &rows, cx)?;
+        }
+        Ok(Written(Reader::new(&rows)))
+    }
+}
+
+/// The rows again, in the order of a window, with the columns of its calls.
+fn of_window(calls: &[WindowCall], rows: &Arc<Run>, cx: &mut Context) -> Result<Arc<Run>> {
+    let Some(first) = calls.first() else {
+        return Ok(Arc::clone(rows));
+    };
+    let keys: Vec<SortKey> = first
+        .partition
+        .iter()
+        .chain(&first.order)
+        .cloned()
+        .collect();
+    let mut sorter = Sorter::new(&keys, usize::MAX, cx);
+    let mut reader = Reader::new(rows);
+    while let Some(row) = reader.next()? {
+        sorter.push(&row, &row, cx)?;
+    }
+    let mut sorted = sorter.finish(cx)?;
+    let mut out = Stream::new(&SpillFile::create(cx)?);
+    let mut part = Part::new(calls, cx);
+    let mut ranks = Ranks::default();
+    let only_ranks = calls.iter().all(|call| ranks.value(call).is_some());
+    while let Some((keys, row)) = sorted.next_keyed()? {
+        if only_ranks {
+            ranks.step(first, keys);
+            let values: Vec<Value> = calls.iter().filter_map(|call| ranks.value(call)).collect();
+            out.push_parts(&row, &values)?;
+            continue;
+        }
+        if part.ends_before(&keys) {
+            part.give(&mut out, cx)?;
+        }
+        if !part.grant.fits(2 * row_bytes(&row), LEAST_BYTES) {
+            return Err(refused());
+        }
+        part.rows.push(Kept { row, keys });
+    }
+    part.give(&mut out, cx)?;
+    out.finish()
+}
+
+/// The rows of a partition.
+struct Part<'c> {
+    calls: &'c [WindowCall],
+    rows: Vec<Kept>,
+    grant: Grant,
+}
+
+impl<'c> Part<'c> {
+    fn new(calls: &'c [WindowCall], cx: &Context) -> Part<'c> {
+        Part {
+            calls,
+            rows: Vec::new(),
+            grant: Grant::new(cx),
+        }
+    }
+
+    fn ends_before(&self, keys: &[Value]) -> bool {
+        let by = self.calls.first().map_or(&[][..], |call| &call.partition);
+        let same = |kept: &Kept| compare_keys(by, &kept.keys, keys) == Ordering::Equal;
+        !self.rows.first().is_none_or(same)
+    }
+
+    /// Fills the columns in and writes the rows.
+    fn give(&mut self, out: &mut Stream, cx: &mut Context) -> Result<()> {
+        for call in self.calls {
+            let all = 0..self.rows.len();
+            fill(&mut self.rows, all, call, cx)?;
+        }
+        for kept in self.rows.drain(..) {
+            out.push(&kept.row)?;
+        }
+        self.grant.give_all_back();
+        cx.check_cancel()
+    }
+}
