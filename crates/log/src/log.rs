@@ -104,6 +104,8 @@ pub struct Log {
     pub(crate) roll: Mutex<Roll>,
     pub(crate) free_bytes: AtomicI64,
     pub(crate) promised_bytes: AtomicI64,
+    /// Whether it is to be taken for short of space.
+    pub(crate) sparing: AtomicBool,
     pub(crate) alarm: Alarm,
     pub(crate) space_freed: Condvar,
     pub(crate) space_lock: Mutex<()>,
@@ -199,6 +201,7 @@ impl Log {
             }),
             free_bytes: AtomicI64::new(0),
             promised_bytes: AtomicI64::new(0),
+            sparing: AtomicBool::new(false),
             alarm: Alarm::default(),
             space_freed: Condvar::new(),
             space_lock: Mutex::new(()),
@@ -284,6 +287,11 @@ impl Log {
         write_directory(&*self.file, &directory).inspect_err(|e| self.fail(e))?;
         self.roll.lock().directory = directory;
         Ok(())
+    }
+
+    /// Blocks are padded to this many bytes.
+    pub fn sector_bytes(&self) -> u32 {
+        self.config.sector_bytes
     }
 
     /// The file.

@@ -87,6 +87,20 @@ impl Log {
             .fetch_sub(bytes as i64, Ordering::AcqRel);
     }
 
+    /// Whether no more than what is promised is left, and a little. Whoever need not make the log durable
+    /// leaves it then: the rest of the last sector is lost in each flush, and nobody was promised that.
+    pub fn is_short(&self) -> bool {
+        let promised = self.promised_bytes.load(Ordering::Acquire);
+        let spare = self.free_bytes.load(Ordering::Acquire) - promised;
+        self.sparing.load(Ordering::Relaxed) || spare < MARGIN_BYTES + BLOCK_MAX_BYTES as i64
+    }
+
+    /// Says that the log is to be taken for short, or that this is over. A restart says so while it undoes:
+    /// what the transactions were promised before the crash is nowhere counted any more.
+    pub fn set_sparing(&self, sparing: bool) {
+        self.sparing.store(sparing, Ordering::Relaxed);
+    }
+
     /// Size of the largest VLF: so much space, and no less, may have to wait for its other records.
     pub fn largest_vlf_bytes(&self) -> u64 {
         let roll = self.roll.lock();

@@ -18,6 +18,11 @@ pub trait WriteAhead: Send + Sync + Debug {
     /// Returns when every record up to and with `lsn` is durable; an `lsn` beyond the end (a page of a file
     /// that another log wrote) means all there is. Must not need the pool.
     fn make_durable(&self, lsn: Lsn) -> Result<(), LogFailure>;
+    /// Every record below is durable.
+    fn durable(&self) -> Lsn;
+    /// Whether the log is so short of space that a flush which nobody needs had better wait: each takes the
+    /// rest of a sector.
+    fn is_short(&self) -> bool;
     /// A lower bound of every LSN that will be assigned from now on. What appending publishes with release
     /// order is to be read with acquire order: who sees a record counted sees its page dirty.
     fn tail(&self) -> Lsn;
@@ -50,6 +55,12 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) fn verify(&self) -> PageVerify {
         PageVerify::from_byte(self.verify.load(Ordering::Relaxed))
+    }
+
+    /// Whether a page changed last at `lsn` had better stay in memory: the log would have to be made durable
+    /// for it, and is short of space.
+    pub(crate) fn holds_back(&self, lsn: Lsn) -> bool {
+        lsn >= self.log.durable() && self.log.is_short()
     }
 
     pub(crate) fn set_verify(&self, how: PageVerify) {
@@ -258,6 +269,10 @@ impl Registry {
             .get(&(db, file))
             .cloned()
             .ok_or(PoolError::UnknownFile { db, file })
+    }
+
+    pub(crate) fn databases(&self) -> Vec<Arc<Database>> {
+        self.databases.values().cloned().collect()
     }
 
     pub(crate) fn files_of(&self, db: DatabaseId) -> Vec<Arc<FileState>> {

@@ -137,6 +137,13 @@ impl Core {
 
     /// Turns the clock hand until enough frames are free, or none was to be had in a whole turn.
     fn make_room(&self) {
+        self.turn_until_enough();
+        if self.free.len() < self.config.low_water() && self.flush_short_logs() {
+            self.turn_until_enough();
+        }
+    }
+
+    fn turn_until_enough(&self) {
         while !self.lazy.stopped()
             && self.free.len() < self.config.high_water()
             && self.lazy_pass() > 0

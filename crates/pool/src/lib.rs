@@ -17,7 +17,8 @@
 //!    being written, or written and not yet synced.
 //! 6. *After a failed write or sync* of a file nothing more is written to it; every later checkpoint fails.
 //! 7. Without threads of its own ([`PoolConfig::background`]) a pool does the same for equal calls, always.
-//! 8. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
+//! 8. *A log short of space is left alone* by those who write pages only to make room: see `spare`.
+//! 9. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
 //!    the log, which never needs the pool.
 //!
 //! # How a page is found
@@ -79,6 +80,7 @@ mod park;
 mod pool;
 mod prefetch;
 mod rank;
+mod spare;
 mod table;
 mod write;
 
@@ -93,3 +95,4 @@ pub use key::PageKey;
 pub use mode::{Ex, LatchMode, Mode, Sh, Up};
 pub use pool::{MIN_POOL_PAGES, Pool, PoolConfig, PoolStats};
 pub use rank::{LatchRank, assert_no_latches};
+pub use spare::padding_share;

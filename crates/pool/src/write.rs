@@ -34,12 +34,12 @@ use std::ops::{AddAssign, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What to do with a page that somebody holds EX or is writing.
+/// What to do with a page that somebody holds EX or is writing, or that waits for a log short of space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Busy {
     /// Leave it out.
     Skip,
-    /// Wait for it.
+    /// Wait for it; make the log durable in any case.
     Wait,
 }
 
@@ -242,7 +242,8 @@ impl<'c> Batch<'c> {
                 self.flush()?;
                 self.core.latch(index, key, LatchMode::Sh);
             }
-            let claimed = if frame.holds(key) {
+            let held_back = busy == Busy::Skip && self.is_held_back(index);
+            let claimed = if frame.holds(key) && !held_back {
                 frame.claim_write()
             } else {
                 None
@@ -261,6 +262,13 @@ impl<'c> Batch<'c> {
             self.flush()?;
             self.core.wait_written(index, key);
         }
+    }
+
+    #[expect(unsafe_code, reason = "the latch stands for the borrow")]
+    fn is_held_back(&self, index: u32) -> bool {
+        // SAFETY: `add` holds the page's latch SH.
+        let page = unsafe { self.core.memory.page(index as usize) };
+        self.file.db.holds_back(page_lsn(page))
     }
 
     #[expect(unsafe_code, reason = "the latch stands for the borrow")]

@@ -8,6 +8,7 @@ use common::{DB, Shape, bench_on, change, config, key, value};
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::sim::{SimOptions, SimVolume};
 use furrow_pool::{CheckpointOptions, Ex, LatchRank, PoolConfig, PoolStats, Sh};
+use std::sync::atomic::Ordering;
 
 const SHAPE: Shape = Shape {
     frames: 48,
@@ -62,4 +63,33 @@ fn a_pool_without_threads_makes_room_itself_and_does_the_same_every_time() {
         assert_eq!(run(seed), (disk, stats));
     }
     assert_ne!(run(seed + 1).0, disk);
+}
+
+/// Changes pages of a small pool, each once, with a log that is short of space or not; how often that was made
+/// durable.
+fn flushes(short: bool) -> u64 {
+    let volume = SimVolume::new(SimOptions::default());
+    let alone = PoolConfig {
+        background: false,
+        ..config(SHAPE.frames)
+    };
+    let bench = bench_on(&volume, SHAPE, alone);
+    bench.log.short.store(short, Ordering::SeqCst);
+    for at in 0..3 * 64_u32 {
+        let page = key(1 + (at / 64) as u16, at % 64);
+        let mut page = bench.pool.fetch(page, Ex, LatchRank::Data).unwrap();
+        change(&bench.log, &mut page, 1);
+        drop(page);
+        let wrote = bench.pool.write_oldest(DB, 8).unwrap();
+        assert!(short || wrote == 1);
+    }
+    bench.log.flushes.load(Ordering::SeqCst)
+}
+
+/// Each flush takes the rest of a sector from a log that has promised its last bytes to rollbacks.
+#[test]
+fn a_log_short_of_space_is_made_durable_only_when_much_of_the_pool_waits_for_it() {
+    assert_eq!(flushes(false), 3 * 64);
+    let few = flushes(true);
+    assert!((1..=3 * 64 / (48 / 4)).contains(&few), "{few} flushes");
 }

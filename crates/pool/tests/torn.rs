@@ -17,10 +17,11 @@ use furrow_format::{
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
-use furrow_pool::{CheckpointOptions, Ex, LatchRank, PageKey, double_write};
+use furrow_pool::{CheckpointOptions, Ex, LatchRank, PageKey, PoolConfig, double_write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 const FILE_PAGES: u32 = 60;
 const SHAPE: Shape = Shape {
@@ -147,7 +148,12 @@ fn run(seed: u64, tally: &Arc<Tally>, how: PageVerify) {
         seed,
         ..SimOptions::default()
     });
-    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    // Each sync is looked at from all sides, which takes its time.
+    let patient = PoolConfig {
+        buffer_wait: Duration::from_secs(300),
+        ..config(SHAPE.frames)
+    };
+    let bench = bench_on(&volume, SHAPE, patient);
     bench.pool.set_page_verify(common::DB, how).unwrap();
     let records = Records::default();
     let crashes = Arc::new(AtomicU64::new(seed << 20));

@@ -14,7 +14,20 @@ pub struct UndoStats {
 
 /// Enters the losers among the active transactions and rolls each back. One after the other is right: no two
 /// of them changed the same row, for they held locks.
+///
+/// They were promised log space for that; so nothing else may take any of it meanwhile.
 pub fn undo(
+    store: &Store,
+    analysis: &Analysis,
+    how: &dyn Undo,
+) -> Result<UndoStats, RecoveryError> {
+    store.log().set_sparing(true);
+    let undone = undo_all(store, analysis, how);
+    store.log().set_sparing(false);
+    undone
+}
+
+fn undo_all(
     store: &Store,
     analysis: &Analysis,
     how: &dyn Undo,

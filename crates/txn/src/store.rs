@@ -8,10 +8,15 @@ use furrow_format::{DatabaseId, Lsn, PageId};
 use furrow_log::{Log, LogError};
 use furrow_pool::{
     Ex, LatchRank, LogFailure, PageKey, PageRead, PageUpdate, PageWrite, Pool, Sh, Up, WriteAhead,
+    padding_share,
 };
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Bytes that undoing a record takes besides what its undo part says: headers, changes of maps and links, and
+/// the padding of a block that ends early.
+const UNDO_OVERHEAD_BYTES: u64 = 256;
 
 /// Makes room in a full log: by a checkpoint, by growth. Called with no latch held.
 pub trait LogRelief: Send + Sync + Debug {
@@ -31,6 +36,14 @@ impl WriteAhead for Ahead {
         self.log
             .flush_to(lsn)
             .map_err(|e| Arc::new(e) as LogFailure)
+    }
+
+    fn durable(&self) -> Lsn {
+        self.log.durable()
+    }
+
+    fn is_short(&self) -> bool {
+        self.log.is_short()
     }
 
     fn tail(&self) -> Lsn {
@@ -53,6 +66,8 @@ pub struct Store {
     pub active: ActiveTxns,
     /// Committed rows of each rowset.
     pub counts: Counts,
+    /// What flushes for want of frames take of the log, for each record of a rollback.
+    padding_share: u64,
     relief: OnceLock<Arc<dyn LogRelief>>,
     poisoned: AtomicBool,
     poison: OnceLock<String>,
@@ -73,6 +88,7 @@ impl Store {
             redo_point,
         });
         pool.register_database(db, Arc::clone(&ahead) as Arc<dyn WriteAhead>)?;
+        let padding_share = padding_share(log.sector_bytes(), pool.stats().frames);
         Ok(Arc::new(Store {
             db,
             pool,
@@ -80,6 +96,7 @@ impl Store {
             ahead,
             active: ActiveTxns::new(next_txn),
             counts: Counts::default(),
+            padding_share,
             relief: OnceLock::new(),
             poisoned: AtomicBool::new(false),
             poison: OnceLock::new(),
@@ -164,6 +181,11 @@ impl Store {
                 Err(e) => return Err(e.into()),
             }
         }
+    }
+
+    /// Log space for undoing a record whose undo part has this length.
+    pub(crate) fn undo_bytes(&self, undo: usize) -> u64 {
+        undo as u64 + UNDO_OVERHEAD_BYTES + self.padding_share
     }
 
     /// An error when the database takes no changes any more.

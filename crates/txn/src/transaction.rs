@@ -16,9 +16,6 @@ use std::sync::Arc;
 
 /// Bytes that a record takes besides its content: headers, and its share of the padding of blocks.
 const OVERHEAD_BYTES: u64 = 256;
-/// Bytes that undoing a record takes besides what its undo part says: headers, changes of maps and links, and
-/// the padding of a block that ends early.
-const UNDO_OVERHEAD_BYTES: u64 = 256;
 /// Promised once a transaction, for its end and the padding of its last block.
 const END_BYTES: u64 = 4096 + 512;
 
@@ -100,7 +97,7 @@ impl Transaction {
         if self.filled && !self.filling {
             self.force()?;
         }
-        let step = redo as u64 + OVERHEAD_BYTES + undo as u64 + undo_bytes(undo);
+        let step = redo as u64 + OVERHEAD_BYTES + undo as u64 + self.store.undo_bytes(undo);
         let end = if self.kept == 0 { END_BYTES } else { 0 };
         self.store.promise(step + end)?;
         self.planned += step;
@@ -156,7 +153,7 @@ impl Transaction {
         let active = Arc::clone(self.active());
         let lsn = mini.commit(&Author::Txn(&active, undo))?;
         self.records += 1;
-        self.settle(undo_bytes(undo.len()));
+        self.settle(self.store.undo_bytes(undo.len()));
         if self.filled
             && let Some(pages) = active.fills.lock().take_fresh()
         {
@@ -284,11 +281,6 @@ impl Transaction {
     }
 }
 
-/// Log space for undoing a record whose undo part has this length.
-fn undo_bytes(undo: usize) -> u64 {
-    undo as u64 + UNDO_OVERHEAD_BYTES
-}
-
 impl Drop for Transaction {
     /// A transaction dropped without an end keeps its entry: its records wait for recovery. That happens only
     /// when commit or rollback failed, and then the database takes no changes any more.
@@ -328,7 +320,7 @@ pub fn undo_chain(
         let left = mutated(Mutation::UndoStopsShort) && view.prev == Lsn::ZERO;
         if view.kind == RecordKind::Change && !view.undo.is_empty() && !left {
             undo.undo(txn, view.prev, &record)?;
-            undone(undo_bytes(view.undo.len()));
+            undone(store.undo_bytes(view.undo.len()));
         }
         at = view.prev;
     }

@@ -1,6 +1,8 @@
 //! A rollback in a full log: it has what it needs from the start, and asks for nothing.
 
-use crate::ground::{Ground, Size, Structures, all_heap_rows, all_rows, heap_row, heap_shape};
+use crate::ground::{
+    DB, Entry, Ground, HeapEntry, Size, Structures, all_heap_rows, all_rows, heap_row, heap_shape,
+};
 use crate::kinds::{Big, Kind};
 use furrow_access::{AccessError, By, Direction, Heap, RowBatch, Tree};
 use furrow_format::{Lsn, RowId};
@@ -18,6 +20,8 @@ const SIZE: Size = Size {
     frames: 80,
 };
 
+const LOG_BYTES: u64 = 3 << 20;
+
 /// Has no help to give, and counts who asks.
 #[derive(Debug, Default)]
 struct NoRelief(AtomicU64);
@@ -29,12 +33,14 @@ impl LogRelief for NoRelief {
     }
 }
 
-/// Undoes, and ends the log's open block now and then, as others do.
+/// Undoes; ends the log's open block now and then, as others do; and writes pages behind each step, as the
+/// lazy writer does whenever it gets its turn.
 struct WithFlushes<'a>(Structures<'a>, AtomicU64, &'a Ground);
 
 impl Undo for WithFlushes<'_> {
     fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError> {
         self.0.undo(txn, next, record)?;
+        let _held_back = self.2.store.pool().write_oldest(DB, SIZE.frames);
         if self.1.fetch_add(1, Ordering::Relaxed).is_multiple_of(40) {
             self.2.store.log().flush_all()?;
         }
@@ -56,8 +62,7 @@ struct Place {
     rids: Vec<RowId>,
 }
 
-fn place(rng: &mut SeededRng) -> Place {
-    let ground = Ground::alone(SIZE, 3 << 20);
+fn place(rng: &mut SeededRng, ground: Ground) -> Place {
     let relief = Arc::new(NoRelief::default());
     ground.store.set_relief(Arc::clone(&relief) as _);
     let (tree, heap) = (ground.tree(7, Big::shape()), ground.heap(9, heap_shape()));
@@ -129,20 +134,25 @@ impl Place {
     }
 }
 
-fn fills_the_log(seed: u64) {
-    let rng = &mut seeded(seed);
-    let place = place(rng);
-    let before = place.rows();
-    let ground = &place.ground;
-    let mut txn = ground.begin();
+/// A transaction that has filled the log.
+fn filled(place: &Place, rng: &mut SeededRng) -> Transaction {
+    let mut txn = place.ground.begin();
     let mut next = rng.random_ratio(1, 3).then_some(1_000_000);
     let full = loop {
         if let Err(error) = place.step(&mut txn, rng, next.as_mut()) {
             break error;
         }
     };
-    let is_full = matches!(full, AccessError::Txn(TxnError::Log(LogError::Full(_))));
-    assert!(is_full, "{full}");
+    assert!(full.to_string().contains("log is full"), "{full}");
+    txn
+}
+
+fn fills_the_log(seed: u64, ground: Ground) {
+    let rng = &mut seeded(seed);
+    let place = place(rng, ground);
+    let before = place.rows();
+    let ground = &place.ground;
+    let txn = filled(&place, rng);
     // Somebody else takes what is left, to the last byte.
     let log = ground.store.log();
     let mut taken = 0;
@@ -167,11 +177,54 @@ fn fills_the_log(seed: u64) {
     assert_eq!(log.usage().promised_bytes, 0);
 }
 
+/// The same, but the power fails before the rollback, and the restart does it.
+fn fills_the_log_and_restarts(seed: u64) {
+    let rng = &mut seeded(seed);
+    let place = place(rng, Ground::alone(SIZE, LOG_BYTES));
+    let before = place.rows();
+    std::mem::forget(filled(&place, rng));
+    let entry = Entry {
+        number: 7,
+        first_iam: place.tree.unit().first_iam(),
+        root: place.tree.root(),
+        shape: Big::shape(),
+    };
+    let heap = HeapEntry {
+        number: 9,
+        first_iam: place.heap.unit().first_iam(),
+        shape: heap_shape(),
+    };
+    let images = place.ground.data_images();
+    drop((place.tree, place.heap));
+    let (ground, trees, heaps) = place.ground.crash(&images, &[entry], &[heap]);
+    assert_eq!(all_rows(&trees[0], Direction::Forward), before.0);
+    assert_eq!(all_heap_rows(&heaps[0]), before.1);
+    let audit = trees[0].audit().unwrap();
+    ground.check_pages(&trees[0], &audit);
+}
+
+fn seeds() -> impl Iterator<Item = u64> {
+    let seed = test_seed();
+    (seed..seed + 10).inspect(|seed| println!("FURROW_SEED={seed}"))
+}
+
 #[test]
 fn a_rollback_in_a_full_log_asks_for_nothing_and_ends() {
-    let seed = test_seed();
-    for seed in seed..seed + 10 {
-        println!("FURROW_SEED={seed}");
-        fills_the_log(seed);
+    for seed in seeds() {
+        fills_the_log(seed, Ground::alone(SIZE, LOG_BYTES));
+    }
+}
+
+#[test]
+fn so_it_does_while_a_lazy_writer_of_its_own_writes_pages() {
+    for seed in seeds() {
+        fills_the_log(seed, Ground::with_log(SIZE, LOG_BYTES));
+    }
+}
+
+#[test]
+fn a_restart_in_a_full_log_rolls_back_with_what_was_promised() {
+    for seed in seeds() {
+        fills_the_log_and_restarts(seed);
     }
 }

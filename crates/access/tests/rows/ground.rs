@@ -219,7 +219,8 @@ impl Ground {
             trees: &trees.iter().collect::<Vec<_>>(),
             heaps: &heaps.iter().collect::<Vec<_>>(),
         };
-        undo(&ground.store, &analysis, &structures)?;
+        let written = Written(&structures, &ground.store);
+        undo(&ground.store, &analysis, &written)?;
         Ok((ground, trees, heaps))
     }
 
@@ -407,6 +408,17 @@ fn open_space(volume: &MemoryVolume, size: Size, store: &Arc<Store>) -> Arc<Spac
 pub struct Structures<'a> {
     pub trees: &'a [&'a Tree],
     pub heaps: &'a [&'a Heap],
+}
+
+/// Undoes, and writes pages behind each step, as a lazy writer does.
+struct Written<'a>(&'a Structures<'a>, &'a Store);
+
+impl Undo for Written<'_> {
+    fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError> {
+        self.0.undo(txn, next, record)?;
+        self.1.pool().write_oldest(DB, 64)?;
+        Ok(())
+    }
 }
 
 /// Undoes what belongs to one of these trees.

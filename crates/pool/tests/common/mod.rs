@@ -31,6 +31,10 @@ pub struct FakeLog {
     pub durable: AtomicU64,
     pub redo: AtomicU64,
     pub broken: AtomicBool,
+    /// Has little space left.
+    pub short: AtomicBool,
+    /// How often it was made durable.
+    pub flushes: AtomicU64,
     /// Says that it is durable without being so.
     pub lies: AtomicBool,
 }
@@ -51,9 +55,19 @@ impl WriteAhead for FakeLog {
             "asked for a record never appended"
         );
         if !self.lies.load(Ordering::SeqCst) {
-            self.durable.fetch_max(lsn.0, Ordering::SeqCst);
+            let before = self.durable.fetch_max(lsn.0, Ordering::SeqCst);
+            let flushed = u64::from(before < lsn.0);
+            self.flushes.fetch_add(flushed, Ordering::SeqCst);
         }
         Ok(())
+    }
+
+    fn durable(&self) -> Lsn {
+        Lsn(self.durable.load(Ordering::SeqCst) + 1)
+    }
+
+    fn is_short(&self) -> bool {
+        self.short.load(Ordering::SeqCst)
     }
 
     fn tail(&self) -> Lsn {

@@ -1,0 +1,73 @@
+//! Logs short of space: pages that wait for them, and when they wait no longer.
+//!
+//! A page may leave memory only when the log is durable up to it, and a flush takes the rest of the log's last
+//! sector. Rollbacks were promised the space of what they write, and not that of flushes which the lazy
+//! writer asks for behind each of their steps. So in a log that is short of space
+//! ([`WriteAhead::is_short`](crate::WriteAhead)) pages that it is not durable for stay in memory, unless
+//! somebody waits for them (a checkpoint, a load that forces its pages).
+//!
+//! They must not fill the pool. When frames run out and one in [`WAITING_PART`] waits for a log, that is made
+//! durable after all. Between two such flushes so many pages were changed, so that it is rare, the rarer the
+//! larger the pool: what it takes is shared out among the records that change them
+//! ([`padding_share`]), and part of what a transaction is promised for its rollback.
+
+use crate::bytes::page_lsn;
+use crate::core::Core;
+use crate::files::Database;
+use crate::mode::LatchMode;
+use furrow_format::Lsn;
+
+/// A log is made durable when this part of all frames waits for it: a quarter.
+const WAITING_PART: usize = 4;
+/// Pages that a record changes, on the average of many: rows and the page above them, a map now and then.
+const PAGES_A_RECORD: u64 = 4;
+
+/// What each record has to bear of the padding of a log with sectors of `sector_bytes`, in a pool of so many
+/// frames.
+pub fn padding_share(sector_bytes: u32, frames: usize) -> u64 {
+    let records = frames as u64 / (WAITING_PART as u64 * PAGES_A_RECORD);
+    u64::from(sector_bytes).div_ceil(records.max(1))
+}
+
+impl Core {
+    /// Makes durable the logs that much of the pool waits for; whether there were any.
+    pub(crate) fn flush_short_logs(&self) -> bool {
+        let databases = self.registry.read().databases();
+        let short = databases.iter().filter(|db| db.log.is_short());
+        let mut flushed = false;
+        for database in short {
+            let (waiting, newest) = self.waiting_for_log(database);
+            if waiting * WAITING_PART >= self.frames.len() {
+                // A failure is met again, and kept, by who writes the pages.
+                flushed |= database.log.make_durable(newest).is_ok();
+            }
+        }
+        flushed
+    }
+
+    /// The dirty pages that the log is not yet durable for, and the last record that changed one of them.
+    fn waiting_for_log(&self, database: &Database) -> (usize, Lsn) {
+        let durable = database.log.durable();
+        let dirty = self.frames_where(|key, frame| key.db == database.id && frame.is_dirty());
+        let lsns = dirty
+            .into_iter()
+            .filter_map(|index| self.lsn_of(index, database));
+        let waiting = lsns.filter(|&lsn| lsn >= durable);
+        waiting.fold((0, Lsn::ZERO), |(count, newest), lsn| {
+            (count + 1, newest.max(lsn))
+        })
+    }
+    /// The record that changed a page of the database last; `None` when somebody holds its latch EX.
+    #[expect(unsafe_code, reason = "the latch stands for the borrow")]
+    fn lsn_of(&self, index: u32, database: &Database) -> Option<Lsn> {
+        let frame = self.frame(index);
+        if !frame.latch.try_share_quietly() {
+            return None;
+        }
+        let held = frame.key().is_some_and(|key| key.db == database.id);
+        // SAFETY: the page is latched SH.
+        let lsn = held.then(|| page_lsn(unsafe { self.memory.page(index as usize) }));
+        frame.latch.release(LatchMode::Sh);
+        lsn
+    }
+}
