@@ -40,6 +40,7 @@ mutations! {
     SkipDoubleWrite "skip-double-write" "Pages are overwritten in place without an image elsewhere.",
     UnsyncedDoubleWrite "unsynced-double-write" "The image elsewhere is not durable when its page goes.",
     SkipTornRepair "skip-torn-repair" "Torn pages are not put back at the next open.",
+    ImageLeftBehind "image-left-behind" "A page made anew leaves the image of its former life behind.",
     EarlyHalfTurn "early-half-turn" "Images are written over while the pages they stand for are not synced.",
     AckBeforeFlush "ack-before-flush" "A commit is acknowledged before its record is durable.",
     IgnoreLogFailure "ignore-log-failure" "A log write that failed is taken for done.",

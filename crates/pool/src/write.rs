@@ -364,7 +364,8 @@ impl<'c> Batch<'c> {
     }
 
     /// Writes images of the pages that need it to the double-write file; the half of it that was used. A page
-    /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn.
+    /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn, and there is no
+    /// older one.
     fn protect(&mut self, verify: PageVerify) -> Result<Option<usize>, PoolError> {
         let Some(area) = &self.file.double_write else {
             return Ok(None);
@@ -379,7 +380,7 @@ impl<'c> Batch<'c> {
             .copies
             .iter()
             .zip(self.staging.chunks_exact(PAGE_SIZE))
-            .filter(|(copy, _)| !rebuilt(copy.claimed.base_lsn))
+            .filter(|(copy, _)| !rebuilt(copy.claimed.base_lsn) || area.has_image(copy.page))
             .map(|(copy, bytes)| (copy.page, bytes))
             .collect();
         if images.is_empty() {

@@ -12,7 +12,8 @@ mod common;
 use common::{Bench, FakeLog, Shape, bench_on, change, config, dw_name, format, key, name, value};
 use common::{open_on, read_raw, set_value, write_raw};
 use furrow_format::{
-    FileId, Lsn, PAGE_SIZE, Page, PageId, PageMut, PageVerify, admit, stamp_checksum, verify,
+    FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageMut, PageVerify, admit, stamp_checksum,
+    verify,
 };
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::sim::{Crash, SimOptions};
@@ -285,6 +286,57 @@ fn an_image_older_than_a_whole_page_is_left_alone() {
         (1, 1, 0)
     );
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 99);
+}
+
+/// Makes a page anew, over whatever was there.
+fn make_anew(bench: &Bench, page: u32, value: u64) {
+    let mut guard = bench.pool.create(key(1, page), LatchRank::Data).unwrap();
+    guard.begin_change();
+    let lsn = bench.log.append();
+    format(&mut guard, PageId::new(1, page));
+    set_value(&mut guard, value);
+    guard.finish_change(lsn, true);
+}
+
+/// The power goes, a page rots meanwhile, and the images are put back; the page then, and whether it is whole.
+fn after_rot(volume: &SimVolume, page: u32) -> (PageBuf, bool) {
+    let machine = volume.crash(&Crash::DropAll);
+    let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data);
+    let (file, area) = (open(name(1)).unwrap(), open(dw_name(1)).unwrap());
+    let mut rotten = read_raw(file.as_ref(), page);
+    rotten[6000] ^= 4;
+    write_raw(file.as_ref(), page, &rotten);
+    double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
+    let page_id = PageId::new(1, page);
+    let found = read_raw(file.as_ref(), page);
+    let whole = verify(&found, page_id).is_ok();
+    (found, whole)
+}
+
+/// Redo that begins behind the making of a page cannot tell that it has an older one before it.
+#[test]
+fn a_page_made_anew_that_rots_is_never_the_page_of_before() {
+    let volume = SimVolume::new(SimOptions::default());
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    let write = |page, value| {
+        let mut page = bench.pool.fetch(key(1, page), Ex, LatchRank::Data).unwrap();
+        change(&bench.log, &mut page, value);
+    };
+    write(7, 1);
+    checkpoint(&bench);
+    make_anew(&bench, 7, 2);
+    checkpoint(&bench);
+    let (found, whole) = after_rot(&volume, 7);
+    assert!(whole && value(&found) == 2, "the image is the page's last");
+    // So many images come after that no one of it is left.
+    for round in 0..12 {
+        (20..24).for_each(|page| write(page, round));
+        checkpoint(&bench);
+    }
+    make_anew(&bench, 7, 3);
+    checkpoint(&bench);
+    let (_, whole) = after_rot(&volume, 7);
+    assert!(!whole, "made anew it needs no image, and is reported");
 }
 
 /// The double-write file of a former run, of another size, does not come back in the next one.

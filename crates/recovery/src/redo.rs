@@ -8,10 +8,8 @@
 //! for a transaction that is to be rolled back. Any other was forced before its commit, or its rollback has
 //! rebuilt it: it is set aside as well.
 //!
-//! So is a page that can be read and that a change does not fit. A page that the log rebuilds is written
-//! without
-//! an image; torn, it gets back the image of an earlier life, if there still is one: whole, but not what the
-//! changes before the rebuilding were made on.
+//! So is a page that can be read and that a change does not fit: a page that the log rebuilds is written
+//! without an image, and torn in such a way that its checksum holds by chance it may be anything.
 
 use crate::RecoveryError;
 use furrow_format::{

@@ -1,7 +1,7 @@
 //! Bits that rot at rest, one at a time.
 //!
-//! A database is filled and closed; then, on a copy for each, one bit of one page of a data file flips behind
-//! its back. Whoever opens and reads the copy must be told with a message of the engine, or get every row as
+//! A database is filled and closed, or the power goes; then, on a copy for each, one bit of one page of a data
+//! file flips behind its back. Whoever opens and reads the copy must be told with a message of the engine, or get every row as
 //! it was committed: the flip lies where nothing is. A row that reads otherwise, or a panic, is a finding.
 
 use crate::Finding;
@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::subject::{Failure, Layout, Store, Subject};
 use crate::work::{Ended, Ledger, Work};
 use furrow_io::random::{IndexedRandom, Rng, SeededRng, seeded};
-use furrow_io::sim::SimOptions;
+use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{SimVolume, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,12 +29,30 @@ pub struct Figures {
     pub harmless: u64,
 }
 
+/// How the database ends before bits flip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// In order: nothing is torn, and there is nothing to recover.
+    Close,
+    /// By a power loss: pages are torn, images of them stand beside, and redo goes over all.
+    PowerLoss,
+}
+
 /// The flips of one seed.
 pub fn run(seed: u64) -> Result<Figures, Box<Finding>> {
+    let closed = run_after(seed, End::Close)?;
+    let lost = run_after(seed, End::PowerLoss)?;
+    Ok(Figures {
+        told: closed.told + lost.told,
+        harmless: closed.harmless + lost.harmless,
+    })
+}
+
+fn run_after(seed: u64, end: End) -> Result<Figures, Box<Finding>> {
     let found = |place: String, what: String| {
         Box::new(Finding {
             seed,
-            place,
+            place: format!("{end:?}, {place}"),
             what,
             steps: Vec::new(),
         })
@@ -46,8 +64,12 @@ pub fn run(seed: u64) -> Result<Figures, Box<Finding>> {
         ..Layout::draw(&mut rng)
     };
     let volume = SimVolume::new(SimOptions::default());
-    let ledger = fill(&engine, &volume, &layout, rng.clone());
+    let ledger = fill(&engine, &volume, &layout, rng.clone(), end);
     let ledger = ledger.map_err(|e| found("filling".to_owned(), e.to_string()))?;
+    let volume = match end {
+        End::Close => volume,
+        End::PowerLoss => volume.crash(&Crash::Random { seed }),
+    };
     let files = data_files(&volume, &engine.home);
     let files = files.map_err(|e| found("looking for files".to_owned(), e))?;
     let sound = engine.open(Arc::new(volume.fork()), &layout);
@@ -98,6 +120,7 @@ fn fill(
     volume: &SimVolume,
     layout: &Layout,
     rng: SeededRng,
+    end: End,
 ) -> Result<Ledger, Failure> {
     let store = engine.create(Arc::new(volume.clone()), layout)?;
     let mut ledger = Ledger::new(rng);
@@ -109,7 +132,10 @@ fn fill(
         }
     }
     drop(work);
-    store.close()?;
+    match end {
+        End::Close => store.close()?,
+        End::PowerLoss => store.abandon(),
+    }
     Ok(ledger)
 }
 

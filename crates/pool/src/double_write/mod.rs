@@ -16,8 +16,21 @@
 //! 2. A half is begun anew only when all in-place writes of its last turn have returned and the data file
 //!    has been synced after that. Thus an image is there as long as its page may be torn.
 //! 3. Of several images of a page the newest counts: by generation, then batch.
+//! 4. *No page is newer than its newest image.* One that the log rebuilds is written without an image, but
+//!    only while there is none of it ([`DoubleWrite::has_image`]); else it gets one as well.
 //!
 //! A torn double-write file is no harm: the batch it was torn in had no page in place yet.
+//!
+//! # Rot
+//! A page that cannot be read may be torn, or it may have rotted since; nobody can tell. Put back is its newest
+//! image in both cases, and by the fourth invariant that is what was written in place last: what redo
+//! goes on from, wherever it begins. Without that invariant a page that was made anew after its image was taken,
+//! whole and durable before the last checkpoint, would, rotten, become the older page again, and redo, which
+//! begins behind its making, would not notice. A page without an image is read as it is: damage is reported
+//! (824), unless redo rebuilds the page.
+//!
+//! What is remembered of a half is forgotten only when the first batch of its next turn is durable. Before, a
+//! power loss may leave the old header in place, and its images count again.
 
 mod header;
 mod repair;
@@ -30,6 +43,7 @@ use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{AlignedBuf, File, Fill, IoError, WriteRun};
 use header::{BatchHeader, MAX_IMAGES};
 use parking_lot::{Condvar, Mutex};
+use std::collections::HashSet;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +61,8 @@ pub(crate) struct DoubleWrite {
     owner: FileId,
     half_pages: u32,
     area: Mutex<Area>,
+    /// Pages with an image in each half.
+    imaged: Mutex<[HashSet<PageNo>; 2]>,
     drained: Condvar,
 }
 
@@ -101,8 +117,17 @@ impl DoubleWrite {
             owner,
             half_pages,
             area: Mutex::new(area),
+            imaged: Mutex::default(),
             drained: Condvar::new(),
         })
+    }
+
+    /// Whether there may be an image of the page, older than what is to be written. To be asked by who has taken
+    /// the page over for writing: nobody else adds one meanwhile.
+    pub(crate) fn has_image(&self, page: PageNo) -> bool {
+        let left_behind = mutated(Mutation::ImageLeftBehind);
+        let imaged = self.imaged.lock();
+        !left_behind && imaged.iter().any(|half| half.contains(&page))
     }
 
     /// Writes the images durably. The in-place writes may begin when this returns; [`DoubleWrite::done`]
@@ -137,11 +162,24 @@ impl DoubleWrite {
         let written = self.write(&area.header, images, first * PAGE_SIZE as u64);
         // A failed write poisons the data file: its pages can no longer be protected.
         written.map_err(|source| data.fail(source))?;
+        let half = area.half;
+        self.note_images(half, area.batch == 0, images);
         area.batch += 1;
         area.next += 1 + images.len() as u32;
-        let half = area.half;
         area.under_way[half] += 1;
         Ok(half)
+    }
+
+    /// A batch of the half is durable; the first one of a turn has put an end to all that was there.
+    fn note_images(&self, half: usize, first: bool, images: &[(PageNo, &[u8])]) {
+        let mut imaged = self.imaged.lock();
+        let Some(pages) = imaged.get_mut(half) else {
+            return;
+        };
+        if first {
+            pages.clear();
+        }
+        pages.extend(images.iter().map(|image| image.0));
     }
 
     fn write(
@@ -166,8 +204,8 @@ impl DoubleWrite {
         self.file.write_durable(&runs)
     }
 
-    /// Forgets the images once all pages that were written in place are durable. Else an image would stay
-    /// that is older than its page, and a page that rots would be taken for a torn one and put back to it.
+    /// Forgets the images once all pages that were written in place are durable: what becomes of the files while
+    /// they are closed (one put back from a copy, say) is not known, and no page of them is torn.
     pub(crate) fn forget(&self, data: &dyn Protected) -> Result<(), PoolError> {
         let mut area = self.area.lock();
         while area.under_way != [0; 2] {
@@ -177,7 +215,9 @@ impl DoubleWrite {
         data.sync()?;
         // What comes next begins a half anew.
         area.next = self.half_pages;
-        reset(self.file.as_ref()).map_err(|source| data.fail(source))
+        reset(self.file.as_ref()).map_err(|source| data.fail(source))?;
+        self.imaged.lock().iter_mut().for_each(HashSet::clear);
+        Ok(())
     }
 
     /// The in-place writes of a batch of `half` have returned.
