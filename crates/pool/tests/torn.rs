@@ -355,7 +355,7 @@ fn a_double_write_file_lives_through_a_change_of_its_size() {
     let log = Arc::clone(&first.log);
     drop(first);
     for (double_write_pages, next) in [(40, 2), (12, 3), (12, 4)] {
-        let config = furrow_pool::PoolConfig {
+        let config = PoolConfig {
             double_write_pages,
             ..config(SHAPE.frames)
         };
