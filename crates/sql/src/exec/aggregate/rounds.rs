@@ -109,7 +109,7 @@ impl<'p> Round<'p> {
         Ok(Grouped {
             plan,
             rows: rows.into_iter(),
-            grant: grant,
+            grant,
             pending,
         })
     }
