@@ -54,9 +54,11 @@ mod region;
 mod seam;
 pub mod sim;
 pub mod stream;
+pub mod sync;
 pub mod system;
 pub mod thread;
 pub mod time;
+pub mod weave;
 mod whole;
 
 pub use align::{AlignedBuf, DIRECT_ALIGN};

@@ -156,6 +156,7 @@ impl MemoryFile {
 
 impl File for MemoryFile {
     fn read(&self, runs: &mut [ReadRun<'_, '_>]) -> Result<(), IoError> {
+        crate::weave::point();
         let image = self.node.image.read();
         for run in runs {
             if run.end_bytes() > image.len() {
@@ -176,6 +177,7 @@ impl File for MemoryFile {
     }
 
     fn write(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
+        crate::weave::point();
         self.check_writable(IoOp::Write)?;
         let mut image = self.node.image.write();
         for run in runs {
@@ -191,6 +193,7 @@ impl File for MemoryFile {
     }
 
     fn sync(&self) -> Result<(), IoError> {
+        crate::weave::point();
         Ok(())
     }
 

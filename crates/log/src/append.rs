@@ -3,11 +3,11 @@
 use crate::block::{Reserved, State};
 use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, SECTOR};
 use crate::log::{BlockMeta, LOG_BUFFERS, Log, Roll};
+use crate::sync::atomic::Ordering;
 use crate::{LogError, Record, ReuseWait};
 use furrow_format::Lsn;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
-use std::sync::atomic::Ordering;
 
 /// With this many closed blocks waiting, the background writer is woken, or its work done.
 const BACKLOG_BLOCKS: u64 = 8;

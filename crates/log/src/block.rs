@@ -11,9 +11,10 @@
 )]
 
 use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES};
+use crate::sync::Watch;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use furrow_format::Lsn;
 use furrow_io::AlignedBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const USED_BITS: u32 = 17;
 const COUNT_BITS: u32 = 12;
@@ -60,6 +61,7 @@ pub(crate) enum Reserved {
 pub(crate) struct Block {
     /// Start of `_memory`, taken once so that ranges can be written without a reference to the whole.
     mem: *mut u8,
+    watch: Watch,
     _memory: AlignedBuf,
     state: AtomicU64,
     filled: AtomicU32,
@@ -100,6 +102,7 @@ impl Block {
         let mut memory = AlignedBuf::new(BLOCK_MAX_BYTES);
         Block {
             mem: memory.as_mut_ptr(),
+            watch: Watch::default(),
             _memory: memory,
             state: AtomicU64::new(State::open(u64::MAX).0 | CLOSED),
             filled: AtomicU32::new(0),
@@ -113,6 +116,7 @@ impl Block {
 
     /// Makes it block `number`, empty, open, at `base` in the log. Only while nobody uses it.
     pub(crate) fn reopen(&self, number: u64, base: Lsn, capacity: usize) {
+        self.watch.whole();
         // No generation has this state: whoever still holds the old one fails from here on, before
         // the base changes.
         self.state
@@ -183,6 +187,7 @@ impl Block {
     /// Copies `parts` into a range reserved at `at`.
     pub(crate) fn fill(&self, at: usize, parts: [&[u8]; 3]) {
         let mut to = at;
+        self.watch.range();
         for part in parts {
             assert!(
                 to + part.len() <= BLOCK_MAX_BYTES,
@@ -207,6 +212,7 @@ impl Block {
         reason = "exclusive by the protocol in the type's documentation"
     )]
     pub(crate) unsafe fn bytes_mut(&self) -> &mut [u8] {
+        self.watch.whole();
         // SAFETY: by the caller's promise nobody else touches the memory until the block is durable.
         unsafe { std::slice::from_raw_parts_mut(self.mem, BLOCK_MAX_BYTES) }
     }
@@ -217,6 +223,7 @@ impl Block {
     /// The range must have been filled, and the block must not be reopened meanwhile.
     pub(crate) unsafe fn copy_out(&self, at: usize, len: usize) -> Vec<u8> {
         assert!(at + len <= BLOCK_MAX_BYTES);
+        self.watch.range();
         let mut out = vec![0; len];
         // SAFETY: in bounds (asserted); the range is filled and stays (caller's promise).
         unsafe { std::ptr::copy_nonoverlapping(self.mem.add(at), out.as_mut_ptr(), len) };

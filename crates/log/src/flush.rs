@@ -9,15 +9,15 @@
 use crate::LogError;
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader};
 use crate::log::{BlockMeta, Log, Roll};
+use crate::sync::atomic::Ordering;
+use crate::sync::{futex, pause};
 use furrow_format::Lsn;
 use furrow_io::WriteRun;
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::thread::yield_now;
 use furrow_io::time::Moment;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 use std::io::IoSlice;
-use std::sync::atomic::Ordering;
 
 /// Most blocks one write takes.
 const BLOCKS_PER_WRITE: usize = 17;
@@ -79,7 +79,7 @@ impl Log {
             block.waiters.fetch_add(1, Ordering::SeqCst);
             let seen = block.event.load(Ordering::SeqCst);
             if self.must_wait(number) {
-                atomic_wait::wait(&block.event, seen);
+                futex::wait(&block.event, seen);
                 woken_at = Some(Moment::from_ns(block.woken_at.load(Ordering::Relaxed)));
             }
             block.waiters.fetch_sub(1, Ordering::SeqCst);
@@ -117,7 +117,7 @@ impl Log {
                 block
                     .woken_at
                     .store(Moment::now().as_ns(), Ordering::Relaxed);
-                atomic_wait::wake_one(&block.event);
+                futex::wake_one(&block.event);
                 return;
             }
         }
@@ -208,12 +208,7 @@ impl Log {
         let state = block.state();
         let mut spins = 0;
         while !block.is_filled(state) {
-            spins += 1;
-            if spins < 100 {
-                std::hint::spin_loop();
-            } else {
-                yield_now();
-            }
+            pause(&mut spins);
         }
         #[expect(unsafe_code, reason = "the protocol of `Block`")]
         // SAFETY: this thread alone took the block (`next_to_write` moved past it under the lock),
@@ -257,7 +252,7 @@ impl Log {
             block.event.fetch_add(1, Ordering::SeqCst);
             if block.waiters.load(Ordering::SeqCst) > 0 {
                 block.woken_at.store(now, Ordering::Relaxed);
-                atomic_wait::wake_all(&block.event);
+                futex::wake_all(&block.event);
             }
         }
     }

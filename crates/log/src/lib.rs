@@ -31,9 +31,12 @@ mod flush;
 mod layout;
 mod log;
 mod lookup;
+#[cfg(all(test, loom))]
+mod modelled;
 mod reader;
 mod record;
 mod space;
+mod sync;
 mod vlf;
 mod writer;
 

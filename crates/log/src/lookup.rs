@@ -3,9 +3,9 @@
 use crate::layout::{BlockHeader, SECTOR};
 use crate::log::{LOG_BUFFERS, Log};
 use crate::reader::{ReadBlock, find_record, read_block};
+use crate::sync::atomic::Ordering;
 use crate::{LogError, OwnedRecord};
 use furrow_format::Lsn;
-use std::sync::atomic::Ordering;
 
 /// Reads single records of an open log, newest first as rollback does; keeps the last block it saw.
 #[derive(Debug, Default)]

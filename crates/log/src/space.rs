@@ -6,6 +6,7 @@
 
 use crate::layout::{BLOCK_MAX_BYTES, SECTOR};
 use crate::log::Log;
+use crate::sync::atomic::{AtomicI64, Ordering};
 use crate::{LogError, ReuseWait};
 use furrow_format::Lsn;
 use furrow_io::Fill;
@@ -14,7 +15,6 @@ use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Never promised away: unused ends of VLFs, the padding of blocks, the engine's own records.
 const MARGIN_BYTES: i64 = 3 * BLOCK_MAX_BYTES as i64;
@@ -192,8 +192,8 @@ impl Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::atomic::AtomicU32;
     use std::sync::Arc;
-    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn the_alarm_rings_once_for_each_setting_and_only_below_its_mark() {

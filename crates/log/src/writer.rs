@@ -2,13 +2,13 @@
 //! does not fill all buffers. In a log without it ([`crate::LogConfig::background`]) who fills a block too
 //! many does that.
 
+use crate::sync::atomic::Ordering;
+use crate::sync::{Condvar, Mutex};
 use crate::{Log, LogError};
 use furrow_io::thread::spawn_named;
 use furrow_io::{IoError, IoErrorKind, IoOp};
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
-use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 #[derive(Debug, Default)]

@@ -32,7 +32,7 @@ fn main() {
     let instruments = Instruments::new();
     let task = Task::new(&instruments, 51, "cost");
     let _guard = task::enter(&task);
-    let plain = parking_lot::Mutex::new(0u64);
+    let plain = furrow_io::sync::Mutex::new(0u64);
     measure("a plain mutex, free, to compare with", || {
         *plain.lock() += 1;
     });

@@ -5,9 +5,9 @@ use crate::error::PoolError;
 use crate::pace::Pace;
 use crate::write::{Busy, Outcome};
 use furrow_format::{DatabaseId, Lsn, PAGE_SIZE};
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_io::time::Moment;
 use furrow_observe::counters::Counter;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How to write a checkpoint.
 #[derive(Debug, Clone, Copy, Default)]

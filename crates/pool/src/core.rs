@@ -14,14 +14,14 @@ use crate::prefetch::ReadQueue;
 use crate::table::PageTable;
 use furrow_format::Lsn;
 use furrow_io::AlignedBuf;
+use furrow_io::sync::atomic::{AtomicUsize, Ordering};
+use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::time::Moment;
 use furrow_observe::counters::CounterSet;
 use furrow_observe::latches::LatchClass;
 use furrow_observe::task::{self, Resource, Wait};
 use furrow_observe::waits::WaitType;
-use parking_lot::{Condvar, Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The pool without its threads.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use crate::key::PageKey;
 use crate::mode::LatchMode;
 use crate::write::Busy;
 use furrow_format::{AllocUnitId, DatabaseId, Page, PageType};
+use furrow_io::sync::atomic::Ordering;
 use furrow_observe::counters::Counter;
-use std::sync::atomic::Ordering;
 
 /// A page in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]

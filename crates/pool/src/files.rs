@@ -5,13 +5,13 @@ use crate::error::{LogFailure, PoolError};
 use crate::key::PageKey;
 use furrow_format::{DatabaseId, FileId, Lsn, PageVerify};
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 use furrow_io::{File, IoError};
 use furrow_observe::files::{FileStats, IoKind};
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 
 /// What the pool asks of a database's log.
 pub trait WriteAhead: Send + Sync + Debug {

@@ -11,8 +11,8 @@ use crate::error::PoolError;
 use crate::key::PageKey;
 use crate::latch::Latch;
 use furrow_format::Lsn;
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const DIRTY: u32 = 1;
 const WRITING: u32 = 2;
@@ -39,7 +39,10 @@ pub(crate) struct Frame {
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Frame>() == 64, "a descriptor is one cache line");
+const _: () = assert!(
+    size_of::<Frame>() == 64 || furrow_io::weave::ENABLED,
+    "a descriptor is one cache line"
+);
 
 /// What a writer took over from a page, to be given back if the write fails.
 #[derive(Debug, Clone, Copy)]

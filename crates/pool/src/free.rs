@@ -2,11 +2,11 @@
 
 use crate::core::Core;
 use crate::error::PoolError;
+use furrow_io::sync::atomic::{AtomicUsize, Ordering};
+use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::time::Moment;
 use furrow_observe::counters::Counter;
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long a thread without a frame sleeps before it looks for itself again.

@@ -25,10 +25,10 @@
 use crate::mode::LatchMode;
 use crate::park::{Pick, Queues, Woken};
 
+#[cfg(not(loom))]
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU64, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const SH_ONE: u64 = 1;
 const SH_MASK: u64 = 0xFFFF;
@@ -149,7 +149,7 @@ impl Latch {
 
     #[cfg(not(loom))]
     fn spin(&self, mode: LatchMode) -> bool {
-        let mut spin = parking_lot_core::SpinWait::new();
+        let mut spin = furrow_io::sync::SpinWait::new();
         // A page on its way in is milliseconds away; behind sleepers, spinning only delays them.
         while self.word.load(Ordering::Relaxed) & (LOADING | WAITERS) == 0 && spin.spin() {
             if self.try_acquire(mode) {

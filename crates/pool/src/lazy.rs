@@ -13,11 +13,11 @@ use crate::error::PoolError;
 use crate::free::Look;
 use crate::key::PageKey;
 use crate::write::Busy;
+use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use furrow_io::sync::{Condvar, Mutex};
 use furrow_observe::counters::Counter;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
-use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 const NAP: Duration = Duration::from_secs(1);

@@ -1,9 +1,9 @@
 //! Holding a checkpoint back to a rate.
 
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_io::time::{self, Moment};
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A rate of pages that several writers keep together.

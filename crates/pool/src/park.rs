@@ -4,23 +4,7 @@
 //! a latch needs no room of its own for waiters. Under `cfg(loom)` it is a mutex and a condition variable
 //! that the model checker understands.
 
-/// What a look at a sleeping thread decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pick {
-    /// Wake it and look at the next.
-    Wake,
-    /// Leave it and all behind it asleep.
-    Stop,
-}
-
-/// What waking came to; handed over while the queue is still locked.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Woken {
-    /// Threads woken.
-    pub(crate) count: usize,
-    /// Whether others sleep on.
-    pub(crate) more: bool,
-}
+pub(crate) use furrow_io::sync::{Pick, Woken};
 
 #[cfg(not(loom))]
 #[expect(
@@ -29,7 +13,6 @@ pub(crate) struct Woken {
 )]
 mod lot {
     use super::{Pick, Woken};
-    use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken};
 
     /// The queues of one latch; the parking lot keeps them under two addresses that the latch occupies.
     #[derive(Debug)]
@@ -50,13 +33,7 @@ mod lot {
         ) -> Option<u64> {
             // SAFETY: `key` is an address inside a latch that this crate owns and that outlives the call, so
             // no other user of the parking lot parks there; `validate` neither panics nor calls the lot.
-            let result = unsafe {
-                parking_lot_core::park(key, validate, || {}, |_, _| {}, ParkToken(tag), None)
-            };
-            match result {
-                ParkResult::Unparked(token) => Some(token.0 as u64),
-                ParkResult::Invalid | ParkResult::TimedOut => None,
-            }
+            unsafe { furrow_io::sync::park(key, tag, validate) }
         }
 
         /// Wakes sleepers under `key` from the first on as `pick` says, then calls `done` with the queue
@@ -64,28 +41,11 @@ mod lot {
         pub(crate) fn unpark(
             &self,
             key: usize,
-            mut pick: impl FnMut(usize) -> Pick,
+            pick: impl FnMut(usize) -> Pick,
             done: impl FnOnce(Woken),
         ) {
-            let stamp = UnparkToken(furrow_io::time::Moment::now().as_ns() as usize);
-            let filter = |token: ParkToken| match pick(token.0) {
-                Pick::Wake => FilterOp::Unpark,
-                Pick::Stop => FilterOp::Stop,
-            };
             // SAFETY: the key is ours as above; neither closure panics nor calls the parking lot.
-            unsafe {
-                parking_lot_core::unpark_filter(key, filter, |result| {
-                    done(Woken {
-                        count: result.unparked_threads,
-                        more: result.have_more_threads,
-                    });
-                    if result.unparked_threads > 0 {
-                        stamp
-                    } else {
-                        DEFAULT_UNPARK_TOKEN
-                    }
-                });
-            }
+            unsafe { furrow_io::sync::unpark(key, pick, done) }
         }
     }
 }

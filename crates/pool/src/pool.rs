@@ -18,12 +18,12 @@ use crate::prefetch::{self, ReadQueue};
 use crate::rank::LatchRank;
 use crate::table::PageTable;
 use furrow_format::{DatabaseId, FileId, Lsn, PageId, PageVerify};
+use furrow_io::sync::atomic::{AtomicUsize, Ordering};
+use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::thread::{self, JoinHandle};
 use furrow_observe::Instruments;
 use furrow_observe::counters::Counter;
-use parking_lot::{Condvar, Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Fewest frames a pool works with.

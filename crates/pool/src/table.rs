@@ -7,8 +7,8 @@
 
 use crate::frame::{Frame, NIL};
 use crate::key::PageKey;
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicU32, Ordering};
 
 /// Mutexes over the buckets; more than threads that miss at once.
 const STRIPES: usize = 256;

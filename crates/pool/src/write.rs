@@ -23,6 +23,7 @@ use crate::mode::LatchMode;
 use crate::pace::Pace;
 use furrow_format::{Lsn, PAGE_SIZE, PageId, PageNo, PageVerify};
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::atomic::Ordering;
 use furrow_io::time::Moment;
 use furrow_io::{AlignedBuf, IoError, IoErrorKind, IoOp, WriteRun, thread};
 use furrow_observe::counters::Counter;
@@ -32,7 +33,6 @@ use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::ops::{AddAssign, Range};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What to do with a page that somebody holds EX or is writing, or that waits for a log short of space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,7 +39,7 @@ pub fn checkpoint(
     let still_needed = store.pool().oldest_rec_lsn(store.db());
     let redo_point = match mutated(Mutation::LateCheckpoint) {
         true => log.tail(),
-        false => still_needed.map_or(begin, |lsn| lsn.min(begin)),
+        false => never_back(store, still_needed.map_or(begin, |lsn| lsn.min(begin))),
     };
     let mut end = begin;
     let next_txn = store.active.peek_next_id();
@@ -62,4 +62,13 @@ pub fn checkpoint(
         redo_point,
         written,
     })
+}
+
+/// The redo point, which never moves back: the log before it may be gone.
+///
+/// A thread may sleep between asking where the log ends and telling that its page is dirty from there on, and
+/// whole checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before
+/// a checkpoint's begin was seen to be dirty by that checkpoint.
+fn never_back(store: &Store, redo_point: Lsn) -> Lsn {
+    redo_point.max(store.redo_point())
 }

@@ -5,9 +5,9 @@ use furrow_format::{
     EXTENT_PAGES, FileGrowth, FileId, GAM_INTERVAL, PageId, PageNo, interval_extents,
 };
 use furrow_io::File;
-use parking_lot::{Mutex, RwLock};
+use furrow_io::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use furrow_io::sync::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// How far and by what a file grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

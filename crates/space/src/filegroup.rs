@@ -2,9 +2,9 @@
 
 use crate::config::FilegroupSpec;
 use crate::fill::Fill;
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicBool, Ordering};
 use furrow_observe::latches::{ClassLatch, LatchClass};
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whose turn it is to grow.
 #[derive(Debug, Default)]

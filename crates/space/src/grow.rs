@@ -24,13 +24,13 @@ use furrow_format::{
 };
 use furrow_io::IoError;
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::atomic::Ordering;
 use furrow_io::time::Moment;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 
 /// Map pages changed by one mini-transaction: a small pool has to hold them latched.
 const BATCH_MAPS: usize = 24;

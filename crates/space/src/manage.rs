@@ -10,10 +10,10 @@ use furrow_format::{
     Change, FileGrowth, FileHeader, FileId, PFS_INTERVAL, PageId, PageNo, Pfs, fixed_page_type,
     pfs_page_of,
 };
+use furrow_io::sync::atomic::Ordering;
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Log space of a changed file header.
 const HEADER_LOG_BYTES: usize = 4096;

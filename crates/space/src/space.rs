@@ -11,9 +11,9 @@ use furrow_format::{
     Bitmap, EXTENT_PAGES, FileHeader, FileId, GAM_INTERVAL, PAGE_SIZE, PageId, PageNo, gam_page_of,
     interval_extents, sgam_page_of,
 };
+use furrow_io::sync::RwLock;
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
-use parking_lot::RwLock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

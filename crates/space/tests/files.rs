@@ -6,9 +6,9 @@ mod common;
 
 use common::{Base, Make, Spec, add_to_pool, audit, base, data_file, fixed, growing, make};
 use furrow_format::FileId;
+use furrow_io::sync::Mutex;
 use furrow_pool::CheckpointOptions;
 use furrow_space::{FileCatalog, Space, SpaceConfig, SpaceError, SpaceOptions, Unit};
-use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 
 fn add(db: &Base, spec: Spec) {

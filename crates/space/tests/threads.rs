@@ -6,10 +6,10 @@ mod common;
 
 use common::{Base, audit, base, growing};
 use furrow_format::{Change, PageId, PageInit, PageType, PfsByte};
+use furrow_io::sync::Mutex;
 use furrow_pool::LatchRank;
 use furrow_space::Unit;
 use furrow_txn::{Author, Mini};
-use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

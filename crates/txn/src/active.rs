@@ -11,11 +11,11 @@ use crate::counts::{self, Deltas};
 use crate::fills::Fills;
 use crate::room::KeptRoom;
 use furrow_format::{Lsn, PageId, RowsetId, TxnId};
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use furrow_io::thread::yield_now;
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What is known of one active transaction.
 #[derive(Debug)]

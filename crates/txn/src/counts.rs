@@ -7,10 +7,10 @@
 //! no row is counted, and none is missed.
 
 use furrow_format::{Lsn, RowsetId};
-use parking_lot::RwLock;
+use furrow_io::sync::RwLock;
+use furrow_io::sync::atomic::{AtomicI64, Ordering};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 /// By how much a transaction changes the numbers of rows.
 pub type Deltas = SmallVec<[(RowsetId, i64); 4]>;

@@ -19,11 +19,11 @@
 
 use crate::active::ActiveTxn;
 use furrow_format::{PageId, TxnId};
-use parking_lot::Mutex;
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicUsize, Ordering};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Parts of the table, each with its own lock.
 const SHARDS: usize = 32;

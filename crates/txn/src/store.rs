@@ -5,13 +5,13 @@ use crate::active::ActiveTxns;
 use crate::counts::Counts;
 use crate::room::KeptRoom;
 use furrow_format::{DatabaseId, Lsn, PageId};
+use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furrow_log::{Log, LogError};
 use furrow_pool::{
     Ex, LatchRank, LogFailure, PageKey, PageRead, PageUpdate, PageWrite, Pool, Sh, Up, WriteAhead,
     padding_share,
 };
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes that undoing a record takes besides what its undo part says: headers, changes of maps and links, and

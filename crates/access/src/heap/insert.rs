@@ -7,9 +7,9 @@ use crate::{AccessError, By};
 use furrow_format::{
     FORWARDING_STUB_SIZE, Fullness, MAX_ROW_SIZE, Page, PageBuf, PageId, RowError, RowId, SLOT_SIZE,
 };
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_space::{Reservation, class_with_room};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Slots of a page that are offered to the lock before another page is looked for.
 const MOST_REFUSALS: usize = 4;

@@ -38,11 +38,11 @@ use crate::shape::Shape;
 use crate::undo::UndoOp;
 use crate::{AccessError, By};
 use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, RowsetId, Status};
+use furrow_io::sync::atomic::AtomicU64;
 use furrow_pool::{LatchRank, Mode, PageGuard, Sh};
 use furrow_space::{Space, Unit};
 use furrow_txn::Store;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// Insert hints: sessions share them by their numbers.
 const HINTS: usize = 64;

@@ -233,7 +233,10 @@ impl Tree {
 
     fn reserve_leaves(&self, bytes: usize) -> Result<Reservation, AccessError> {
         let leaves = (bytes / 8000 + 1).clamp(LEAVES_A_RECORD, LEAVES_A_RESERVATION);
-        let near = Self::unpack(self.last_leaf.load(std::sync::atomic::Ordering::Relaxed));
+        let near = Self::unpack(
+            self.last_leaf
+                .load(furrow_io::sync::atomic::Ordering::Relaxed),
+        );
         let near = (near.page.0 != 0).then_some(near);
         let (space, unit) = (&self.parts.space, &self.parts.unit);
         Ok(space.reserve(unit, leaves as u32, near)?)

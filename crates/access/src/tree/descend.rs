@@ -5,9 +5,9 @@ use super::ints::Ends;
 use super::node::{Side, damaged};
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId};
+use furrow_io::sync::atomic::Ordering as Atomic;
 use furrow_pool::{Ex, LatchRank, Mode, PageGuard, PageRead, PageWrite};
 use std::cmp::Ordering;
-use std::sync::atomic::Ordering as Atomic;
 
 /// Entries of a parent to the right of the one taken that a scan will want next.
 pub(crate) type Ahead = Vec<PageId>;

@@ -47,10 +47,10 @@ use crate::shape::Shape;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, PageId, PageInit, RowsetId};
+use furrow_io::sync::atomic::{AtomicU8, AtomicU64};
 use furrow_pool::LatchRank;
 use furrow_space::{Space, Unit};
 use furrow_txn::{Author, Mini, Store};
-use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 /// What identifies a tree.

@@ -4,7 +4,7 @@
 //! one costs a page that is less full than it could be.
 
 use furrow_format::PageId;
-use std::sync::atomic::{AtomicU64, Ordering};
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 
 /// Words kept; pages share them by their number.
 const WORDS: usize = 256;

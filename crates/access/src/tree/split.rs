@@ -24,9 +24,9 @@ use furrow_format::{
     RowListBuilder, SLOT_SIZE,
 };
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::atomic::Ordering as Atomic;
 use furrow_pool::{Ex, LatchRank};
 use furrow_txn::{Author, Mini};
-use std::sync::atomic::Ordering as Atomic;
 
 /// Log space for a split: a page's rows at most, which move, links and the entry above. That the page above
 /// is split in turn is rare, and what is never promised away of the log covers it.

@@ -7,9 +7,9 @@
 use super::Tree;
 use crate::AccessError;
 use furrow_format::Page;
+use furrow_io::sync::Mutex;
 use furrow_pool::Sh;
 use furrow_space::Reservation;
-use parking_lot::Mutex;
 use std::ops::{Deref, DerefMut};
 
 /// Walks that may meet a change before an estimate will do.

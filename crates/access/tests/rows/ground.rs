@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub const DB: DatabaseId = DatabaseId(5);
 const BINDING: [u8; 16] = *b"rows under tests";
 const LOG_PATH: &str = "/db/rows.ldf";
-const LOG_BYTES: u64 = 256 << 20;
+pub const LOG_BYTES: u64 = 256 << 20;
 
 /// How large the ground is.
 #[derive(Debug, Clone, Copy)]
@@ -152,8 +152,10 @@ impl Ground {
         ground
     }
 
-    pub fn checkpoint(&self) {
-        checkpoint(&self.store, CheckpointOptions::default(), None).unwrap();
+    /// Takes a checkpoint; where redo would start after it.
+    pub fn checkpoint(&self) -> Lsn {
+        let options = CheckpointOptions::default();
+        checkpoint(&self.store, options, None).unwrap().redo_point
     }
 
     /// The data files as they are on the medium now.

@@ -5,9 +5,9 @@ use crate::heap_model::{Lengths, Model, at_home, check_whole, payload};
 use furrow_access::{By, Heap, HeapStep};
 use furrow_format::{Page, Record, RowId};
 use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
+use furrow_io::sync::Mutex;
 use furrow_io::thread;
 use furrow_pool::LatchRank;
-use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
@@ -162,7 +162,8 @@ fn run(name: &str, txns: u32, lengths: Lengths) {
         let (arena, purged) = (&arena, &purged);
         let writers: Vec<_> = (0..4)
             .map(|me| {
-                s.spawn(move || arena.write(txns, lengths, &mut seeded(seed ^ (me as u64 + 1))))
+                let write = move || arena.write(txns, lengths, &mut seeded(seed ^ (me as u64 + 1)));
+                thread::spawn_scoped(s, "writer", write).unwrap()
             })
             .collect();
         // Both do something even where a busy machine starts them after the writers have ended.

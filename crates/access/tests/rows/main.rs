@@ -23,3 +23,4 @@ mod tree_search;
 mod tree_shrink;
 mod tree_threads;
 mod waits;
+mod woven;

@@ -177,7 +177,9 @@ fn scans_see_the_rows_that_stay_while_leaves_come_and_go() {
     thread::scope(|s| {
         let (ground, tree, stay, done, scans) = (&ground, &tree, &stay, &done, &scans);
         let writers: Vec<_> = (0..4)
-            .map(|me| s.spawn(move || churn(ground, tree, me, seed)))
+            .map(|me| {
+                thread::spawn_scoped(s, "writer", move || churn(ground, tree, me, seed)).unwrap()
+            })
             .collect();
         for direction in [Direction::Forward, Direction::Backward, Direction::Backward] {
             s.spawn(move || {

@@ -1,26 +1,26 @@
 //! One tree, many threads: writers of keys of their own, rolled back now and then, scans both ways, purges.
 
-use crate::ground::{Entry, Everything, Ground, Size, Trees, all_rows};
+use crate::ground::{Entry, Everything, Ground, LOG_BYTES, Size, Trees, all_rows};
 use crate::kinds::{Big, Kind, Long, Text};
 use furrow_access::{Bound, By, Direction, Key, Step, Tree};
 use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
+use furrow_io::sync::Mutex;
 use furrow_io::thread;
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-type Model<K> = BTreeMap<<K as Kind>::Id, Vec<u8>>;
+pub type Model<K> = BTreeMap<<K as Kind>::Id, Vec<u8>>;
 
 /// What the threads share.
-struct Arena<K: Kind> {
-    ground: Ground,
+pub struct Arena<K: Kind> {
+    pub ground: Ground,
     /// The data files before anything was in them.
-    first: Vec<Vec<u8>>,
+    pub first: Vec<Vec<u8>>,
     tree: Tree,
     /// Keys of transactions under way: their ghosts are not dead.
     pending: Mutex<HashSet<Key>>,
     /// Rows that nobody touches.
-    fixed: Model<K>,
+    pub fixed: Model<K>,
     done: AtomicBool,
     scans: AtomicU64,
 }
@@ -31,12 +31,14 @@ fn owner<K: Kind>(id: &K::Id, threads: usize) -> usize {
 }
 
 impl<K: Kind> Arena<K> {
-    fn new(span: u64, threads: usize, frames: usize, rng: &mut SeededRng) -> Arena<K> {
-        let ground = Ground::new(Size {
-            files: 2,
-            file_pages: 4096,
-            frames,
-        });
+    pub fn new(
+        span: u64,
+        threads: usize,
+        size: Size,
+        log_bytes: u64,
+        rng: &mut SeededRng,
+    ) -> Arena<K> {
+        let ground = Ground::with_log(size, log_bytes);
         let first = ground.data_images();
         let tree = ground.tree(7, K::shape());
         let mut fixed = Model::<K>::new();
@@ -61,6 +63,18 @@ impl<K: Kind> Arena<K> {
             done: AtomicBool::new(false),
             scans: AtomicU64::new(0),
         }
+    }
+
+    /// Deletes one of the rows that nobody has touched so far.
+    pub fn forget_one(&self, expected: &mut Model<K>) {
+        let Some(id) = self.fixed.keys().next() else {
+            return;
+        };
+        let mut txn = self.ground.begin();
+        let by = &mut By::Txn(&mut txn);
+        self.tree.delete(by, &K::key(id)).unwrap();
+        txn.commit().unwrap();
+        expected.remove(id);
     }
 
     fn step(&self, model: &mut Model<K>, id: &K::Id, by: &mut By<'_>, rng: &mut SeededRng) {
@@ -89,7 +103,7 @@ impl<K: Kind> Arena<K> {
         }
     }
 
-    fn write(
+    pub fn write(
         &self,
         me: usize,
         threads: usize,
@@ -122,7 +136,7 @@ impl<K: Kind> Arena<K> {
     }
 
     /// A scan must ascend (or descend) strictly and give every fixed row, unchanged, once.
-    fn scan(&self, direction: Direction) {
+    pub fn scan(&self, direction: Direction) {
         let mut cursor = self
             .tree
             .scan(Bound::Open, Bound::Open, direction)
@@ -159,7 +173,7 @@ impl<K: Kind> Arena<K> {
         self.scans.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn purge(&self, span: u64, rng: &mut SeededRng) -> usize {
+    pub fn purge(&self, span: u64, rng: &mut SeededRng) -> usize {
         let key = K::key(&K::id(rng, span));
         let dead = |key: &Key, _: &[u8]| !self.pending.lock().contains(key);
         self.tree.purge_ghosts(&key, &dead).unwrap().gone
@@ -170,7 +184,12 @@ fn run<K: Kind>(name: &str, txns: u32, span: u64, frames: usize) {
     const WRITERS: usize = 4;
     let seed = test_seed();
     println!("{name}: FURROW_SEED={seed}");
-    let arena = Arena::<K>::new(span, WRITERS, frames, &mut seeded(seed));
+    let size = Size {
+        files: 2,
+        file_pages: 4096,
+        frames,
+    };
+    let arena = Arena::<K>::new(span, WRITERS, size, LOG_BYTES, &mut seeded(seed));
     let purged = AtomicU64::new(0);
     let mut expected = arena.fixed.clone();
     thread::scope(|s| {
@@ -223,7 +242,7 @@ fn run<K: Kind>(name: &str, txns: u32, span: u64, frames: usize) {
 
 impl<K: Kind> Arena<K> {
     /// All is at rest: the rows, the pages, and both once more after a crash.
-    fn check(self, expected: &Model<K>) {
+    pub fn check(self, expected: &Model<K>) {
         let audit = self.tree.audit().unwrap();
         assert_eq!(audit.rows, expected.len() as u64);
         assert!(

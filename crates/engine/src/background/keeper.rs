@@ -17,6 +17,7 @@ use crate::database::StateCell;
 use crate::files::{LogEntry, SLOW_GROWTH_MS};
 use crate::instance::Shared;
 use furrow_format::{DatabaseId, FileGrowth, PAGE_SIZE};
+use furrow_io::sync::{Mutex, RwLock};
 use furrow_io::time::{Duration, Moment};
 use furrow_log::{LogError, ReuseWait};
 use furrow_observe::errorlog::Source;
@@ -30,7 +31,6 @@ use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
 use furrow_recovery::{Checkpoint, RecoveryError, checkpoint};
 use furrow_txn::{LogRelief, Store};
-use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 

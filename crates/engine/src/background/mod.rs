@@ -22,11 +22,11 @@ pub(crate) use keeper::{Keeper, holder};
 
 use crate::EngineError;
 use crate::database::Database;
+use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::thread::{JoinHandle, spawn_named};
 use furrow_io::time::Duration;
 use furrow_observe::task::{self, Resource, Task};
 use furrow_observe::waits::WaitType;
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
 /// Session numbers of the two threads; the databases of an instance share them, as the product's do.

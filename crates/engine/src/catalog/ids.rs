@@ -1,7 +1,7 @@
 //! Numbers for new objects, rowsets and allocation units.
 
 use furrow_format::{AllocUnitId, ObjectId, RowsetId};
-use parking_lot::Mutex;
+use furrow_io::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Ids of users' rowsets and units have index part 256: their counters begin here, and are shifted left

@@ -59,11 +59,11 @@ use bases::Bases;
 use furrow_access::Tree;
 use furrow_format::catalog::{BaseTable, ClassObject};
 use furrow_format::{ObjectId, RowsetId};
+use furrow_io::sync::{Mutex, RwLock};
 use furrow_space::Space;
 use furrow_txn::Store;
 use ids::Ids;
 use named::Named;
-use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
 

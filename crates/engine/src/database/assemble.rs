@@ -7,11 +7,11 @@ use crate::files::{FileBook, Guarded, Hooks};
 use crate::instance::Shared;
 use furrow_format::{DatabaseId, FileId};
 use furrow_io::File;
+use furrow_io::sync::{Mutex, RwLock};
 use furrow_log::Log;
 use furrow_pool::PoolFile;
 use furrow_space::Space;
 use furrow_txn::Store;
-use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

@@ -1,8 +1,8 @@
 //! What state a database is in.
 
 use crate::EngineError;
+use furrow_io::sync::Mutex;
 use furrow_observe::messages::Message;
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// State of a database, as `sys.databases` numbers it.

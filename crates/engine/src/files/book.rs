@@ -3,7 +3,7 @@
 use furrow_format::types::Guid;
 use furrow_format::{FileGrowth, FileId};
 use furrow_io::File;
-use parking_lot::{Mutex, RwLock};
+use furrow_io::sync::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

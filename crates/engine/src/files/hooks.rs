@@ -2,13 +2,13 @@
 
 use crate::database::{Database, os_error};
 use furrow_format::FileId;
+use furrow_io::sync::Mutex;
 use furrow_io::{Fill, IoError};
 use furrow_observe::errorlog::Source;
 use furrow_observe::messages::Message;
 use furrow_observe::task;
 use furrow_observe::traceflags::TraceFlag;
 use furrow_space::{FileCatalog, FillTrace, SpaceError};
-use parking_lot::Mutex;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 

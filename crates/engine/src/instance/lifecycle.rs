@@ -7,9 +7,9 @@ use crate::files::remove_own;
 use furrow_format::DatabaseId;
 use furrow_format::types::Guid;
 use furrow_io::random;
+use furrow_io::sync::MutexGuard;
 use furrow_observe::errorlog::Source;
 use furrow_observe::messages::Message;
-use parking_lot::MutexGuard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -204,7 +204,8 @@ impl Database {
     pub fn log_view(&self) -> LogView {
         let log = self.store.log();
         let counters = &log.counters;
-        let load = |c: &std::sync::atomic::AtomicU64| c.load(std::sync::atomic::Ordering::Relaxed);
+        let load =
+            |c: &furrow_io::sync::atomic::AtomicU64| c.load(std::sync::atomic::Ordering::Relaxed);
         LogView {
             usage: log.usage(),
             reuse_wait: holder(&self.store),

@@ -13,7 +13,7 @@
 //! rollback of that row brings it back and queues it again.
 
 use furrow_access::Key;
-use parking_lot::Mutex;
+use furrow_io::sync::Mutex;
 
 /// Most ghosts that are noted one by one.
 const MAX_NOTED: usize = 4096;

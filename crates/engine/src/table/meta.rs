@@ -14,8 +14,8 @@ use furrow_format::catalog::{
 use furrow_format::mdf::{UNKNOWN_TYPE, declared_type};
 use furrow_format::types::{Collation, DataType, DateTime, TypeId, Value};
 use furrow_format::{DatabaseId, ObjectId, RowsetId};
+use furrow_io::sync::Mutex;
 use furrow_txn::lock::Resource;
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

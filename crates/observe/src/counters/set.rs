@@ -1,7 +1,7 @@
 //! Sets of counters.
 
 use super::{Counter, CounterKind, Object};
-use parking_lot::Mutex;
+use furrow_io::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};

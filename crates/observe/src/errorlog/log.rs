@@ -3,9 +3,9 @@
 use super::file::LogFile;
 use super::{Entry, Options, Source};
 use crate::messages::Message;
+use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::time::{Duration, Moment, WallTime};
 use furrow_io::{IoError, Volume};
-use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;

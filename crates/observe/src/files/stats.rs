@@ -2,8 +2,8 @@
 
 use super::{Histogram, HistogramSnapshot};
 use crate::messages::{Arg, Message};
+use furrow_io::sync::Mutex;
 use furrow_io::time::{Duration, Moment};
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

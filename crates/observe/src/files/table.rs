@@ -1,7 +1,7 @@
 //! The files of an instance.
 
 use super::{FileSnapshot, FileStats};
-use parking_lot::Mutex;
+use furrow_io::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

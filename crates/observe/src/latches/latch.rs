@@ -3,7 +3,7 @@
 use super::LatchClass;
 use crate::task::{self, Resource};
 use crate::waits::WaitType;
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use furrow_io::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The right to read what a [`ClassLatch`] guards.
 pub type SharedGuard<'a, T> = RwLockReadGuard<'a, T>;

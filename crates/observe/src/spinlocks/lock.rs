@@ -2,8 +2,8 @@
 
 use super::SpinClass;
 use crate::task;
+use furrow_io::sync::{Mutex, MutexGuard};
 use furrow_io::time::{Duration, Moment, sleep};
-use parking_lot::{Mutex, MutexGuard};
 
 /// The right to use what a [`Spinlock`] guards.
 pub type SpinGuard<'a, T> = MutexGuard<'a, T>;

@@ -33,7 +33,8 @@ pub use wait::Wait;
 use crate::Instruments;
 use crate::traceflags::{FlagSet, TraceFlag};
 use crate::waits::{WaitTable, WaitType};
-use parking_lot::Mutex;
+use furrow_io::sync::Mutex;
+use furrow_io::weave::quietly;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
@@ -166,7 +167,7 @@ thread_local! {
 }
 
 static NAMELESS: LazyLock<Arc<Task>> =
-    LazyLock::new(|| Task::new(Instruments::process(), 0, "no task"));
+    LazyLock::new(|| quietly(|| Task::new(Instruments::process(), 0, "no task")));
 
 /// Makes `task` the current one of this thread until the guard is dropped; then the one before it is
 /// current again. The guards of a thread are dropped in reverse order, as scopes do.

@@ -2,8 +2,8 @@
 
 use super::Task;
 use crate::waits::WaitType;
+use furrow_io::sync::Mutex;
 use furrow_io::time::Moment;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 

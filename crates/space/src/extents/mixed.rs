@@ -83,7 +83,11 @@ impl Space {
     /// A mixed extent with a page to spare, at this moment.
     fn find_mixed(&self, file: &FileSpace) -> Result<Option<ExtentId>, SpaceError> {
         for interval in file.intervals() {
-            if interval.mixed.load(std::sync::atomic::Ordering::Acquire) <= 0 {
+            if interval
+                .mixed
+                .load(furrow_io::sync::atomic::Ordering::Acquire)
+                <= 0
+            {
                 continue;
             }
             let id = file.page(sgam_page_of(interval.start));

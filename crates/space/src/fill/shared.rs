@@ -3,13 +3,13 @@
 use super::turns::{RECALCULATE_AFTER, Turns};
 use crate::config::FillTrace;
 use crate::file::FileSpace;
+use furrow_io::sync::RwLock;
+use furrow_io::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use furrow_observe::lines::{self, FillFile};
 use furrow_observe::spinlocks::{SpinClass, Spinlock};
 use furrow_observe::task;
 use furrow_observe::traceflags::TraceFlag;
-use parking_lot::RwLock;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Where the lines of trace flag 1165 go, and under which name.
 #[derive(Debug, Clone)]

@@ -29,10 +29,10 @@ pub(crate) use scan::SeenExtent;
 use crate::filegroup::Filegroup;
 use crate::heap::Rooms;
 use furrow_format::{AllocUnitId, PageId};
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_observe::latches::{ClassLatch, ExclusiveGuard, LatchClass};
-use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An allocation unit: one rowset's extents of one kind.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use furrow_format::{
     Lsn, Page, PageBuf, PageId, PageInit, PageNo, PageType, Pfs, PfsByte, fixed_page_type,
     gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of,
 };
+use furrow_io::sync::Mutex;
 use furrow_io::{Access, Fill, MemoryVolume, Open, Volume};
 use furrow_log::{Log, LogConfig};
 use furrow_observe::Instruments;
@@ -23,7 +24,6 @@ use furrow_space::{
     Unit, new_file_pages,
 };
 use furrow_txn::{Author, Mini, Store};
-use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

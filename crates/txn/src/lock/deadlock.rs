@@ -28,14 +28,14 @@
 //! when another did it meanwhile, and searches of this kind together take at most one part in twenty of the
 //! time: many waiters don't turn into many searches.
 
+use furrow_io::sync::atomic::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use furrow_format::TxnId;
+use furrow_io::sync::MutexGuard;
 use furrow_io::time::{Moment, WallTime};
-use parking_lot::MutexGuard;
 
 use super::error::Timeout;
 use super::manager::{Table, wake};

@@ -1,12 +1,12 @@
 //! The lock manager: requests, releases, and the table they work on.
 
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use furrow_format::ObjectId;
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use furrow_io::sync::{Mutex, MutexGuard, RwLock};
 
 use super::deadlock::{DeadlockReport, Pace};
 use super::error::{Granted, LockError, Timeout};

@@ -1,13 +1,13 @@
 //! Who holds locks: one owner for a transaction, or one for a session and all its transactions.
 
+use furrow_io::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use furrow_format::TxnId;
+use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::time::{Moment, WallTime};
-use parking_lot::{Condvar, Mutex};
 
 use super::deadlock::DeadlockReport;
 use super::held::HeldTable;

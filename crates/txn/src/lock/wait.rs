@@ -1,14 +1,14 @@
 //! Waiting for a lock: the slow path.
 
 use furrow_io::mutation::{Mutation, mutated};
-use std::sync::atomic::Ordering;
+use furrow_io::sync::atomic::Ordering;
 use std::time::Duration;
 
+use furrow_io::sync::MutexGuard;
 use furrow_io::time::Moment;
 use furrow_observe::counters::Counter;
 use furrow_observe::task;
 use furrow_observe::waits::WaitType;
-use parking_lot::MutexGuard;
 
 use super::error::{LockError, Timeout};
 use super::manager::{Table, wake};

@@ -5,9 +5,9 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use furrow_format::TxnId;
+use furrow_io::sync::Mutex;
 use furrow_io::thread::scope;
 use furrow_io::time::{Moment, sleep};
-use parking_lot::Mutex;
 
 use super::super::LockMode::{self, *};
 use super::super::{

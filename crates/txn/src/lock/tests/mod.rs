@@ -10,6 +10,7 @@ mod resources;
 mod stress;
 mod tables;
 mod waits;
+mod woven;
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Granting: order, conversion, instant requests, what is left behind.
 
+use furrow_io::sync::Mutex;
 use furrow_io::thread::scope;
-use parking_lot::Mutex;
 
 use super::super::LockMode::{self, *};
 use super::super::{Granted, LockManager, LockStatus, Timeout};

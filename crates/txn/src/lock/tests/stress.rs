@@ -1,6 +1,6 @@
 //! Many threads: nothing is granted that conflicts, nobody hangs, no victim without a cycle, nothing is left.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use furrow_io::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use furrow_format::TxnId;

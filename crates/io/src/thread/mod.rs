@@ -1,32 +1,17 @@
 //! Threads: named ones, scoped ones, and how many the machine runs at once.
 
-use std::io;
+//!
+//! With the feature `weave` a thread started by one on a schedule is on that schedule too ([`crate::weave`]).
 
-pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, yield_now};
+#[cfg(not(feature = "weave"))]
+mod plain;
+#[cfg(feature = "weave")]
+mod woven;
 
-/// Starts a thread that debuggers and `top` show by `name` (the system cuts it at 15 bytes).
-pub fn spawn_named<F, T>(name: impl Into<String>, body: F) -> io::Result<JoinHandle<T>>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
-    std::thread::Builder::new().name(name.into()).spawn(body)
-}
-
-/// Starts a named thread inside a [`scope`].
-pub fn spawn_scoped<'scope, 'env, F, T>(
-    scope: &'scope Scope<'scope, 'env>,
-    name: impl Into<String>,
-    body: F,
-) -> io::Result<ScopedJoinHandle<'scope, T>>
-where
-    F: FnOnce() -> T + Send + 'scope,
-    T: Send + 'scope,
-{
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn_scoped(scope, body)
-}
+#[cfg(not(feature = "weave"))]
+pub use plain::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_scoped, yield_now};
+#[cfg(feature = "weave")]
+pub use woven::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_scoped, yield_now};
 
 /// Processors this process may use; at least 1.
 pub fn available_cpus() -> usize {

@@ -1,0 +1,138 @@
+//! The lock manager under drawn schedules (`furrow_io::weave`): grants, waits, detection, kills.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use furrow_format::TxnId;
+use furrow_io::time::Moment;
+use furrow_io::weave::{explore, together};
+
+use super::super::LockMode::{self, *};
+use super::super::{Isolation, LockConfig, LockError, LockManager, LockOwner, Timeout};
+use super::{Dice, check, is_empty, key, owner, table};
+
+const SCHEDULES: u64 = 2_000;
+const KEYS: u64 = 3;
+/// Sleepers look for deadlocks so late that only the walk of a new waiter can find one in time.
+const NEVER: Duration = Duration::from_secs(1_000_000);
+
+/// Who is inside, by the word of those who are: 1 for a reader, 2^32 for a writer.
+#[derive(Default)]
+struct Room {
+    keys: [AtomicI64; KEYS as usize],
+    commits: AtomicU64,
+    victims: AtomicU64,
+}
+
+impl Room {
+    fn enter(&self, n: u64, mode: LockMode) -> i64 {
+        let step = if mode == X { 1 << 32 } else { 1 };
+        let before = self.keys[n as usize].fetch_add(step, Ordering::SeqCst);
+        let alone = before == 0 || (mode != X && before < 1 << 32);
+        assert!(alone, "key {n}: {before:x} inside when {mode:?} came");
+        step
+    }
+
+    /// One transaction: each key once, in order or not, readers before they write.
+    fn transaction(&self, manager: &LockManager, me: &LockOwner, ordered: bool, dice: &mut Dice) {
+        let mut inside: Vec<(u64, i64)> = Vec::new();
+        let mut ok = manager.lock(me, table(1), IX, Timeout::Forever).is_ok();
+        let first = dice.below(KEYS);
+        let keys = (0..KEYS).map(|n| if ordered { n } else { (n + first) % KEYS });
+        for n in keys.filter(|_| dice.below(4) > 0).collect::<Vec<_>>() {
+            let mode = if ordered {
+                [S, X][dice.below(2) as usize]
+            } else {
+                [S, U, X][dice.below(3) as usize]
+            };
+            match manager.lock(me, key(n), mode, Timeout::Forever) {
+                Ok(_) => inside.push((n, self.enter(n, mode))),
+                Err(LockError::Deadlock { .. } | LockError::Cancelled) => ok = false,
+                Err(other) => panic!("{other:?}"),
+            }
+            if !ok {
+                break;
+            }
+        }
+        for (n, step) in inside {
+            self.keys[n as usize].fetch_sub(step, Ordering::SeqCst);
+        }
+        manager.release_all(me);
+        let counter = if ok { &self.commits } else { &self.victims };
+        counter.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Sessions that lock side by side; commits and victims.
+fn sessions(seed: u64, ordered: bool, manager: &Arc<LockManager>, kills: bool) -> (u64, u64) {
+    const EACH: u64 = 2;
+    let room = Arc::new(Room::default());
+    let began = Moment::now();
+    let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+    for n in 0..3 {
+        let (manager, room) = (Arc::clone(manager), Arc::clone(&room));
+        let me = owner(&manager, 51 + n as i32);
+        let mut dice = Dice::seeded(seed ^ n << 48);
+        if kills && n == 0 {
+            let canceller = me.canceller();
+            bodies.push(Box::new(move || canceller.cancel()));
+        }
+        bodies.push(Box::new(move || {
+            for round in 0..EACH {
+                me.begin(TxnId(n << 32 | round), Isolation::ReadCommitted);
+                room.transaction(&manager, &me, ordered, &mut dice);
+            }
+        }));
+    }
+    together(bodies);
+    check(manager);
+    assert!(is_empty(manager));
+    assert!(
+        began.elapsed() < NEVER,
+        "a deadlock was found only by a sleeper"
+    );
+    let (commits, victims) = (
+        room.commits.load(Ordering::SeqCst),
+        room.victims.load(Ordering::SeqCst),
+    );
+    assert_eq!(commits + victims, 3 * EACH);
+    (commits, victims)
+}
+
+fn config() -> LockConfig {
+    LockConfig {
+        shards: 2,
+        first_probe: NEVER,
+        longest_probe: NEVER,
+        ..LockConfig::default()
+    }
+}
+
+#[test]
+fn woven_sessions_in_one_order_have_no_victims() {
+    explore("locks in one order", SCHEDULES, |seed| {
+        let report = |report: &_| panic!("a false deadlock:\n{report}");
+        let manager = Arc::new(LockManager::new(config(), report));
+        assert_eq!(sessions(seed, true, &manager, false).1, 0);
+    });
+}
+
+#[test]
+fn woven_deadlocks_are_found_by_who_closes_them() {
+    explore("locks in any order", SCHEDULES, |seed| {
+        let manager = Arc::new(LockManager::new(config(), |report| {
+            assert!(report.victim().is_some() && report.processes.len() > 1);
+        }));
+        let (_, victims) = sessions(seed, false, &manager, false);
+        assert_eq!(manager.stats().deadlocks, victims);
+    });
+}
+
+#[test]
+fn woven_kills_leave_nothing_behind() {
+    explore("locks and a kill", SCHEDULES, |seed| {
+        let manager = Arc::new(LockManager::new(config(), |_| {}));
+        sessions(seed, false, &manager, true);
+    });
+}
