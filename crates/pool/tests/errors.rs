@@ -375,7 +375,7 @@ fn impossible_configurations_are_refused() {
     for (pages, batch_pages, double_write_pages) in
         [(8, 8, 24), (64, 0, 24), (64, 24, 24), (64, 1017, 4096)]
     {
-        let config = furrow_pool::PoolConfig {
+        let config = PoolConfig {
             pages,
             batch_pages,
             double_write_pages,
