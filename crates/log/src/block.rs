@@ -102,7 +102,7 @@ impl Block {
         let mut memory = AlignedBuf::new(BLOCK_MAX_BYTES);
         Block {
             mem: memory.as_mut_ptr(),
-            watch: Watch::default(),
+            watch: Watch::new(),
             _memory: memory,
             state: AtomicU64::new(State::open(u64::MAX).0 | CLOSED),
             filled: AtomicU32::new(0),

@@ -15,11 +15,15 @@ pub(crate) use checked::{Weak, weakened};
 /// Tells the model checker who touches a buffer: many who fill ranges of their own, or one who has it alone.
 /// To anybody else it is nothing.
 #[cfg(not(loom))]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch;
 
 #[cfg(not(loom))]
 impl Watch {
+    pub(crate) fn new() -> Watch {
+        Watch
+    }
+
     /// The caller touches a range that nobody else has.
     #[inline(always)]
     pub(crate) fn range(&self) {}

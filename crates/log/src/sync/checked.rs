@@ -231,10 +231,14 @@ impl Condvar {
 }
 
 /// Knows who touches a buffer, and fails when one who takes it for its own is not alone.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Watch(loom::cell::UnsafeCell<()>);
 
 impl Watch {
+    pub(crate) fn new() -> Watch {
+        Watch(loom::cell::UnsafeCell::new(()))
+    }
+
     pub(crate) fn range(&self) {
         self.0.with(|_| ());
     }
