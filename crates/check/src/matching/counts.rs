@@ -50,9 +50,7 @@ impl Matcher<'_> {
             else {
                 continue;
             };
-            // This engine does not keep the row counts of its base tables.
-            let unkept = shared.plan.own && about.object_id < 100;
-            if about.kind != unit_kind::IN_ROW || unkept || self.maimed.contains(&unit) {
+            if about.kind != unit_kind::IN_ROW || self.maimed.contains(&unit) {
                 continue;
             }
             let found = shared

@@ -1,7 +1,11 @@
 //! The base tables as trees, and typed rows in them.
 
+use super::undo::undone_rows;
 use crate::EngineError;
-use furrow_access::{Bound, By, Direction, Key, RowCheck, Shape, Step, Tree, TreeParts, Visitor};
+use crate::table::{GhostQueue, Sweep};
+use furrow_access::{
+    Bound, By, Direction, Key, RowCheck, Shape, Step, Tree, TreeParts, UndoOp, Visitor,
+};
 use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, BaseRow, BaseTable, SYSALLOCUNITS, base_layout, layout_status,
@@ -13,13 +17,51 @@ use furrow_space::Space;
 use furrow_txn::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A base table's tree and the layout of its rows.
 #[derive(Debug)]
-struct Base {
-    table: &'static BaseTable,
-    tree: Arc<Tree>,
+pub(super) struct Base {
+    pub(super) table: &'static BaseTable,
+    pub(super) tree: Arc<Tree>,
     layout: RowLayout,
+    /// Rows, those of open transactions included; known once undo is done.
+    pub(super) rows: AtomicI64,
+    pub(super) ghosts: GhostQueue,
+}
+
+/// Counts rows that are no ghosts.
+#[derive(Default)]
+struct Counter(i64);
+
+impl Visitor for Counter {
+    fn all_committed(&mut self) -> bool {
+        true
+    }
+
+    fn check(&mut self, _row: &[u8], ghost: bool) -> RowCheck {
+        self.0 += i64::from(!ghost);
+        RowCheck::Skip
+    }
+}
+
+impl Base {
+    /// Counts the rows there are.
+    fn count(&self) -> Result<(), EngineError> {
+        let mut counter = Counter::default();
+        let mut cursor = self.tree.scan(Bound::Open, Bound::Open, Direction::Forward);
+        while cursor.step(&mut counter)? != Step::End {}
+        self.rows.store(counter.0, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Undoes what a log record says.
+    pub(super) fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), EngineError> {
+        self.tree.undo(by, op)?;
+        let rows = undone_rows(op, &self.ghosts);
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// The base tables, but for `sysfiles1`, which is a heap and never changes.
@@ -142,6 +184,9 @@ impl Bases {
                 table,
                 tree: Arc::new(tree),
                 layout: layout_of(table)?,
+                rows: AtomicI64::new(0),
+                // What an earlier life left is searched for.
+                ghosts: GhostQueue::new(Sweep::Key(None), false),
             });
         }
         Ok(Bases {
@@ -186,9 +231,14 @@ impl Bases {
         Ok(&self.base(table)?.tree)
     }
 
-    /// All trees, with their tables.
-    pub(crate) fn trees(&self) -> impl Iterator<Item = (&'static BaseTable, &Arc<Tree>)> {
-        self.bases.iter().map(|b| (b.table, &b.tree))
+    /// All that are trees.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Base> {
+        self.bases.iter()
+    }
+
+    /// Counts the rows of all, when undo is done.
+    pub(super) fn count(&self) -> Result<(), EngineError> {
+        self.bases.iter().try_for_each(Base::count)
     }
 
     fn encoded<R: BaseRow>(&self, row: &R) -> Result<(&Base, Key, Vec<u8>), EngineError> {
@@ -205,13 +255,18 @@ impl Bases {
     /// Inserts a row.
     pub(crate) fn insert<R: BaseRow>(&self, by: &mut By<'_>, row: &R) -> Result<(), EngineError> {
         let (base, key, bytes) = self.encoded(row)?;
-        Ok(base.tree.insert(by, &key, &bytes)?)
+        base.tree.insert(by, &key, &bytes)?;
+        base.rows.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Deletes the row with the key of `row`.
     pub(crate) fn delete<R: BaseRow>(&self, by: &mut By<'_>, row: &R) -> Result<(), EngineError> {
         let (base, key, _) = self.encoded(row)?;
-        Ok(base.tree.delete(by, &key)?)
+        base.tree.delete(by, &key)?;
+        base.ghosts.note(&key);
+        base.rows.fetch_sub(1, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Puts `row` in the place of the one with its key.

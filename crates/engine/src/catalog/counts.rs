@@ -14,6 +14,7 @@ use furrow_pool::LatchRank;
 use furrow_space::Unit;
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Log space for the boot page's fields.
 const BOOT_LOG_BYTES: u64 = 4096;
@@ -39,10 +40,13 @@ impl Catalog {
                 return Err(e);
             }
         }
-        for (table, tree) in self.bases.trees() {
+        for base in self.bases.iter() {
+            let (id, rows) = (base.table.rowset_id(), base.rows.load(Ordering::Relaxed));
+            self.write_row_count(id, rows)?;
+            let tree = &base.tree;
             let first = first_leaf(&self.store, tree.root())?;
-            let uppers = tree.upper_pages()?;
-            self.write_unit_counts(table.unit_id().0 as i64, tree.unit(), (first, None), uppers)?;
+            let (unit, uppers) = (base.table.unit_id().0 as i64, tree.upper_pages()?);
+            self.write_unit_counts(unit, tree.unit(), (first, None), uppers)?;
         }
         self.write_identities()?;
         self.write_boot()
@@ -56,7 +60,6 @@ impl Catalog {
     }
 
     fn write_counts_of(&self, rowset: &Rowset) -> Result<(), EngineError> {
-        let id = rowset.id().0 as i64;
         // Never waited for: whoever frees pages may wait for log space, and that for the checkpoint
         // that this is part of.
         let here = self.freeing.try_read();
@@ -64,21 +67,13 @@ impl Catalog {
             rowset.mark_changed();
             return Ok(());
         }
-        {
-            let _turn = self.change.lock();
-            let row: Option<catalog::Rowset> = self.bases.rows(&[id.into()])?.into_iter().next();
-            // A table that is being made or dropped is not there for others.
-            let Some(mut row) = row else {
-                rowset.mark_changed();
-                return Ok(());
-            };
-            // Committed ones: what is in the catalog without a log that knows better is as good as that.
-            let rows = self.store.counts.get(rowset.id());
-            let rows = rows.unwrap_or_else(|| rowset.row_count());
-            if row.rcrows != rows {
-                row.rcrows = rows;
-                unless_gone(self.bases.replace(&mut By::System, &row))?;
-            }
+        // Committed ones: what is in the catalog without a log that knows better is as good as that.
+        let rows = self.store.counts.get(rowset.id());
+        let rows = rows.unwrap_or_else(|| rowset.row_count());
+        // A table that is being made or dropped is not there for others.
+        if !self.write_row_count(rowset.id(), rows)? {
+            rowset.mark_changed();
+            return Ok(());
         }
         // As in the product's files the root of a heap is its first page.
         let (first, uppers) = match rowset.body() {
@@ -93,6 +88,21 @@ impl Catalog {
             }
         };
         self.write_unit_counts(rowset.unit_id().0 as i64, rowset.unit(), first, uppers)
+    }
+
+    /// Writes the number of rows of a rowset; `false` when that is not there.
+    fn write_row_count(&self, rowset: RowsetId, rows: i64) -> Result<bool, EngineError> {
+        let id = rowset.0 as i64;
+        let _turn = self.change.lock();
+        let row: Option<catalog::Rowset> = self.bases.rows(&[id.into()])?.into_iter().next();
+        let Some(mut row) = row else {
+            return Ok(false);
+        };
+        if row.rcrows != rows {
+            row.rcrows = rows;
+            unless_gone(self.bases.replace(&mut By::System, &row))?;
+        }
+        Ok(true)
     }
 
     /// `first` is the first page, and the root where that may have changed; `uppers` the number of pages

@@ -6,15 +6,22 @@
 //! each ghost whether somebody still has a lock that covers it: who deleted it and may roll back, or a
 //! reader who guards a range. Entries of nonclustered indexes are locked by the row that they point to.
 //!
+//! Rows of base tables have no locks of their own. Their ghosts go when the leaf is older than every active
+//! transaction.
+//!
 //! Ghosts that an earlier life of the database left are found by a sweep over each rowset, some leaves in
 //! each turn.
 
 use super::Catalog;
+use super::bases::Base;
 use crate::EngineError;
-use crate::table::{Body, Index, Sweep, Table, lock_hash, rid_key, rid_of};
-use furrow_access::{AccessError, Bound, Direction, Gate, Key, Purge, RowCheck, Step, Visitor};
+use crate::table::{Body, GhostQueue, Index, Sweep, Table, lock_hash, rid_key, rid_of};
+use furrow_access::{
+    AccessError, Bound, Direction, Gate, Heap, Key, Purge, RowCheck, Shape, Step, Tree, Visitor,
+};
 use furrow_format::{Page, PageId};
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_txn::Store;
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 
 /// Session number that the product's ghost cleanup runs as.
@@ -86,70 +93,113 @@ impl Cleaner<'_> {
 
     /// Removes the ghosts of up to `leaves` leaves of an index. Returns how many rows went.
     fn clean(&self, index: &Index, leaves: &mut usize) -> Result<usize, EngineError> {
-        let rowset = &index.rowset;
-        self.sweep(index, *leaves)?;
-        let (mut left, mut gone, mut failed) = (Vec::new(), 0, None);
-        for key in rowset.ghosts().take() {
-            if *leaves == 0 || failed.is_some() {
-                left.push(key);
-                continue;
-            }
-            match self.purge(index, &key) {
-                Ok(purge) => {
-                    gone += purge.gone;
-                    *leaves -= usize::from(purge.gone > 0);
-                    if !purge.done {
-                        left.push(key);
-                    }
-                }
-                Err(e) => {
-                    left.push(key);
-                    failed = Some(e);
-                }
-            }
+        let ghosts = index.rowset.ghosts();
+        match index.rowset.body() {
+            Body::Tree(tree) => sweep_tree(tree, ghosts, *leaves)?,
+            Body::Heap(heap) => sweep_heap(heap, ghosts, *leaves)?,
         }
-        rowset.ghosts().put_back(left);
-        match failed {
-            Some(e) => Err(e.into()),
-            None => Ok(gone),
-        }
+        clean_queue(ghosts, leaves, |key| self.purge(index, key))
+    }
+}
+
+/// Lets leaves of base tables be cleaned that no active transaction has changed: their rows are not locked, and
+/// who has marked a ghost may want it back.
+struct Ended<'a>(&'a Store);
+
+impl Gate for Ended<'_> {
+    fn guards_gaps(&self) -> bool {
+        false
     }
 
-    /// Goes on with the search for ghosts that nobody has noted, if there is one to go on with.
-    fn sweep(&self, index: &Index, leaves: usize) -> Result<(), EngineError> {
-        let ghosts = index.rowset.ghosts();
-        let Some((from, room)) = ghosts.to_sweep() else {
-            return Ok(());
-        };
-        let (tree, from) = match (index.rowset.body(), from) {
-            (Body::Tree(tree), Sweep::Key(from)) => (tree, from),
-            (Body::Heap(heap), Sweep::Page(from)) => {
-                let pages = leaves.saturating_mul(SWEPT_PAGES);
-                let (found, more) = heap.ghosts_on(from, pages)?;
-                let next = match more {
-                    true => Sweep::Page(from.saturating_add(pages)),
-                    false => Sweep::Done,
-                };
-                ghosts.swept(found.into_iter().map(rid_key).collect(), next);
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
-        let mut finder = Finder {
-            index,
-            found: Vec::new(),
-            room,
-            rows: leaves.saturating_mul(SWEPT_ROWS),
-        };
-        let from = from.map_or(Bound::Open, Bound::Included);
-        let mut cursor = tree.scan(from, Bound::Open, Direction::Forward);
-        let next = match cursor.step(&mut finder)? {
-            Step::Wait(key) => Sweep::Key(Some(key)),
-            _ => Sweep::Done,
-        };
-        ghosts.swept(finder.found, next);
-        Ok(())
+    fn may_enter(&self, _next: Option<&Key>) -> bool {
+        true
     }
+
+    // Asked under the leaf's latch: who is not active now has changed nothing on it.
+    fn may_change(&self, leaf: Page<'_>) -> bool {
+        let oldest = self.0.active.oldest();
+        oldest.is_none_or(|oldest| leaf.lsn() < oldest)
+    }
+}
+
+impl Base {
+    /// The same for a base table.
+    fn clean(&self, store: &Store, leaves: &mut usize) -> Result<usize, EngineError> {
+        sweep_tree(&self.tree, &self.ghosts, *leaves)?;
+        let gate = Ended(store);
+        let purge = |key: &Key| self.tree.purge_ghosts_gated(key, &gate, &|_, _| true);
+        clean_queue(&self.ghosts, leaves, purge)
+    }
+}
+
+/// Removes the ghosts that wait, of up to `leaves` leaves; those that cannot go yet wait on. Returns how many
+/// rows went.
+fn clean_queue(
+    ghosts: &GhostQueue,
+    leaves: &mut usize,
+    purge: impl Fn(&Key) -> Result<Purge, AccessError>,
+) -> Result<usize, EngineError> {
+    let (mut left, mut gone, mut failed) = (Vec::new(), 0, None);
+    for key in ghosts.take() {
+        if *leaves == 0 || failed.is_some() {
+            left.push(key);
+            continue;
+        }
+        match purge(&key) {
+            Ok(purge) => {
+                gone += purge.gone;
+                *leaves -= usize::from(purge.gone > 0);
+                if !purge.done {
+                    left.push(key);
+                }
+            }
+            Err(e) => {
+                left.push(key);
+                failed = Some(e);
+            }
+        }
+    }
+    ghosts.put_back(left);
+    match failed {
+        Some(e) => Err(e.into()),
+        None => Ok(gone),
+    }
+}
+
+/// Goes on with the search of a heap for ghosts that nobody has noted, if there is one to go on with.
+fn sweep_heap(heap: &Heap, ghosts: &GhostQueue, leaves: usize) -> Result<(), EngineError> {
+    let Some((Sweep::Page(from), _)) = ghosts.to_sweep() else {
+        return Ok(());
+    };
+    let pages = leaves.saturating_mul(SWEPT_PAGES);
+    let (found, more) = heap.ghosts_on(from, pages)?;
+    let next = match more {
+        true => Sweep::Page(from.saturating_add(pages)),
+        false => Sweep::Done,
+    };
+    ghosts.swept(found.into_iter().map(rid_key).collect(), next);
+    Ok(())
+}
+
+/// The same in a tree.
+fn sweep_tree(tree: &Tree, ghosts: &GhostQueue, leaves: usize) -> Result<(), EngineError> {
+    let Some((Sweep::Key(from), room)) = ghosts.to_sweep() else {
+        return Ok(());
+    };
+    let mut finder = Finder {
+        shape: tree.shape(),
+        found: Vec::new(),
+        room,
+        rows: leaves.saturating_mul(SWEPT_ROWS),
+    };
+    let from = from.map_or(Bound::Open, Bound::Included);
+    let mut cursor = tree.scan(from, Bound::Open, Direction::Forward);
+    let next = match cursor.step(&mut finder)? {
+        Step::Wait(key) => Sweep::Key(Some(key)),
+        _ => Sweep::Done,
+    };
+    ghosts.swept(finder.found, next);
+    Ok(())
 }
 
 /// Rows that a sweep looks at for each leaf that may be cleaned in a turn.
@@ -159,7 +209,7 @@ const SWEPT_PAGES: usize = 4;
 
 /// Notes ghosts, and takes no row; has the cursor wait when it has seen enough.
 struct Finder<'a> {
-    index: &'a Index,
+    shape: &'a Shape,
     found: Vec<Key>,
     room: usize,
     rows: usize,
@@ -176,7 +226,7 @@ impl Visitor for Finder<'_> {
         }
         self.rows -= 1;
         if ghost {
-            self.found.extend(self.index.shape().key_of(row));
+            self.found.extend(self.shape.key_of(row));
         }
         RowCheck::Skip
     }
@@ -218,6 +268,9 @@ impl Catalog {
             }
             locks.release_all(&owner);
             done?;
+        }
+        for base in self.bases.iter() {
+            gone += base.clean(&self.store, &mut leaves)?;
         }
         Ok(gone)
     }

@@ -66,6 +66,7 @@ impl Catalog {
             next_object,
         ));
         *self.schemas.write() = self.bases.all()?;
+        self.bases.count()?;
         self.load_tables(kept, rowsets)
     }
 

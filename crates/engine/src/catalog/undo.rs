@@ -2,7 +2,8 @@
 
 use super::Catalog;
 use crate::EngineError;
-use furrow_access::{By, Tree, UndoOp};
+use crate::table::GhostQueue;
+use furrow_access::{By, UndoOp};
 use furrow_format::{Lsn, RowsetId, Status};
 use furrow_log::OwnedRecord;
 use furrow_txn::{ActiveTxn, TxnError, Undo};
@@ -13,32 +14,33 @@ fn is_ghost(row: &[u8]) -> bool {
 
 impl Catalog {
     fn undo_op(&self, by: &mut By<'_>, rowset: RowsetId, op: &UndoOp) -> Result<(), EngineError> {
-        if let Some((_, tree)) = self.bases.trees().find(|(t, _)| t.rowset_id() == rowset) {
+        if let Some(base) = self.bases.iter().find(|b| b.table.rowset_id() == rowset) {
             // Counts of a checkpoint are not to come between the reading of a row and its change.
             let _turn = self.change.lock();
-            return Self::undo_in(tree, by, op);
+            return base.undo(by, op);
         }
         let rowset = self.find_rowset(rowset)?;
         rowset.undo(by, op)?;
-        let rows = match op {
-            UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => -1,
-            UndoOp::TreeLoad { rows, .. } | UndoOp::TreeFill { rows, .. } => -i64::from(*rows),
-            UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => 1,
-            // A row that took the place of a ghost.
-            UndoOp::TreeUpdate(key, old) if is_ghost(old) => {
-                rowset.ghosts().note(key);
-                -1
-            }
-            UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate { .. } => 0,
-        };
+        let rows = undone_rows(op, rowset.ghosts());
         if rows != 0 {
             rowset.count(by, rows);
         }
         Ok(())
     }
+}
 
-    fn undo_in(tree: &Tree, by: &mut By<'_>, op: &UndoOp) -> Result<(), EngineError> {
-        Ok(tree.undo(by, op)?)
+/// By how many rows there are more when an operation has been undone. A ghost that it brought back is noted.
+pub(super) fn undone_rows(op: &UndoOp, ghosts: &GhostQueue) -> i64 {
+    match op {
+        UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => -1,
+        UndoOp::TreeLoad { rows, .. } | UndoOp::TreeFill { rows, .. } => -i64::from(*rows),
+        UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => 1,
+        // A row that took the place of a ghost.
+        UndoOp::TreeUpdate(key, old) if is_ghost(old) => {
+            ghosts.note(key);
+            -1
+        }
+        UndoOp::TreeUpdate(..) | UndoOp::HeapUpdate { .. } => 0,
     }
 }
 

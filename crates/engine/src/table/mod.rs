@@ -63,7 +63,7 @@ pub use row::Row;
 pub use scan::{OpenScan, ReadLock, Scan, ScanSpec};
 
 pub(crate) use encode::{RowBuffer, null_error, printed_key};
-pub(crate) use ghosts::Sweep;
+pub(crate) use ghosts::{GhostQueue, Sweep};
 pub(crate) use index::{Body, LeafColumn, rid_key, rid_of};
 pub(crate) use lock_hash::lock_hash;
 pub(crate) use meta::{Common, TableRows};
