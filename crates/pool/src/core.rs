@@ -7,6 +7,7 @@ use crate::free::FreeList;
 use crate::key::PageKey;
 use crate::latch::Sleeps;
 use crate::lazy::LazyState;
+use crate::loan::Loans;
 use crate::memory::Region;
 use crate::mode::LatchMode;
 use crate::pool::PoolConfig;
@@ -37,6 +38,8 @@ pub(crate) struct Core {
     pub(crate) hand: AtomicUsize,
     pub(crate) lazy: LazyState,
     pub(crate) reads: ReadQueue,
+    /// Frames lent to those who latch many pages.
+    pub(crate) loans: Loans,
     /// Notified whenever pages have been written.
     pub(crate) written: (Mutex<()>, Condvar),
     /// Buffers that pages are copied to on their way out, for use again.

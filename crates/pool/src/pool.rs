@@ -12,6 +12,7 @@ use crate::free::FreeList;
 use crate::guard::{PageGuard, PageWrite};
 use crate::key::PageKey;
 use crate::lazy::{self, LazyState};
+use crate::loan::{FrameLoan, Loans};
 use crate::memory::Region;
 use crate::mode::Mode;
 use crate::prefetch::{self, ReadQueue};
@@ -119,6 +120,7 @@ impl Pool {
             hand: AtomicUsize::new(0),
             lazy: LazyState::default(),
             reads: ReadQueue::default(),
+            loans: Loans::new(pages),
             written: (Mutex::new(()), Condvar::new()),
             staging: Mutex::new(Vec::new()),
             counters,
@@ -220,6 +222,12 @@ impl Pool {
     /// memory from an earlier life. Dropped without a change it is forgotten.
     pub fn create(&self, key: PageKey, rank: LatchRank) -> Result<PageWrite<'_>, PoolError> {
         self.core.create(key, rank)
+    }
+
+    /// Waits until so many frames may be latched by one who latches many at a time; no latch may be held, and
+    /// nothing but latches and the disk be waited for until it is dropped. At most half of the pool is lent.
+    pub fn borrow_frames(&self, frames: usize) -> FrameLoan<'_> {
+        self.core.lend(frames)
     }
 
     /// Asks for pages to be read in the background. A hint; errors come to whoever fetches the page.

@@ -51,6 +51,8 @@ const FILL_LOG_BYTES: usize = 24 << 10;
 const FILLED_LOG_BYTES: usize = 96;
 /// The record that empties such a leaf when it is undone.
 const EMPTYING_LOG_BYTES: usize = 512;
+/// Frames that a record takes besides new leaves: the last leaf, the pages above it, maps.
+const FRAMES_BESIDES: usize = 6;
 /// Leaves whose pages are reserved at a time: some extents.
 const LEAVES_A_RESERVATION: usize = 64;
 
@@ -169,6 +171,10 @@ impl Tree {
             *pages = Some(self.reserve_leaves(rest.0.len())?);
         }
         let Some(pages) = pages else { return Ok(0) };
+        let loan = self
+            .store()
+            .pool()
+            .borrow_frames(scope.leaves + FRAMES_BESIDES);
         let mut path = self.path_for_split(&key)?;
         let Some(PathStep { page: leaf, .. }) = path.pop() else {
             return Ok(0);
@@ -196,7 +202,7 @@ impl Tree {
             }
             parent => {
                 let near = leaf.key().page;
-                drop((leaf, parent, path));
+                drop((leaf, parent, path, loan));
                 self.append_splitting(by, &key, rest, near)
             }
         }

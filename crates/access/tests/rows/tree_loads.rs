@@ -2,7 +2,7 @@
 
 use crate::ground::{Ground, Size, all_rows};
 use crate::kinds::{Big, Kind};
-use furrow_access::{By, Direction, TreeAudit};
+use furrow_access::{AccessError, By, Direction, RowBatch, Tree, TreeAudit};
 use furrow_io::random::{SliceRandom, seeded, test_seed};
 use furrow_io::thread;
 
@@ -86,4 +86,45 @@ fn ascending_runs_of_many_threads_leave_full_pages() {
     assert_eq!(audit.rows, 32_000);
     assert!(filled(&audit) > 0.9, "{}", filled(&audit));
     ground.check_pages(&tree, &audit);
+}
+
+/// One thread of many loads that each want more frames than there are for all of them.
+fn load_in_bulk(ground: &Ground, tree: &Tree) {
+    let mut txn = ground.begin();
+    for batch in 0..6 {
+        let mut rows = RowBatch::new();
+        for id in batch * 120..(batch + 1) * 120 {
+            let row = Big::row(&id, &[7; 3000]);
+            let add = |out: &mut Vec<u8>| -> Result<(), AccessError> {
+                out.extend_from_slice(&row);
+                Ok(())
+            };
+            rows.push_with(add).unwrap();
+        }
+        // Where the tree needs another level, rows go in one by one.
+        let done = tree.fill_batch(&mut By::Txn(&mut txn), &rows).unwrap();
+        assert_eq!(done, 120);
+    }
+    txn.commit().unwrap();
+}
+
+#[test]
+fn sixteen_loads_side_by_side_get_on_in_a_small_pool() {
+    let ground = Ground::new(Size {
+        files: 2,
+        file_pages: 8192,
+        frames: 64,
+    });
+    let trees: Vec<Tree> = (0..16).map(|n| ground.tree(20 + n, Big::shape())).collect();
+    thread::scope(|s| {
+        for tree in &trees {
+            let ground = &ground;
+            s.spawn(move || load_in_bulk(ground, tree));
+        }
+    });
+    for tree in &trees {
+        let audit = tree.audit().unwrap();
+        assert_eq!(audit.rows, 720);
+        ground.check_pages(tree, &audit);
+    }
 }

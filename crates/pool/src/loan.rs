@@ -1,0 +1,68 @@
+//! Frames for those who latch many pages at a time.
+//!
+//! A load has the pages of one log record latched together, dozens perhaps. Some loads side by side could have all
+//! frames of a small pool, each waiting for one more. So who latches many asks for them beforehand, with no
+//! latch held: half of the pool is lent out, and who finds too few left waits until others are done. What is
+//! lent is a number; which frames it will be shows when pages are fetched.
+//!
+//! Nobody who has frames lent waits for somebody who wants to borrow, as long as he borrows once and waits
+//! for no log space and no lock before he gives them back.
+
+use crate::core::Core;
+use crate::rank::assert_no_latches;
+use furrow_io::sync::{Condvar, Mutex};
+use furrow_observe::task::{self, Resource};
+use furrow_observe::waits::WaitType;
+
+/// Frames that may be lent.
+#[derive(Debug)]
+pub(crate) struct Loans {
+    most: usize,
+    left: Mutex<usize>,
+    back: Condvar,
+}
+
+impl Loans {
+    /// Of a pool with so many frames.
+    pub(crate) fn new(frames: usize) -> Loans {
+        let most = frames / 2;
+        Loans {
+            most,
+            left: Mutex::new(most),
+            back: Condvar::new(),
+        }
+    }
+}
+
+/// Frames lent to a thread, until this is dropped.
+#[derive(Debug)]
+pub struct FrameLoan<'p> {
+    loans: &'p Loans,
+    frames: usize,
+}
+
+impl Drop for FrameLoan<'_> {
+    fn drop(&mut self) {
+        *self.loans.left.lock() += self.frames;
+        self.loans.back.notify_all();
+    }
+}
+
+impl Core {
+    /// Lends so many frames, or as many as are lent at most, and waits for them (RESOURCE_SEMAPHORE).
+    pub(crate) fn lend(&self, frames: usize) -> FrameLoan<'_> {
+        assert_no_latches();
+        let loans = &self.loans;
+        let frames = frames.min(loans.most);
+        let mut left = loans.left.lock();
+        if *left < frames {
+            let wait = task::wait(WaitType::ResourceSemaphore, Resource::None);
+            while *left < frames {
+                loans.back.wait(&mut left);
+            }
+            wait.finish();
+        }
+        *left -= frames;
+        FrameLoan { loans, frames }
+    }
+}
