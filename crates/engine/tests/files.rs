@@ -7,9 +7,10 @@
 )]
 
 use furrow_engine::{
-    AttachOptions, Database, DatabaseSpec, DatabaseState, FileChange, FileGrowth, FileSpec,
-    FilegroupSpec, Instance, InstanceConfig,
+    AttachOptions, ColumnSpec, Database, DatabaseSpec, DatabaseState, FileChange, FileGrowth,
+    FileSpec, FilegroupSpec, Instance, InstanceConfig, Session, TableSpec,
 };
+use furrow_format::types::{DataType, TypeId};
 use furrow_format::{FileId, PAGE_SIZE};
 use furrow_io::{Access, File, Fill, MemoryVolume, Open, SystemVolume, Volume};
 use furrow_observe::traceflags::{Target, TraceFlag};
@@ -375,4 +376,85 @@ fn copy(volume: &dyn Volume, from: &Path, to: &Path) {
     to.resize(bytes.len() as u64, Fill::Allocate).unwrap();
     to.write_at(0, &bytes).unwrap();
     to.sync().unwrap();
+}
+
+/// Moves a file of a volume, as somebody does at the system's prompt.
+fn move_file(volume: &Arc<dyn Volume>, from: &str, to: &str) {
+    let bytes = furrow_io::read_file(&**volume, Path::new(from)).unwrap();
+    furrow_io::write_file(&**volume, Path::new(to), &bytes).unwrap();
+    volume.remove(Path::new(from)).unwrap();
+}
+
+#[test]
+fn files_that_are_moved_while_the_database_is_closed_are_found_where_they_were_said_to_be() {
+    let volume = memory();
+    let (instance, database) = new_database(&volume);
+    volume.create_dir(Path::new("e")).unwrap();
+    let files = database.file_list().unwrap();
+    let moves: Vec<(String, String, String)> = files
+        .iter()
+        .map(|f| {
+            let name = f.path.file_name().unwrap().to_string_lossy().into_owned();
+            let from = f.path.to_string_lossy().into_owned();
+            (f.name.clone(), from, format!("e/moved_{name}"))
+        })
+        .collect();
+    for (file, _, to) in &moves {
+        instance.relocate_file("db", file, Path::new(to)).unwrap();
+    }
+    // The views tell of the new places; the files are where they were.
+    for (file, to) in database.file_list().unwrap().iter().zip(&moves) {
+        assert_eq!(file.path, Path::new(&to.2));
+        assert!(volume.exists(Path::new(&to.1)).unwrap());
+    }
+    let there = instance.relocate_file("db", &moves[0].0, Path::new(&moves[1].2));
+    assert!(there.unwrap_err().has(12106));
+    let nowhere = instance.relocate_file("db", &moves[0].0, Path::new("nowhere/f.mdf"));
+    assert!(nowhere.unwrap_err().has(5121));
+    let missing = instance.relocate_file("db", "nothing", Path::new("e/f.mdf"));
+    assert!(missing.unwrap_err().has(5041));
+    drop(database);
+    instance.shut_down().unwrap();
+    drop(instance);
+    // Not moved yet: the database does not open, and nothing is harmed.
+    let instance = Instance::start(Arc::clone(&volume), config(Some("inst".into()))).unwrap();
+    assert!(instance.database("db").is_err());
+    for (_, from, to) in &moves {
+        move_file(&volume, from, to);
+    }
+    let database = instance.reopen_database("db").unwrap();
+    for (file, to) in database.file_list().unwrap().iter().zip(&moves) {
+        assert_eq!(file.path, Path::new(&to.2));
+    }
+    drop(database);
+    instance.shut_down().unwrap();
+    drop(instance);
+    let instance = Instance::start(volume, config(Some("inst".into()))).unwrap();
+    assert!(instance.database("db").is_ok());
+}
+
+#[test]
+fn a_read_only_filegroup_stays_so_after_a_restart() {
+    let volume = memory();
+    let (instance, database) = new_database(&volume);
+    database.add_filegroup("FG").unwrap();
+    let third = FileSpec::new("T", "d/t.ndf").size_mb(1);
+    database.add_file(&third, Some("FG")).unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let busy = database.set_filegroup_read_only("FG", true).unwrap_err();
+    assert!(busy.has(5070));
+    session.set_filegroup_read_only("fg", true).unwrap();
+    drop((session, database));
+    instance.abandon();
+    drop(instance);
+    let instance = Instance::start(Arc::clone(&volume), config(Some("inst".into()))).unwrap();
+    let database = instance.database("db").unwrap();
+    assert!(database.filegroups()[1].read_only);
+    let mut session = Session::new(&database).unwrap();
+    let spec = TableSpec::new("t")
+        .column(ColumnSpec::new("id", DataType::simple(TypeId::Int)).not_null())
+        .on("FG");
+    assert!(session.create_table(&spec).unwrap_err().has(1924));
+    session.set_filegroup_read_only("FG", false).unwrap();
+    session.create_table(&spec).unwrap();
 }

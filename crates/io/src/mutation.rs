@@ -84,6 +84,7 @@ mutations! {
     CountsForgotten "counts-forgotten" "Commit records do not say how many rows came and went.",
     FreeBeforeCommit "free-before-commit" "The pages of a dropped table are given away before the commit.",
     RemoveEarly "remove-early" "A file goes before the log of its pages is done with.",
+    CutEarly "cut-early" "A file becomes shorter before the log of its pages is done with.",
     FileNotMade "file-not-made" "A file is online in the catalog before it is made.",
     ForgetPageCheck "forget-page-check" "Pages are read without a look at their checksum.",
 }

@@ -53,6 +53,18 @@ impl Directory {
         Ok(())
     }
 
+    /// Takes the last `count` VLFs out.
+    pub(crate) fn pop(&mut self, mut count: u32) {
+        while let Some(last) = self.runs.last_mut().filter(|_| count > 0) {
+            let gone = count.min(last.1);
+            last.1 -= gone;
+            count -= gone;
+            if last.1 == 0 {
+                self.runs.pop();
+            }
+        }
+    }
+
     /// Start offset and size of every VLF, in file order.
     pub(crate) fn vlfs(&self) -> Vec<(u64, u64)> {
         let sizes = self

@@ -35,6 +35,7 @@ mod lookup;
 mod modelled;
 mod reader;
 mod record;
+mod shrink;
 mod space;
 mod sync;
 mod vlf;
@@ -46,6 +47,7 @@ pub use log::{LOG_BUFFERS, Log, LogConfig, LogCounters};
 pub use lookup::RecordReader;
 pub use reader::LogScan;
 pub use record::{OwnedRecord, RECORD_HEADER_BYTES, Record, RecordKind};
+pub use shrink::Kept;
 pub use space::LogUsage;
 pub use vlf::{Vlf, VlfRule};
 

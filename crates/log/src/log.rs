@@ -113,6 +113,8 @@ pub struct Log {
     pub(crate) space_freed: Condvar,
     pub(crate) space_lock: Mutex<()>,
     pub(crate) header_turn: Mutex<()>,
+    /// Held while the file becomes longer or shorter.
+    pub(crate) size_turn: Mutex<()>,
     pub(crate) failed: AtomicBool,
     pub(crate) failure: OnceLock<String>,
     pub(crate) wake_writer: crate::writer::Signal,
@@ -209,6 +211,7 @@ impl Log {
             space_freed: Condvar::new(),
             space_lock: Mutex::new(()),
             header_turn: Mutex::new(()),
+            size_turn: Mutex::new(()),
             failed: AtomicBool::new(false),
             failure: OnceLock::new(),
             wake_writer: crate::writer::Signal::new(),

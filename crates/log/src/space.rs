@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 /// Never promised away: unused ends of VLFs, the padding of blocks, the engine's own records.
-const MARGIN_BYTES: i64 = 3 * BLOCK_MAX_BYTES as i64;
+pub(crate) const MARGIN_BYTES: i64 = 3 * BLOCK_MAX_BYTES as i64;
 
 /// Tells somebody once when little is left.
 #[derive(Default)]
@@ -161,6 +161,7 @@ impl Log {
 
     /// Makes the file longer by `bytes`, zeroed, and splits them into VLFs.
     pub fn grow(&self, bytes: u64) -> Result<(), LogError> {
+        let _turn = self.size_turn.lock();
         let bytes = bytes.next_multiple_of(SECTOR as u64);
         let current_bytes = self.roll.lock().vlfs.total_bytes();
         let sizes = self.config.vlf_rule.sizes(current_bytes, bytes);

@@ -183,6 +183,21 @@ impl VlfTable {
         Some(*vlf)
     }
 
+    /// Where the VLF being written stands in the file.
+    pub(crate) fn current_place(&self) -> usize {
+        self.current
+    }
+
+    /// Takes the VLFs from this place on out of the file; the caller has seen that none is active.
+    pub(crate) fn cut(&mut self, from: usize) -> Vec<Vlf> {
+        self.vlfs.split_off(from.min(self.vlfs.len()))
+    }
+
+    /// Puts VLFs back that were cut off.
+    pub(crate) fn put_back(&mut self, vlfs: Vec<Vlf>) {
+        self.vlfs.extend(vlfs);
+    }
+
     /// Adds VLFs of these sizes at the end of the file.
     pub(crate) fn append(&mut self, sizes: &[u64]) {
         for &size in sizes {

@@ -27,12 +27,14 @@ pub(crate) struct Interval {
     hint: AtomicU32,
     /// Mixed extents with pages to spare: bits of SGAM. A hint.
     pub(crate) mixed: AtomicI64,
+    /// Extents from this bit on are handed out no more (see `shrink`); changes under the latch of the GAM page.
+    limit: AtomicU32,
 }
 
 /// A data file of an open database.
 ///
 /// Free extents are counted exactly: `free_extents` is what GAM has inside the file's size, less what threads
-/// have claimed and not yet marked. So who has claimed an extent finds one.
+/// have claimed and not yet marked. So who has claimed an extent finds one. Extents above a ceiling do not count.
 #[derive(Debug)]
 pub(crate) struct FileSpace {
     pub(crate) id: FileId,
@@ -42,6 +44,8 @@ pub(crate) struct FileSpace {
     pub(crate) limits: Mutex<Limits>,
     /// Gets no extents and does not grow.
     pub(crate) closed: AtomicBool,
+    /// Whether intervals have limits, or are being given some.
+    ceiling: AtomicBool,
     size_pages: AtomicU32,
     free: AtomicU64,
     intervals: RwLock<Vec<Arc<Interval>>>,
@@ -69,6 +73,7 @@ impl FileSpace {
                 free: AtomicU64::new(u64::from(count.free)),
                 hint: AtomicU32::new(0),
                 mixed: AtomicI64::new(i64::from(count.mixed)),
+                limit: AtomicU32::new(u32::MAX),
             })
         };
         let starts = (0..).step_by(GAM_INTERVAL as usize);
@@ -82,6 +87,7 @@ impl FileSpace {
                 growth: file.growth,
             }),
             closed: AtomicBool::new(file.state == FileState::Closed),
+            ceiling: AtomicBool::new(false),
             size_pages: AtomicU32::new(size_pages),
             free: AtomicU64::new(counts.iter().map(|count| u64::from(count.free)).sum()),
             intervals: RwLock::new(starts.zip(counts).map(interval).collect()),
@@ -145,6 +151,7 @@ impl FileSpace {
                     free: AtomicU64::new(0),
                     hint: AtomicU32::new(0),
                     mixed: AtomicI64::new(0),
+                    limit: AtomicU32::new(u32::MAX),
                 });
                 intervals.push(Arc::clone(&fresh));
                 fresh
@@ -161,6 +168,44 @@ impl FileSpace {
         self.free.fetch_add(all, Ordering::AcqRel);
     }
 
+    /// The file has become smaller, within its last interval or by the whole of it; so many of the extents
+    /// that are gone were mixed from the start. What was free there has been taken out before.
+    pub(crate) fn cut(&self, size_pages: u32, mixed: u32) {
+        let mut intervals = self.intervals.write();
+        if let Some(last) = intervals.last() {
+            last.add_mixed(-i64::from(mixed));
+        }
+        intervals.retain(|interval| interval.start.0 < size_pages);
+        self.size_pages.store(size_pages, Ordering::Release);
+    }
+
+    /// Takes free extents of an interval out of the counts; `false` when too many are claimed.
+    pub(crate) fn take_out(&self, interval: &Interval, extents: u32) -> bool {
+        let less = |n: u64| n.checked_sub(u64::from(extents));
+        let take = |count: &AtomicU64| {
+            count
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, less)
+                .is_ok()
+        };
+        // In the order of claims: first of the file, then of the interval.
+        if !take(&self.free) {
+            return false;
+        }
+        let taken = take(&interval.free);
+        if !taken {
+            self.free.fetch_add(u64::from(extents), Ordering::AcqRel);
+        }
+        taken
+    }
+
+    pub(crate) fn has_ceiling(&self) -> bool {
+        self.ceiling.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_ceiling(&self, on: bool) {
+        self.ceiling.store(on, Ordering::Release);
+    }
+
     pub(crate) fn page(&self, page: PageNo) -> PageId {
         PageId {
             file: self.id,
@@ -172,8 +217,28 @@ impl FileSpace {
 impl Interval {
     /// Where to look for a free extent: from this bit on, below this one.
     pub(crate) fn search(&self, file: &FileSpace) -> (u32, u32) {
-        let end = interval_extents(self.start, file.size_pages());
+        let end = self.end(file).min(self.limit.load(Ordering::Acquire));
         (self.hint.load(Ordering::Relaxed), end)
+    }
+
+    /// How many extents of it the file has.
+    pub(crate) fn end(&self, file: &FileSpace) -> u32 {
+        interval_extents(self.start, file.size_pages())
+    }
+
+    /// The bit from which on nothing is handed out, if there is one.
+    pub(crate) fn limit(&self) -> Option<u32> {
+        Some(self.limit.load(Ordering::Acquire)).filter(|&limit| limit != u32::MAX)
+    }
+
+    pub(crate) fn set_limit(&self, limit: u32) {
+        self.limit.store(limit, Ordering::Release);
+    }
+
+    /// Whether the extent with this bit may be handed out. Asked under the latch of the GAM page, the
+    /// answer holds until that is let go.
+    pub(crate) fn is_open(&self, bit: u32) -> bool {
+        bit < self.limit.load(Ordering::Acquire)
     }
 
     /// The extent with this bit was taken: look behind it next time.

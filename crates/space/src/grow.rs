@@ -49,6 +49,12 @@ impl Space {
         if group.fill.files().iter().any(|file| file.has_free()) {
             return Ok(());
         }
+        // A file that is to become smaller is not made larger: what it was to give up is used again.
+        for file in group.fill.files() {
+            if self.lift(&file)? && file.has_free() {
+                return Ok(());
+            }
+        }
         let grown = self.grow_next(group, &mut turn, unit)?;
         drop(turn);
         self.tell(&grown)
@@ -77,7 +83,7 @@ impl Space {
     }
 
     /// Tells the catalog of files that have grown. Its rows may need an extent: the growth latch is not held.
-    fn tell(&self, grown: &[Grown]) -> Result<(), SpaceError> {
+    pub(crate) fn tell(&self, grown: &[Grown]) -> Result<(), SpaceError> {
         let Some(catalog) = &self.catalog else {
             return Ok(());
         };
@@ -168,6 +174,7 @@ impl Space {
 
     /// The steps of the module's page. The caller holds the filegroup's growth latch.
     fn grow_file(&self, file: &FileSpace, size_pages: u32) -> Result<(), SpaceError> {
+        self.lift(file)?;
         let old = file.size_pages();
         let bytes = u64::from(size_pages) * PAGE_SIZE as u64;
         let db = self.store().db().0;
@@ -213,7 +220,11 @@ impl Space {
         Ok(())
     }
 
-    fn plan_maps<'p>(&'p self, mini: &mut Mini<'p>, maps: &[MapChanges]) -> Result<(), SpaceError> {
+    pub(crate) fn plan_maps<'p>(
+        &'p self,
+        mini: &mut Mini<'p>,
+        maps: &[MapChanges],
+    ) -> Result<(), SpaceError> {
         let mut latched = Vec::with_capacity(maps.len());
         let mut by_rank: Vec<&MapChanges> = maps.iter().collect();
         by_rank.sort_by_key(|map| (map.rank, map.page));
@@ -258,12 +269,23 @@ fn next_size(file: &FileSpace) -> Option<u32> {
 
 /// What happens to one map page when a file grows.
 #[derive(Debug)]
-struct MapChanges {
+pub(crate) struct MapChanges {
     page: PageId,
     rank: LatchRank,
     /// The page is new.
     fresh: Option<MapInit>,
-    changes: Vec<Change<'static>>,
+    pub(crate) changes: Vec<Change<'static>>,
+}
+
+impl MapChanges {
+    pub(crate) fn of(page: PageId, kind: PageType, fresh: Option<MapInit>) -> MapChanges {
+        MapChanges {
+            page,
+            rank: rank_of(kind),
+            fresh,
+            changes: Vec::new(),
+        }
+    }
 }
 
 fn rank_of(kind: PageType) -> LatchRank {
@@ -287,12 +309,7 @@ fn map_changes(file: FileId, old: u32, new: u32) -> Vec<MapChanges> {
         kind: PageType,
     ) -> &mut MapChanges {
         maps.entry((page.page.0 < old, page))
-            .or_insert_with(|| MapChanges {
-                page,
-                rank: rank_of(kind),
-                fresh: None,
-                changes: Vec::new(),
-            })
+            .or_insert_with(|| MapChanges::of(page, kind, None))
     }
     for (page, kind) in fixed_pages(PageNo(old), PageNo(new)) {
         let id = PageId { file, page };

@@ -10,8 +10,8 @@
 //! 2. SGAM names exactly the mixed extents with a page to spare. Only IAM pages and the engine's own pages
 //!    live in mixed extents; an extent that holds a later PFS page is mixed from the start.
 //! 3. The PFS bytes of a free extent are zero, fixed pages aside.
-//! 4. Free extents counted in memory are those of GAM inside the file's size, less what threads have claimed:
-//!    who has claimed one finds one.
+//! 4. Free extents counted in memory are those of GAM inside the file's size and below its ceiling, less what
+//!    threads have claimed: who has claimed one finds one.
 //! 5. A page is handed out once. Who allocates a page proves by PFS, under its latch, that nobody has it.
 //! 6. Allocations stay, whatever becomes of the transaction that wanted them: they are nested top actions.
 //! 7. Nothing here waits for log space, for a disk or for another thread's growth while holding a page latch.
@@ -37,10 +37,14 @@
 //! mini-transaction are latched in ascending order. An IAM page and a new one behind it in its chain are the
 //! only two of that rank.
 //!
+//! # How a file becomes smaller
+//! Nothing is handed out behind a ceiling ([`Space::set_ceiling`]) while the engine moves what lies there; then
+//! the file is cut at its last extent in use ([`Space::cut`]). `shrink` has the steps, crash by crash.
+//!
 //! # What is not here yet
 //! DCM and BCM are formatted but not kept: differential backups, which give them a base and clear them, come
-//! later. Files do not shrink. Single-page slots of IAM pages are not used: units get uniform extents from
-//! their first page on, as the product does since 2016.
+//! later. Single-page slots of IAM pages are not used: units get uniform extents from their first page on, as
+//! the product does since 2016.
 //!
 //! # What can fail
 //! [`SpaceError`]: a full filegroup (1105, with the disk's own error where there was one), a map that
@@ -61,6 +65,7 @@ mod manage;
 mod new_file;
 mod promise;
 mod reserve;
+mod shrink;
 mod space;
 mod unit;
 mod usage;

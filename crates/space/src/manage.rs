@@ -74,7 +74,7 @@ impl Space {
         for (_, count) in crate::grow::new_extents(0, size_pages) {
             all += u64::from(count.free);
         }
-        if file.free_extents() != all {
+        if self.all_free(file)? != all {
             return Ok(false);
         }
         for start in (0..size_pages).step_by(PFS_INTERVAL as usize) {

@@ -12,9 +12,10 @@ use furrow_format::{
     interval_extents, sgam_page_of,
 };
 use furrow_io::sync::RwLock;
+use furrow_io::sync::atomic::{AtomicBool, Ordering};
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The space of an open database: its data files and filegroups, and who gets which extent.
@@ -26,6 +27,9 @@ pub struct Space {
     pub(crate) tracer: Tracer,
     pub(crate) files: RwLock<BTreeMap<FileId, Arc<FileSpace>>>,
     pub(crate) filegroups: RwLock<BTreeMap<u16, Arc<Filegroup>>>,
+    /// Filegroups in which nothing may change, and whether there are any.
+    read_only: RwLock<BTreeSet<u16>>,
+    any_read_only: AtomicBool,
 }
 
 impl Space {
@@ -50,6 +54,8 @@ impl Space {
             tracer,
             files: RwLock::new(files),
             filegroups: RwLock::new(BTreeMap::new()),
+            read_only: RwLock::default(),
+            any_read_only: AtomicBool::new(false),
         };
         for spec in config.filegroups {
             space.add_filegroup(spec);
@@ -82,6 +88,28 @@ impl Space {
             self.tracer.clone(),
         );
         groups.insert(spec.id, Arc::new(Filegroup::new(spec, fill)));
+    }
+
+    /// Notes that nothing in a filegroup may change, or that it may again. Nothing is enforced here: who changes
+    /// rows asks before.
+    pub fn set_read_only(&self, filegroup: u16, read_only: bool) {
+        let mut all = self.read_only.write();
+        match read_only {
+            true => drop(all.insert(filegroup)),
+            false => drop(all.remove(&filegroup)),
+        }
+        self.any_read_only.store(!all.is_empty(), Ordering::Release);
+    }
+
+    /// Whether nothing in a filegroup may change.
+    pub fn is_read_only(&self, filegroup: u16) -> bool {
+        self.has_read_only() && self.read_only.read().contains(&filegroup)
+    }
+
+    /// Whether there is a read-only filegroup.
+    #[inline]
+    pub fn has_read_only(&self) -> bool {
+        self.any_read_only.load(Ordering::Acquire)
     }
 
     /// The filegroups.

@@ -51,7 +51,7 @@ impl Space {
 
     fn usage_of(&self, file: &FileSpace) -> Result<FileUsage, SpaceError> {
         let size_pages = file.size_pages();
-        let free_extents = file.free_extents();
+        let free_extents = self.all_free(file)?;
         let mut mixed_extents = 0;
         for start in (0..size_pages).step_by(PFS_INTERVAL as usize) {
             let end = start.saturating_add(PFS_INTERVAL).min(size_pages);

@@ -84,6 +84,12 @@ impl PageWalk {
         Ok((!pages.is_empty()).then_some(pages))
     }
 
+    /// The first pages of the next extents, whether pages of them are in use or not; `None` at the end.
+    pub(crate) fn next_owned(&mut self, space: &Space) -> Result<Option<Vec<PageId>>, SpaceError> {
+        let seen = self.next_extents(space)?;
+        Ok(seen.map(|seen| seen.into_iter().map(|s| s.extent.first_page()).collect()))
+    }
+
     fn next_extents(
         &mut self,
         space: &Space,

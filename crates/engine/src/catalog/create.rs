@@ -57,7 +57,11 @@ impl Catalog {
             let args = ["filegroup".into(), name.unwrap_or("PRIMARY").into()];
             EngineError::refused(1921, &args)
         };
-        found.map(|f| f.id).ok_or_else(missing)
+        let found = found.ok_or_else(missing)?;
+        if self.space.is_read_only(found.id) {
+            return Err(EngineError::refused(1924, &[found.name.as_str().into()]));
+        }
+        Ok(found.id)
     }
 
     /// Makes a table. The caller holds X on its name.

@@ -159,6 +159,7 @@ fn log_entry(rows: &[DatabaseFile]) -> LogEntry {
             growth: FileGrowth::None,
             guid: furrow_format::types::Guid::default(),
             recorded_pages: Some(0),
+            next_path: None,
         },
         |file| LogEntry {
             recorded_pages: Some(file.plan.size_pages),

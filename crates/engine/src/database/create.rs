@@ -186,6 +186,7 @@ fn groups_of(plan: &DatabasePlan) -> BTreeMap<u16, GroupEntry> {
             name: g.1.clone(),
             is_default: g.2,
             autogrow_all: g.3,
+            read_only: false,
         };
         (g.0, entry)
     };
@@ -204,6 +205,7 @@ impl MadeFile<'_> {
             growth: self.plan.growth,
             guid: self.guid,
             file: Arc::clone(&data.file),
+            next_path: None,
         })
     }
 
@@ -223,6 +225,7 @@ fn log_entry(plan: &DatabasePlan, files: &[MadeFile<'_>]) -> Result<LogEntry, En
         growth: log.growth,
         guid: made.guid,
         recorded_pages: None,
+        next_path: None,
     })
 }
 

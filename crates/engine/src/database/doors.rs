@@ -65,7 +65,7 @@ impl Database {
     }
 
     /// Lets nobody in any more, when exactly so many are there.
-    pub(super) fn close_doors(&self, users: u32) -> Result<(), u32> {
+    pub(crate) fn close_doors(&self, users: u32) -> Result<(), u32> {
         let close = |now: u32| (now & !SINGLE == users).then_some(now | CLOSED);
         let sealed = self
             .users

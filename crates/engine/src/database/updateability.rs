@@ -72,6 +72,11 @@ impl Database {
         self.set_among(0, read_only)
     }
 
+    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE. Nobody may be in the database (5070).
+    pub fn set_filegroup_read_only(&self, name: &str, read_only: bool) -> Result<(), EngineError> {
+        self.set_group_read_only(0, name, read_only)
+    }
+
     /// Sets it with exactly so many users in the database.
     fn set_among(self: &Arc<Database>, users: u32, read_only: bool) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
@@ -155,5 +160,14 @@ impl Session {
         }
         let database = Arc::clone(self.database());
         database.set_among(1, read_only)
+    }
+    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE from a session of the database itself, which
+    /// must be the only one (5070).
+    pub fn set_filegroup_read_only(
+        &mut self,
+        name: &str,
+        read_only: bool,
+    ) -> Result<(), EngineError> {
+        self.database().set_group_read_only(1, name, read_only)
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct FileEntry {
     pub(crate) guid: Guid,
     /// The file itself.
     pub(crate) file: Arc<dyn File>,
+    /// Where it is to be looked for when the database is next opened, if that is elsewhere.
+    pub(crate) next_path: Option<PathBuf>,
 }
 
 /// The log file.
@@ -32,6 +34,8 @@ pub(crate) struct LogEntry {
     pub(crate) guid: Guid,
     /// Its size as the catalog has it, of a log that is not open.
     pub(crate) recorded_pages: Option<u32>,
+    /// Where it is to be looked for when the database is next opened, if that is elsewhere.
+    pub(crate) next_path: Option<PathBuf>,
 }
 
 /// A filegroup.
@@ -40,6 +44,7 @@ pub(crate) struct GroupEntry {
     pub(crate) name: String,
     pub(crate) is_default: bool,
     pub(crate) autogrow_all: bool,
+    pub(crate) read_only: bool,
 }
 
 /// The files and filegroups of a database.
@@ -52,6 +57,8 @@ pub(crate) struct FileBook {
     pub(crate) rows: Mutex<()>,
     /// Held while files or filegroups change: one such statement at a time.
     pub(crate) turn: Mutex<()>,
+    /// Held while a data file is made smaller.
+    pub(crate) shrinking: Mutex<()>,
 }
 
 impl FileBook {
@@ -66,6 +73,7 @@ impl FileBook {
             groups: RwLock::new(groups),
             rows: Mutex::new(()),
             turn: Mutex::new(()),
+            shrinking: Mutex::new(()),
         }
     }
 

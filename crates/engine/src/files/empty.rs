@@ -13,7 +13,6 @@
 use super::FileEntry;
 use crate::EngineError;
 use crate::database::Database;
-use crate::schema::refuse;
 use crate::session::Session;
 use crate::table::{Index, Table};
 use furrow_format::FileId;
@@ -30,6 +29,7 @@ impl Database {
         if entry.id == FileId(1) || !self.files.files().iter().any(alone) {
             return Err(self.not_emptied(name, 2555));
         }
+        self.file_may_change(&entry)?;
         self.space.set_closed(entry.id, true)?;
         let mut empty = self.move_out(&entry, false);
         // Maps of tables whose rows lie elsewhere may be what is left.
@@ -47,18 +47,10 @@ impl Database {
     }
 
     fn not_emptied(&self, name: &str, number: u32) -> EngineError {
-        let text = match number {
-            8985 => format!(
-                "Could not locate file '{name}' for database '{}' in sys.database_files. The file \
-                either does not exist, or was dropped.",
-                self.name()
-            ),
-            _ => format!(
-                "Cannot move all contents of file \"{name}\" to other places to complete the emptyfile \
-                operation."
-            ),
-        };
-        refuse(number, 16, 1, &text)
+        match number {
+            8985 => cannot_find(self, name),
+            _ => EngineError::refused(number, &[name.into()]),
+        }
     }
 
     /// Rebuilds what has pages in a file, or all of its filegroup; gives whether the file is empty then.
@@ -100,4 +92,9 @@ impl Database {
         }
         Ok(moved)
     }
+}
+
+/// 8985: there is no such file.
+pub(super) fn cannot_find(db: &Database, name: &str) -> EngineError {
+    EngineError::refused(8985, &[name.into(), db.name().into()])
 }

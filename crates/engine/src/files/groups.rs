@@ -3,6 +3,8 @@
 use super::book::GroupEntry;
 use crate::EngineError;
 use crate::database::{Database, check_filegroup};
+use crate::files::FileEntry;
+use crate::table::Table;
 use furrow_access::By;
 use furrow_format::catalog::{ClassObject, Code, PhysicalFilegroup, class};
 use furrow_format::types::{Guid, Value};
@@ -11,6 +13,8 @@ use furrow_observe::messages::{Arg, Message};
 
 /// Bits of `sysclsobjs.status` of a filegroup. PRIMARY is the default where no filegroup bears the bit.
 const DEFAULT: i32 = 0x10;
+/// Nothing in it may change.
+const READ_ONLY: i32 = 0x8;
 /// Our own bit: all files grow when one has to.
 const AUTOGROW_ALL: i32 = 0x20;
 
@@ -48,7 +52,9 @@ impl Database {
                 name: row.name.clone(),
                 is_default: row.status & DEFAULT != 0 || (id == 1 && !named_default),
                 autogrow_all: row.status & AUTOGROW_ALL != 0,
+                read_only: row.status & READ_ONLY != 0,
             };
+            self.space.set_read_only(id, entry.read_only);
             self.space.add_filegroup(entry.spec(id));
             self.files.change_groups(|groups| groups.insert(id, entry));
         }
@@ -62,7 +68,8 @@ impl Database {
             let Some(group) = u16::try_from(row.id).ok().and_then(|id| groups.get(&id)) else {
                 continue;
             };
-            let mut status = row.status & !(DEFAULT | AUTOGROW_ALL);
+            let mut status = row.status & !(DEFAULT | AUTOGROW_ALL | READ_ONLY);
+            status |= if group.read_only { READ_ONLY } else { 0 };
             status |= if group.is_default { DEFAULT } else { 0 };
             status |= if group.autogrow_all { AUTOGROW_ALL } else { 0 };
             if status != row.status {
@@ -96,6 +103,7 @@ impl Database {
             name: name.to_owned(),
             is_default: false,
             autogrow_all: false,
+            read_only: false,
         };
         self.space.add_filegroup(entry.spec(id));
         self.files.change_groups(|groups| groups.insert(id, entry));
@@ -166,6 +174,95 @@ impl Database {
             }
             _ => false,
         })
+    }
+
+    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE, with so many users in the database (5070).
+    /// What is in the filegroup is on the disk then, and is not written again.
+    pub(crate) fn set_group_read_only(
+        &self,
+        users: u32,
+        name: &str,
+        read_only: bool,
+    ) -> Result<(), EngineError> {
+        let (_held, id, group) = self.group_to_change(name)?;
+        if id == 1 {
+            return Err(EngineError::refused(5047, &[]));
+        }
+        if !self.files.files().iter().any(|f| f.filegroup == id) {
+            return Err(EngineError::refused(5050, &[name.into()]));
+        }
+        if group.read_only == read_only {
+            let property = if read_only { "READ_ONLY" } else { "READ_WRITE" };
+            let args = [Arg::from("filegroup"), property.into()];
+            return Err(EngineError::refused(5045, &args));
+        }
+        self.close_doors(users)
+            .map_err(|_| EngineError::refused(5070, &[self.name.as_str().into()]))?;
+        let done = self.set_group_alone(id, read_only);
+        self.unseal();
+        done
+    }
+
+    fn set_group_alone(&self, id: u16, read_only: bool) -> Result<(), EngineError> {
+        // Nothing is left for the cleaner to do there.
+        while read_only && self.purge_ghosts()? > 0 {}
+        self.files.change_groups(|groups| {
+            if let Some(group) = groups.get_mut(&id) {
+                group.read_only = read_only;
+            }
+        });
+        self.write_group_flags()?;
+        self.space.set_read_only(id, read_only);
+        self.checkpoint().map(drop)
+    }
+
+    /// 652 for a table that has an index, or itself lies, in a read-only filegroup.
+    #[inline]
+    pub(crate) fn check_filegroups(&self, table: &Table) -> Result<(), EngineError> {
+        match self.space.has_read_only() {
+            false => Ok(()),
+            true => self.check_indexes(table),
+        }
+    }
+
+    fn check_indexes(&self, table: &Table) -> Result<(), EngineError> {
+        for index in table.indexes() {
+            let group = index.rowset().unit().filegroup();
+            if !self.space.is_read_only(group) {
+                continue;
+            }
+            let groups = self.files.groups();
+            let group = groups.get(&group).map_or("", |g| g.name.as_str());
+            // A heap has no name.
+            let name = if index.id() == 0 { "" } else { index.name() };
+            let of = format!("{}.{}", table.schema(), table.name());
+            let args = [
+                name.into(),
+                of.into(),
+                index.rowset().id().0.into(),
+                group.into(),
+            ];
+            return Err(EngineError::refused(652, &args));
+        }
+        Ok(())
+    }
+
+    /// 5048: a read-only filegroup takes no files.
+    pub(super) fn group_takes_files(&self, id: u16) -> Result<(), EngineError> {
+        match self.files.groups().get(&id) {
+            Some(group) if group.read_only => {
+                Err(EngineError::refused(5048, &[group.name.as_str().into()]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// 5055: a file of a read-only filegroup stays as it is.
+    pub(super) fn file_may_change(&self, file: &FileEntry) -> Result<(), EngineError> {
+        match self.space.is_read_only(file.filegroup) {
+            true => Err(EngineError::refused(5055, &[file.name.as_str().into()])),
+            false => Ok(()),
+        }
     }
 
     /// ALTER DATABASE MODIFY FILEGROUP ... NAME (5012 for the primary one).

@@ -20,8 +20,10 @@ mod hooks;
 mod metered;
 mod online;
 mod physical;
+mod relocate;
 mod resting;
 mod rows;
+mod shrink;
 
 pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use hooks::{Hooks, SLOW_GROWTH_MS};
@@ -35,3 +37,4 @@ pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, parse_file, read_fi
 
 pub use hooks::ClientSink;
 pub use online::FileChange;
+pub use shrink::{Shrink, Shrunk};

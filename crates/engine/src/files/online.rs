@@ -26,7 +26,7 @@ const DEFAULT_KB: u64 = 1024;
 /// State of 5170 in ADD FILE.
 const TAKEN_STATE: u8 = 1;
 /// More than a change of a file header writes to the log.
-const HEADER_LOG_BYTES: u64 = 16 * 1024;
+pub(super) const HEADER_LOG_BYTES: u64 = 16 * 1024;
 
 /// What MODIFY FILE changes; what is none stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,6 +109,7 @@ impl Database {
             growth: plan.growth,
             guid,
             file: data.file,
+            next_path: None,
         };
         self.space.add_file(&entry.for_space(plan.size_pages))?;
         self.files.put(entry);
@@ -134,6 +135,7 @@ impl Database {
             let path = spec.path.display().to_string();
             return Err(EngineError::refused(12106, &[path.into()]));
         }
+        self.group_takes_files(group)?;
         let id = self.files.free_id();
         let id = id.ok_or_else(|| EngineError::refused(5033, &[32_767.into()]))?;
         plan_file(spec, (id, group), DEFAULT_KB, Asked::Add)
@@ -170,6 +172,7 @@ impl Database {
         if entry.id == FileId(1) {
             return Err(EngineError::refused(5020, &[]));
         }
+        self.file_may_change(&entry)?;
         let last = self
             .files
             .files()
@@ -245,6 +248,7 @@ impl Database {
         }
         let missing = || EngineError::refused(5041, &[name.into()]);
         let mut entry = self.files.named(name).ok_or_else(missing)?;
+        self.file_may_change(&entry)?;
         let size_pages = self.file_size_pages(entry.id);
         let wanted = self.new_size(change, size_pages)?;
         entry.max_pages = new_limit(change, entry.max_pages, wanted.unwrap_or(size_pages))?;
@@ -404,7 +408,7 @@ impl Database {
         bases.replace(&mut By::System, &row)
     }
 
-    fn update_row(
+    pub(super) fn update_row(
         &self,
         file: FileId,
         change: impl FnOnce(&mut DatabaseFile),

@@ -145,6 +145,7 @@ impl ParsedFile {
             growth: self.plan.growth,
             guid: self.guid,
             file,
+            next_path: None,
         }
     }
 
@@ -157,6 +158,7 @@ impl ParsedFile {
             growth: self.plan.growth,
             guid: self.guid,
             recorded_pages: None,
+            next_path: None,
         }
     }
 }

@@ -325,6 +325,23 @@ impl Instance {
         self.databases.write().remove(&name.to_lowercase());
     }
 
+    /// ALTER DATABASE MODIFY FILE (FILENAME = ...): the path where a file is looked for when the database is next
+    /// opened. Nothing is moved.
+    pub fn relocate_file(&self, name: &str, file: &str, path: &Path) -> Result<(), EngineError> {
+        let database = self.database(name)?;
+        let _entered = self.shared.enter();
+        let mut list = self.list.lock();
+        if database.relocate(file, path)? == furrow_format::FileId(1) {
+            let id = database.id().0;
+            list.change(|all| {
+                for listed in all.iter_mut().filter(|d| d.id == id) {
+                    listed.paths = vec![path.to_path_buf()];
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     /// sp_detach_db: a clean shutdown; the files stay and can be attached again, here or elsewhere.
     pub fn detach_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();

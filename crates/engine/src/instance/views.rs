@@ -53,6 +53,8 @@ pub struct FileView {
     pub free_extents: u64,
     /// The file's own id.
     pub guid: Guid,
+    /// Whether its filegroup is read-only.
+    pub read_only: bool,
 }
 
 /// A filegroup (`sys.filegroups`).
@@ -66,6 +68,8 @@ pub struct FilegroupView {
     pub is_default: bool,
     /// Whether all its files grow when one has to.
     pub autogrow_all: bool,
+    /// Whether nothing in it may change.
+    pub read_only: bool,
 }
 
 /// The log (`DBCC SQLPERF(LOGSPACE)` and `log_reuse_wait_desc`).
@@ -154,12 +158,13 @@ impl Database {
                     id: file.id,
                     filegroup: file.filegroup,
                     name: file.name,
-                    path: file.path,
+                    path: file.next_path.unwrap_or(file.path),
                     size_pages: used.map_or(0, |u| u64::from(u.size_pages)),
                     max_pages: file.max_pages,
                     growth: file.growth,
                     free_extents: used.map_or(0, |u| u.free_extents),
                     guid: file.guid,
+                    read_only: self.space.is_read_only(file.filegroup),
                 }
             })
             .collect();
@@ -168,7 +173,7 @@ impl Database {
             id: FileId(2),
             filegroup: 0,
             name: log.name,
-            path: log.path,
+            path: log.next_path.unwrap_or(log.path),
             size_pages: match log.recorded_pages {
                 Some(pages) => u64::from(pages),
                 None => self.store.log().file().len_bytes()? / PAGE_SIZE as u64,
@@ -177,6 +182,7 @@ impl Database {
             growth: log.growth,
             free_extents: 0,
             guid: log.guid,
+            read_only: false,
         });
         views.sort_by_key(|view| view.id);
         Ok(views)
@@ -196,6 +202,7 @@ impl Database {
                 name: group.name,
                 is_default: group.is_default,
                 autogrow_all: group.autogrow_all,
+                read_only: group.read_only,
             })
             .collect()
     }

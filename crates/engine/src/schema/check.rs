@@ -96,7 +96,7 @@ pub(crate) fn check_column(table: &str, column: &ColumnSpec) -> Result<(), Engin
         }
         if fits.is_none() || increment == 0 {
             let what = if increment == 0 { "increment" } else { "seed" };
-            let number = if increment == 0 { 2757 } else { 2756 };
+            let number = if increment == 0 { 2753 } else { 2752 };
             let text = format!(
                 "Identity column '{}' contains invalid {}.",
                 column.name,
@@ -192,7 +192,7 @@ pub(crate) fn check_index(
     check_key(columns, &index.key, &index.name, table)?;
     for (at, name) in index.included.iter().enumerate() {
         if !columns.iter().any(|c| same_name(&c.name, name)) {
-            return Err(no_column(name, table));
+            return Err(no_column(name));
         }
         let before = index.included.iter().take(at);
         let twice = before
@@ -206,18 +206,14 @@ pub(crate) fn check_index(
         }
     }
     if index.clustered && !index.included.is_empty() {
-        let text = format!(
-            "Cannot specify included columns for a clustered index '{}'.",
-            index.name
-        );
-        return Err(refuse(10601, 16, 1, &text));
+        let text = "Cannot specify included columns for a clustered index.";
+        return Err(refuse(10601, 16, 1, text));
     }
     Ok(())
 }
 
-fn no_column(name: &str, table: &str) -> EngineError {
-    let text =
-        format!("Column name '{name}' does not exist in the target table or view '{table}'.");
+fn no_column(name: &str) -> EngineError {
+    let text = format!("Column name '{name}' does not exist in the target table or view.");
     refuse(1911, 16, 1, &text)
 }
 
@@ -229,8 +225,8 @@ fn check_key(
 ) -> Result<(), EngineError> {
     if key.is_empty() || key.len() > MAX_KEY_COLUMNS {
         let text = format!(
-            "The index '{index}' on table '{table}' has {} columns in the key list. The limit for index key \
-             column list is 16.",
+            "The index '{index}' on table '{table}' has {} columns in the key list. The maximum limit for index \
+             key column list is 16.",
             key.len()
         );
         return Err(refuse(1904, 16, 1, &text));
@@ -238,7 +234,7 @@ fn check_key(
     let mut fixed = 0;
     for (at, part) in key.iter().enumerate() {
         let found = columns.iter().find(|c| same_name(&c.name, &part.name));
-        let column = found.ok_or_else(|| no_column(&part.name, table))?;
+        let column = found.ok_or_else(|| no_column(&part.name))?;
         if key.iter().take(at).any(|k| same_name(&k.name, &part.name)) {
             let text = format!(
                 "Cannot use duplicate column names in index. Column name '{}' listed more than once.",
@@ -260,7 +256,7 @@ fn check_key(
         let text = format!(
             "Index '{index}' was not created. This index has a key length of at least {fixed} \
             bytes. The maximum \
-             key length is {MAX_KEY_BYTES} bytes."
+             permissible key length is {MAX_KEY_BYTES} bytes."
         );
         return Err(refuse(1944, 16, 1, &text));
     }

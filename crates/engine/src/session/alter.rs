@@ -60,10 +60,13 @@ fn named_index<'t>(table: &'t Table, name: &str) -> Result<&'t Index, EngineErro
 impl Session {
     /// The table under Sch-M (4902 when it is not there).
     fn table_to_alter(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, EngineError> {
-        self.own_table(schema, name).map_err(|e| match e.number() {
+        let table = self.own_table(schema, name);
+        let table = table.map_err(|e| match e.number() {
             208 => no_table(4902, 1, name),
             _ => e,
-        })
+        })?;
+        self.db.check_filegroups(&table)?;
+        Ok(table)
     }
 
     /// A change of a table that leaves its columns as they are.

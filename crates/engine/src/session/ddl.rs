@@ -68,6 +68,10 @@ impl Session {
                     }
                     _ => e,
                 })?;
+            session
+                .db
+                .check_filegroups(&table)
+                .map_err(|_| EngineError::refused(3740, &["table".into(), name.into()]))?;
             session.with_changes(|catalog, by, changes| catalog.drop_table(by, changes, &table))
         })
     }
@@ -90,6 +94,7 @@ impl Session {
                 }
                 _ => e,
             })?;
+            session.db.check_filegroups(&table)?;
             session
                 .with_changes(|catalog, by, changes| catalog.truncate_table(by, changes, &table))?;
             Ok(())
@@ -143,6 +148,7 @@ impl Session {
     ) -> Result<Arc<Table>, EngineError> {
         self.statement(|session| {
             let before = session.own_table(schema, table)?;
+            session.db.check_filegroups(&before)?;
             let changed = session.with_changes(|catalog, by, changes| {
                 catalog.drop_index(by, changes, &before, index)
             })?;

@@ -174,6 +174,7 @@ impl Session {
     /// Locks a table for rows of it to be changed.
     #[inline]
     pub(crate) fn lock_for_change(&mut self, table: &Table) -> Result<(), EngineError> {
+        self.db.check_filegroups(table)?;
         let ranges = self.level() == Isolation::Serializable;
         if !self.locks_whole(table, ranges)? {
             return self.lock_table(table, LockMode::IX);

@@ -259,6 +259,7 @@ impl BulkInserter<'_> {
         let (table, batch) = (Arc::clone(self.values.table()), &self.batch);
         let minimal = self.minimal;
         let loaded = self.values.session().statement(|session| {
+            session.db.check_filegroups(&table)?;
             session.lock_table(&table, LockMode::X)?;
             session.load_batch(&table, batch, minimal)
         });

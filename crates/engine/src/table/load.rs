@@ -54,6 +54,7 @@ impl Session {
         self.statement(|session| {
             let table = Arc::clone(&rows.table);
             if !rows.locked {
+                session.db.check_filegroups(&table)?;
                 session.lock_table(&table, LockMode::X)?;
                 rows.locked = true;
             }

@@ -42,6 +42,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         aborted.";
     5014 16 2 "The %S_MSG '%.*ls' does not exist in database '%.*ls'.";
     5015 16 1 "ALTER DATABASE failed. The total size specified must be 1 MB or greater.";
+    5016 16 1 "Cannot change the name of the system database %.*ls.";
     5018 10 1 "The file \"%.*ls\" has been modified in the system catalog. The new path will be used the \
         next time the database is started.";
     5020 16 1 "The primary data or log file cannot be removed from a database.";
@@ -86,6 +87,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5110 16 2 "The file \"%.*ls\" is on a network path that is not supported for database files.";
     5118 16 1 "The file \"%ls\" is compressed but does not reside in a read-only database or filegroup. \
         The file must be decompressed.";
+    5121 16 1 "The path specified by \"%.*ls\" is not in a valid directory.";
     5123 16 1 "CREATE FILE encountered operating system error %ls while attempting to open or create the \
         physical file '%.*ls'.";
     5133 16 1 "Directory lookup for the file \"%ls\" failed with the operating system error %ls.";

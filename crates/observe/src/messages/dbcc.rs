@@ -63,6 +63,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     2593 10 1 "There are %I64d rows in %I64d pages for object \"%.*ls\".";
     2597 10 1 "Ignoring trace flag %d. It is either an invalid trace flag or a trace flag that can only \
         be specified during server startup.";
+    5201 10 1 "DBCC SHRINKDATABASE: File ID %d of database ID %d was skipped because the file does not have \
+        enough free space to reclaim.";
     5230 16 1 "The check statement was aborted. DBCC CHECKCATALOG cannot be run on TEMPDB.";
     5232 10 1 "DBCC CHECKDB will not check SQL Server catalog or Service Broker consistency because a \
         database snapshot could not be created or because WITH TABLOCK was specified.";
@@ -70,6 +72,10 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         Elapsed time: %d hours %d minutes %d seconds.";
     5239 16 1 "Unable to process object ID %ld (object '%.*ls') because this DBCC command does not \
         support objects of this type.";
+    5240 10 1 "File ID %d of database ID %d cannot be shrunk as it is either being shrunk by another process or \
+        is empty.";
+    5241 10 1 "File ID %d of database ID %d cannot be shrunk as the target shrink size (%I64d KB) is greater \
+        than the actual file size (%I64d KB).";
     5250 16 1 "Database error: %ls page %S_PGID for database '%.*ls' (database ID %d) is invalid. This \
         error cannot be repaired. You must restore from backup.";
     5253 16 1 "The check statement was aborted. DBCC CHECKALLOC cannot be run on TEMPDB.";
@@ -114,6 +120,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     8918 10 1 "       (number of mixed extents = %I64d, mixed pages = %I64d) in this database.";
     8919 16 1 "Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls): The \
         record count in the header (%d) does not match the number of records (%d) found on page %S_PGID.";
+    8920 16 1 "Cannot perform a %ls operation inside a user transaction. Terminate the transaction and reissue \
+        the statement.";
     8921 16 1 "Check terminated. A failure was detected while collecting facts. Possibly tempdb out of \
         space or a system table is inconsistent. Check previous errors.";
     8927 16 1 "Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls): The \

@@ -44,6 +44,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3726 16 1 "Could not drop object '%.*ls' because it is referenced by a FOREIGN KEY constraint.";
     3727 16 0 "Could not drop constraint. See previous errors.";
     3728 16 1 "'%.*ls' is not a constraint.";
+    3740 16 1 "Cannot drop the %S_MSG '%.*ls' because at least part of the table resides on a read-only \
+        filegroup.";
     4511 16 1 "Create View or Function failed because no column name was specified for column %d.";
     4701 16 1 "Cannot find the object \"%.*ls\" because it does not exist or you do not have permissions.";
     4712 16 1 "Cannot truncate table '%.*ls' because it is being referenced by a FOREIGN KEY constraint.";

@@ -59,6 +59,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     530 16 1 "The statement terminated. The maximum recursion %d has been exhausted before statement \
         completion.";
     628 16 0 "Cannot issue SAVE TRANSACTION when there is no active transaction.";
+    652 16 1 "The index \"%.*ls\" for table \"%.*ls\" (RowsetId %I64d) resides on a read-only filegroup \
+        (\"%.*ls\"), which cannot be modified.";
     701 17 123 "There is insufficient system memory in resource pool '%ls' to run this query.";
     1011 16 1 "The correlation name '%.*ls' is specified multiple times in a FROM clause.";
     1013 16 1 "The objects \"%.*ls\" and \"%.*ls\" in the FROM clause have the same exposed names. Use \

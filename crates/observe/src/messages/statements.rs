@@ -37,6 +37,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     1913 16 1 "The operation failed because an index or statistics with name '%.*ls' already exists on \
         %S_MSG '%.*ls'.";
     1921 16 4 "Invalid %S_MSG '%.*ls' specified.";
+    1924 16 2 "Filegroup '%.*ls' is read-only.";
     2601 14 1 "Cannot insert duplicate key row in object '%.*ls' with unique index '%.*ls'. The duplicate \
         key value is %ls.";
     2627 14 1 "Violation of %ls constraint '%.*ls'. Cannot insert duplicate key in object '%.*ls'. The \

@@ -102,7 +102,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         than %d.";
     9007 10 1 "Cannot shrink log file %d (%s) because requested size (%dKB) is larger than the start of \
         the last logical log file.";
-    9008 16 1 "Cannot shrink log file %d (%s) because the logical log file located at the end of the file \
+    9008 10 1 "Cannot shrink log file %d (%s) because the logical log file located at the end of the file \
         is in use.";
     9009 10 1 "Cannot shrink log file %d (%s) because of minimum log space required.";
     9012 10 1 "There have been %d misaligned log IOs which required falling back to synchronous IO. The \

@@ -3,7 +3,7 @@
 use super::session::table_name;
 use super::{EngineStore, failure, in_volume};
 use crate::subject::Failure;
-use furrow_engine::{AttachOptions, FileChange, IndexSpec, Session};
+use furrow_engine::{AttachOptions, FileChange, IndexSpec, Session, Shrink};
 use std::sync::Arc;
 
 /// The index that worlds make and drop.
@@ -44,6 +44,12 @@ impl EngineStore {
             ..FileChange::default()
         };
         self.db.modify_file(file, &change).map_err(failure)
+    }
+
+    /// Makes a file smaller, to so many KB if that can be.
+    pub(crate) fn shrink(&self, file: &str, to_kb: u64) -> Result<(), Failure> {
+        let how = Shrink::Full(Some(to_kb / 8));
+        self.db.shrink_file(file, how).map(drop).map_err(failure)
     }
 
     /// Moves all out of a file that was added, and removes it.

@@ -36,6 +36,7 @@ pub fn all() -> Vec<World> {
         long_transaction(),
         heap_moves(),
         growth(),
+        shrinking(),
         files_come_and_go(),
         tables_come_and_go(),
         indexes(),
@@ -208,6 +209,33 @@ fn growth() -> World {
         .put((0, HEAP), 10..=26, Size::Huge)
         .step(Step::Rollback(0))
         .world("files grow by themselves and by hand", LAYOUT)
+}
+
+fn shrinking() -> World {
+    let s = Script::new().table(PASSING).table(CLUSTERED).table(HEAP);
+    let s = s
+        .committed(|s| s.put((0, PASSING), 0..90, Size::Huge))
+        .committed(|s| s.put((0, CLUSTERED), 0..10, Size::Huge))
+        .committed(|s| s.put((0, HEAP), 0..6, Size::Huge))
+        .step(Step::Begin(0))
+        .step(Step::DropTable(0, PASSING))
+        .step(Step::Commit(0));
+    s.then()
+        .step(Step::Begin(1))
+        .put((1, HEAP), [20], Size::Huge)
+        .step(Step::Commit(1))
+        .step(Step::Shrink(512))
+        .committed(|s| s.put((0, CLUSTERED), 20..26, Size::Huge))
+        .step(Step::Enlarge(256))
+        .committed(|s| s.put((0, CLUSTERED), 30..40, Size::Huge))
+        .committed(|s| s.delete((0, CLUSTERED), (0..10).chain(20..26)))
+        .step(Step::Clean)
+        .step(Step::Shrink(640))
+        .step(Step::ShrinkLog(256))
+        .committed(|s| s.put((0, HEAP), 30..33, Size::Huge))
+        .step(Step::ShrinkLog(256))
+        .committed(|s| s.change((0, HEAP), [30, 31], Size::Small))
+        .world("files and log become smaller, and grow again", LAYOUT)
 }
 
 fn files_come_and_go() -> World {

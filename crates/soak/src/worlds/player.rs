@@ -158,6 +158,8 @@ impl<'a> Player<'a> {
             Step::CheckpointAmid(table, key, version) => self.amid_checkpoint(table, key, version),
             Step::Clean => self.store()?.clean(),
             Step::Enlarge(kb) => self.store()?.enlarge("data1", kb),
+            Step::Shrink(kb) => self.store()?.shrink("data1", kb),
+            Step::ShrinkLog(kb) => self.store()?.shrink("log", kb),
             Step::BuildIndex(table) => self.store()?.build_index(table),
             Step::DropIndex(table) => self.store()?.drop_index(table),
             Step::Rebuild(table) => self.store()?.rebuild(table),

@@ -64,6 +64,10 @@ pub enum Step {
     RemoveFile(u16),
     /// The file `data1` is made larger by so many KB.
     Enlarge(u64),
+    /// It is made smaller, to so many KB if that can be.
+    Shrink(u64),
+    /// So is the log.
+    ShrinkLog(u64),
     /// An index is built on a table with rows.
     BuildIndex(u16),
     /// It goes.

@@ -8,7 +8,7 @@ use crate::unit::{Chain, IamPage};
 use crate::{Space, SpaceError};
 use furrow_format::{
     AllocUnitId, Bitmap, Change, MapInit, MapKind, PageId, PageNo, Pfs, PfsByte, extent_at_bit,
-    extent_bit, interval_extents, pfs_index_of, pfs_page_of, sgam_page_of,
+    extent_bit, pfs_index_of, pfs_page_of, sgam_page_of,
 };
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
@@ -93,7 +93,7 @@ impl Space {
             let id = file.page(sgam_page_of(interval.start));
             let guard = self.store().update(id, LatchRank::Sgam)?;
             let map = Bitmap::new(&guard).ok_or(damaged(id, "no sound SGAM page"))?;
-            let end = interval_extents(interval.start, file.size_pages());
+            let (_, end) = interval.search(file);
             if let Some(bit) = map.first_set(0, end) {
                 let no = extent_at_bit(interval.start, bit);
                 return Ok(Some(ExtentId { file: file.id, no }));
@@ -223,8 +223,13 @@ impl Space {
     }
 
     /// Whether SGAM says that the extent is mixed with a page to spare. Once it does, that stays so while the
-    /// caller has its PFS page EX.
+    /// caller has its PFS page EX. Of an extent above the ceiling of its file nothing is taken.
     fn is_mixed(&self, file: &FileSpace, extent: ExtentId) -> Result<bool, SpaceError> {
+        let interval = file.interval_of(extent.no.first_page());
+        let bit = u32::from(extent_bit(extent.no));
+        if !interval.is_some_and(|interval| bit < interval.search(file).1) {
+            return Ok(false);
+        }
         let id = file.page(sgam_page_of(extent.no.first_page()));
         let guard = self.store().update(id, LatchRank::Sgam)?;
         let map = Bitmap::new(&guard).ok_or(damaged(id, "no sound SGAM page"))?;

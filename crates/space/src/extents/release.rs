@@ -65,12 +65,10 @@ impl Space {
         let gam = file.page(gam_page_of(first.no.first_page()));
         let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
         push_bits(&mut mini, at, extents, true);
+        let open = |extent: &&ExtentId| interval.is_open(u32::from(extent_bit(extent.no)));
+        let open = extents.iter().filter(open).count() as u32;
         mini.commit(&Author::System)?;
-        file.add_free(
-            &interval,
-            u32::from(extent_bit(first.no)),
-            extents.len() as u32,
-        );
+        file.add_free(&interval, u32::from(extent_bit(first.no)), open);
         Ok(())
     }
 
@@ -108,10 +106,13 @@ impl Space {
         let was_full = used == 0xFF;
         let gets_empty = used.count_ones() == 1;
         let index = extent_bit(extent.no);
+        let mut open = false;
+        let interval = file.interval_of(first);
         if gets_empty {
             let gam = file.page(gam_page_of(first));
             let at = mini.adopt(self.store().update(gam, LatchRank::Gam)?.upgrade());
             mini.push(at, &Change::SetBit { index, value: true });
+            open = interval.as_ref().is_some_and(|i| i.is_open(index.into()));
         }
         if (gets_empty || was_full) && !mutated(Mutation::SgamForgotten) {
             let sgam = file.page(sgam_page_of(first));
@@ -125,9 +126,9 @@ impl Space {
             );
         }
         mini.commit(&Author::System)?;
-        if let Some(interval) = file.interval_of(first) {
+        if let Some(interval) = interval {
             interval.add_mixed(i64::from(was_full) - i64::from(gets_empty));
-            if gets_empty {
+            if open {
                 file.add_free(&interval, u32::from(index), 1);
             }
         }

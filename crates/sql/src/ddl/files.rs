@@ -1,9 +1,9 @@
 //! ALTER DATABASE: files and filegroups, another name.
 
 use super::columns::custom;
-use super::database::{file, growth, is_system, limits};
+use super::database::{file, growth, is_system, limits, path};
 use super::{options, outside_transaction};
-use crate::error::{Result, unsupported};
+use crate::error::{Result, refuse, unsupported};
 use crate::interp::Run;
 use furrow_engine::{Database, FileChange};
 use furrow_observe::messages::Message;
@@ -79,13 +79,7 @@ fn act(run: &mut Run<'_>, db: &Arc<Database>, action: &DatabaseAction) -> Result
             told(run, 5021, &text);
             Ok(())
         }
-        DatabaseAction::Rename(_) => {
-            let text = format!(
-                "Cannot change the name of the system database {}.",
-                db.name()
-            );
-            custom(5010, 16, 1, &text)
-        }
+        DatabaseAction::Rename(_) => refuse(5016, &[db.name().into()]),
         DatabaseAction::Collate(name) => Err(unsupported(&format!("COLLATE {}", name.value))),
         DatabaseAction::Set(..) => Ok(()),
         DatabaseAction::ScopedConfiguration(_) | DatabaseAction::ClearConfiguration(_) => {
@@ -100,9 +94,7 @@ fn add_files(
     (files, group): (&[FileSpec], Option<&Ident>),
 ) -> Result<()> {
     if db.name().eq_ignore_ascii_case("master") || db.name().eq_ignore_ascii_case("model") {
-        let text = "The master and model databases cannot have files added to them. ALTER DATABASE \
-            was aborted.";
-        return custom(5013, 16, 1, text);
+        return refuse(5013, &[]);
     }
     let specs: Result<Vec<_>> = files.iter().map(|f| file(run.cx, f, true)).collect();
     let group = group.map(|g| &*g.value);
@@ -120,9 +112,8 @@ fn modify_file(run: &mut Run<'_>, db: &Arc<Database>, written: &FileSpec) -> Res
     if written.offline {
         return Err(unsupported("OFFLINE"));
     }
-    if written.file_name.is_some() {
-        return Err(unsupported("FILENAME in MODIFY FILE"));
-    }
+    let new_path = written.file_name.as_deref();
+    let new_path = new_path.map(|p| path(run.cx, p)).transpose()?;
     let (size_kb, max_size_kb) = limits(written)?;
     let change = FileChange {
         size_kb,
@@ -130,7 +121,15 @@ fn modify_file(run: &mut Run<'_>, db: &Arc<Database>, written: &FileSpec) -> Res
         growth: written.growth.as_ref().map(growth).transpose()?,
         new_name: written.new_name.as_ref().map(|n| n.value.to_string()),
     };
-    db.modify_file(&name.value, &change)?;
+    if change != FileChange::default() || new_path.is_none() {
+        db.modify_file(&name.value, &change)?;
+    }
+    if let Some(path) = new_path {
+        let named = written.new_name.as_ref().unwrap_or(name);
+        let instance = run.cx.server.instance();
+        instance.relocate_file(db.name(), &named.value, &path)?;
+        run.inform(Message::new(5018, &[(&*named.value).into()]));
+    }
     if let Some(new) = &written.new_name {
         let text = format!("The file name '{}' has been set.", new.value);
         told(run, 5021, &text);
@@ -143,6 +142,8 @@ fn modify_filegroup(run: &mut Run<'_>, db: &Arc<Database>, name: &Ident, word: &
         "DEFAULT" => db.set_default_filegroup(&name.value)?,
         "AUTOGROW_ALL_FILES" => db.set_autogrow_all(&name.value, true)?,
         "AUTOGROW_SINGLE_FILE" => db.set_autogrow_all(&name.value, false)?,
+        "READ_ONLY" | "READONLY" => updateability(run, db, (&name.value, true))?,
+        "READ_WRITE" | "READWRITE" => updateability(run, db, (&name.value, false))?,
         other => return Err(unsupported(&format!("MODIFY FILEGROUP {other}"))),
     }
     told(
@@ -151,4 +152,24 @@ fn modify_filegroup(run: &mut Run<'_>, db: &Arc<Database>, name: &Ident, word: &
         &format!("The filegroup property '{word}' has been set."),
     );
     Ok(())
+}
+
+/// READ_ONLY or READ_WRITE of a filegroup, for which nobody else may be in the database (5070, then 5069).
+fn updateability(
+    run: &mut Run<'_>,
+    db: &Arc<Database>,
+    (name, read_only): (&str, bool),
+) -> Result<()> {
+    let inside = run.cx.sessions.database().id() == db.id();
+    let done = match inside {
+        true => {
+            let session = run.cx.sessions.session();
+            session.set_filegroup_read_only(name, read_only)
+        }
+        false => db.set_filegroup_read_only(name, read_only),
+    };
+    done.map_err(|e| match e.number() {
+        5070 => e.followed_by(Message::new(5069, &[])).into(),
+        _ => e.into(),
+    })
 }

@@ -32,6 +32,19 @@ fn is_change(stmt: &Stmt) -> bool {
     }
 }
 
+/// Whether it says so of a statement that builds something from rows: for what was wrong with a row.
+fn is_of_rows(stmt: &Stmt, number: u32) -> bool {
+    let builds = matches!(
+        stmt.kind,
+        Statement::AlterTable(_) | Statement::CreateIndex(_) | Statement::AlterIndex(_)
+    );
+    builds
+        && matches!(
+            number,
+            220 | 232 | 241..=248 | 295 | 515 | 1505 | 2628 | 8114 | 8115 | 8152
+        )
+}
+
 /// Errors that are found before a statement changes anything, after which the product goes on.
 fn is_before(number: u32) -> bool {
     matches!(number, 544 | 545 | 2714 | 2812)
@@ -57,7 +70,9 @@ fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
     if run.tries > 0 || aborts || fate(&error) != Fate::Statement {
         return Err(error);
     }
-    if is_change(stmt) && error.origin == Origin::Statement && !is_before(error.number()) {
+    let terminated = is_change(stmt) && !is_before(error.number());
+    let terminated = terminated || is_of_rows(stmt, error.number());
+    if terminated && error.origin == Origin::Statement {
         let line = error.first().line;
         error.messages.push(Message::new(3621, &[]).at_line(line));
     }

@@ -154,7 +154,7 @@ fn file_row(file: &FileView) -> Vec<Value> {
         int(max_size(file)),
         int(growth),
         bit(false),
-        bit(false),
+        bit(file.read_only),
         bit(false),
         bit(percent),
         bit(false),
@@ -200,7 +200,7 @@ fn filegroups(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         row.extend([
             Value::Null,
             Value::Null,
-            bit(false),
+            bit(group.read_only),
             bit(group.autogrow_all),
         ]);
         rows(row);

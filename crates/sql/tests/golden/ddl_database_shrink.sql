@@ -1,0 +1,70 @@
+CREATE DATABASE Company ON PRIMARY (NAME = N'Company_data', FILENAME = N'c.mdf', SIZE = 8MB, FILEGROWTH = 1MB)
+    LOG ON (NAME = N'Company_log', FILENAME = N'c.ldf', SIZE = 32MB);
+ALTER DATABASE Company ADD FILEGROUP Second;
+ALTER DATABASE Company ADD FILE (NAME = N'SecondFile', FILENAME = N'c2.ndf', SIZE = 2MB, FILEGROWTH = 1MB) TO FILEGROUP Second;
+GO
+USE Company;
+SET NOCOUNT ON;
+CREATE TABLE gone (c1 INT IDENTITY PRIMARY KEY, c2 CHAR (8000) DEFAULT 'a') ON Second;
+CREATE TABLE kept (c1 INT IDENTITY PRIMARY KEY, c2 CHAR (8000) DEFAULT 'b') ON Second;
+GO
+INSERT INTO gone DEFAULT VALUES;
+GO 1000
+INSERT INTO kept DEFAULT VALUES;
+GO 200
+SELECT file_id, size FROM sys.database_files ORDER BY file_id;
+-- Used up to its end.
+DBCC SHRINKFILE (SecondFile, TRUNCATEONLY);
+DROP TABLE gone;
+GO
+DBCC SHRINKFILE (SecondFile, TRUNCATEONLY);
+-- Moved, and not cut; then cut.
+DBCC SHRINKFILE (SecondFile, 2, NOTRUNCATE);
+SELECT file_id, size FROM sys.database_files ORDER BY file_id;
+DBCC SHRINKFILE ('secondfile', TRUNCATEONLY) WITH NO_INFOMSGS;
+SELECT file_id, size FROM sys.database_files ORDER BY file_id;
+SELECT COUNT(*) AS n, MIN(c1) AS lowest, MAX(c1) AS highest FROM kept;
+GO
+INSERT INTO kept DEFAULT VALUES;
+GO 300
+DELETE FROM kept WHERE c1 > 100;
+ALTER INDEX ALL ON kept REBUILD;
+SELECT COUNT(*) AS n FROM kept;
+GO
+DBCC SHRINKFILE (3, 1);
+-- Not larger.
+DBCC SHRINKFILE (3, 100);
+GO
+DBCC SHRINKFILE (nothing, 1);
+GO
+DBCC SHRINKFILE (3, -1);
+GO
+DBCC SHRINKFILE (3, 1, TRUNCATEONLY, 4);
+GO
+DBCC SHRINKFILE (3, 1, SOMEHOW);
+GO
+BEGIN TRANSACTION;
+DBCC SHRINKFILE (3, 1);
+ROLLBACK;
+GO
+-- The log goes to its first two virtual log files.
+CHECKPOINT;
+DBCC SHRINKFILE (Company_log, 1) WITH NO_INFOMSGS;
+SELECT COUNT(*) AS vlfs FROM sys.dm_db_log_info(DB_ID());
+INSERT INTO kept DEFAULT VALUES;
+SELECT COUNT(*) AS n FROM kept;
+GO
+INSERT INTO kept DEFAULT VALUES;
+GO 200
+DELETE FROM kept WHERE c1 > 550;
+GO
+-- A third of the file stays free.
+DBCC SHRINKDATABASE (Company, 33);
+DBCC SHRINKDATABASE (0, 10) WITH NO_INFOMSGS;
+GO
+DBCC SHRINKDATABASE (Company, 100);
+GO
+DBCC SHRINKDATABASE (Nobody);
+GO
+SELECT file_id, size FROM sys.database_files WHERE type = 0 ORDER BY file_id;
+SELECT COUNT(*) AS n FROM kept;
