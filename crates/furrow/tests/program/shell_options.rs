@@ -310,57 +310,6 @@ fn what_raiserror_says_is_there_while_the_batch_goes_on() {
     child.wait().unwrap();
 }
 
-/// The shell at a terminal, which `script` of util-linux makes; what it says comes by its output.
-fn at_a_terminal(directory: &Path) -> Option<std::process::Child> {
-    let instance = directory.join("instance");
-    let program = format!(
-        "{} sql --instance '{}'",
-        env!("CARGO_BIN_EXE_furrow"),
-        text(&instance)
-    );
-    std::process::Command::new("script")
-        .args(["-qfec", &program, "/dev/null"])
-        .env("TERM", "xterm")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .ok()
-}
-
-#[test]
-fn ctrl_c_at_a_terminal_ends_the_statement_and_not_the_shell() {
-    let directory = tempfile::tempdir().unwrap();
-    let Some(mut child) = at_a_terminal(directory.path()) else {
-        return println!("there is no program `script`: nothing is tested");
-    };
-    let mut stdin = child.stdin.take().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let (said, read) = std::sync::mpsc::channel();
-    furrow_io::thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(length @ 1..) = std::io::Read::read(&mut stdout, &mut bytes) {
-                said.send(String::from_utf8_lossy(&bytes[..length]).into_owned())
-                    .unwrap();
-            }
-        });
-        // Long, so that whoever fails to end it is noticed by the length of the test.
-        stdin.write_all(b"WAITFOR DELAY '01:00:00'\nGO\n").unwrap();
-        let mut all = String::new();
-        while !all.contains("The query was cancelled.") {
-            // One that comes before the statement has begun is a key of the line editor's.
-            stdin.write_all(b"\x03").unwrap();
-            while let Ok(text) = read.recv_timeout(std::time::Duration::from_millis(300)) {
-                all.push_str(&text);
-            }
-        }
-        stdin.write_all(b"SELECT 40 + 2\nGO\nexit\n").unwrap();
-        all.extend(read.iter());
-        assert!(all.contains("         42"), "{all}");
-    });
-    assert!(child.wait().unwrap().success());
-}
-
 #[test]
 fn words_of_the_command_line_that_make_no_sense_are_refused() {
     let directory = tempfile::tempdir().unwrap();
