@@ -83,14 +83,18 @@ fn both(connection: &mut Connection, db: &rusqlite::Connection, sql: &str) -> Re
     }
 }
 
-/// Compares the answers; rows in any order unless the query has one of its own.
+/// Compares the answers; rows in any order unless the query has one of its own. What asks for more memory than
+/// there is has none.
 fn compare(
     connection: &mut Connection,
     db: &rusqlite::Connection,
     query: &queries::Query,
 ) -> Result<(), String> {
-    let mut said =
-        ours(connection, &query.ours).map_err(|e| format!("{}\n  ours: {e}", query.ours))?;
+    let said = ours(connection, &query.ours);
+    if said.as_ref().is_err_and(|e| e.starts_with("Msg 701:")) {
+        return Ok(());
+    }
+    let mut said = said.map_err(|e| format!("{}\n  ours: {e}", query.ours))?;
     let mut expected =
         theirs(db, &query.theirs).map_err(|e| format!("{}\n  SQLite: {e}", query.theirs))?;
     if !query.ordered {
@@ -121,6 +125,10 @@ fn round(dice: &mut Dice) -> Vec<String> {
         ours(&mut connection, &sql).unwrap();
     }
     for n in 0..120 {
+        if n == 60 {
+            // Next to nothing finds room in memory from now on: the same answers come through files.
+            connection.limit_query_memory(0);
+        }
         if n % 10 == 9 {
             wrong.extend(both(&mut connection, &db, &schema.change(dice)).err());
         }

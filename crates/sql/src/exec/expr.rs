@@ -1,6 +1,6 @@
 //! Bound expressions: columns are places in a row, types are settled, what is left is values.
 
-use super::once::Kept;
+use super::once::{Kept, List};
 use super::operator::{Cursor, Plan};
 use crate::context::Context;
 use crate::error::Result;
@@ -327,8 +327,10 @@ impl Like {
 impl Quantified {
     fn eval(&self, row: &[Value], cx: &mut Context) -> Result<Truth> {
         let value = self.expr.eval(row, cx)?;
-        if let Some(number) = self.query.once {
-            return self.eval_list(&value, number, cx);
+        if let Some(number) = self.query.once
+            && let Some(list) = self.list(number, cx)?
+        {
+            return self.eval_list(&value, &list, cx);
         }
         self.query.bring(row, cx)?;
         let mut cursor = self.query.plan.open(cx)?;
@@ -357,9 +359,8 @@ impl Quantified {
         done.map(|()| result)
     }
 
-    fn eval_list(&self, value: &Value, number: u64, cx: &mut Context) -> Result<Truth> {
-        let list = self.list(number, cx)?;
-        if let Some(truth) = self.among(value, &list, cx)? {
+    fn eval_list(&self, value: &Value, list: &List, cx: &mut Context) -> Result<Truth> {
+        if let Some(truth) = self.among(value, list, cx)? {
             return Ok(truth);
         }
         let mut result = Some(self.all);

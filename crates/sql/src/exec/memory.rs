@@ -20,6 +20,9 @@ const UNKNOWN_BYTES: usize = 1 << 30;
 /// somewhere.
 pub(crate) const LEAST_BYTES: usize = 256 << 10;
 
+/// The same where a connection may keep next to nothing.
+const SMALLEST_BYTES: usize = 1 << 10;
+
 /// What a connection keeps, and how much it may.
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -71,9 +74,11 @@ impl Grant {
     }
 
     /// Asks for more; `false` where there is no room, and files have to take what comes. It is taken all the
-    /// same, and is for the caller to give back. There is always room for `least`.
+    /// same, and is for the caller to give back. There is always room for `least`, or for the limit where that is
+    /// less.
     pub(crate) fn fits(&mut self, bytes: usize, least: usize) -> bool {
-        self.take(bytes).is_ok() || self.bytes <= least
+        let most = self.memory.most.load(Ordering::Relaxed);
+        self.take(bytes).is_ok() || self.bytes <= least.min(most.max(SMALLEST_BYTES))
     }
 
     /// Gives back all.

@@ -4,8 +4,9 @@
 //! until the next statement begins.
 
 use super::expr::Quantified;
-use super::key::KeyTable;
-use super::memory::Grant;
+use super::key::{KeyTable, Place};
+use super::memory::{Grant, LEAST_BYTES, row_bytes};
+use super::operator::Cursor;
 use super::spool::Spool;
 use crate::context::Context;
 use crate::error::Result;
@@ -25,8 +26,10 @@ pub(crate) enum Kept {
     List(Arc<List>),
     /// Rows that have been read once, to be kept if they are asked for again.
     Begun,
-    /// Rows that are kept; none where there is no room for them.
-    Spool(Option<Arc<Spool>>),
+    /// Rows that are kept.
+    Spool(Arc<Spool>),
+    /// What there was no room for: it is run each time.
+    NoRoom,
 }
 
 /// The first column of a subquery's rows.
@@ -47,47 +50,75 @@ pub(crate) fn fresh() -> u64 {
     NUMBERS.fetch_add(1, Ordering::Relaxed)
 }
 
-impl Quantified {
-    /// The values of the query, run now or before in this statement.
-    pub(crate) fn list(&self, number: u64, cx: &mut Context) -> Result<Arc<List>> {
-        if let Some(Kept::List(list)) = cx.kept.get(&number) {
-            return Ok(Arc::clone(list));
+/// Takes the first column of all rows; `false` where there is no room for them.
+fn fill(
+    values: &mut Vec<Value>,
+    grant: &mut Grant,
+    rows: &mut Cursor<'_>,
+    cx: &mut Context,
+) -> Result<bool> {
+    let mut row = Vec::new();
+    while rows.next(cx, &mut row)? {
+        if !grant.fits(row_bytes(&row), LEAST_BYTES) {
+            return Ok(false);
         }
+        values.push(row.first().cloned().unwrap_or(Value::Null));
+    }
+    Ok(true)
+}
+
+impl Quantified {
+    /// The values of the query, run now or before in this statement; `None` where there is no room for them.
+    pub(crate) fn list(&self, number: u64, cx: &mut Context) -> Result<Option<Arc<List>>> {
+        match cx.kept.get(&number) {
+            Some(Kept::List(list)) => return Ok(Some(Arc::clone(list))),
+            Some(Kept::NoRoom) => return Ok(None),
+            _ => {}
+        }
+        let list = self.make_list(cx)?.map(Arc::new);
+        let kept = list.as_ref().map(Arc::clone);
+        cx.kept
+            .insert(number, kept.map_or(Kept::NoRoom, Kept::List));
+        Ok(list)
+    }
+
+    fn make_list(&self, cx: &mut Context) -> Result<Option<List>> {
         let mut values = Vec::new();
         let mut grant = Grant::new(cx);
-        self.query.plan.for_each(cx, &mut |_, row| {
-            grant.row(row)?;
-            values.push(row.first().cloned().unwrap_or(Value::Null));
-            Ok(())
-        })?;
+        let mut rows = self.query.plan.open(cx)?;
+        let filled = fill(&mut values, &mut grant, &mut rows, cx);
+        rows.close(cx);
+        if !filled? {
+            return Ok(None);
+        }
         let has_null = values.iter().any(Value::is_null);
         let keys = match self.compare.op == CompareOp::Equal && !self.all {
-            true => Some(self.keys(&values, cx)?),
+            true => match self.keys(&values, cx)? {
+                Some(keys) => Some(keys),
+                None => return Ok(None),
+            },
             false => None,
         };
-        let list = Arc::new(List {
+        Ok(Some(List {
             values,
             has_null,
             keys,
             _grant: grant,
-        });
-        cx.kept.insert(number, Kept::List(Arc::clone(&list)));
-        Ok(list)
+        }))
     }
 
-    fn keys(&self, values: &[Value], cx: &Context) -> Result<KeyTable> {
+    fn keys(&self, values: &[Value], cx: &Context) -> Result<Option<KeyTable>> {
         let mut keys = KeyTable::new(vec![self.compare.common], Grant::new(cx));
         for value in values.iter().filter(|v| !v.is_null()) {
-            match &self.compare.right {
-                Some(conversion) => {
-                    keys.insert(&[conversion.apply(value, &cx.settings())?])?;
-                }
-                None => {
-                    keys.insert(std::slice::from_ref(value))?;
-                }
+            let place = match &self.compare.right {
+                Some(conversion) => keys.place(&[conversion.apply(value, &cx.settings())?]),
+                None => keys.place(std::slice::from_ref(value)),
+            };
+            if let Place::Full(_) = place {
+                return Ok(None);
             }
         }
-        Ok(keys)
+        Ok(Some(keys))
     }
 
     /// Whether a value is among the list's, as IN has it; `None` where the list is no such one.

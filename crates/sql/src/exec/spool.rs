@@ -49,16 +49,16 @@ const NUMBER_BYTES: usize = 8;
 impl SpoolPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         let spool = match cx.kept.get(&self.number) {
-            Some(Kept::Spool(Some(spool))) => Arc::clone(spool),
-            Some(Kept::Spool(None)) => return self.direct.open(cx),
+            Some(Kept::Spool(spool)) => Arc::clone(spool),
+            Some(Kept::NoRoom) => return self.direct.open(cx),
             Some(_) => {
-                let spool = self.build(cx)?;
-                cx.kept
-                    .insert(self.number, Kept::Spool(spool.as_ref().map(Arc::clone)));
-                match spool {
-                    Some(spool) => spool,
-                    None => return self.direct.open(cx),
-                }
+                let Some(spool) = self.build(cx)? else {
+                    cx.kept.insert(self.number, Kept::NoRoom);
+                    return self.direct.open(cx);
+                };
+                let kept = Kept::Spool(Arc::clone(&spool));
+                cx.kept.insert(self.number, kept);
+                spool
             }
             None => {
                 cx.kept.insert(self.number, Kept::Begun);

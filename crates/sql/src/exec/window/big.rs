@@ -112,7 +112,9 @@ fn of_window(calls: &[WindowCall], rows: &Arc<Run>, cx: &mut Context) -> Result<
         if part.ends_before(&keys) {
             part.give(&mut out, cx)?;
         }
-        if !part.grant.fits(2 * row_bytes(&row), LEAST_BYTES) {
+        let bytes = 2 * row_bytes(&row);
+        part.bytes += bytes;
+        if !part.grant.fits(bytes, LEAST_BYTES) && part.bytes > LEAST_BYTES {
             return Err(refused());
         }
         part.rows.push(Kept { row, keys });
@@ -126,6 +128,8 @@ struct Part<'c> {
     calls: &'c [WindowCall],
     rows: Vec<Kept>,
     grant: Grant,
+    /// What they take.
+    bytes: usize,
 }
 
 impl<'c> Part<'c> {
@@ -134,6 +138,7 @@ impl<'c> Part<'c> {
             calls,
             rows: Vec::new(),
             grant: Grant::new(cx),
+            bytes: 0,
         }
     }
 
@@ -153,6 +158,7 @@ impl<'c> Part<'c> {
             out.push(&kept.row)?;
         }
         self.grant.give_all_back();
+        self.bytes = 0;
         cx.check_cancel()
     }
 }
