@@ -73,13 +73,13 @@ mutations! {
     PurgeWanted "purge-wanted" "Ghosts are purged though a rollback may want them back.",
     LeaveIndexEntry "leave-index-entry" "A deleted row stays in its last index.",
     LeaveMovedRecord "leave-moved-record" "A moved row of a heap that moves again leaves its record behind.",
-    SwapMapLatches "swap-map-latches" "PFS pages are latched from the last to the first.",
-    SwapHeapLatches "swap-heap-latches" "The pages of a heap are latched from the last to the first.",
+    SwapMapLatches "swap-map-latches" "Now and then PFS pages are latched from the last to the first.",
+    SwapHeapLatches "swap-heap-latches" "Now and then the pages of a heap are latched from the last to the first.",
     SkipRowLock "skip-row-lock" "Rows are changed without a lock.",
     SkipGapLock "skip-gap-lock" "Keys come into gaps that somebody guards.",
     SkipReadLock "skip-read-lock" "Readers do not look whether a row is committed.",
     ReleaseReadLock "release-read-lock" "REPEATABLE READ gives its locks back at once.",
-    EarlyRelease "early-release" "Locks are released before the commit record is in the log.",
+    EarlyRelease "early-release" "Locks are released some time before the commit record is in the log.",
     MissDeadlock "miss-deadlock" "Nobody looks for deadlocks.",
     CountsForgotten "counts-forgotten" "Commit records do not say how many rows came and went.",
     FreeBeforeCommit "free-before-commit" "The pages of a dropped table are given away before the commit.",
@@ -87,6 +87,8 @@ mutations! {
     CutEarly "cut-early" "A file becomes shorter before the log of its pages is done with.",
     FileNotMade "file-not-made" "A file is online in the catalog before it is made.",
     ForgetPageCheck "forget-page-check" "Pages are read without a look at their checksum.",
+    SkipForce "skip-force" "Pages that a bulk load filled past the log are not written before its commit.",
+    UnsyncedForce "unsynced-force" "Pages that a bulk load filled past the log are written, but not synced.",
 }
 
 /// The environment variable that names the fault.
@@ -139,6 +141,22 @@ mod alive {
 
 #[cfg(feature = "mutations")]
 pub use alive::{mutated, reached};
+
+/// Whether the rule at hand is to be broken this time: every second time that it is come to. An order that is
+/// always the wrong way round is an order too; what hurts is when two do it differently.
+#[inline(always)]
+#[must_use]
+pub fn mutated_at_times(which: Mutation) -> bool {
+    mutated(which) && reached() % 2 == 1
+}
+
+/// Between two steps that are taken the wrong way round: time for somebody else to come in between.
+#[inline(always)]
+pub fn linger(wrong_way_round: bool) {
+    if AVAILABLE && wrong_way_round {
+        crate::time::sleep(crate::time::Duration::from_millis(15));
+    }
+}
 
 /// How often the fault that is alive was reached in this process.
 #[cfg(not(feature = "mutations"))]

@@ -63,16 +63,32 @@ fn stat_ticks(text: &str) -> Option<(u64, u64)> {
 
 /// The most memory the process has held at once, in bytes.
 pub fn peak_memory() -> Option<u64> {
+    status_bytes("VmHWM:")
+}
+
+/// Memory that the process holds now, in bytes.
+pub fn memory() -> Option<u64> {
+    status_bytes("VmRSS:")
+}
+
+fn status_bytes(field: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let kib = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(
-        kib.trim()
-            .trim_end_matches("kB")
-            .trim()
-            .parse::<u64>()
-            .ok()?
-            * 1024,
-    )
+    let kib = text.lines().find_map(|line| line.strip_prefix(field))?;
+    let kib: u64 = kib.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// Files, sockets and the like that the process has open, as their numbers lead to them.
+pub fn open_files() -> Option<Vec<String>> {
+    let mut open = Vec::new();
+    for entry in std::fs::read_dir("/proc/self/fd").ok()? {
+        let path = entry.ok()?.path();
+        // The one that is open for the reading of this list is gone by now.
+        if let Ok(leads_to) = std::fs::read_link(path) {
+            open.push(leads_to.display().to_string());
+        }
+    }
+    Some(open)
 }
 
 /// Bytes moved to and from devices since the process began.
@@ -108,7 +124,8 @@ mod tests {
     fn what_linux_tells_is_read() {
         let times = cpu_times();
         assert!(times.user_us.is_some() && times.system_us.is_some());
-        assert!(peak_memory().unwrap() > 1 << 20);
+        assert!(peak_memory().unwrap() > 1 << 20 && memory().unwrap() <= peak_memory().unwrap());
+        assert!(open_files().unwrap().len() >= 3);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::error::PoolError;
 use crate::key::PageKey;
 use crate::write::{Busy, Outcome};
 use furrow_format::{DatabaseId, FileId, PageId, PageNo};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 use std::collections::BTreeSet;
@@ -22,6 +23,9 @@ pub type PageRun = (PageId, u32);
 
 impl Core {
     pub(crate) fn force_pages(&self, db: DatabaseId, runs: &[PageRun]) -> Result<u64, PoolError> {
+        if mutated(Mutation::SkipForce) {
+            return Ok(0);
+        }
         let mut unsaved = Vec::new();
         for &(first, count) in runs {
             for number in first.page.0..first.page.0.saturating_add(count) {
@@ -49,7 +53,7 @@ impl Core {
         let _wait = task::wait(WaitType::WriteCompletion, Resource::None);
         let Outcome { totals, error } = self.side_by_side(groups, |file, pages| {
             let mut outcome = self.write_file(file, pages, Busy::Wait, None);
-            if outcome.error.is_none() {
+            if outcome.error.is_none() && !mutated(Mutation::UnsyncedForce) {
                 outcome.error = file.sync().err();
             }
             outcome

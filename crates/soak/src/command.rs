@@ -84,6 +84,23 @@ pub(crate) enum Command {
         #[command(flatten)]
         jobs: Jobs,
     },
+    /// Damaged inputs for everything that reads what it cannot trust
+    Fuzz {
+        /// Inputs for each target (20 million; of whole databases half a million)
+        #[arg(long, value_name = "N")]
+        inputs: Option<u64>,
+        /// Seed (drawn)
+        #[arg(long)]
+        seed: Option<u64>,
+        #[command(flatten)]
+        jobs: Jobs,
+        /// One input again
+        #[arg(long, value_name = "NUMBER")]
+        input: Option<u64>,
+        /// Only this target
+        #[arg(value_name = "TARGET")]
+        only: Option<String>,
+    },
     /// All of it for hours; what it found is tried first the next time
     Soak {
         #[arg(long, default_value_t = 1.0, value_parser = hours)]
@@ -128,6 +145,8 @@ pub(crate) enum Command {
     Share {
         #[arg(long)]
         seed: u64,
+        /// The part that comes before the others.
+        first: Option<String>,
     },
     /// Of `kills`: not for people.
     #[command(hide = true)]

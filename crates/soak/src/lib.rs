@@ -25,10 +25,14 @@
 //!
 //! What can be enumerated is: [`worlds`] are short fixed workloads in which the power goes at every sync,
 //! with every outcome, and every operation fails. [`isolation`] looks for cycles in what transactions saw
-//! of each other; [`rot`] flips bits at rest.
+//! of each other; [`rot`] flips bits at rest; [`directed`] sets the scene for one rule each.
 //!
 //! [`long`] does all of it for hours and keeps a ledger. [`mutations`] puts faults ordered by name against
 //! [`share`], a share of everything: a fault that nothing notices is a test that is missing.
+//!
+//! [`resources`] counts what is left after many transactions.
+//!
+//! [`fuzz`] gives damaged bytes and texts to everything that reads what it cannot trust.
 //!
 //! [`check`] keeps the score of the consistency check: damage done on purpose, and sound databases.
 //!
@@ -37,14 +41,17 @@
 
 pub mod check;
 pub mod crash;
+pub mod directed;
 pub mod engine;
 pub mod faults;
+pub mod fuzz;
 pub mod isolation;
 pub mod kill;
 pub mod long;
 pub mod model;
 pub mod mutations;
 pub mod pace;
+pub mod resources;
 pub mod rot;
 pub mod rows;
 pub mod share;

@@ -3,9 +3,10 @@
 //!
 //! # Order
 //! 1. What an earlier soak with the same ledger found, again.
-//! 2. The enumerations: every small world with every power loss, every small world with every failure.
+//! 2. What has an end: every small world with every power loss, every small world with every failure, a
+//!    million transactions that must leave nothing behind, and all inputs of all targets of the fuzzer.
 //! 3. In turn and without end, each with a seed of its own: power losses, histories, threads, rotten pages,
-//!    the consistency check, killed processes, failures.
+//!    the consistency check, killed processes, failures, damaged inputs.
 //!
 //! A piece that finds something does not end the soak: it is written down with the line that shows it
 //! again, and the next one begins.
@@ -16,7 +17,7 @@ use crate::engine::Engine;
 use crate::share::LEVELS;
 use crate::worlds::boundary::{self, Share};
 use crate::worlds::{self, nth};
-use crate::{Finding, faults, isolation, kill, rot, threads};
+use crate::{Finding, faults, fuzz, isolation, kill, resources, rot, threads};
 use furrow_io::thread::{scope, spawn_scoped};
 use furrow_io::time::{Duration, Moment, WallTime};
 use furrow_io::{Access, File, IoError, Open, SystemVolume, Volume, WriteRun, read_all};
@@ -32,6 +33,10 @@ const RUNS: u64 = 25;
 /// Kills of a piece, and the writers of each process.
 const KILLS: u32 = 10;
 const WRITERS: usize = 32;
+/// Pieces that all inputs of a target are read in.
+const FUZZ_PIECES: u64 = 20;
+/// Transactions of a piece that looks for leaks.
+const TXNS: u64 = 1_000_000;
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// A soak.
@@ -50,7 +55,7 @@ pub struct Soak {
 }
 
 /// Sorts of pieces.
-const SORTS: [&str; 9] = [
+const SORTS: [&str; 11] = [
     "world",
     "failures",
     "crashes",
@@ -60,10 +65,12 @@ const SORTS: [&str; 9] = [
     "check",
     "kills",
     "faults",
+    "fuzz",
+    "resources",
 ];
 
 /// How often each of those that never end comes in a turn.
-const TURN: [usize; 12] = [2, 3, 2, 4, 2, 7, 2, 5, 2, 6, 4, 8];
+const TURN: [usize; 13] = [2, 3, 2, 4, 9, 2, 7, 2, 5, 2, 6, 4, 8];
 
 /// A piece of work: its sort, and its seed or the number of its world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,15 +113,9 @@ fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
         }),
         "threads" => threads::run(&engine, seed, 16, 10).map(|f| f.crashes),
         "rot" => rot::run(seed).map(|f| f.told + f.harmless),
-        "check" => check::run(seed, 40).map(|_| 1).map_err(|what| {
-            let (place, steps) = ("the consistency check".to_owned(), Vec::new());
-            Box::new(Finding {
-                seed,
-                place,
-                what,
-                steps,
-            })
-        }),
+        "check" => check::run(seed, 40)
+            .map(|_| 1)
+            .map_err(|what| of(seed, "the consistency check", what)),
         "kills" => {
             let rounds = kill::Rounds {
                 program: soak.program.clone(),
@@ -128,7 +129,44 @@ fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
             clear(&rounds.home);
             Ok(done.kills)
         }
+        "fuzz" => fuzzed(seed),
+        "resources" => {
+            let order = resources::Order {
+                home: soak.home.join(format!("resources-{seed}")),
+                txns: TXNS,
+                sessions: 2_000,
+                threads: 4,
+                seed,
+            };
+            let done = resources::run(&order, &|_| {});
+            clear(&order.home);
+            done.map(|_| TXNS)
+                .map_err(|what| of(seed, "resources", what))
+        }
         _ => faults::run(&engine, seed, 3).map(|f| f.faults_told + f.faults_unnoticed),
+    }
+}
+
+fn of(seed: u64, place: &str, what: String) -> Box<Finding> {
+    let (place, steps) = (place.to_owned(), Vec::new());
+    Box::new(Finding {
+        seed,
+        place,
+        what,
+        steps,
+    })
+}
+
+/// A twentieth of the inputs of one target, the one that the seed has it.
+fn fuzzed(seed: u64) -> Result<u64, Box<Finding>> {
+    let kind = fuzz::TARGETS[seed as usize % fuzz::TARGETS.len()];
+    let inputs = kind.whole / FUZZ_PIECES;
+    match fuzz::run(&kind, seed, inputs, 1, &|_| {}) {
+        Ok(_) => Ok(inputs),
+        Err(caught) => {
+            let place = format!("fuzz {}, input {}", kind.name, caught.input);
+            Err(of(seed, &place, caught.what))
+        }
     }
 }
 
@@ -201,7 +239,10 @@ fn open_findings(ledger: &str) -> Vec<Piece> {
 /// The pieces of a soak, in their order: some first, then the enumerations, then drawn ones without end.
 fn pieces(first: Vec<Piece>, seed: u64) -> impl Iterator<Item = Piece> {
     let worlds = worlds::all().len() as u64;
+    let targets = fuzz::TARGETS.len() as u64;
+    let inputs = (0..FUZZ_PIECES * targets).map(|seed| Piece { sort: 9, seed });
     let listed = (0..2).flat_map(move |sort| (0..worlds).map(move |seed| Piece { sort, seed }));
+    let listed = listed.chain([Piece { sort: 10, seed }]).chain(inputs);
     let drawn = (0..).map(move |n: u64| Piece {
         sort: TURN[(n % TURN.len() as u64) as usize],
         seed: seed.wrapping_add(n.wrapping_mul(1_000)),
@@ -321,8 +362,8 @@ mod tests {
         let mut all = pieces(first, 50);
         assert_eq!(all.next(), Some(Piece { sort: 2, seed: 7 }));
         assert_eq!(all.next(), Some(Piece { sort: 0, seed: 0 }));
-        let worlds = worlds::all().len();
-        let drawn = all.nth(2 * worlds - 1);
+        let listed = 2 * worlds::all().len() + 1 + FUZZ_PIECES as usize * fuzz::TARGETS.len();
+        let drawn = all.nth(listed - 1);
         assert_eq!(
             drawn,
             Some(Piece {
@@ -331,6 +372,7 @@ mod tests {
             })
         );
         assert!(TURN.iter().all(|sort| (2..SORTS.len()).contains(sort)));
-        assert!((2..SORTS.len()).all(|sort| TURN.contains(&sort)));
+        // A million transactions once is enough.
+        assert!((2..SORTS.len() - 1).all(|sort| TURN.contains(&sort)));
     }
 }

@@ -2,6 +2,7 @@
 //! how to see it again.
 
 mod command;
+mod fuzzed;
 mod proof;
 
 use command::{Command, Crashes, parse};
@@ -49,6 +50,13 @@ fn carry_out(command: Command) -> ExitCode {
         Command::Check { runs, seed, jobs } => score(runs, seed, jobs.jobs),
         Command::Worlds { jobs } => proof::worlds(jobs.jobs),
         Command::Histories { runs, seed, jobs } => proof::histories(runs, seed, jobs.jobs),
+        Command::Fuzz {
+            inputs,
+            seed,
+            jobs,
+            input,
+            only,
+        } => fuzzed::run(only, seed, (inputs, input), jobs.jobs),
         Command::Soak {
             hours,
             seed,
@@ -62,7 +70,7 @@ fn carry_out(command: Command) -> ExitCode {
             only,
         } => proof::mutations(seed, jobs.jobs, limit, only),
         Command::Piece { sort, seed } => proof::piece(sort, seed),
-        Command::Share { seed } => proof::share(seed),
+        Command::Share { seed, first } => proof::share(seed, first.as_deref()),
         Command::Replay { seed } => {
             let done = crash::run(&Engine::default(), seed, Length::default());
             told(done, "replay --seed")

@@ -23,6 +23,89 @@ pub const FOUND: &str = "found: ";
 /// Before how often the fault was reached.
 pub const REACHED: &str = "reached: ";
 
+/// Which part of the share notices a fault: it is the first that is tried, and stands in docs/testing.md.
+pub const NOTICED_BY: &[(Mutation, &str)] = &[
+    (Mutation::SkipDataSync, "power losses at random"),
+    (Mutation::SkipLogSync, "power losses at random"),
+    (Mutation::DropLogFirst, "power losses at random"),
+    (Mutation::SkipDoubleWrite, "power losses at random"),
+    (Mutation::UnsyncedDoubleWrite, "power losses at random"),
+    (Mutation::SkipTornRepair, "power losses at random"),
+    (Mutation::ImageLeftBehind, "rotten pages"),
+    (Mutation::EarlyHalfTurn, "small worlds of reuse"),
+    (Mutation::AckBeforeFlush, "power losses at random"),
+    (Mutation::IgnoreLogFailure, "power losses at random"),
+    (
+        Mutation::IgnoreSyncFailure,
+        "the N-th failure in small worlds",
+    ),
+    (
+        Mutation::IgnoreWriteFailure,
+        "the N-th failure in small worlds",
+    ),
+    (Mutation::TrustTornBlocks, "small worlds"),
+    (Mutation::SameIncarnation, "scenes"),
+    (Mutation::LateCheckpoint, "small worlds"),
+    (Mutation::ForgetActive, "power losses at random"),
+    (Mutation::EarlyTruncation, "small worlds of reuse"),
+    (Mutation::SkipRedoOfRemoval, "power losses at random"),
+    (Mutation::SkipRedoOfBits, "power losses at random"),
+    (Mutation::SkipRedoOfUndo, "power losses at random"),
+    (Mutation::RedoLosesFile, "power losses at random"),
+    (Mutation::StaleRedoLsn, "power losses at random"),
+    (Mutation::HighPageLsn, "power losses at random"),
+    (Mutation::ForgetClr, "power losses at random"),
+    (Mutation::UndoStopsShort, "power losses at random"),
+    (Mutation::SkipUndoAtRestart, "power losses at random"),
+    (Mutation::PfsNeighbour, "power losses at random"),
+    (Mutation::PfsKept, "power losses at random"),
+    (Mutation::GamKept, "power losses at random"),
+    (Mutation::IamForgotten, "power losses at random"),
+    (Mutation::IamKept, "power losses at random"),
+    (Mutation::SgamForgotten, "power losses at random"),
+    (Mutation::LoseGrowth, "power losses at random"),
+    (Mutation::ForgetNeighbour, "power losses at random"),
+    (Mutation::ForgetUnlink, "small worlds"),
+    (Mutation::WrongSeparator, "power losses at random"),
+    (Mutation::PurgeWanted, "power losses at random"),
+    (Mutation::LeaveIndexEntry, "power losses at random"),
+    (Mutation::LeaveMovedRecord, "small worlds of reuse"),
+    (Mutation::SwapMapLatches, "scenes"),
+    (Mutation::SwapHeapLatches, "scenes"),
+    (Mutation::SkipRowLock, "power losses at random"),
+    (Mutation::SkipGapLock, "histories"),
+    (Mutation::SkipReadLock, "power losses at random"),
+    (Mutation::ReleaseReadLock, "histories"),
+    (Mutation::EarlyRelease, "scenes"),
+    (Mutation::MissDeadlock, "scenes"),
+    (Mutation::CountsForgotten, "power losses at random"),
+    (Mutation::FreeBeforeCommit, "scenes"),
+    (Mutation::RemoveEarly, "small worlds of reuse"),
+    (Mutation::CutEarly, "small worlds"),
+    (Mutation::FileNotMade, "small worlds"),
+    (Mutation::ForgetPageCheck, "rotten pages"),
+    (Mutation::SkipForce, "small worlds of reuse"),
+    (Mutation::UnsyncedForce, "small worlds of reuse"),
+];
+
+/// The part that notices a fault, by its name.
+pub fn noticed_by(mutation: Mutation) -> Option<&'static str> {
+    let found = NOTICED_BY.iter().find(|noticed| noticed.0 == mutation);
+    found.map(|noticed| noticed.1)
+}
+
+/// The table of all faults for docs/testing.md.
+pub fn table() -> String {
+    let mut text =
+        String::from("| fault | what the engine does wrong | noticed by |\n|---|---|---|\n");
+    for mutation in Mutation::ALL {
+        let (name, what) = (mutation.name(), mutation.what());
+        let part = noticed_by(*mutation).unwrap_or("nothing yet");
+        text.push_str(&format!("| `{name}` | {what} | {part} |\n"));
+    }
+    text
+}
+
 /// What is to be done.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -114,6 +197,7 @@ fn put_against(order: &Order, mutation: Option<Mutation>) -> Verdict {
     let mut command = Command::new(&order.program);
     command
         .args(["share", "--seed", &order.seed.to_string()])
+        .args(mutation.and_then(noticed_by))
         .env_remove(MUTATION)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

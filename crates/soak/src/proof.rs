@@ -6,7 +6,7 @@ use furrow_io::thread::{scope, spawn_scoped};
 use furrow_io::time::Duration;
 use furrow_soak::isolation::{self, Shape, level_name};
 use furrow_soak::mutations::{FOUND, Order, PART, REACHED, Verdict, control, prove};
-use furrow_soak::share::{LEVELS, PARTS};
+use furrow_soak::share::LEVELS;
 use furrow_soak::worlds::{self, boundary, nth};
 use furrow_soak::{Finding, long, share};
 use std::path::PathBuf;
@@ -217,7 +217,7 @@ fn build_and_go_on() -> ExitCode {
 }
 
 /// The share, told to `mutations` line by line. Any panic of any thread ends it.
-pub(crate) fn share(seed: u64) -> ExitCode {
+pub(crate) fn share(seed: u64, first: Option<&str>) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.to_string().replace('\n', " ");
         let text: String = text.chars().take(LONGEST_LINE).collect();
@@ -230,11 +230,12 @@ pub(crate) fn share(seed: u64) -> ExitCode {
         println!("{FOUND}{}: {text}", finding.place);
         ExitCode::FAILURE
     };
-    for (name, part) in PARTS {
+    for (name, part) in share::parts(first) {
         println!("{PART}{name}");
         if let Err(finding) = part(seed) {
             return told(&finding);
         }
+        println!("{REACHED}{}", reached());
     }
     println!("{PART}killed processes");
     let killed = program().and_then(|program| {

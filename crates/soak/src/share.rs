@@ -7,7 +7,7 @@ use crate::crash::Length;
 use crate::engine::Engine;
 use crate::worlds::boundary::{self, Share};
 use crate::worlds::nth;
-use crate::{Finding, crash, faults, isolation, kill, rot, threads, worlds};
+use crate::{Finding, crash, directed, faults, isolation, kill, rot, threads, worlds};
 use furrow_engine::Isolation;
 use std::path::PathBuf;
 
@@ -23,11 +23,13 @@ pub const LEVELS: [Isolation; 4] = [
 pub type Part = (&'static str, fn(u64) -> Result<(), Box<Finding>>);
 
 /// All parts, each a few seconds long.
-pub const PARTS: [Part; 8] = [
+pub const PARTS: [Part; 10] = [
     ("power losses at random", random_crashes),
     ("small worlds", small_worlds),
+    ("small worlds of reuse", worlds_of_reuse),
     ("rotten pages", rotten_pages),
     ("the N-th failure in small worlds", failures),
+    ("scenes", directed::run),
     ("histories", histories),
     ("threads and power losses", threads_cut_off),
     ("more power losses at random", more_crashes),
@@ -42,6 +44,13 @@ fn more_crashes(seed: u64) -> Result<(), Box<Finding>> {
     many_crashes(seed.wrapping_add(1_000), 60)
 }
 
+/// The parts, the one of this name before the others.
+pub fn parts(first: Option<&str>) -> Vec<Part> {
+    let mut parts = PARTS.to_vec();
+    parts.sort_by_key(|part| Some(part.0) != first);
+    parts
+}
+
 fn many_crashes(seed: u64, runs: u64) -> Result<(), Box<Finding>> {
     let one = |n| crash::run(&Engine::default(), seed.wrapping_add(n), Length::default());
     (0..runs).try_for_each(|n| one(n).map(|_| ()))
@@ -54,6 +63,16 @@ fn small_worlds(seed: u64) -> Result<(), Box<Finding>> {
         twice: false,
     };
     let mut all = worlds::all().into_iter();
+    all.try_for_each(|world| boundary::explore(&world, share).map(|_| ()))
+}
+
+fn worlds_of_reuse(seed: u64) -> Result<(), Box<Finding>> {
+    let share = Share {
+        stride: 3,
+        first: seed as usize % 3,
+        twice: false,
+    };
+    let mut all = worlds::of_reuse().into_iter();
     all.try_for_each(|world| boundary::explore(&world, share).map(|_| ()))
 }
 

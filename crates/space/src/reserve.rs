@@ -4,7 +4,7 @@ use crate::error::damaged;
 use crate::unit::{Cache, Event, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{AllocUnitId, Change, PageId, Pfs, PfsByte, pfs_index_of, pfs_page_of};
-use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::mutation::{Mutation, linger, mutated, mutated_at_times};
 use furrow_pool::LatchRank;
 use furrow_txn::Mini;
 use smallvec::SmallVec;
@@ -222,12 +222,14 @@ pub(crate) fn latch_maps(
     let mut maps: SmallVec<[PageId; 8]> = pages.map(pfs_of).collect();
     maps.sort_unstable();
     maps.dedup();
-    if mutated(Mutation::SwapMapLatches) {
+    let swapped = maps.len() > 1 && mutated_at_times(Mutation::SwapMapLatches);
+    if swapped {
         maps.reverse();
     }
     for map in maps {
         if mini.position(map).is_none() {
             mini.adopt(mini.store().write(map, LatchRank::Pfs)?);
+            linger(swapped);
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use furrow_format::{
     FORWARDING_STUB_SIZE, Page, PageBuf, PageId, RecordKind, RowError, RowId, SLOT_SIZE,
     forwarding_stub,
 };
-use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::mutation::{Mutation, linger, mutated, mutated_at_times};
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_space::Reservation;
 use smallvec::SmallVec;
@@ -252,10 +252,15 @@ impl Heap {
         let mut ids: SmallVec<[PageId; 4]> = SmallVec::from_slice(ids);
         ids.sort_unstable();
         ids.dedup();
-        if mutated(Mutation::SwapHeapLatches) {
+        let swapped = ids.len() > 1 && mutated_at_times(Mutation::SwapHeapLatches);
+        if swapped {
             ids.reverse();
         }
-        ids.iter().map(|&id| self.fetch(id, Ex)).collect()
+        let latched = ids.iter().map(|&id| {
+            linger(swapped);
+            self.fetch(id, Ex)
+        });
+        latched.collect()
     }
 
     /// The moved record, if the stub still leads to it and it is no ghost.

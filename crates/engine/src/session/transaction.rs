@@ -5,7 +5,7 @@ use crate::EngineError;
 use crate::table::Table;
 use furrow_access::AccessError;
 use furrow_format::{DelayedDurability, TxnId};
-use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::mutation::{Mutation, linger, mutated};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_txn::lock::{Escalation, LockError};
 use furrow_txn::{Transaction, TxnError};
@@ -139,11 +139,13 @@ impl Session {
         };
         if mutated(Mutation::EarlyRelease) {
             self.db.locks.release_all(&self.owner);
+            linger(true);
         }
         if mutated(Mutation::FreeBeforeCommit) {
             for unit in &self.ddl.dropped() {
                 self.db.catalog.free_unit(unit)?;
             }
+            linger(!self.ddl.is_empty());
         }
         // Definitions are durable whatever is asked for: pages that they give up are used again.
         let delayed = self.ddl.is_empty()

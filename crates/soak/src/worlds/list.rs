@@ -1,5 +1,7 @@
 //! The worlds.
 
+mod reuse;
+
 use super::steps::{Script, Size, Step, World};
 use crate::subject::Layout;
 
@@ -27,7 +29,7 @@ const PASSING: u16 = 4;
 
 /// All of them.
 pub fn all() -> Vec<World> {
-    vec![
+    let mut all = vec![
         rows(),
         splits(),
         deletes(),
@@ -43,6 +45,18 @@ pub fn all() -> Vec<World> {
         other_homes(),
         log_wraps(),
         amid_checkpoints(),
+    ];
+    all.extend(of_reuse());
+    all
+}
+
+/// Those in which something is used again.
+pub fn of_reuse() -> Vec<World> {
+    vec![
+        reuse::log_wraps_under_a_transaction(),
+        reuse::moved_rows_move_again(),
+        reuse::loads(),
+        reuse::numbers_of_files(),
     ]
 }
 

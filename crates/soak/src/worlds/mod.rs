@@ -20,7 +20,7 @@ pub mod nth;
 mod player;
 mod steps;
 
-pub use list::all;
+pub use list::{all, of_reuse};
 pub use steps::{Size, Step, World};
 
 use crate::Finding;

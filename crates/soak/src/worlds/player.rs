@@ -247,6 +247,12 @@ impl<'a> Player<'a> {
                 self.session(who)?.delete(table, key)?;
                 (who, vec![(Cell::Row(table, key), None)])
             }
+            Step::Load(who, table, first, version, count) => {
+                let rows: Vec<(i64, u64)> = (first..).zip(version..version + count).collect();
+                self.session(who)?.load(table, &rows)?;
+                let row = |(key, version)| (Cell::Row(table, key), Some(version));
+                (who, rows.into_iter().map(row).collect())
+            }
             Step::CreateTable(who, table, version) => {
                 self.session(who)?.create_table(table, version)?;
                 (who, vec![(Cell::Table(table), Some(version))])

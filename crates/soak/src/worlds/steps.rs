@@ -47,6 +47,8 @@ pub enum Step {
     Update(usize, u16, i64, u64),
     /// A row goes.
     Delete(usize, u16, i64),
+    /// Rows are loaded in bulk: table, first key, first version, how many; keys and versions ascend.
+    Load(usize, u16, i64, u64, u64),
     /// A table is made.
     CreateTable(usize, u16, u64),
     /// A table goes with its rows.
@@ -171,6 +173,19 @@ impl Script {
             let version = self.version(size);
             self.steps.push(Step::Insert(who, table, key, version));
         }
+        self
+    }
+
+    /// A bulk load of rows of all sizes.
+    pub(super) fn load(
+        mut self,
+        (who, table): (usize, u16),
+        keys: std::ops::RangeInclusive<i64>,
+    ) -> Script {
+        let count = keys.clone().count() as u64;
+        let load = Step::Load(who, table, *keys.start(), self.version + 1, count);
+        self.version += count;
+        self.steps.push(load);
         self
     }
 

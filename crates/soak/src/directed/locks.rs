@@ -1,0 +1,165 @@
+//! Scenes of locks.
+
+use crate::engine::{Engine, EngineSession};
+use crate::subject::{Failure, Layout, Session as _, Store, Subject};
+use furrow_engine::{
+    ColumnSpec, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Session, TableSpec,
+    Timeout,
+};
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_io::sim::{Crash, SimOptions};
+use furrow_io::thread::{scope, spawn_scoped};
+use furrow_io::time::{Duration, sleep};
+use furrow_io::{MemoryVolume, SimVolume, Volume};
+use parking_lot::Mutex;
+use std::path::Path;
+use std::sync::{Arc, Barrier};
+
+/// Who has waited so long was not looked for. The first look comes at once, the next after seconds.
+const NOBODY_LOOKED: Timeout = Timeout::Millis(20_000);
+
+/// Each of two transactions holds what the other wants.
+pub(super) fn deadlock(_: u64) -> Result<(), String> {
+    cross().map_err(|error| error.to_string())?
+}
+
+fn cross() -> Result<Result<(), String>, EngineError> {
+    let volume = MemoryVolume::new();
+    volume.create_dir(Path::new("d"))?;
+    let instance = Instance::start(Arc::new(volume), InstanceConfig::default())?;
+    let data = FileSpec::new("data", "d/data.mdf").size_mb(4);
+    let log = FileSpec::new("log", "d/log.ldf").size_mb(4);
+    let db = instance.create_database(&DatabaseSpec::new("cross", data).log(log))?;
+    let number = || DataType::simple(TypeId::BigInt);
+    let spec = TableSpec::new("t")
+        .column(ColumnSpec::new("id", number()).not_null())
+        .column(ColumnSpec::new("v", number()).not_null())
+        .primary_key(["id"]);
+    let mut session = Session::new(&db)?;
+    let table = session.create_table(&spec)?;
+    for id in 0..2 {
+        session.insert(&table, &[Value::BigInt(id), Value::BigInt(0)])?;
+    }
+    let (both_hold, ends) = (Barrier::new(2), Mutex::new(Vec::new()));
+    let one = |mine: i64| -> Result<(), EngineError> {
+        let mut session = Session::new(&db)?;
+        session.set_lock_timeout(NOBODY_LOOKED);
+        session.begin()?;
+        let change = |session: &mut Session, id| {
+            let key = table.row_key(&[Value::BigInt(id)])?;
+            session.update(&table, &key, &[(1, Value::BigInt(mine))])
+        };
+        let first = change(&mut session, mine);
+        both_hold.wait();
+        first?;
+        change(&mut session, 1 - mine)?;
+        session.commit()
+    };
+    scope(|all| {
+        let other = spawn_scoped(all, "other", || ends.lock().push(one(1)));
+        // Without the other nobody must wait for it.
+        if other.is_ok() {
+            let end = one(0);
+            ends.lock().push(end);
+        }
+    });
+    drop(session);
+    let ends = ends.into_inner();
+    let numbers: Vec<u32> = ends
+        .iter()
+        .map(|e| e.as_ref().err().map_or(0, EngineError::number))
+        .collect();
+    let right = numbers.len() == 2 && numbers.contains(&0) && numbers.contains(&1205);
+    drop((table, db));
+    instance.shut_down()?;
+    Ok(match right {
+        true => Ok(()),
+        false => Err(format!(
+            "of two in a deadlock one is to get 1205: {numbers:?}"
+        )),
+    })
+}
+
+const LAYOUT: Layout = Layout {
+    files: 1,
+    pool_pages: 160,
+    log_kb: 512,
+    log_grows: true,
+    file_kb: 512,
+    growth_kb: 512,
+    grow_all: false,
+    double_write_pages: 16,
+    waits_for_locks: true,
+    background: false,
+};
+
+/// How often who waits for a lock gets it from who is about to commit.
+const ROUNDS: u32 = 12;
+const TABLE: u16 = 0;
+const KEY: i64 = 7;
+
+/// One transaction changes a row; another waits for it, changes it too and commits. With its acknowledgement
+/// the power goes: what it wrote must be there, whatever became of the first.
+pub(super) fn order_of_commits(_: u64) -> Result<(), String> {
+    let engine = Engine::default();
+    let ground = SimVolume::new(SimOptions::default());
+    prepare(&engine, &ground).map_err(|e| e.to_string())?;
+    for round in 0..ROUNDS {
+        let machine = ground.fork();
+        let survived = hand_over(&engine, &machine).map_err(|e| format!("round {round}: {e}"))?;
+        if survived != Some(4) {
+            return Err(format!(
+                "round {round}: version 4 was acknowledged, {survived:?} is there"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn prepare(engine: &Engine, ground: &SimVolume) -> Result<(), Failure> {
+    let store = engine.create(Arc::new(ground.clone()), &LAYOUT)?;
+    let mut session = store.session()?;
+    session.begin()?;
+    session.create_table(TABLE, 1)?;
+    session.insert(TABLE, KEY, 2)?;
+    session.commit()?;
+    drop(session);
+    store.close()
+}
+
+/// The version that is there after the power went.
+fn hand_over(engine: &Engine, machine: &SimVolume) -> Result<Option<u64>, Failure> {
+    let store = engine.open(Arc::new(machine.clone()), &LAYOUT)?;
+    let (mut first, mut second) = (store.session()?, store.session()?);
+    first.begin()?;
+    first.update(TABLE, KEY, 3)?;
+    let behind = |session: &mut EngineSession| -> Result<(), Failure> {
+        session.begin()?;
+        session.update(TABLE, KEY, 4)?;
+        session.commit()?;
+        machine.power_off();
+        Ok(())
+    };
+    let done = Mutex::new(Ok(()));
+    scope(|all| {
+        let waiting = spawn_scoped(all, "second", || {
+            let end = behind(&mut second);
+            *done.lock() = end;
+        });
+        // Until the other waits, mostly; if it comes later it gets the lock all the same.
+        sleep(Duration::from_millis(5));
+        // What it is told does not matter: the power may go before.
+        let _told = first.commit();
+        waiting
+            .map(|_| ())
+            .map_err(|e| Failure::Gone(e.to_string()))
+    })?;
+    drop((first, second));
+    store.abandon();
+    done.into_inner()?;
+    let after = machine.crash(&Crash::DropAll);
+    let store = engine.open(Arc::new(after), &LAYOUT)?;
+    let version = store.session()?.get(TABLE, KEY)?;
+    store.abandon();
+    Ok(version)
+}
