@@ -1,13 +1,14 @@
 //! How fast queries are, beside SQLite on the same rows and beside the engine's own row API, in one run.
 //!
 //! `cargo bench -p furrow-sql --bench speed [-- aggregates|statements]`. `FURROW_ROWS` (1,000,000) and
-//! `FURROW_WIDTH` (100 bytes of text in a row) say how large the table is, or `FURROW_MB` of text and its width:
-//! 1000 and 1000, 1000 and 100 for a table of 1 GB; `FURROW_RUNS` (5) how often each query is run;
-//! `FURROW_STATEMENTS` (100,000) how often a statement is run. Everything is in memory on both sides: nothing here tells of disks.
+//! `FURROW_WIDTH` (100 bytes of text in a row) say how large the table is, or `FURROW_MB` of text and its
+//! width: 1000 and 1000, 1000 and 100 for a table of 1 GB; `FURROW_RUNS` (5) how often each query is run;
+//! `FURROW_STATEMENTS` (100,000) how often a statement is run. Everything is in memory on both sides:
+//! nothing here tells of disks.
 //!
-//! Aggregates: the best of several runs by the clock, in turns, and the ratio SQLite / Furrow, by the clock and by
-//! processor time: above 1 Furrow is faster. Statements: processor time of the whole process, background threads
-//! included, a statement.
+//! Aggregates: the best of several runs by the clock, in turns, and the ratio SQLite / Furrow, by the clock
+//! and by processor time: above 1 Furrow is faster. Statements: processor time of the whole process,
+//! background threads included, a statement.
 
 #![expect(
     clippy::unwrap_used,

@@ -75,9 +75,9 @@ impl Connection {
         self.cx.lock().sessions.count()
     }
 
-    /// No statement keeps more than so many bytes for sorts, hash tables and the like from now on: rows beyond
-    /// that go to files beside `tempdb`'s, and what can't do so is refused (701). A quarter of the machine's
-    /// memory without this.
+    /// No statement keeps more than so many bytes for sorts, hash tables and the like from now on: rows
+    /// beyond that go to files beside `tempdb`'s, and what can't do so is refused (701). A quarter of the
+    /// machine's memory without this.
     pub fn limit_query_memory(&mut self, most_bytes: usize) {
         self.cx.lock().memory.limit(most_bytes);
     }

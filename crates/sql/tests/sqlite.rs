@@ -83,8 +83,8 @@ fn both(connection: &mut Connection, db: &rusqlite::Connection, sql: &str) -> Re
     }
 }
 
-/// Compares the answers; rows in any order unless the query has one of its own. What asks for more memory than
-/// there is has none.
+/// Compares the answers; rows in any order unless the query has one of its own. What asks for more memory
+/// than there is has none.
 fn compare(
     connection: &mut Connection,
     db: &rusqlite::Connection,

@@ -328,8 +328,8 @@ impl TreeScan {
             tree.expect_level(&right, 0)?;
             self.by_link += 1;
             free_pass = visitor.all_committed();
-            // Where the scan has come to is asked only of the leaf at which it stops: of this one, if the next
-            // has a row to wait for, or no row at all.
+            // Where the scan has come to is asked only of the leaf at which it stops: of this one, if the
+            // next has a row to wait for, or no row at all.
             if !free_pass || Page::new(&right).slot_count() == 0 {
                 self.copied(tree, &leaf, slot..end)?;
             }
@@ -494,9 +494,9 @@ impl TreeScan {
         Ok(is_neighbour.then_some(left))
     }
 
-    /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets: the key of a row to wait
-    /// for, or all of them, which [`TreeScan::copied`] is then to be told. `free_pass`: what the visitor said
-    /// under the leaf's latch.
+    /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets: the key of a row to
+    /// wait for, or all of them, which [`TreeScan::copied`] is then to be told. `free_pass`: what the
+    /// visitor said under the leaf's latch.
     fn copy(
         &mut self,
         tree: &Tree,

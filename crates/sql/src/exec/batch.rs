@@ -1,9 +1,10 @@
 //! Rows of a table, a page at a time: the columns that are wanted are taken from the records where they lie,
 //! under the latch of their page, into lanes that are used again for the next page.
 //!
-//! Conditions that compare a column of whole numbers with a value that is known before the scan begins, and LIKE
-//! with a constant pattern, are asked there too ([`Quick`]), as far as they come first in the filter: so no condition is asked of a row
-//! that one before it has turned away, and what may raise an error is asked with no latch held.
+//! Conditions that compare a column of whole numbers with a value that is known before the scan begins, and
+//! LIKE with a constant pattern, are asked there too ([`Quick`]), as far as they come first in the filter:
+//! so no condition is asked of a row that one before it has turned away, and what may raise an error is
+//! asked with no latch held.
 
 use super::expr::{Cond, Expr, Like};
 use super::scan::ScanPlan;

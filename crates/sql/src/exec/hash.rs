@@ -1,8 +1,8 @@
 //! Joins whose right side is kept, by key or as it is: it is run once, and each left row is held against it.
 //!
 //! Where there is no room for all of the right side it is kept a block at a time: what is left of it, and the
-//! left side, are written to files, and the left side is read again for each block. A left row that needs a pair
-//! in none of the blocks comes with the last one; a right row, with its own.
+//! left side, are written to files, and the left side is read again for each block. A left row that needs a
+//! pair in none of the blocks comes with the last one; a right row, with its own.
 
 use super::expr::Expr;
 use super::join::{JoinKind, JoinPlan, Method, joined};

@@ -1,8 +1,8 @@
 //! What statements keep in memory: sorts, hash tables, rows kept back.
 //!
 //! Each connection may keep so much at a time. Sorts, groups, joins and windows that are refused more write
-//! rows to files ([`spill`](super::spill)) and go on; what can't do so ends its statement (701) instead of taking
-//! the process down: the statement is undone, and the connection goes on.
+//! rows to files ([`spill`](super::spill)) and go on; what can't do so ends its statement (701) instead of
+//! taking the process down: the statement is undone, and the connection goes on.
 
 use crate::context::Context;
 use crate::error::{Result, SqlError};
@@ -74,8 +74,8 @@ impl Grant {
     }
 
     /// Asks for more; `false` where there is no room, and files have to take what comes. It is taken all the
-    /// same, and is for the caller to give back. There is always room for `least`, or for the limit where that is
-    /// less.
+    /// same, and is for the caller to give back. There is always room for `least`, or for the limit where
+    /// that is less.
     pub(crate) fn fits(&mut self, bytes: usize, least: usize) -> bool {
         let most = self.memory.most.load(Ordering::Relaxed);
         self.take(bytes).is_ok() || self.bytes <= least.min(most.max(SMALLEST_BYTES))

@@ -141,8 +141,8 @@ enum Source<'p> {
     Apart(Reader),
 }
 
-/// Rows that pass, once each. Those for which there is no room are put apart by their hash, together with those
-/// of the other side, and come later.
+/// Rows that pass, once each. Those for which there is no room are put apart by their hash, together with
+/// those of the other side, and come later.
 struct Unique<'p> {
     source: Source<'p>,
     types: Vec<DataType>,

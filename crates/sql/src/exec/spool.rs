@@ -1,10 +1,10 @@
 //! An index made for one statement: rows that a correlated subquery finds by equality where the table has no
 //! index for it.
 //!
-//! A subquery that is run for each row around it would read all of its table each time. The first run does; when
-//! it is run a second time, what the subquery reads apart from the row around it is kept by the columns that are
-//! compared with that row, and from then on rows are looked up. Where there is no room for them, it goes on as it
-//! began.
+//! A subquery that is run for each row around it would read all of its table each time. The first run does;
+//! when it is run a second time, what the subquery reads apart from the row around it is kept by the
+//! columns that are compared with that row, and from then on rows are looked up. Where there is no room for
+//! them, it goes on as it began.
 
 use super::expr::Expr;
 use super::key::{KeyTable, Place};

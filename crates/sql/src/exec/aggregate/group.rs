@@ -22,8 +22,8 @@ pub(super) struct Group {
     grant: Grant,
 }
 
-/// For each DISTINCT call values that no room was left for, with the number of their group: what is here is not
-/// among those that the group has seen. The values may come several times.
+/// For each DISTINCT call values that no room was left for, with the number of their group: what is here is
+/// not among those that the group has seen. The values may come several times.
 pub(super) type Late = Vec<Option<Partitions>>;
 
 /// The type of a group's number.
@@ -119,8 +119,8 @@ impl AggregatePlan {
         Ok(())
     }
 
-    /// Feeds the values that no room was left for. What the groups have seen is forgotten before: no other rows
-    /// come.
+    /// Feeds the values that no room was left for. What the groups have seen is forgotten before: no other
+    /// rows come.
     pub(super) fn feed_late(
         &self,
         groups: &mut [Group],

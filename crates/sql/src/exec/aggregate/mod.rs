@@ -1,8 +1,8 @@
 //! Grouping and aggregates.
 //!
-//! Groups are kept in a table by key and given out in the order in which they came up, as far as there is room
-//! for them ([`rounds`]). Grouping sets are groups of their own: a column that a set leaves out is NULL in it, and
-//! GROUPING tells so.
+//! Groups are kept in a table by key and given out in the order in which they came up, as far as there is
+//! room for them ([`rounds`]). Grouping sets are groups of their own: a column that a set leaves out is
+//! NULL in it, and GROUPING tells so.
 
 mod group;
 mod rounds;

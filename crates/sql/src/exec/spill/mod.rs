@@ -1,9 +1,9 @@
 //! Rows that find no room in memory: files beside `tempdb`'s that are gone when their operator is.
 //!
 //! An operator that is refused more memory makes a [`SpillFile`] and writes rows to [`Stream`]s in it: sorted
-//! runs, partitions by hash, or simply what is to be read again. All streams of an operator share its file, in
-//! chunks: each stream knows its own. Once written whole a stream is a [`Run`], read from its beginning as often
-//! as wanted.
+//! runs, partitions by hash, or simply what is to be read again. All streams of an operator share its file,
+//! in chunks: each stream knows its own. Once written whole a stream is a [`Run`], read from its beginning
+//! as often as wanted.
 //!
 //! - `row`: rows as bytes.
 //! - `sorter`: sorting by runs that are merged.

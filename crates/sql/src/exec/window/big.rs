@@ -1,6 +1,6 @@
-//! Windows over rows for which there is no room: for each window the rows are sorted through files and written
-//! again with the columns of its calls. Ranks go by the row before; whatever else a call looks at is within its
-//! partition, which has to find room by itself (701 where it does not).
+//! Windows over rows for which there is no room: for each window the rows are sorted through files and
+//! written again with the columns of its calls. Ranks go by the row before; whatever else a call looks at
+//! is within its partition, which has to find room by itself (701 where it does not).
 
 use super::{Kept, WindowCall, WindowFunction, WindowPlan, fill};
 use crate::context::Context;
