@@ -6,6 +6,12 @@
 //! A test may weaken the log: [`weakened`] has all orderings of one kind be relaxed while it lasts. What
 //! then goes wrong shows that the checker looks.
 
+#![cfg_attr(not(test), expect(dead_code, reason = "only tests weaken the log"))]
+#![cfg_attr(
+    test,
+    expect(dead_code, reason = "each number has what one of them needs")
+)]
+
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
