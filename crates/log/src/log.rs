@@ -6,7 +6,7 @@ use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, SECTOR};
 use crate::reader::LogEnd;
 use crate::space::Alarm;
 use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, futex, pause};
+use crate::sync::{Condvar, Counter, Mutex, futex, pause};
 use crate::vlf::{VlfRule, VlfTable};
 use crate::{LogError, Vlf};
 use furrow_format::Lsn;

@@ -33,6 +33,9 @@ impl Watch {
     pub(crate) fn whole(&self) {}
 }
 
+/// A number that is only ever told, and decides nothing.
+pub(crate) type Counter = std::sync::atomic::AtomicU64;
+
 /// Looks that are worth it before the processor is given away.
 #[cfg(not(loom))]
 const SPINS: u32 = 100;
