@@ -12,8 +12,6 @@ use crate::{LogError, Vlf};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{File, Fill};
-// A number that is only ever told, and decides nothing: the model checker leaves it alone.
-use std::sync::atomic::AtomicU64 as Counter;
 use std::sync::{Arc, OnceLock};
 
 /// Log buffers in memory; each holds one block of at most 60 KB. The model checker has a few: it tries
