@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 /// Damaged inputs for all targets, or for one; or a single input again.
 pub(crate) fn run(
-    only: Option<String>,
+    only: Option<&str>,
     seed: Option<u64>,
     (inputs, input): (Option<u64>, Option<u64>),
     jobs: usize,
 ) -> ExitCode {
-    let kinds: Vec<Kind> = match &only {
+    let kinds: Vec<Kind> = match only {
         None => TARGETS.to_vec(),
         Some(name) => target(name).into_iter().collect(),
     };

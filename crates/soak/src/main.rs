@@ -56,7 +56,7 @@ fn carry_out(command: Command) -> ExitCode {
             jobs,
             input,
             only,
-        } => fuzzed::run(only, seed, (inputs, input), jobs.jobs),
+        } => fuzzed::run(only.as_deref(), seed, (inputs, input), jobs.jobs),
         Command::Soak {
             hours,
             seed,
