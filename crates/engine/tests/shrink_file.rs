@@ -145,7 +145,7 @@ fn others_write_while_a_file_becomes_smaller() {
     let expected = hollow(&house, &mut session);
     let busy = session.create_table(&spec("busy", true)).unwrap();
     drop(session);
-    std::thread::scope(|scope| {
+    furrow_io::thread::scope(|scope| {
         scope.spawn(|| {
             let mut session = house.session();
             for at in 0..600 {

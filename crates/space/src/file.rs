@@ -27,14 +27,16 @@ pub(crate) struct Interval {
     hint: AtomicU32,
     /// Mixed extents with pages to spare: bits of SGAM. A hint.
     pub(crate) mixed: AtomicI64,
-    /// Extents from this bit on are handed out no more (see `shrink`); changes under the latch of the GAM page.
+    /// Extents from this bit on are handed out no more (see `shrink`); changes under the latch of the GAM
+    /// page.
     limit: AtomicU32,
 }
 
 /// A data file of an open database.
 ///
 /// Free extents are counted exactly: `free_extents` is what GAM has inside the file's size, less what threads
-/// have claimed and not yet marked. So who has claimed an extent finds one. Extents above a ceiling do not count.
+/// have claimed and not yet marked. So who has claimed an extent finds one. Extents above a ceiling do not
+/// count.
 #[derive(Debug)]
 pub(crate) struct FileSpace {
     pub(crate) id: FileId,

@@ -38,8 +38,8 @@
 //! only two of that rank.
 //!
 //! # How a file becomes smaller
-//! Nothing is handed out behind a ceiling ([`Space::set_ceiling`]) while the engine moves what lies there; then
-//! the file is cut at its last extent in use ([`Space::cut`]). `shrink` has the steps, crash by crash.
+//! Nothing is handed out behind a ceiling ([`Space::set_ceiling`]) while the engine moves what lies there;
+//! then the file is cut at its last extent in use ([`Space::cut`]). `shrink` has the steps, crash by crash.
 //!
 //! # What is not here yet
 //! DCM and BCM are formatted but not kept: differential backups, which give them a base and clear them, come

@@ -4,18 +4,18 @@
 //! 1. [`Space::set_ceiling`]: no extent of the file is handed out from a page on. Whoever finds the filegroup
 //!    full takes the ceiling away before a file grows.
 //! 2. The engine moves what lies above.
-//! 3. [`Space::cut`]: from the end of the file back to the last extent in use, one GAM interval at a time. One
-//!    mini-transaction gives the header its new size and takes back what the maps that stay say of the part that
-//!    goes: they are as in a file that never was larger.
+//! 3. [`Space::cut`]: from the end of the file back to the last extent in use, one GAM interval at a time.
+//!    One mini-transaction gives the header its new size and takes back what the maps that stay say of the
+//!    part that goes: they are as in a file that never was larger.
 //! 4. The engine takes a checkpoint: no record of a page behind the end is redone any more.
 //! 5. [`Space::release_tail`]: the file itself becomes shorter. What lies beyond the size in its header is
 //!    nobody's, so that a crash between 3 and 5 leaves a file that is only longer than it need be.
 //!
 //! # Why the counts stay exact
 //! The limit of an interval is read and changed under its GAM page's latch. An extent above it counts as free
-//! neither before nor after it is freed; what is counted when the limit comes or goes is what GAM says at that
-//! moment. An extent that is being freed at that moment is counted twice or not at all for an instant, and
-//! right once its count has arrived.
+//! neither before nor after it is freed; what is counted when the limit comes or goes is what GAM says at
+//! that moment. An extent that is being freed at that moment is counted twice or not at all for an instant,
+//! and right once its count has arrived.
 
 use crate::error::damaged;
 use crate::file::{FileSpace, Interval};
@@ -183,7 +183,8 @@ impl Space {
         for interval in file.intervals() {
             let limit = interval_extents(interval.start, pages);
             while !self.limit_interval(file, &interval, limit)? {
-                // Who has claimed the extents that are missing finds them below the limit, or gives them back.
+                // Who has claimed the extents that are missing finds them below the limit, or gives them
+                // back.
                 furrow_io::thread::yield_now();
             }
         }
@@ -296,7 +297,8 @@ fn free_above(
     Ok(map.count(end).saturating_sub(map.count(limit.min(end))))
 }
 
-/// What the maps below page `to` say of the pages up to `from`, taken back: the reverse of what growth writes.
+/// What the maps below page `to` say of the pages up to `from`, taken back: the reverse of what growth
+/// writes.
 fn taken_back(file: &FileSpace, to: u32, from: u32) -> Vec<MapChanges> {
     let mut maps: BTreeMap<PageId, MapChanges> = BTreeMap::new();
     let mut at = |page: PageNo, kind: PageType, change| {

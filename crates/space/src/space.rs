@@ -90,8 +90,8 @@ impl Space {
         groups.insert(spec.id, Arc::new(Filegroup::new(spec, fill)));
     }
 
-    /// Notes that nothing in a filegroup may change, or that it may again. Nothing is enforced here: who changes
-    /// rows asks before.
+    /// Notes that nothing in a filegroup may change, or that it may again. Nothing is enforced here: who
+    /// changes rows asks before.
     pub fn set_read_only(&self, filegroup: u16, read_only: bool) {
         let mut all = self.read_only.write();
         match read_only {

@@ -122,7 +122,7 @@ fn the_header_keeps_the_smaller_size() {
 fn threads_allocate_while_the_ceiling_comes_and_goes() {
     let db = base(&[growing(1, 640, 64), growing(3, 6_400, 64)]);
     let units: Vec<_> = (0..3).map(|n| db.unit(100 + n)).collect();
-    std::thread::scope(|scope| {
+    furrow_io::thread::scope(|scope| {
         for unit in &units {
             let space = &db.space;
             scope.spawn(move || (0..150).for_each(|_| space.preallocate(unit, 2).unwrap()));

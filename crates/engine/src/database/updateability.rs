@@ -161,8 +161,8 @@ impl Session {
         let database = Arc::clone(self.database());
         database.set_among(1, read_only)
     }
-    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE from a session of the database itself, which
-    /// must be the only one (5070).
+    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE from a session of the database itself,
+    /// which must be the only one (5070).
     pub fn set_filegroup_read_only(
         &mut self,
         name: &str,

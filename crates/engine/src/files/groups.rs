@@ -176,8 +176,8 @@ impl Database {
         })
     }
 
-    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE, with so many users in the database (5070).
-    /// What is in the filegroup is on the disk then, and is not written again.
+    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE, with so many users in the database
+    /// (5070). What is in the filegroup is on the disk then, and is not written again.
     pub(crate) fn set_group_read_only(
         &self,
         users: u32,

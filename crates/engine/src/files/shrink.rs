@@ -3,14 +3,15 @@
 //! # Steps of a data file
 //! 1. A ceiling at the target: nothing is handed out above it (`space::shrink`).
 //! 2. Each index with pages above it is rebuilt, in a transaction of its own, as for EMPTYFILE: its new pages
-//!    lie below. Where it does not fit there a second time, the ceiling is as much higher for it as it must be;
-//!    one that fits nowhere before the end stays, and so does the catalog. If somebody else needs the space
-//!    meanwhile, the ceiling goes, and the moving ends.
+//!    lie below. Where it does not fit there a second time, the ceiling is as much higher for it as it must
+//!    be; one that fits nowhere before the end stays, and so does the catalog. If somebody else needs the
+//!    space meanwhile, the ceiling goes, and the moving ends.
 //! 3. The file ends at its last extent in use, or at the target; a checkpoint; the disk gets the rest back.
 //!
 //! # Steps of the log
-//! A checkpoint frees what nobody needs; if the log ends in the part that is to go, it goes on in a virtual log
-//! file at the front, and another checkpoint follows; unused virtual log files go from the end of the file.
+//! A checkpoint frees what nobody needs; if the log ends in the part that is to go, it goes on in a virtual
+//! log file at the front, and another checkpoint follows; unused virtual log files go from the end of the
+//! file.
 //!
 //! Whatever moment a crash chooses, each index is where it was or where it is to be, and a file is at most
 //! longer than its header says.
@@ -176,8 +177,9 @@ impl Database {
         Ok(())
     }
 
-    /// Sets the ceiling where a second copy of an index, or of all of a table, fits below it: at the target, or
-    /// as little above it as will do. `false` when there is no such place before the end of what is in use.
+    /// Sets the ceiling where a second copy of an index, or of all of a table, fits below it: at the
+    /// target, or as little above it as will do. `false` when there is no such place before the end of what
+    /// is in use.
     fn make_place(
         &self,
         table: &Table,

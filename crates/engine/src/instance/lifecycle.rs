@@ -325,8 +325,8 @@ impl Instance {
         self.databases.write().remove(&name.to_lowercase());
     }
 
-    /// ALTER DATABASE MODIFY FILE (FILENAME = ...): the path where a file is looked for when the database is next
-    /// opened. Nothing is moved.
+    /// ALTER DATABASE MODIFY FILE (FILENAME = ...): the path where a file is looked for when the database
+    /// is next opened. Nothing is moved.
     pub fn relocate_file(&self, name: &str, file: &str, path: &Path) -> Result<(), EngineError> {
         let database = self.database(name)?;
         let _entered = self.shared.enter();

@@ -225,8 +225,8 @@ fn check_key(
 ) -> Result<(), EngineError> {
     if key.is_empty() || key.len() > MAX_KEY_COLUMNS {
         let text = format!(
-            "The index '{index}' on table '{table}' has {} columns in the key list. The maximum limit for index \
-             key column list is 16.",
+            "The index '{index}' on table '{table}' has {} columns in the key list. The maximum limit for \
+             index key column list is 16.",
             key.len()
         );
         return Err(refuse(1904, 16, 1, &text));

@@ -72,8 +72,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         Elapsed time: %d hours %d minutes %d seconds.";
     5239 16 1 "Unable to process object ID %ld (object '%.*ls') because this DBCC command does not \
         support objects of this type.";
-    5240 10 1 "File ID %d of database ID %d cannot be shrunk as it is either being shrunk by another process or \
-        is empty.";
+    5240 10 1 "File ID %d of database ID %d cannot be shrunk as it is either being shrunk by another process \
+        or is empty.";
     5241 10 1 "File ID %d of database ID %d cannot be shrunk as the target shrink size (%I64d KB) is greater \
         than the actual file size (%I64d KB).";
     5250 16 1 "Database error: %ls page %S_PGID for database '%.*ls' (database ID %d) is invalid. This \
@@ -120,8 +120,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     8918 10 1 "       (number of mixed extents = %I64d, mixed pages = %I64d) in this database.";
     8919 16 1 "Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls): The \
         record count in the header (%d) does not match the number of records (%d) found on page %S_PGID.";
-    8920 16 1 "Cannot perform a %ls operation inside a user transaction. Terminate the transaction and reissue \
-        the statement.";
+    8920 16 1 "Cannot perform a %ls operation inside a user transaction. Terminate the transaction and \
+        reissue the statement.";
     8921 16 1 "Check terminated. A failure was detected while collecting facts. Possibly tempdb out of \
         space or a system table is inconsistent. Check previous errors.";
     8927 16 1 "Object ID %d, index ID %d, partition ID %I64d, alloc unit ID %I64d (type %.*ls): The \
