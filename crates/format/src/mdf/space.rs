@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::walk::is_allocated;
 use super::{PageRef, PageSource};
 use crate::{
-    Bitmap, EXTENT_PAGES, ExtentNo, FileId, GAM_INTERVAL, Page, PageFault, PageId, PageNo,
-    Protection, extent_at_bit, gam_page_of, interval_extents, sgam_page_of,
+    Bitmap, EXTENT_PAGES, ExtentNo, FileHeader, FileId, GAM_INTERVAL, Page, PageFault, PageId,
+    PageNo, Protection, extent_at_bit, gam_page_of, interval_extents, sgam_page_of,
 };
 
 /// A summary of one data file.
@@ -14,6 +14,8 @@ use crate::{
 pub struct FileSummary {
     /// Pages.
     pub pages: u32,
+    /// Pages that the file's header counts and the file does not have: it was cut off.
+    pub missing_pages: u32,
     /// Whole extents.
     pub extents: u32,
     /// Extents free by the GAM.
@@ -60,6 +62,7 @@ pub fn summarize_with(
     let pages = source.size_pages(file);
     let mut summary = FileSummary {
         pages,
+        missing_pages: missing_pages(source, file, pages),
         extents: pages / EXTENT_PAGES,
         ..Default::default()
     };
@@ -76,6 +79,17 @@ pub fn summarize_with(
         count_page(source, PageId { file, page }, &mut summary, show);
     }
     summary
+}
+
+fn missing_pages(source: &dyn PageSource, file: FileId, pages: u32) -> u32 {
+    let first = PageId {
+        file,
+        page: PageNo(0),
+    };
+    let header = source
+        .page(first)
+        .and_then(|bytes| FileHeader::decode(&bytes).ok());
+    header.map_or(0, |header| header.size_pages.saturating_sub(pages))
 }
 
 /// The free extents of a file by its GAM pages; the GAM pages that make no sense are named beside it.

@@ -65,6 +65,25 @@ fn a_damaged_page_is_told_as_824_and_everything_else_is_read() {
 }
 
 #[test]
+fn a_file_that_is_cut_off_is_told_so_before_all_that_it_lacks() {
+    let Some(dir) = samples() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("short.mdf");
+    let mut whole = bytes(&dir.join("northwnd-655.mdf"));
+    let pages = whole.len() / 8192;
+    whole.truncate((pages - 8) * 8192);
+    write(&path, &whole);
+    let inspected = run(&["inspect", text(&path), "--verify"]);
+    assert_eq!(inspected.status.code(), Some(1));
+    let told = format!("its header counts {pages} pages, it has {}", pages - 8);
+    assert!(err(&inspected).contains(&told), "{}", err(&inspected));
+    let checked = run(&["check", text(&path), "--json"]);
+    assert_eq!(checked.status.code(), Some(1));
+    let told: Value = serde_json::from_str(&out(&checked)).unwrap();
+    assert_eq!(told["findings"][0]["number"], 5125);
+}
+
+#[test]
 fn a_page_is_shown_with_its_header_its_rows_and_what_maps_say() {
     let Some(dir) = samples() else { return };
     let path = dir.join("northwnd-655.mdf");

@@ -168,7 +168,15 @@ fn page_kinds(files: &[(FileId, FileSummary)], out: &mut impl Write) -> std::io:
 /// Tells what is damaged on standard error; how many pages that are.
 fn tell_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
     let mut bad = 0;
-    for (_, found) in &survey.files {
+    for (file, found) in &survey.files {
+        if found.missing_pages > 0 {
+            eprintln!(
+                "file {file} is cut off: its header counts {} pages, it has {}; what was on the others is lost",
+                u64::from(found.pages) + u64::from(found.missing_pages),
+                found.pages
+            );
+            bad += 1;
+        }
         for (page, fault) in &found.bad_pages {
             let message = damage_message(*page, fault, &opened.files, opened.database_id);
             eprintln!("{message}");
