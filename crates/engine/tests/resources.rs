@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+#[expect(dead_code, reason = "this program uses a part")]
+#[path = "suite/tables_common/mod.rs"]
 mod tables_common;
 
 use furrow_engine::{

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod tables_common;
+use crate::tables_common;
 
 use furrow_engine::{ColumnSpec, IndexSpec, TableSpec};
 use furrow_format::catalog::{BASE_TABLES, SYSCOLPARS};

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-mod simulated;
+use crate::simulated;
 
 use furrow_engine::{
     BulkOptions, ColumnSpec, Database, DatabaseOptions, DatabaseSpec, EngineError, FileChange,

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod tables_common;
+use crate::tables_common;
 
 use furrow_engine::{
     ColumnSpec, EngineError, Isolation, LockHints, ReadLock, ScanSpec, Session, Table, TableSpec,

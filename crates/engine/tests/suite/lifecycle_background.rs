@@ -450,7 +450,11 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let mut acknowledged = Vec::new();
     for round in 0..3 {
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["child_that_is_killed", "--exact", "--nocapture"])
+            .args([
+                "lifecycle_background::child_that_is_killed",
+                "--exact",
+                "--nocapture",
+            ])
             .env(CHILD, dir)
             .stdout(std::process::Stdio::piped())
             .spawn()

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-mod simulated;
+use crate::simulated;
 
 use furrow_engine::{
     Database, DatabaseSpec, DatabaseState, EngineError, FileChange, FileSpec, Instance,

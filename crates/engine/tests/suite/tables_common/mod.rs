@@ -1,7 +1,7 @@
 //! What the tests of tables share: an instance in memory and short names for types and values.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
-#![expect(dead_code, unreachable_pub, reason = "each test uses its part")]
+#![expect(unreachable_pub, reason = "each test uses its part")]
 
 use furrow_engine::{
     Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session,

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod tables_common;
+use crate::tables_common;
 
 use furrow_engine::{
     ColumnSpec, EngineError, Granularity, IndexSpec, Isolation, LockHints, ReadLock, ScanSpec,

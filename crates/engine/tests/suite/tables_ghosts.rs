@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod tables_common;
+use crate::tables_common;
 
 use furrow_engine::{ColumnSpec, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec};
 use furrow_format::types::Value;

@@ -1,0 +1,30 @@
+//! The tests of the crate's public face, as one program: what they share is compiled and linked once.
+
+mod alter_table;
+mod bulk_load;
+mod catalog_size;
+mod deadlock_log;
+mod empty_file;
+mod faults;
+mod files;
+mod format_fixture;
+mod isolation;
+mod isolation_gaps;
+mod isolation_stress;
+mod lifecycle;
+mod lifecycle_background;
+mod lock_escalation;
+mod lock_hints;
+mod modules;
+mod page_locks;
+mod page_locks_stress;
+mod read_only;
+mod shrink_file;
+mod simulated;
+mod tables_basic;
+mod tables_common;
+mod tables_ghosts;
+mod tables_heap;
+mod tables_model;
+mod tables_races;
+mod transactions;
