@@ -227,7 +227,7 @@ impl Space {
     fn is_mixed(&self, file: &FileSpace, extent: ExtentId) -> Result<bool, SpaceError> {
         let interval = file.interval_of(extent.no.first_page());
         let bit = u32::from(extent_bit(extent.no));
-        if !interval.is_some_and(|interval| bit < interval.search(file).1) {
+        if interval.is_none_or(|interval| bit >= interval.search(file).1) {
             return Ok(false);
         }
         let id = file.page(sgam_page_of(extent.no.first_page()));
