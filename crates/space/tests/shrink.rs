@@ -1,5 +1,7 @@
 //! Files that become smaller, and what is taken from them meanwhile.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use common::{Base, audit, base, fixed, growing};
