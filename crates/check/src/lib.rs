@@ -233,8 +233,8 @@ fn free_extents(maps: &Maps, file: &SourceFile) -> u64 {
 /// The message of a file that is shorter than its header says.
 const CUT_OFF: u32 = 5125;
 
-/// In order of tables and pages, each finding once, so many of a table. Files that are cut off come first: they
-/// are why everything else is missing.
+/// In order of tables and pages, each finding once, so many of a table. Files that are cut off come first:
+/// they are why everything else is missing.
 fn settle(mut list: Vec<Finding>) -> Vec<Finding> {
     let object = |finding: &Finding| finding.subject.as_ref().map(|s| (s.object_id, s.index_id));
     list.sort_by_key(|finding| {

@@ -49,7 +49,8 @@ fn command_line() -> String {
     page.push_str(
         "\n## Exit codes\n\n| code | meaning |\n|---|---|\n| 0 | done |\n| 1 | failed |\n\
          | 2 | the command line makes no sense |\n\
-         | 3 | refused before anything began: too little space, a directory in use, a name that is taken, no such file |\n\
+         | 3 | refused before anything began: too little space, a directory in use, a name taken, no such \
+          file |\n\
          | 130 | interrupted; what was made is removed, `--resume` goes on |\n\n\
          `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked.\n",
     );

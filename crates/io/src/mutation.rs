@@ -74,7 +74,7 @@ mutations! {
     LeaveIndexEntry "leave-index-entry" "A deleted row stays in its last index.",
     LeaveMovedRecord "leave-moved-record" "A moved row of a heap that moves again leaves its record behind.",
     SwapMapLatches "swap-map-latches" "Now and then PFS pages are latched from the last to the first.",
-    SwapHeapLatches "swap-heap-latches" "Now and then the pages of a heap are latched from the last to the first.",
+    SwapHeapLatches "swap-heap-latches" "Now and then a heap's pages are latched from the last to the first.",
     SkipRowLock "skip-row-lock" "Rows are changed without a lock.",
     SkipGapLock "skip-gap-lock" "Keys come into gaps that somebody guards.",
     SkipReadLock "skip-read-lock" "Readers do not look whether a row is committed.",

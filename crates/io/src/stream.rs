@@ -41,8 +41,8 @@ pub fn writer(path: &Path) -> Result<Option<Box<dyn io::Write>>, IoError> {
     Ok(Some(Box::new(opened)))
 }
 
-/// Where a path leads to: a link that leads to something is followed, so that who replaces the file leaves the
-/// link alone.
+/// Where a path leads to: a link that leads to something is followed, so that who replaces the file leaves
+/// the link alone.
 pub fn destination(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

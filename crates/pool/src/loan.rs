@@ -1,9 +1,9 @@
 //! Frames for those who latch many pages at a time.
 //!
-//! A load has the pages of one log record latched together, dozens perhaps. Some loads side by side could have all
-//! frames of a small pool, each waiting for one more. So who latches many asks for them beforehand, with no
-//! latch held: half of the pool is lent out, and who finds too few left waits until others are done. What is
-//! lent is a number; which frames it will be shows when pages are fetched.
+//! A load has the pages of one log record latched together, dozens perhaps. Some loads side by side could
+//! have all frames of a small pool, each waiting for one more. So who latches many asks for them beforehand,
+//! with no latch held: half of the pool is lent out, and who finds too few left waits until others are done.
+//! What is lent is a number; which frames it will be shows when pages are fetched.
 //!
 //! Nobody who has frames lent waits for somebody who wants to borrow, as long as he borrows once and waits
 //! for no log space and no lock before he gives them back.

@@ -1,7 +1,7 @@
 //! Logs short of space: pages that wait for them, and when they wait no longer.
 //!
-//! A page may leave memory only when the log is durable up to it, and a flush takes the rest of the log's last
-//! sector. Rollbacks were promised the space of what they write, and not that of flushes which the lazy
+//! A page may leave memory only when the log is durable up to it, and a flush takes the rest of the log's
+//! last sector. Rollbacks were promised the space of what they write, and not that of flushes which the lazy
 //! writer asks for behind each of their steps. So in a log that is short of space
 //! ([`WriteAhead::is_short`](crate::WriteAhead)) pages that it is not durable for stay in memory, unless
 //! somebody waits for them (a checkpoint, a load that forces its pages).

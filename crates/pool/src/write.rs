@@ -364,8 +364,8 @@ impl<'c> Batch<'c> {
     }
 
     /// Writes images of the pages that need it to the double-write file; the half of it that was used. A page
-    /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn, and there is no
-    /// older one.
+    /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn, and there is
+    /// no older one.
     fn protect(&mut self, verify: PageVerify) -> Result<Option<usize>, PoolError> {
         let Some(area) = &self.file.double_write else {
             return Ok(None);

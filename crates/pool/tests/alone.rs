@@ -65,8 +65,8 @@ fn a_pool_without_threads_makes_room_itself_and_does_the_same_every_time() {
     assert_ne!(run(seed + 1).0, disk);
 }
 
-/// Changes pages of a small pool, each once, with a log that is short of space or not; how often that was made
-/// durable.
+/// Changes pages of a small pool, each once, with a log that is short of space or not; how often that was
+/// made durable.
 fn flushes(short: bool) -> u64 {
     let volume = SimVolume::new(SimOptions::default());
     let alone = PoolConfig {

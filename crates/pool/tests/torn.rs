@@ -298,7 +298,8 @@ fn make_anew(bench: &Bench, page: u32, value: u64) {
     guard.finish_change(lsn, true);
 }
 
-/// The power goes, a page rots meanwhile, and the images are put back; the page then, and whether it is whole.
+/// The power goes, a page rots meanwhile, and the images are put back; the page then, and whether it is
+/// whole.
 fn after_rot(volume: &SimVolume, page: u32) -> (PageBuf, bool) {
     let machine = volume.crash(&Crash::DropAll);
     let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data);

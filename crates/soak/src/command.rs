@@ -39,7 +39,7 @@ pub(crate) enum Command {
         #[arg(long)]
         seed: Option<u64>,
         /// Only every D-th operation fails
-        #[arg(long, default_value_t = 1, value_name = "D", value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long, default_value_t = 1, value_name = "D", value_parser = stride)]
         stride: u64,
         #[command(flatten)]
         jobs: Jobs,
@@ -176,7 +176,13 @@ pub(crate) struct Crashes {
 #[derive(Debug, Clone, PartialEq, Args)]
 pub(crate) struct Jobs {
     /// Runs side by side (one a processor)
-    #[arg(long, default_value_t = available_cpus(), hide_default_value = true, value_name = "J", value_parser = count)]
+    #[arg(
+        long,
+        default_value_t = available_cpus(),
+        hide_default_value = true,
+        value_name = "J",
+        value_parser = count
+    )]
     pub(crate) jobs: usize,
 }
 
@@ -193,6 +199,10 @@ fn count(text: &str) -> Result<usize, String> {
         Ok(number) => Ok(number),
         Err(_) => Err("not a number".to_owned()),
     }
+}
+
+fn stride(text: &str) -> Result<u64, String> {
+    count(text).map(|number| number as u64)
 }
 
 fn hours(text: &str) -> Result<f64, String> {

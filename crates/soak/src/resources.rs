@@ -1,4 +1,5 @@
-//! Nothing leaks: many transactions on real files, thousands of sessions, and a reader that stays for all of it.
+//! Nothing leaks: many transactions on real files, thousands of sessions, and a reader that stays for all of
+//! it.
 //!
 //! # A run
 //! 1. Some work first, so that what is kept for good is there: caches, threads, the catalog's pages.

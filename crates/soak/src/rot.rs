@@ -1,8 +1,9 @@
 //! Bits that rot at rest, one at a time.
 //!
-//! A database is filled and closed, or the power goes; then, on a copy for each, one bit of one page of a data
-//! file flips behind its back. Whoever opens and reads the copy must be told with a message of the engine, or get every row as
-//! it was committed: the flip lies where nothing is. A row that reads otherwise, or a panic, is a finding.
+//! A database is filled and closed, or the power goes; then, on a copy for each, one bit of one page of a
+//! data file flips behind its back. Whoever opens and reads the copy must be told with a message of the
+//! engine, or get every row as it was committed: the flip lies where nothing is. A row that reads otherwise,
+//! or a panic, is a finding.
 
 use crate::Finding;
 use crate::engine::Engine;

@@ -1,4 +1,5 @@
-//! Extents under drawn schedules (`furrow_io::weave`): allocation, freeing, growth, recalculation of the fill.
+//! Extents under drawn schedules (`furrow_io::weave`): allocation, freeing, growth, recalculation of the
+//! fill.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

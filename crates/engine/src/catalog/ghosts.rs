@@ -102,8 +102,8 @@ impl Cleaner<'_> {
     }
 }
 
-/// Lets leaves of base tables be cleaned that no active transaction has changed: their rows are not locked, and
-/// who has marked a ghost may want it back.
+/// Lets leaves of base tables be cleaned that no active transaction has changed: their rows are not locked,
+/// and who has marked a ghost may want it back.
 struct Ended<'a>(&'a Store);
 
 impl Gate for Ended<'_> {

@@ -10,7 +10,7 @@
 //! | 0 | done |
 //! | 1 | failed |
 //! | 2 | the command line makes no sense |
-//! | 3 | refused before anything began: too little space, a directory in use, a name that is taken, no such file |
+//! | 3 | refused before anything began: too little space, a directory in use, a name taken, no such file |
 //! | 130 | interrupted; what was made is removed, `--resume` goes on |
 //!
 //! `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked.
@@ -51,8 +51,8 @@ impl Failure {
         }
     }
 
-    /// What printing ran into. Standard output that is closed early (`| head`) is no failure of ours, but there
-    /// is no more to do.
+    /// What printing ran into. Standard output that is closed early (`| head`) is no failure of ours, but
+    /// there is no more to do.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "the shape that map_err takes"

@@ -35,8 +35,8 @@ mod lot {
     use super::{Pick, Woken};
     use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken};
 
-    /// Sleeps in the queue of `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if it
-    /// slept.
+    /// Sleeps in the queue of `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if
+    /// it slept.
     ///
     /// # Safety
     /// `key` is an address that the caller owns and that outlives the call; `validate` neither panics nor
@@ -89,8 +89,8 @@ mod woven {
     use super::{Pick, Woken, lot};
     use crate::weave::strand::{self, Waits};
 
-    /// Sleeps in the queue of `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if it
-    /// slept.
+    /// Sleeps in the queue of `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if
+    /// it slept.
     ///
     /// # Safety
     /// `key` is an address that the caller owns and that outlives the call; `validate` neither panics nor

@@ -10,9 +10,9 @@
 //! can run does, and now and then it falls behind all others (after Burckhardt and others, "A Randomized
 //! Scheduler with Probabilistic Guarantees of Finding Bugs"): few changes at places that matter.
 //!
-//! Time is the schedule's as well: a step takes a microsecond, now and then somebody stalls for long, and when
-//! all sleep the clock leaps to the first whose time is over. A schedule ends in a finding when a thread panics, when
-//! all wait for each other, or when there is no end to it.
+//! Time is the schedule's as well: a step takes a microsecond, now and then somebody stalls for long, and
+//! when all sleep the clock leaps to the first whose time is over. A schedule ends in a finding when a thread
+//! panics, when all wait for each other, or when there is no end to it.
 //!
 //! Without the feature [`explore`] has a body run a few times as the system likes.
 
@@ -50,8 +50,8 @@ pub struct Finding {
 #[cfg(not(feature = "weave"))]
 const PLAIN_RUNS: u64 = 3;
 
-/// Tries `body` under so many schedules and panics at the first that ends badly. `FURROW_SEED` names the first
-/// seed, `FURROW_SCHEDULES` another number. The body is given the seed of its schedule.
+/// Tries `body` under so many schedules and panics at the first that ends badly. `FURROW_SEED` names the
+/// first seed, `FURROW_SCHEDULES` another number. The body is given the seed of its schedule.
 pub fn explore(what: &str, schedules: u64, body: impl Fn(u64) + Send + Sync + 'static) {
     let asked = std::env::var("FURROW_SCHEDULES");
     let schedules = asked.ok().and_then(|n| n.parse().ok()).unwrap_or(schedules);

@@ -22,12 +22,12 @@
 //! A torn double-write file is no harm: the batch it was torn in had no page in place yet.
 //!
 //! # Rot
-//! A page that cannot be read may be torn, or it may have rotted since; nobody can tell. Put back is its newest
-//! image in both cases, and by the fourth invariant that is what was written in place last: what redo
-//! goes on from, wherever it begins. Without that invariant a page that was made anew after its image was taken,
-//! whole and durable before the last checkpoint, would, rotten, become the older page again, and redo, which
-//! begins behind its making, would not notice. A page without an image is read as it is: damage is reported
-//! (824), unless redo rebuilds the page.
+//! A page that cannot be read may be torn, or it may have rotted since; nobody can tell. Put back is its
+//! newest image in both cases, and by the fourth invariant that is what was written in place last: what redo
+//! goes on from, wherever it begins. Without that invariant a page that was made anew after its image was
+//! taken, whole and durable before the last checkpoint, would, rotten, become the older page again, and redo,
+//! which begins behind its making, would not notice. A page without an image is read as it is: damage is
+//! reported (824), unless redo rebuilds the page.
 //!
 //! What is remembered of a half is forgotten only when the first batch of its next turn is durable. Before, a
 //! power loss may leave the old header in place, and its images count again.
@@ -122,8 +122,8 @@ impl DoubleWrite {
         })
     }
 
-    /// Whether there may be an image of the page, older than what is to be written. To be asked by who has taken
-    /// the page over for writing: nobody else adds one meanwhile.
+    /// Whether there may be an image of the page, older than what is to be written. To be asked by who has
+    /// taken the page over for writing: nobody else adds one meanwhile.
     pub(crate) fn has_image(&self, page: PageNo) -> bool {
         let left_behind = mutated(Mutation::ImageLeftBehind);
         let imaged = self.imaged.lock();
@@ -204,8 +204,8 @@ impl DoubleWrite {
         self.file.write_durable(&runs)
     }
 
-    /// Forgets the images once all pages that were written in place are durable: what becomes of the files while
-    /// they are closed (one put back from a copy, say) is not known, and no page of them is torn.
+    /// Forgets the images once all pages that were written in place are durable: what becomes of the files
+    /// while they are closed (one put back from a copy, say) is not known, and no page of them is torn.
     pub(crate) fn forget(&self, data: &dyn Protected) -> Result<(), PoolError> {
         let mut area = self.area.lock();
         while area.under_way != [0; 2] {

@@ -33,8 +33,8 @@ struct Image {
 }
 
 /// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file
-/// `file_id` of its database) that is torn in place, rotten or older than the image. Then forgets the images. To
-/// be called before anything else reads the file; safe to repeat and to be interrupted.
+/// `file_id` of its database) that is torn in place, rotten or older than the image. Then forgets the images.
+/// To be called before anything else reads the file; safe to repeat and to be interrupted.
 ///
 /// Whoever makes a data file anew under an old name (create, restore) calls [`reset`] first: an image of the
 /// name's former life would pass for one of this.

@@ -17,8 +17,8 @@ pub(super) static COMMANDS: &[Command] = &[
         name: "SHRINKFILE",
         syntax: "DBCC SHRINKFILE ({'file' | id} [, EMPTYFILE | [, megabytes] [, NOTRUNCATE | TRUNCATEONLY]]) \
                  [WITH NO_INFOMSGS]",
-        text: "Makes a file smaller: what lies at its end moves to the front, index by index. EMPTYFILE moves \
-               all of it to the other files of the filegroup, so that the file can be removed.",
+        text: "Makes a file smaller: what lies at its end moves to the front, index by index. EMPTYFILE \
+               moves all of it to the other files of the filegroup, so that the file can be removed.",
         options: INFO,
         run: shrink_file,
     },

@@ -23,9 +23,7 @@ impl Parser<'_> {
         self.eat_keyword(Keyword::INTO);
         let target = self.target()?;
         let mut columns = Vec::new();
-        let lists =
-            self.peek(1).kind != Kind::Keyword(Keyword::SELECT) && self.peek(1).kind != Kind::Open;
-        if self.kind() == Kind::Open && lists {
+        if self.at_list() {
             columns = self.parens(Self::object_name)?;
         }
         let output = self.outputs()?;
@@ -40,6 +38,15 @@ impl Parser<'_> {
             source,
             options,
         })
+    }
+
+    /// Whether what is in parentheses here are names of columns, and not a query.
+    fn at_list(&self) -> bool {
+        let query = matches!(
+            self.peek(1).kind,
+            Kind::Keyword(Keyword::SELECT) | Kind::Open
+        );
+        self.kind() == Kind::Open && !query
     }
 
     fn insert_source(&mut self) -> Parsed<InsertSource> {
@@ -100,7 +107,11 @@ impl Parser<'_> {
             let mut into = None;
             if self.eat_keyword(Keyword::INTO) {
                 let table = self.target_table()?;
-                into = Some((table, self.optional_columns()?));
+                let columns = match self.at_list() {
+                    true => self.column_list()?,
+                    false => Vec::new(),
+                };
+                into = Some((table, columns));
             }
             outputs.push(Output { items, into });
         }

@@ -171,7 +171,8 @@ fn tell_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
     for (file, found) in &survey.files {
         if found.missing_pages > 0 {
             eprintln!(
-                "file {file} is cut off: its header counts {} pages, it has {}; what was on the others is lost",
+                "file {file} is cut off: its header counts {} pages, it has {}; what was on the others is \
+                 lost",
                 u64::from(found.pages) + u64::from(found.missing_pages),
                 found.pages
             );
