@@ -13,8 +13,7 @@
 //!    once to all who wait; nothing is tried again in silence.
 //! 4. *No page is torn for good.* A page is written in place only after an image of it is durable in the
 //!    double-write file, unless the log rebuilds it from nothing at or after the redo point. No image there
-//! is
-//!    older than its page.
+//!    is older than its page.
 //! 5. *The redo point passes nothing that may be lost*: [`Pool::oldest_rec_lsn`] counts pages that are dirty,
 //!    being written, or written and not yet synced.
 //! 6. *After a failed write or sync* of a file nothing more is written to it; every later checkpoint fails.
