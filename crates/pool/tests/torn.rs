@@ -288,6 +288,36 @@ fn an_image_older_than_a_whole_page_is_left_alone() {
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 99);
 }
 
+/// Nothing tells that the page is torn but its image.
+#[test]
+fn a_torn_page_without_a_checksum_is_restored_whatever_its_lsn_has_become() {
+    let volume = SimVolume::new(SimOptions::default());
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    bench
+        .pool
+        .set_page_verify(common::DB, PageVerify::None)
+        .unwrap();
+    let mut page = bench.pool.fetch(key(2, 3), Ex, LatchRank::Data).unwrap();
+    change(&bench.log, &mut page, 1);
+    drop(page);
+    checkpoint(&bench);
+    drop(bench);
+    let open = |name: String| {
+        volume
+            .open(Path::new(&name), Open::Existing, Access::Data)
+            .unwrap()
+    };
+    let (file, area) = (open(name(2)), open(dw_name(2)));
+    let mut torn = read_raw(file.as_ref(), 3);
+    // The rest of the first sector is garbage, and with it the LSN.
+    PageMut::new(&mut torn).set_lsn(Lsn(u64::MAX >> 1));
+    torn[96..512].fill(0xA7);
+    write_raw(file.as_ref(), 3, &torn);
+    let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(2)).unwrap();
+    assert_eq!(stats.restored, [PageId::new(2, 3)]);
+    assert_eq!(value(&read_raw(file.as_ref(), 3)), 1);
+}
+
 /// Makes a page anew, over whatever was there.
 fn make_anew(bench: &Bench, page: u32, value: u64) {
     let mut guard = bench.pool.create(key(1, page), LatchRank::Data).unwrap();

@@ -29,8 +29,10 @@
 //! which begins behind its making, would not notice. A page without an image is read as it is: damage is
 //! reported (824), unless redo rebuilds the page.
 //!
-//! What is remembered of a half is forgotten only when the first batch of its next turn is durable. Before, a
-//! power loss may leave the old header in place, and its images count again.
+//! # Turns
+//! Before a half is begun anew its first header is overwritten, durably. Else a power loss in the midst of the
+//! first batch could leave the old header, an old image of a page, and no newer one of the same page that lay
+//! behind it; and of a page without a checksum nothing but its image tells what it should be.
 
 mod header;
 mod repair;
@@ -150,6 +152,7 @@ impl DoubleWrite {
             if !mutated(Mutation::EarlyHalfTurn) {
                 data.sync()?;
             }
+            self.void(other).map_err(|source| data.fail(source))?;
             area.half = other;
             area.generation += 1;
             area.batch = 0;
@@ -163,23 +166,29 @@ impl DoubleWrite {
         // A failed write poisons the data file: its pages can no longer be protected.
         written.map_err(|source| data.fail(source))?;
         let half = area.half;
-        self.note_images(half, area.batch == 0, images);
+        if let Some(pages) = self.imaged.lock().get_mut(half) {
+            pages.extend(images.iter().map(|image| image.0));
+        }
         area.batch += 1;
         area.next += 1 + images.len() as u32;
         area.under_way[half] += 1;
         Ok(half)
     }
 
-    /// A batch of the half is durable; the first one of a turn has put an end to all that was there.
-    fn note_images(&self, half: usize, first: bool, images: &[(PageNo, &[u8])]) {
+    /// Puts an end to all images of a half, durably.
+    fn void(&self, half: usize) -> Result<(), IoError> {
         let mut imaged = self.imaged.lock();
-        let Some(pages) = imaged.get_mut(half) else {
-            return;
+        let Some(pages) = imaged.get_mut(half).filter(|pages| !pages.is_empty()) else {
+            return Ok(());
         };
-        if first {
-            pages.clear();
-        }
-        pages.extend(images.iter().map(|image| image.0));
+        let nothing = AlignedBuf::new(PAGE_SIZE);
+        let first = half as u64 * u64::from(self.half_pages);
+        self.file.write_durable(&[WriteRun {
+            offset: first * PAGE_SIZE as u64,
+            bufs: &[IoSlice::new(&nothing)],
+        }])?;
+        pages.clear();
+        Ok(())
     }
 
     fn write(

@@ -1,7 +1,7 @@
 //! After a crash: images put back over torn pages.
 
 use super::header::BatchHeader;
-use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, verify};
+use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{AlignedBuf, File, IoError, ReadRun, WriteRun};
 use std::collections::BTreeMap;
@@ -109,15 +109,16 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     ])
 }
 
-/// Whether the page is the image itself, or whole and newer.
+/// Whether the page is the image itself, or proven whole by its checksum and newer.
 ///
 /// That its checksum holds is not enough: the format's checksum is a sum of sectors, and sectors of two
 /// versions can add up by chance. But a page that was torn in a write is not newer than that write's
-/// image. One that is newer was formatted since, and redo rebuilds it if it is torn; or it bears no
-/// checksum: then its write had an image of its own, whose place was taken only when the write was done.
+/// image. One that is newer was written when there was no image of it, or put there by somebody else. Without a
+/// checksum nothing is proven, the LSN least of all (a power loss may have left it as garbage), and no page is
+/// newer than its newest image.
 fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
     let newer = Page::new(page).lsn() > Page::new(image).lsn();
-    page == image || (newer && verify(page, id).is_ok())
+    page == image || (newer && verify(page, id) == Ok(Protection::Checksum))
 }
 
 /// Enters the images of one batch that are undamaged.
