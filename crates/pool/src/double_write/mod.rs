@@ -30,9 +30,9 @@
 //! reported (824), unless redo rebuilds the page.
 //!
 //! # Turns
-//! Before a half is begun anew its first header is overwritten, durably. Else a power loss in the midst of the
-//! first batch could leave the old header, an old image of a page, and no newer one of the same page that lay
-//! behind it; and of a page without a checksum nothing but its image tells what it should be.
+//! Before a half is begun anew its first header is overwritten, durably. Else a power loss in the midst of
+//! the first batch could leave the old header, an old image of a page, and no newer one of the same page that
+//! lay behind it; and of a page without a checksum nothing but its image tells what it should be.
 
 mod header;
 mod repair;

@@ -113,9 +113,9 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
 ///
 /// That its checksum holds is not enough: the format's checksum is a sum of sectors, and sectors of two
 /// versions can add up by chance. But a page that was torn in a write is not newer than that write's
-/// image. One that is newer was written when there was no image of it, or put there by somebody else. Without a
-/// checksum nothing is proven, the LSN least of all (a power loss may have left it as garbage), and no page is
-/// newer than its newest image.
+/// image. One that is newer was written when there was no image of it, or put there by somebody else.
+/// Without a checksum nothing is proven, the LSN least of all (a power loss may have left it as garbage), and
+/// no page is newer than its newest image.
 fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
     let newer = Page::new(page).lsn() > Page::new(image).lsn();
     page == image || (newer && verify(page, id) == Ok(Protection::Checksum))
