@@ -49,6 +49,7 @@ mutations! {
     TrustTornBlocks "trust-torn-blocks" "Log blocks are believed without their checksum.",
     SameIncarnation "same-incarnation" "A restarted log numbers its blocks as the one before did.",
     LateCheckpoint "late-checkpoint" "A checkpoint says that it began after its pages were written.",
+    RedoPointBack "redo-point-back" "The redo point moves back to where a page says that it is dirty from.",
     ForgetActive "forget-active" "A checkpoint does not write down the transactions under way.",
     EarlyTruncation "early-truncation" "The log of transactions under way is reused.",
     SkipRedoOfRemoval "skip-redo-of-removal" "Redo leaves out the removal of single rows.",

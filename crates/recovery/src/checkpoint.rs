@@ -70,5 +70,8 @@ pub fn checkpoint(
 /// whole checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before
 /// a checkpoint's begin was seen to be dirty by that checkpoint.
 fn never_back(store: &Store, redo_point: Lsn) -> Lsn {
-    redo_point.max(store.redo_point())
+    match mutated(Mutation::RedoPointBack) {
+        true => redo_point,
+        false => redo_point.max(store.redo_point()),
+    }
 }

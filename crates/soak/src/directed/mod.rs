@@ -10,11 +10,17 @@
 //! 4. Rows of a heap move between the same few pages under many threads, each of which gets through.
 //! 5. Pages come from and go to several files at once under many threads, each of which gets through.
 //! 6. A block of the log that was in flight behind a lost one is never taken for a part of a later log.
+//! 7. What is put back for a page that rotted is what was written there last, not what it was in a former
+//!    life.
+//! 8. A file that was cut off is opened after a power loss, though the log has changes of what lay behind.
+//! 9. A page that becomes dirty late, and says that it was so for long, does not move the redo point back.
 
 mod drops;
+mod files;
 mod latches;
 mod locks;
 mod log;
+mod redo_point;
 
 use crate::Finding;
 
@@ -22,13 +28,16 @@ use crate::Finding;
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
 
 /// All scenes.
-pub const SCENES: [Scene; 6] = [
+pub const SCENES: [Scene; 9] = [
     ("two transactions wait for each other", locks::deadlock),
     ("commits in the order of a lock", locks::order_of_commits),
     ("pages of a dropped table", drops::pages_of_the_dropped),
     ("rows move between the same pages", latches::moving_rows),
     ("pages of several files at once", latches::many_files),
     ("blocks behind a lost one", log::stale_blocks),
+    ("the image of a former life", files::image_of_a_former_life),
+    ("a file that was cut off", files::file_cut_off),
+    ("a page that is dirty too late", redo_point::dirty_too_late),
 ];
 
 /// Plays all scenes.

@@ -1,0 +1,138 @@
+//! The scene of a page that becomes dirty late.
+
+use furrow_format::{
+    AllocUnitId, DatabaseId, FileId, Lsn, PAGE_SIZE, PageId, PageInit, PageMut, PageNo, PageType,
+};
+use furrow_io::sim::SimOptions;
+use furrow_io::{Access, Fill, Open, SimVolume, Volume};
+use furrow_log::{Log, LogConfig, Record, RecordKind};
+use furrow_observe::Instruments;
+use furrow_observe::files::FileStats;
+use furrow_pool::{CheckpointOptions, LatchRank, Pool, PoolConfig, PoolFile};
+use furrow_recovery::checkpoint;
+use furrow_txn::Store;
+use parking_lot::Mutex;
+use std::path::Path;
+use std::sync::Arc;
+
+const DB: DatabaseId = DatabaseId(5);
+const FILE: u16 = 1;
+const PATH: &str = "/d/late.ndf";
+const LOG_PATH: &str = "/d/late.ldf";
+const PAGES: u32 = 8;
+const BINDING: [u8; 16] = *b"scene of a point";
+
+/// The page that becomes dirty late, and one that is changed meanwhile.
+const LATE: u32 = 3;
+const OTHER: u32 = 4;
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn open(volume: &SimVolume) -> Result<Arc<Store>, String> {
+    volume.create_dir(Path::new("/d")).map_err(told)?;
+    let data = volume.open(Path::new(PATH), Open::Create, Access::Data);
+    let data = data.map_err(told)?;
+    let bytes = u64::from(PAGES) * PAGE_SIZE as u64;
+    data.resize(bytes, Fill::Zero).map_err(told)?;
+    let file = volume.open(Path::new(LOG_PATH), Open::Create, Access::Log);
+    let config = LogConfig {
+        background: false,
+        ..LogConfig::default()
+    };
+    let log = Log::create(file.map_err(told)?, 4 << 20, BINDING, config).map_err(told)?;
+    let pool = PoolConfig {
+        pages: 64,
+        background: false,
+        readers: 0,
+        instruments: Instruments::new(),
+        ..PoolConfig::default()
+    };
+    let pool = Pool::new(pool).map_err(told)?;
+    let store = Store::new(DB, Arc::clone(&pool), log, Lsn::ZERO, 1).map_err(told)?;
+    let file = PoolFile {
+        file: data,
+        stats: Arc::new(FileStats::new(DB.0, FILE, PATH)),
+        double_write: None,
+    };
+    pool.add_file(DB, FileId(FILE), file).map_err(told)?;
+    Ok(store)
+}
+
+fn id(page: u32) -> PageId {
+    PageId {
+        file: FileId(FILE),
+        page: PageNo(page),
+    }
+}
+
+/// Makes a page, whatever it held.
+fn make(store: &Store, page: u32) -> Result<(), String> {
+    let mut guard = store.create(id(page), LatchRank::Data).map_err(told)?;
+    guard.begin_change();
+    let lsn = note(store)?;
+    let init = PageInit::new(id(page), PageType::Data, AllocUnitId(99 << 16), 4);
+    PageMut::new(&mut guard).format(&init);
+    guard.finish_change(lsn, true);
+    Ok(())
+}
+
+/// A change of a page, which is dirty from this LSN on, or from now on.
+fn change(store: &Store, page: u32, since: Option<Lsn>) -> Result<(), String> {
+    let mut guard = store.write(id(page), LatchRank::Data).map_err(told)?;
+    match since {
+        Some(lsn) => guard.begin_change_at(lsn),
+        None => guard.begin_change(),
+    }
+    let lsn = note(store)?;
+    guard.finish_change(lsn, false);
+    Ok(())
+}
+
+fn note(store: &Store) -> Result<Lsn, String> {
+    let record = Record::system(RecordKind::Change, b"of a page");
+    store.log().append(&record).map_err(told)
+}
+
+fn redo_point(store: &Store) -> Result<Lsn, String> {
+    let taken = checkpoint(store, CheckpointOptions::default(), None);
+    Ok(taken.map_err(told)?.redo_point)
+}
+
+/// A thread asks where the log ends and sleeps; a checkpoint comes and goes, and another has begun, when it
+/// wakes up and says that its page is dirty from there on. The second may not move the redo point back to
+/// where the log, for all that the first one said, is nobody's any more.
+pub(super) fn dirty_too_late(_: u64) -> Result<(), String> {
+    let volume = SimVolume::new(SimOptions::default());
+    let store = open(&volume)?;
+    (1..PAGES).try_for_each(|page| make(&store, page))?;
+    redo_point(&store)?;
+    let asked = store.log().tail();
+    change(&store, OTHER, None)?;
+    let first = redo_point(&store)?;
+    if first <= asked {
+        return Err(format!(
+            "the first checkpoint's redo point {first} is not behind {asked}: no scene"
+        ));
+    }
+    change(&store, OTHER, None)?;
+    // Once the second has written its pages, and before it asks what is dirty now.
+    let woken: Arc<Mutex<Option<Result<(), String>>>> = Arc::default();
+    let (sleeper, to) = (Arc::clone(&store), Arc::clone(&woken));
+    volume.on_boundary_of(move |file, _| {
+        if file == Path::new(PATH) && to.lock().is_none() {
+            let done = change(&sleeper, LATE, Some(asked));
+            *to.lock() = Some(done);
+        }
+    });
+    let second = redo_point(&store)?;
+    let woken = woken.lock().take();
+    woken.ok_or("the second checkpoint did not sync the file")??;
+    if second < first {
+        return Err(format!(
+            "redo was to begin at {first}, and is now to begin at {second}, before it"
+        ));
+    }
+    Ok(())
+}
