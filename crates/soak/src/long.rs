@@ -109,7 +109,9 @@ fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
             Ok(sum + run.crashes)
         }),
         "histories" => LEVELS.iter().try_fold(0, |sum, level| {
-            isolation::run(&isolation::Shape::of(*level), seed).map(|f| sum + f.histories)
+            let lists = isolation::run(&isolation::Shape::of(*level), seed)?;
+            let registers = isolation::run_registers(*level, seed)?;
+            Ok(sum + lists.histories + registers.histories)
         }),
         "threads" => threads::run(&engine, seed, 16, 10).map(|f| f.crashes),
         "rot" => rot::run(seed).map(|f| f.told + f.harmless),

@@ -83,6 +83,10 @@ pub(crate) fn histories(runs: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
         let mut all = isolation::Figures::default();
         for n in 0..runs {
             all.add(&isolation::run(&shape, first.wrapping_add(n))?);
+            all.add(&isolation::run_registers(
+                shape.level,
+                first.wrapping_add(n),
+            )?);
         }
         println!("{}: {all:?}", level_name(shape.level));
         Ok(())

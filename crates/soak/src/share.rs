@@ -89,6 +89,7 @@ fn histories(seed: u64) -> Result<(), Box<Finding>> {
     for n in 0..3 {
         for level in LEVELS {
             isolation::run(&isolation::Shape::of(level), seed.wrapping_add(n))?;
+            isolation::run_registers(level, seed.wrapping_add(n))?;
         }
     }
     Ok(())

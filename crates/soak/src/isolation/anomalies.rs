@@ -24,6 +24,8 @@ pub enum Anomaly {
     CircularFlow,
     /// G-single: a transaction saw part of another one's doing and missed another part.
     ReadSkew,
+    /// Two transactions read the same version of a row, and both wrote over it.
+    LostUpdate,
     /// G2: transactions missed each other's writes, and wrote.
     WriteSkew,
 }
@@ -204,31 +206,37 @@ impl Search<'_> {
     }
 
     fn prove_order(&mut self) {
-        let graph = self.graph();
-        let flows = |edge| edge != Edge::ReadWrite;
-        let cycles = [
-            (
-                Anomaly::DirtyWrite,
-                graph.cycle(Edge::WriteWrite, &|edge| edge == Edge::WriteWrite),
-            ),
-            (Anomaly::CircularFlow, graph.cycle(Edge::WriteRead, &flows)),
-            (Anomaly::ReadSkew, graph.cycle(Edge::ReadWrite, &flows)),
-            (Anomaly::WriteSkew, graph.cycle(Edge::ReadWrite, &|_| true)),
-        ];
-        let single = cycles[2].1.is_some();
-        for (anomaly, cycle) in cycles {
-            let Some(cycle) = cycle else { continue };
-            if anomaly == Anomaly::WriteSkew && single {
-                // The same cycle, most likely: what is worse is told.
-                continue;
-            }
-            let text: Vec<String> = cycle
-                .iter()
-                .map(|n| format!("{n} {:?}", self.history.txns[*n].ops))
-                .collect();
-            self.find(anomaly, text.join("\n  -> "));
-        }
+        let name = |n: usize| format!("{n} {:?}", self.history.txns[n].ops);
+        let cycles = cycles(&self.graph(), &name);
+        self.found.extend(cycles);
     }
+}
+
+/// The phenomena that are cycles of a graph of transactions; `name` tells of one.
+pub(super) fn cycles(graph: &Graph, name: &dyn Fn(usize) -> String) -> Vec<Found> {
+    let flows = |edge| edge != Edge::ReadWrite;
+    let cycles = [
+        (
+            Anomaly::DirtyWrite,
+            graph.cycle(Edge::WriteWrite, &|edge| edge == Edge::WriteWrite),
+        ),
+        (Anomaly::CircularFlow, graph.cycle(Edge::WriteRead, &flows)),
+        (Anomaly::ReadSkew, graph.cycle(Edge::ReadWrite, &flows)),
+        (Anomaly::WriteSkew, graph.cycle(Edge::ReadWrite, &|_| true)),
+    ];
+    let single = cycles[2].1.is_some();
+    let mut found = Vec::new();
+    for (anomaly, cycle) in cycles {
+        let Some(cycle) = cycle else { continue };
+        if anomaly == Anomaly::WriteSkew && single {
+            // The same cycle, most likely: what is worse is told.
+            continue;
+        }
+        let text: Vec<String> = cycle.into_iter().map(name).collect();
+        let text = text.join("\n  -> ");
+        found.push(Found { anomaly, text });
+    }
+    found
 }
 
 #[cfg(test)]
@@ -238,6 +246,7 @@ mod tests {
 
     fn committed(ops: &[Op]) -> Txn {
         Txn {
+            client: 0,
             ops: ops.to_vec(),
             end: End::Committed,
         }

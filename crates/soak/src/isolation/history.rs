@@ -21,13 +21,39 @@ pub enum End {
     Aborted,
 }
 
+/// What a register holds. Each is written once in a history; [`NEVER_WRITTEN`] is there in the beginning.
+pub type Value = u32;
+
+/// What registers hold in the beginning.
+pub const NEVER_WRITTEN: Value = 0;
+
+/// One thing a transaction did with registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// Put a value in the register of a key.
+    Write(i64, Value),
+    /// Saw this value there.
+    Read(i64, Value),
+}
+
 /// A transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Txn {
+pub struct Txn<O = Op> {
+    /// Whose it was. A client's transactions stand in their order.
+    pub client: usize,
     /// What it did, in order.
-    pub ops: Vec<Op>,
+    pub ops: Vec<O>,
     /// How it ended.
     pub end: End,
+}
+
+/// Transactions on registers, and what these held when all had ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Registers {
+    /// The transactions, those of one client in order.
+    pub txns: Vec<Txn<Touch>>,
+    /// What is in each register in the end.
+    pub last: std::collections::BTreeMap<i64, Value>,
 }
 
 /// Transactions of one database, and the lists as they were when all had ended.

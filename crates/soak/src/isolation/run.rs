@@ -51,12 +51,14 @@ impl Shape {
     /// What must not be seen.
     pub fn forbids(&self, anomaly: Anomaly) -> bool {
         use Anomaly::{
-            AbortedRead, CircularFlow, DirtyWrite, IntermediateRead, Nonsense, ReadSkew, WriteSkew,
+            AbortedRead, CircularFlow, DirtyWrite, IntermediateRead, LostUpdate, Nonsense,
+            ReadSkew, WriteSkew,
         };
         let at_least = |level: Isolation| self.level as u8 >= level as u8;
         match anomaly {
             Nonsense | DirtyWrite => true,
             AbortedRead | IntermediateRead | CircularFlow => at_least(Isolation::ReadCommitted),
+            LostUpdate => at_least(Isolation::RepeatableRead),
             ReadSkew | WriteSkew if self.empty => at_least(Isolation::Serializable),
             ReadSkew | WriteSkew => at_least(Isolation::RepeatableRead),
         }
@@ -101,82 +103,135 @@ impl Figures {
 
 /// A history of the engine; what its level forbids is a finding.
 pub fn run(shape: &Shape, seed: u64) -> Result<Figures, Box<Finding>> {
-    let place = level_name(shape.level);
-    let found = |what: String| {
-        Box::new(Finding {
-            seed,
-            place: format!("histories under {place}"),
-            what,
-            steps: Vec::new(),
-        })
-    };
-    let history = record(shape, seed).map_err(|e| found(e.to_string()))?;
-    let seen = anomalies(&history);
+    let place = format!("histories under {}", level_name(shape.level));
+    let history = record(shape, seed).map_err(|e| finding(seed, &place, e.to_string()))?;
+    let ends = history.txns.iter().map(|txn| txn.end);
+    judge(shape, (seed, &place), anomalies(&history), ends)
+}
+
+pub(super) fn finding(seed: u64, place: &str, what: String) -> Box<Finding> {
+    Box::new(Finding {
+        seed,
+        place: place.to_owned(),
+        what,
+        steps: Vec::new(),
+    })
+}
+
+/// What was seen, unless its level forbids it.
+pub(super) fn judge(
+    shape: &Shape,
+    (seed, place): (u64, &str),
+    seen: Vec<Found>,
+    ends: impl Iterator<Item = End>,
+) -> Result<Figures, Box<Finding>> {
     let (bad, fair): (Vec<Found>, Vec<Found>) =
         seen.into_iter().partition(|f| shape.forbids(f.anomaly));
     if !bad.is_empty() {
         let texts: Vec<String> = bad.iter().take(5).map(ToString::to_string).collect();
-        return Err(found(format!("{shape:?}\n{}", texts.join("\n"))));
+        let text = format!("{shape:?}\n{}", texts.join("\n"));
+        return Err(finding(seed, place, text));
     }
-    let committed = history.txns.iter().filter(|t| t.end == End::Committed);
-    let committed = committed.count() as u64;
-    let mut allowed: BTreeMap<Anomaly, u64> = BTreeMap::new();
-    for found in fair {
-        allowed.insert(found.anomaly, 1);
-    }
-    Ok(Figures {
+    let mut figures = Figures {
         histories: 1,
-        committed,
-        aborted: history.txns.len() as u64 - committed,
-        allowed,
-    })
+        ..Figures::default()
+    };
+    for end in ends {
+        match end {
+            End::Committed => figures.committed += 1,
+            End::Aborted => figures.aborted += 1,
+        }
+    }
+    for found in fair {
+        figures.allowed.insert(found.anomaly, 1);
+    }
+    Ok(figures)
 }
 
 /// Lets threads work on the engine and writes down what they did and saw.
 pub fn record(shape: &Shape, seed: u64) -> Result<History, EngineError> {
-    let (instance, db, table) = house(shape)?;
-    let txns: Mutex<Vec<Txn>> = Mutex::default();
+    let lists = DataType::sized(TypeId::VarBinary, 7000);
+    let house = house(shape, lists, &Value::Binary(Vec::new()))?;
+    let body = |client: &mut Client<'_>, ops: &mut Vec<Op>| client.transaction(ops);
+    let txns = clients(&house, shape, seed, &body)?;
+    let last = values_at_the_end(&house, shape, |value| elements(Some(value)))?;
+    house.end()?;
+    Ok(History { txns, last })
+}
+
+/// Reads what is under each key.
+pub(super) fn values_at_the_end<T: Default>(
+    house: &House,
+    shape: &Shape,
+    read: impl Fn(&Value) -> Result<T, EngineError>,
+) -> Result<BTreeMap<i64, T>, EngineError> {
+    let mut last = BTreeMap::new();
+    let mut session = Session::new(&house.db)?;
+    for key in 0..shape.keys {
+        let found = session.get(&house.table, &[Value::BigInt(key)])?;
+        let value = match found {
+            Some(row) => row.values()?.get(1).map(&read).transpose()?,
+            None => None,
+        };
+        last.insert(key, value.unwrap_or_default());
+    }
+    Ok(last)
+}
+
+/// Lets clients do transactions side by side, each of which `body` says whether it is to commit.
+pub(super) fn clients<O: Send>(
+    house: &House,
+    shape: &Shape,
+    seed: u64,
+    body: &(dyn Fn(&mut Client<'_>, &mut Vec<O>) -> Result<bool, EngineError> + Sync),
+) -> Result<Vec<Txn<O>>, EngineError> {
+    let txns: Mutex<Vec<Txn<O>>> = Mutex::default();
     let failed: Mutex<Option<EngineError>> = Mutex::default();
     scope(|all| {
         for number in 0..shape.threads {
-            let (db, table, txns, failed) = (&db, &table, &txns, &failed);
-            let body = move || {
+            let (txns, failed) = (&txns, &failed);
+            let work = move || {
                 let rng = seeded(seed.wrapping_mul(1_000_003).wrapping_add(number as u64));
-                let client = Client::new(db, table, *shape, rng, number);
-                let ended = client.and_then(|client| client.work(txns));
+                let client = Client::new(house, *shape, rng, number);
+                let ended = client.and_then(|client| client.work(txns, body));
                 if let Err(error) = ended {
                     failed.lock().get_or_insert(error);
                 }
             };
-            if let Err(error) = spawn_scoped(all, format!("client {number}"), body) {
+            if let Err(error) = spawn_scoped(all, format!("client {number}"), work) {
                 let text = error.to_string();
                 failed.lock().get_or_insert(EngineError::Damaged(text));
             }
         }
     });
     if let Some(error) = failed.into_inner() {
-        instance.abandon();
+        house.instance.abandon();
         return Err(error);
     }
-    let mut last = BTreeMap::new();
-    let mut session = Session::new(&db)?;
-    for key in 0..shape.keys {
-        let list = session.get(&table, &[Value::BigInt(key)])?;
-        let list = list.map(|row| elements(row.values()?.get(1))).transpose()?;
-        last.insert(key, list.unwrap_or_default());
-    }
-    drop((session, table, db));
-    instance.shut_down()?;
-    Ok(History {
-        txns: txns.into_inner(),
-        last,
-    })
+    Ok(txns.into_inner())
 }
 
-/// An instance, its one database, and the table of lists in it.
-type House = (Arc<Instance>, Arc<Database>, Arc<Table>);
+/// An instance, its one database, and the one table in it.
+pub(super) struct House {
+    instance: Arc<Instance>,
+    pub(super) db: Arc<Database>,
+    pub(super) table: Arc<Table>,
+}
 
-fn house(shape: &Shape) -> Result<House, EngineError> {
+impl House {
+    pub(super) fn end(self) -> Result<(), EngineError> {
+        let House {
+            instance,
+            db,
+            table,
+        } = self;
+        drop((db, table));
+        instance.shut_down()
+    }
+}
+
+/// Keys with something of this type each.
+pub(super) fn house(shape: &Shape, kind: DataType, first: &Value) -> Result<House, EngineError> {
     let volume = MemoryVolume::new();
     volume.create_dir(Path::new("d"))?;
     let config = InstanceConfig {
@@ -189,20 +244,23 @@ fn house(shape: &Shape) -> Result<House, EngineError> {
     let data = FileSpec::new("data", "d/data.mdf").size_mb(4);
     let log = FileSpec::new("log", "d/log.ldf").size_mb(8);
     let db = instance.create_database(&DatabaseSpec::new("histories", data).log(log))?;
-    let lists = DataType::sized(TypeId::VarBinary, 7000);
-    let spec = TableSpec::new("lists")
+    let spec = TableSpec::new("kept")
         .column(ColumnSpec::new("id", DataType::simple(TypeId::BigInt)).not_null())
-        .column(ColumnSpec::new("elements", lists).not_null())
+        .column(ColumnSpec::new("value", kind).not_null())
         .primary_key(["id"]);
     let mut session = Session::new(&db)?;
     let table = session.create_table(&spec)?;
     if !shape.empty {
         for key in 0..shape.keys {
-            session.insert(&table, &[Value::BigInt(key), Value::Binary(Vec::new())])?;
+            session.insert(&table, &[Value::BigInt(key), first.clone()])?;
         }
     }
     drop(session);
-    Ok((instance, db, table))
+    Ok(House {
+        instance,
+        db,
+        table,
+    })
 }
 
 fn elements(value: Option<&Value>) -> Result<Vec<Element>, EngineError> {
@@ -220,40 +278,45 @@ fn elements(value: Option<&Value>) -> Result<Vec<Element>, EngineError> {
 }
 
 /// One session of a history.
-struct Client<'a> {
-    session: Session,
-    table: &'a Arc<Table>,
-    shape: Shape,
-    rng: SeededRng,
-    /// The next element that it appends; no other client does.
-    next: Element,
+pub(super) struct Client<'a> {
+    number: usize,
+    pub(super) session: Session,
+    pub(super) table: &'a Arc<Table>,
+    pub(super) shape: Shape,
+    pub(super) rng: SeededRng,
+    /// What it writes next; no other client does.
+    pub(super) next: Element,
 }
 
 impl<'a> Client<'a> {
-    fn new(
-        db: &Arc<Database>,
-        table: &'a Arc<Table>,
+    pub(super) fn new(
+        house: &'a House,
         shape: Shape,
         rng: SeededRng,
         number: usize,
     ) -> Result<Client<'a>, EngineError> {
-        let mut session = Session::new(db)?;
+        let mut session = Session::new(&house.db)?;
         session.set_isolation(shape.level);
         session.set_lock_timeout(Timeout::Millis(5_000));
         Ok(Client {
+            number,
             session,
-            table,
+            table: &house.table,
             shape,
             rng,
             next: number as Element * 1_000_000 + 1,
         })
     }
 
-    fn work(mut self, txns: &Mutex<Vec<Txn>>) -> Result<(), EngineError> {
+    fn work<O>(
+        mut self,
+        txns: &Mutex<Vec<Txn<O>>>,
+        body: &(dyn Fn(&mut Client<'_>, &mut Vec<O>) -> Result<bool, EngineError> + Sync),
+    ) -> Result<(), EngineError> {
         for _ in 0..self.shape.txns {
             let mut ops = Vec::new();
             self.session.begin()?;
-            let end = match self.transaction(&mut ops) {
+            let end = match body(&mut self, &mut ops) {
                 Ok(true) => {
                     self.session.commit()?;
                     End::Committed
@@ -271,7 +334,8 @@ impl<'a> Client<'a> {
                 }
                 Err(other) => return Err(other),
             };
-            txns.lock().push(Txn { ops, end });
+            let client = self.number;
+            txns.lock().push(Txn { client, ops, end });
         }
         Ok(())
     }
