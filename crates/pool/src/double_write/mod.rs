@@ -175,19 +175,21 @@ impl DoubleWrite {
         Ok(half)
     }
 
-    /// Puts an end to all images of a half, durably.
+    /// Puts an end to all images of a half, durably. Nobody adds to them meanwhile: the caller holds the
+    /// area. Who asks for one while the write is under way still sees it, and writes an image too many.
     fn void(&self, half: usize) -> Result<(), IoError> {
-        let mut imaged = self.imaged.lock();
-        let Some(pages) = imaged.get_mut(half).filter(|pages| !pages.is_empty()) else {
+        if self.imaged.lock().get(half).is_none_or(HashSet::is_empty) {
             return Ok(());
-        };
+        }
         let nothing = AlignedBuf::new(PAGE_SIZE);
         let first = half as u64 * u64::from(self.half_pages);
         self.file.write_durable(&[WriteRun {
             offset: first * PAGE_SIZE as u64,
             bufs: &[IoSlice::new(&nothing)],
         }])?;
-        pages.clear();
+        if let Some(pages) = self.imaged.lock().get_mut(half) {
+            pages.clear();
+        }
         Ok(())
     }
 
