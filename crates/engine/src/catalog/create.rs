@@ -237,49 +237,13 @@ impl Catalog {
             lobds: 0,
             rowset: rowset.0 as i64,
         };
-        let ids: Vec<i32> = rows.columns.iter().map(|c| c.colid).collect();
-        let layout = match plan.kind {
-            index_kind::HEAP => table_layout(rowset, (columns, &ids), Locator::Rid),
-            index_kind::CLUSTERED => {
-                let locator = Locator::Key { key: &key, unique };
-                table_layout(rowset, (columns, &ids), locator)
-            }
-            _ => {
-                let base_key = base_key(rows);
-                let base = match &base_key {
-                    Some((key, unique)) => Locator::Key {
-                        key,
-                        unique: *unique,
-                    },
-                    None => Locator::Rid,
-                };
-                index_layout(rowset, columns, &key, &included, unique, base)
-            }
-        };
+        let layout = layout_of(plan, rowset, columns, rows, (&key, &included));
         check_size(&rows.object.name, plan, &layout)?;
         rows.rowsets
             .push(Self::rowset_row(rowset, &stat, &layout, unique));
         rows.layouts.extend(layout.columns);
-        let member = |subid: usize, column: usize, ordinal: usize, descending: bool| IndexColumn {
-            idmajor: rows.object.id,
-            idminor: plan.id,
-            subid: subid as i32,
-            status: match (ordinal, descending) {
-                (0, _) => index_column_status::INCLUDED | 0x2,
-                (_, true) => 0x7,
-                (_, false) => index_column_status::COLUMN | index_column_status::KEY,
-            },
-            intprop: rows.columns.get(column).map_or(0, |c| c.colid),
-            tinyprop1: ordinal as u8,
-            tinyprop2: 0,
-            tinyprop3: 0,
-        };
-        let keyed = (1..).zip(&key).map(|(at, k)| member(at, k.0, at, k.1));
-        let rest = (key.len() + 1..)
-            .zip(&included)
-            .map(|(at, &c)| member(at, c, 0, false));
-        rows.index_columns
-            .extend(keyed.chain(rest).collect::<Vec<_>>());
+        let members = members(rows, plan.id, &key, &included);
+        rows.index_columns.extend(members);
         rows.indexes.push(stat);
         Ok(())
     }
@@ -397,6 +361,64 @@ fn base_key(rows: &TableRows) -> Option<(Vec<(usize, bool)>, bool)> {
         .iter()
         .any(|i| i.indid == 1 && i.status & index_status::UNIQUE != 0);
     Some((members.iter().filter_map(place).collect(), unique))
+}
+
+/// The layout of the rows of an index or a table, by its key and the columns that it includes.
+fn layout_of(
+    plan: &IndexPlan<'_>,
+    rowset: RowsetId,
+    columns: &[ColumnSpec],
+    rows: &TableRows,
+    (key, included): (&[(usize, bool)], &[usize]),
+) -> RowsetLayout {
+    let ids: Vec<i32> = rows.columns.iter().map(|c| c.colid).collect();
+    let unique = plan.status & index_status::UNIQUE != 0;
+    match plan.kind {
+        index_kind::HEAP => table_layout(rowset, (columns, &ids), Locator::Rid),
+        index_kind::CLUSTERED => {
+            let locator = Locator::Key { key, unique };
+            table_layout(rowset, (columns, &ids), locator)
+        }
+        _ => {
+            let base_key = base_key(rows);
+            let base = match &base_key {
+                Some((key, unique)) => Locator::Key {
+                    key,
+                    unique: *unique,
+                },
+                None => Locator::Rid,
+            };
+            index_layout(rowset, columns, key, included, unique, base)
+        }
+    }
+}
+
+/// What the catalog says of an index's columns: those of the key in their order, then the included ones.
+fn members(
+    rows: &TableRows,
+    index: i32,
+    key: &[(usize, bool)],
+    included: &[usize],
+) -> Vec<IndexColumn> {
+    let member = |subid: usize, column: usize, ordinal: usize, descending: bool| IndexColumn {
+        idmajor: rows.object.id,
+        idminor: index,
+        subid: subid as i32,
+        status: match (ordinal, descending) {
+            (0, _) => index_column_status::INCLUDED | 0x2,
+            (_, true) => 0x7,
+            (_, false) => index_column_status::COLUMN | index_column_status::KEY,
+        },
+        intprop: rows.columns.get(column).map_or(0, |c| c.colid),
+        tinyprop1: ordinal as u8,
+        tinyprop2: 0,
+        tinyprop3: 0,
+    };
+    let keyed = (1..).zip(key).map(|(at, k)| member(at, k.0, at, k.1));
+    let rest = (key.len() + 1..).zip(included);
+    keyed
+        .chain(rest.map(|(at, &c)| member(at, c, 0, false)))
+        .collect()
 }
 
 fn check_size(table: &str, plan: &IndexPlan<'_>, layout: &RowsetLayout) -> Result<(), EngineError> {

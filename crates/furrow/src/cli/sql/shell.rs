@@ -283,87 +283,78 @@ impl Shell {
         let end = line.find(|c: char| c.is_whitespace() || c == '(');
         let (word, rest) = line.split_at(end.unwrap_or(line.len()));
         let rest = rest.trim();
-        let unquoted = |text: &str| text.trim_matches('"').to_owned();
         let mut word = word.to_lowercase();
         if self.is_word(line) {
             word.insert(0, ':');
         }
         match word.as_str() {
             ":exit" if rest.starts_with('(') && rest.ends_with(')') => {
-                match rest.trim_matches(['(', ')', ' ']) {
-                    "" => {
-                        self.run_gathered(1)?;
-                        Err(Stop::Asked)
-                    }
-                    _ => {
-                        let query = rest.get(1..rest.len() - 1).unwrap_or("").to_owned();
-                        self.exit_with(&query)
-                    }
-                }
+                return self.exit_asking(rest);
             }
             ":exit" | ":quit" => {
                 // What was gathered is not run.
                 self.gathered.clear();
-                Err(Stop::Asked)
+                return Err(Stop::Asked);
             }
-            ":out" => self.out(&unquoted(rest)),
-            ":r" => {
-                let Some(path) = self.filled(&unquoted(rest)) else {
-                    self.worst = self.worst.max(16);
-                    return Err(Stop::Failed);
-                };
-                self.file(Path::new(&path))
-            }
-            ":setvar" => {
-                match rest.split_once(char::is_whitespace) {
-                    Some((name, value)) => self.set(name, value.trim().trim_matches('"')),
-                    None if rest.is_empty() => self.say(":setvar NAME VALUE"),
-                    None => {
-                        self.variables.remove(&rest.to_lowercase());
-                    }
-                }
-                Ok(())
-            }
-            ":listvar" => {
-                let all: Vec<String> = self
-                    .variables
-                    .iter()
-                    .map(|(name, value)| format!("{name} = \"{value}\""))
-                    .collect();
-                self.say(&all.join("\n"));
-                Ok(())
-            }
+            ":out" => return self.out(rest.trim_matches('"')),
+            ":r" => return self.read(rest.trim_matches('"')),
+            ":setvar" => self.set_variable(rest),
+            ":listvar" => self.list_variables(),
             ":list" => {
                 let text = self.gathered.clone();
                 self.say(text.trim_end());
-                Ok(())
             }
-            ":reset" => {
-                self.gathered.clear();
-                Ok(())
+            ":reset" => self.gathered.clear(),
+            ":on" if rest.eq_ignore_ascii_case("error exit") => self.ends_on_error = true,
+            ":on" if rest.eq_ignore_ascii_case("error ignore") => self.ends_on_error = false,
+            ":help" => self.say(HELP),
+            other => return self.unknown(other),
+        }
+        Ok(())
+    }
+
+    /// `:exit(QUERY)`: ends with what the query says; `:exit()` runs what was gathered first.
+    fn exit_asking(&mut self, rest: &str) -> Result<(), Stop> {
+        if rest.trim_matches(['(', ')', ' ']).is_empty() {
+            self.run_gathered(1)?;
+            return Err(Stop::Asked);
+        }
+        let query = rest.get(1..rest.len() - 1).unwrap_or("").to_owned();
+        self.exit_with(&query)
+    }
+
+    fn read(&mut self, name: &str) -> Result<(), Stop> {
+        let Some(path) = self.filled(name) else {
+            self.worst = self.worst.max(16);
+            return Err(Stop::Failed);
+        };
+        self.file(Path::new(&path))
+    }
+
+    fn set_variable(&mut self, rest: &str) {
+        match rest.split_once(char::is_whitespace) {
+            Some((name, value)) => self.set(name, value.trim().trim_matches('"')),
+            None if rest.is_empty() => self.say(":setvar NAME VALUE"),
+            None => {
+                self.variables.remove(&rest.to_lowercase());
             }
-            ":on" if rest.eq_ignore_ascii_case("error exit") => {
-                self.ends_on_error = true;
-                Ok(())
-            }
-            ":on" if rest.eq_ignore_ascii_case("error ignore") => {
-                self.ends_on_error = false;
-                Ok(())
-            }
-            ":help" => {
-                self.say(HELP);
-                Ok(())
-            }
-            other => {
-                self.say(&format!(
-                    "'{other}' is not a command of this shell; :help lists them."
-                ));
-                self.worst = self.worst.max(16);
-                match self.ends_on_error {
-                    true => Err(Stop::Failed),
-                    false => Ok(()),
-                }
-            }
+        }
+    }
+
+    fn list_variables(&mut self) {
+        let line = |(name, value): (&String, &String)| format!("{name} = \"{value}\"");
+        let all: Vec<String> = self.variables.iter().map(line).collect();
+        self.say(&all.join("\n"));
+    }
+
+    fn unknown(&mut self, word: &str) -> Result<(), Stop> {
+        self.say(&format!(
+            "'{word}' is not a command of this shell; :help lists them."
+        ));
+        self.worst = self.worst.max(16);
+        match self.ends_on_error {
+            true => Err(Stop::Failed),
+            false => Ok(()),
         }
     }
 }
