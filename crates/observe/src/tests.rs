@@ -64,8 +64,8 @@ fn names_follow_their_families() {
 #[test]
 fn snapshots_pass_through_a_journal_by_published_name() {
     let instruments = Instruments::new();
-    instruments.waits.begin(WaitType::PageLatchUp);
-    instruments.waits.end(WaitType::PageLatchUp, 7, 1);
+    instruments.waits.begin(0, WaitType::PageLatchUp);
+    instruments.waits.end(0, WaitType::PageLatchUp, 7, 1);
     instruments.charge_latch(LatchClass::FgcbAddRemove, 9);
     let file = instruments.files.open(5, 1, "/data/x.mdf");
     file.record(files::IoKind::Read, 0, 8192, 120, 0);

@@ -41,8 +41,8 @@ impl Connection for Session {
     fn insert(&mut self, rows: u64) -> Result<(), String> {
         let before = self.core.rows.fetch_add(rows, Ordering::Relaxed);
         for table in [&self.waits, &self.core.waits] {
-            table.begin(WaitType::WriteLog);
-            table.end(WaitType::WriteLog, 10, 1);
+            table.begin(0, WaitType::WriteLog);
+            table.end(0, WaitType::WriteLog, 10, 1);
         }
         let files = self.core.files.lock();
         let data = files.len() - 1;

@@ -77,8 +77,8 @@ mod tests {
         let instruments = Instruments::new();
         let _guard = task::enter(&Task::new(&instruments, 51, "test"));
         for (kind, us) in [(WaitType::PageLatchEx, 1500), (WaitType::PageLatchSh, 700)] {
-            instruments.waits.begin(kind);
-            instruments.waits.end(kind, us, 0);
+            instruments.waits.begin(0, kind);
+            instruments.waits.end(0, kind, us, 0);
         }
         let _held = task::wait(WaitType::PageLatchUp, Resource::None);
         let rows = instruments.counter_rows();

@@ -51,7 +51,7 @@ pub struct Task {
     waits: Arc<WaitTable>,
     flags: Arc<FlagSet>,
     last_wait: AtomicU16,
-    under_way: Mutex<Vec<wait::UnderWay>>,
+    under_way: Mutex<wait::List>,
 }
 
 const NO_WAIT_YET: u16 = u16::MAX;
@@ -102,7 +102,7 @@ impl Task {
             waits,
             flags,
             last_wait: AtomicU16::new(NO_WAIT_YET),
-            under_way: Mutex::new(Vec::new()),
+            under_way: Mutex::default(),
         });
         instruments.tasks.add(&task);
         task

@@ -13,6 +13,12 @@ pub(super) struct UnderWay {
     pub(super) blocking_session_id: Option<i32>,
 }
 
+/// The waits of a task that are under way: none.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    pub(super) waits: Vec<UnderWay>,
+}
+
 /// A wait under way, of which nothing is kept.
 #[must_use = "a wait ends when it is dropped"]
 #[derive(Debug)]

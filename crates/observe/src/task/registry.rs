@@ -56,7 +56,7 @@ impl Registry {
     pub fn waiting_tasks(&self) -> Vec<WaitingTask> {
         let mut list = Vec::new();
         for task in self.tasks() {
-            let waits = task.under_way.lock().clone();
+            let waits = task.under_way.lock().waits.clone();
             let now = Moment::now();
             list.extend(waits.into_iter().map(|wait| WaitingTask {
                 task_id: task.id,

@@ -4,7 +4,7 @@ use super::{Resource, Task};
 use crate::waits::WaitType;
 use furrow_io::time::Moment;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A wait under way, as the task's list holds it.
 #[derive(Debug, Clone)]
@@ -14,6 +14,23 @@ pub(super) struct UnderWay {
     pub(super) since: Moment,
     pub(super) resource: Resource,
     pub(super) blocking_session_id: Option<i32>,
+}
+
+/// The waits of a task that are under way, the one begun first in front.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    pub(super) waits: Vec<UnderWay>,
+    /// The number of the last wait; those of another task may bear the same.
+    last: u64,
+}
+
+impl List {
+    /// Adds a wait, made from the number that it gets; tells the number.
+    fn push(&mut self, wait: impl FnOnce(u64) -> UnderWay) -> u64 {
+        self.last += 1;
+        self.waits.push(wait(self.last));
+        self.last
+    }
 }
 
 /// A wait under way. It ends when it is finished or dropped, whichever comes first.
@@ -29,30 +46,29 @@ pub struct Wait {
 impl Wait {
     pub(super) fn begin(kind: WaitType, resource: Resource) -> Wait {
         let task = super::current();
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let wait = Wait {
-            id: NEXT.fetch_add(1, Relaxed),
+        let since = Moment::now();
+        task.waits.begin(task.id, kind);
+        task.instruments.waits.begin(task.id, kind);
+        task.last_wait.store(kind as u16, Relaxed);
+        let id = task.under_way.lock().push(|id| UnderWay {
+            id,
             kind,
-            since: Moment::now(),
-            task,
-        };
-        wait.task.waits.begin(kind);
-        wait.task.instruments.waits.begin(kind);
-        wait.task.last_wait.store(kind as u16, Relaxed);
-        wait.task.under_way.lock().push(UnderWay {
-            id: wait.id,
-            kind,
-            since: wait.since,
+            since,
             resource,
             blocking_session_id: None,
         });
-        wait
+        Wait {
+            task,
+            id,
+            kind,
+            since,
+        }
     }
 
     /// Tells who holds what is waited for; may be told again when the holder changes.
     pub fn blocked_by(&self, session_id: i32) {
         let mut list = self.task.under_way.lock();
-        if let Some(this) = list.iter_mut().find(|wait| wait.id == self.id) {
+        if let Some(this) = list.waits.iter_mut().find(|wait| wait.id == self.id) {
             this.blocking_session_id = Some(session_id);
         }
     }
@@ -79,15 +95,18 @@ impl Wait {
             return 0;
         }
         let now = Moment::now();
-        self.task.under_way.lock().retain(|wait| wait.id != id);
+        self.task
+            .under_way
+            .lock()
+            .waits
+            .retain(|wait| wait.id != id);
         let total_us = now.since_us(self.since);
         // A signal that came before the wait began counts from the beginning.
         let signal_us = signalled_at.map_or(0, |at| now.since_us(at.max(self.since)));
-        self.task.waits.end(self.kind, total_us, signal_us);
-        self.task
-            .instruments
-            .waits
-            .end(self.kind, total_us, signal_us);
+        let (task, kind) = (&self.task, self.kind);
+        task.waits.end(task.id, kind, total_us, signal_us);
+        let instance = &task.instruments.waits;
+        instance.end(task.id, kind, total_us, signal_us);
         total_us
     }
 }

@@ -12,14 +12,21 @@ struct Cell {
     signal_us: AtomicU64,
 }
 
+/// How often the table of an instance stands in memory, so that threads on different processors rarely
+/// write to the same cache line.
+const SHARDS: usize = 8;
+
 /// Wait statistics of an instance or of a session: one row for each [`WaitType`].
 pub struct WaitTable {
+    /// One shard after the other, each with a cell for every type.
     cells: Box<[Cell]>,
+    shards: usize,
 }
 
+/// An instance's: [`WaitTable::sharded`].
 impl Default for WaitTable {
     fn default() -> WaitTable {
-        WaitTable::new()
+        WaitTable::sharded()
     }
 }
 
@@ -32,36 +39,64 @@ impl std::fmt::Debug for WaitTable {
 }
 
 impl WaitTable {
-    /// A table of zeros.
+    /// A table of zeros, for few threads: a session's.
     pub fn new() -> WaitTable {
+        WaitTable::of(1)
+    }
+
+    /// A table of zeros that many threads charge at once: an instance's.
+    pub fn sharded() -> WaitTable {
+        WaitTable::of(SHARDS)
+    }
+
+    fn of(shards: usize) -> WaitTable {
+        let kinds = WaitType::ALL.iter().cycle();
+        let cells = kinds.take(shards * WaitType::ALL.len());
         WaitTable {
-            cells: WaitType::ALL.iter().map(|_| Cell::default()).collect(),
+            cells: cells.map(|_| Cell::default()).collect(),
+            shards,
         }
     }
 
-    /// Counts a wait that begins.
-    pub fn begin(&self, kind: WaitType) {
-        self.cells[kind as usize].count.fetch_add(1, Relaxed);
+    fn cell(&self, task: u64, kind: WaitType) -> &Cell {
+        let shard = (task % self.shards as u64) as usize;
+        &self.cells[shard * WaitType::ALL.len() + kind as usize]
     }
 
-    /// Adds the time of a wait that ended: the whole, and the part after the signal.
-    pub fn end(&self, kind: WaitType, total_us: u64, signal_us: u64) {
-        let cell = &self.cells[kind as usize];
+    /// Counts a wait of a task that begins.
+    pub fn begin(&self, task: u64, kind: WaitType) {
+        self.cell(task, kind).count.fetch_add(1, Relaxed);
+    }
+
+    /// Adds the time of a task's wait that ended: the whole, and the part after the signal.
+    pub fn end(&self, task: u64, kind: WaitType, total_us: u64, signal_us: u64) {
+        let cell = self.cell(task, kind);
         cell.total_us.fetch_add(total_us, Relaxed);
-        cell.max_us.fetch_max(total_us, Relaxed);
-        cell.signal_us.fetch_add(signal_us.min(total_us), Relaxed);
+        if cell.max_us.load(Relaxed) < total_us {
+            cell.max_us.fetch_max(total_us, Relaxed);
+        }
+        if signal_us > 0 {
+            cell.signal_us.fetch_add(signal_us.min(total_us), Relaxed);
+        }
     }
 
     /// The row of one type, as it stands now.
     pub fn row(&self, kind: WaitType) -> WaitRow {
-        let cell = &self.cells[kind as usize];
-        WaitRow {
+        let mut row = WaitRow {
             wait_type: kind,
-            count: cell.count.load(Relaxed),
-            total_us: cell.total_us.load(Relaxed),
-            max_us: cell.max_us.load(Relaxed),
-            signal_us: cell.signal_us.load(Relaxed),
+            count: 0,
+            total_us: 0,
+            max_us: 0,
+            signal_us: 0,
+        };
+        for shard in 0..self.shards as u64 {
+            let cell = self.cell(shard, kind);
+            row.count += cell.count.load(Relaxed);
+            row.total_us += cell.total_us.load(Relaxed);
+            row.max_us = row.max_us.max(cell.max_us.load(Relaxed));
+            row.signal_us += cell.signal_us.load(Relaxed);
         }
+        row
     }
 
     /// All rows as they stand now, those without waits too. Rows are read one after the other: waits
@@ -198,7 +233,7 @@ mod tests {
     #[test]
     fn a_wait_is_counted_at_its_start_and_timed_at_its_end() {
         let table = WaitTable::new();
-        table.begin(WaitType::WriteLog);
+        table.begin(0, WaitType::WriteLog);
         assert_eq!(
             (
                 table.row(WaitType::WriteLog).count,
@@ -206,9 +241,9 @@ mod tests {
             ),
             (1, 0)
         );
-        table.end(WaitType::WriteLog, 500, 20);
-        table.begin(WaitType::WriteLog);
-        table.end(WaitType::WriteLog, 300, 900);
+        table.end(0, WaitType::WriteLog, 500, 20);
+        table.begin(0, WaitType::WriteLog);
+        table.end(0, WaitType::WriteLog, 300, 900);
         let row = table.row(WaitType::WriteLog);
         assert_eq!(
             (row.count, row.total_us, row.max_us, row.signal_us),
@@ -219,14 +254,14 @@ mod tests {
 
     #[test]
     fn sums_of_many_threads_add_up_and_the_maximum_is_the_maximum() {
-        let table = WaitTable::new();
+        let table = WaitTable::sharded();
         furrow_io::thread::scope(|scope| {
             for worker in 0..4u64 {
                 let table = &table;
                 scope.spawn(move || {
                     for turn in 1..=1000 {
-                        table.begin(WaitType::LckMX);
-                        table.end(WaitType::LckMX, turn + worker * 1000, 1);
+                        table.begin(worker, WaitType::LckMX);
+                        table.end(worker, WaitType::LckMX, turn + worker * 1000, 1);
                     }
                 });
             }
@@ -246,11 +281,11 @@ mod tests {
     #[test]
     fn a_delta_is_what_happened_in_between() {
         let table = WaitTable::new();
-        table.begin(WaitType::WriteLog);
-        table.end(WaitType::WriteLog, 900, 100);
+        table.begin(0, WaitType::WriteLog);
+        table.end(0, WaitType::WriteLog, 900, 100);
         let before = table.snapshot();
-        table.begin(WaitType::WriteLog);
-        table.end(WaitType::WriteLog, 40, 10);
+        table.begin(0, WaitType::WriteLog);
+        table.end(0, WaitType::WriteLog, 40, 10);
         let delta = WaitSnapshot::delta(&before, &table.snapshot());
         let row = delta.row(WaitType::WriteLog);
         assert_eq!((row.count, row.total_us, row.signal_us), (1, 40, 10));
@@ -261,13 +296,13 @@ mod tests {
     #[test]
     fn a_delta_over_a_clear_is_the_later_snapshot() {
         let table = WaitTable::new();
-        table.begin(WaitType::WriteLog);
-        table.end(WaitType::WriteLog, 900, 100);
+        table.begin(0, WaitType::WriteLog);
+        table.end(0, WaitType::WriteLog, 900, 100);
         let before = table.snapshot();
         table.clear();
         assert_eq!(table.row(WaitType::WriteLog).count, 0);
-        table.begin(WaitType::WriteLog);
-        table.end(WaitType::WriteLog, 7, 1);
+        table.begin(0, WaitType::WriteLog);
+        table.end(0, WaitType::WriteLog, 7, 1);
         let delta = WaitSnapshot::delta(&before, &table.snapshot());
         assert_eq!(delta.row(WaitType::WriteLog).total_us, 7);
     }
@@ -281,8 +316,8 @@ mod tests {
             (WaitType::WriteLog, 260),
             (WaitType::PageLatchSh, 40),
         ] {
-            table.begin(kind);
-            table.end(kind, us, 0);
+            table.begin(0, kind);
+            table.end(0, kind, us, 0);
         }
         let top = table.snapshot().top(0.95);
         let names: Vec<&str> = top.iter().map(|line| line.row.wait_type.name()).collect();
