@@ -48,6 +48,41 @@ const BANNED_OUTSIDE_IO: &[(&str, &str)] = &[
     ("Instant::now", "furrow_io::time::Moment::now"),
 ];
 
+/// Rooms whose threads meet through `furrow_io::sync` and `furrow_io::thread` alone, so that a schedule knows
+/// of every place where they do (`furrow_io::weave`, docs/testing.md).
+const ON_A_SCHEDULE: &[&str] = &[
+    "log", "pool", "txn", "space", "access", "recovery", "engine",
+];
+
+/// What threads would meet through behind the schedule's back. A `OnceLock` is none: nobody waits while it is
+/// filled, which takes no step.
+const BEHIND_ITS_BACK: &[&str] = &[
+    "atomic",
+    "Mutex",
+    "RwLock",
+    "Condvar",
+    "Barrier",
+    "mpsc",
+    "LazyLock",
+    "parking_lot",
+    "park",
+    "yield_now",
+    "spawn",
+];
+
+/// Files of those rooms that may, and why.
+const OFF_THE_SCHEDULE: &[(&str, &str)] = &[
+    (
+        "log/src/sync.rs",
+        "the log's door, of which counters that decide nothing are no step",
+    ),
+    (
+        "log/src/sync/checked.rs",
+        "the same door for the model checker",
+    ),
+    ("txn/src/lock/tests/", "tests count what they have seen"),
+];
+
 /// What nobody may leave behind. Written in two parts so that this file does not trip over itself.
 const LEFTOVERS: &[&str] = &[
     concat!("TO", "DO"),
@@ -177,6 +212,32 @@ fn only_io_touches_the_system() {
                 if line.contains(banned) {
                     faults.push(format!("{path}:{}: {banned}: use {instead}", n + 1));
                 }
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn threads_of_the_engine_meet_where_a_schedule_knows_of_it() {
+    let mut faults = Vec::new();
+    for (path, name, text) in sources() {
+        let may = OFF_THE_SCHEDULE.iter().any(|(of, _)| path.contains(of));
+        if !ON_A_SCHEDULE.contains(&name.as_str()) || !path.contains("/src/") || may {
+            continue;
+        }
+        for (n, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or("");
+            let from_std = ["std::sync::", "std::thread::", "parking_lot"]
+                .iter()
+                .any(|door| code.contains(door));
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            let mut words = code.split(|c| !is_word(c));
+            if from_std && let Some(word) = words.find(|w| BEHIND_ITS_BACK.contains(w)) {
+                faults.push(format!(
+                    "{path}:{}: {word}: use furrow_io::sync or furrow_io::thread",
+                    n + 1
+                ));
             }
         }
     }

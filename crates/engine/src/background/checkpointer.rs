@@ -12,6 +12,7 @@ use super::Bell;
 use super::keeper::would_free;
 use crate::EngineError;
 use crate::database::{Database, DatabaseState};
+use furrow_io::sync::atomic::Ordering;
 use furrow_io::time::{Duration, Moment};
 use furrow_log::LogError;
 use furrow_observe::traceflags::TraceFlag;
@@ -19,7 +20,6 @@ use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
 use furrow_recovery::RecoveryError;
 use std::sync::Weak;
-use std::sync::atomic::Ordering;
 
 const POLL: Duration = Duration::from_millis(100);
 /// Recovery interval where no target is set: the product's default of a minute.

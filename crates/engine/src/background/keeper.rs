@@ -17,6 +17,7 @@ use crate::database::StateCell;
 use crate::files::{LogEntry, SLOW_GROWTH_MS};
 use crate::instance::Shared;
 use furrow_format::{DatabaseId, FileGrowth, PAGE_SIZE};
+use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_io::time::{Duration, Moment};
 use furrow_log::{LogError, ReuseWait};
@@ -31,7 +32,6 @@ use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
 use furrow_recovery::{Checkpoint, RecoveryError, checkpoint};
 use furrow_txn::{LogRelief, Store};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// How long a full log that cannot grow is waited for, when several transactions are active and may end.

@@ -12,12 +12,12 @@ use furrow_format::catalog::{
 };
 use furrow_format::types::{Value, encode_into};
 use furrow_format::{BOOT_PAGE, Page, PageId, Record, RowForm, RowLayout};
+use furrow_io::sync::atomic::{AtomicI64, Ordering};
 use furrow_pool::LatchRank;
 use furrow_space::Space;
 use furrow_txn::Store;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A base table's tree and the layout of its rows.
 #[derive(Debug)]

@@ -10,11 +10,11 @@ use furrow_access::{AccessError, By};
 use furrow_format::boot::field;
 use furrow_format::catalog::{self, AllocUnit, unit_kind};
 use furrow_format::{BOOT_PAGE, PageId, RowsetId};
+use furrow_io::sync::atomic::Ordering;
 use furrow_pool::LatchRank;
 use furrow_space::Unit;
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Log space for the boot page's fields.
 const BOOT_LOG_BYTES: u64 = 4096;

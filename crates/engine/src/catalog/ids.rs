@@ -2,7 +2,7 @@
 
 use furrow_format::{AllocUnitId, ObjectId, RowsetId};
 use furrow_io::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 
 /// Ids of users' rowsets and units have index part 256: their counters begin here, and are shifted left
 /// by 16.

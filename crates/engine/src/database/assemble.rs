@@ -7,13 +7,13 @@ use crate::files::{FileBook, Guarded, Hooks};
 use crate::instance::Shared;
 use furrow_format::{DatabaseId, FileId};
 use furrow_io::File;
+use furrow_io::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_log::Log;
 use furrow_pool::PoolFile;
 use furrow_space::Space;
 use furrow_txn::Store;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What is known of a database outside of it: in the pool and among the file statistics, and its log's
 /// writer. Dropped, all that is forgotten; pages that were not written are lost.

@@ -3,11 +3,11 @@
 use super::{Database, DatabaseState, EngineError};
 use furrow_format::BOOT_PAGE;
 use furrow_format::boot::field;
+use furrow_io::sync::atomic::Ordering;
 use furrow_observe::messages::Message;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::Checkpoint;
 use furrow_txn::{Author, Mini};
-use std::sync::atomic::Ordering;
 
 /// More than a change of the boot page writes to the log.
 pub(super) const BOOT_LOG_BYTES: u64 = 1024;

@@ -7,8 +7,8 @@
 
 use super::{Database, EngineError};
 use furrow_format::UserAccess;
+use furrow_io::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A session's stay in a database; dropped, it has left.
 #[derive(Debug)]

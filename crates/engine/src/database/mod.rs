@@ -35,6 +35,7 @@ use crate::files::{FileBook, Hooks};
 use crate::instance::Shared;
 use assemble::Registration;
 use furrow_format::{DatabaseId, RecoveryModel};
+use furrow_io::sync::atomic::AtomicU32;
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::ErrorLog;
@@ -43,7 +44,6 @@ use furrow_txn::Store;
 use furrow_txn::lock::LockManager;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 /// An open database.
 ///

@@ -4,9 +4,9 @@ use super::close::BOOT_LOG_BYTES;
 use super::{Database, EngineError};
 use furrow_format::boot::field;
 use furrow_format::{BOOT_PAGE, DelayedDurability, OwnBoot, PageVerify, RecoveryModel, UserAccess};
+use furrow_io::sync::atomic::{AtomicU8, Ordering};
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What a database's owner may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

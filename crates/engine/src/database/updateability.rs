@@ -13,12 +13,12 @@ use crate::schema::refuse;
 use crate::session::Session;
 use furrow_format::BOOT_PAGE;
 use furrow_format::boot::field;
+use furrow_io::sync::atomic::{AtomicBool, Ordering};
 use furrow_observe::errorlog::Source;
 use furrow_observe::messages::Message;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a database takes changes.
 #[derive(Debug, Default)]

@@ -13,13 +13,13 @@ use furrow_format::types::{Guid, Value};
 use furrow_format::{Change, EXTENT_PAGES, FileHeader, FileId, PageId, PageNo};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::random;
+use furrow_io::sync::atomic::Ordering;
 use furrow_observe::messages::Message;
 use furrow_pool::LatchRank;
 use furrow_space::{DataFile, FileState, SpaceError, new_file_pages};
 use furrow_txn::{Author, Mini};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Size of a file of which nothing was said, in KB.
 const DEFAULT_KB: u64 = 1024;

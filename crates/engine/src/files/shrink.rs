@@ -24,10 +24,10 @@ use crate::session::Session;
 use crate::table::{Index, Table};
 use furrow_format::{EXTENT_PAGES, FileId, PAGE_SIZE};
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::atomic::Ordering;
 use furrow_log::Kept;
 use furrow_observe::messages::Message;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// No data file becomes smaller than this: 512 KB, as of 5174.
 const LEAST_PAGES: u32 = 64;

@@ -19,6 +19,7 @@ pub(crate) use list::{DatabaseList, Listed, Phase};
 use crate::EngineError;
 use crate::database::{Database, DatabaseState};
 use furrow_format::DatabaseId;
+use furrow_io::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_io::{Fill, MemoryVolume, Volume};
 use furrow_log::LogConfig;
@@ -32,7 +33,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// Sessions of users count from here; smaller numbers are the system's.
 const FIRST_USER_SESSION: i32 = 51;

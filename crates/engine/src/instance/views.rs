@@ -6,6 +6,7 @@ use crate::background::holder;
 use crate::database::{Database, DatabaseOptions, DatabaseState, FileGrowth};
 use furrow_format::types::Guid;
 use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, RecoveryModel};
+use furrow_io::sync::atomic::Ordering::Relaxed;
 use furrow_io::time::Duration;
 use furrow_log::{LogUsage, ReuseWait};
 use furrow_recovery::Checkpoint;
@@ -116,7 +117,7 @@ impl Instance {
     /// 0; 0 for a minute.
     pub fn set_recovery_interval_min(&self, minutes: u32) {
         let interval = &self.shared.recovery_interval_min;
-        interval.store(minutes, std::sync::atomic::Ordering::Relaxed);
+        interval.store(minutes, Relaxed);
     }
 
     /// The databases, by number.
@@ -211,17 +212,15 @@ impl Database {
     pub fn log_view(&self) -> LogView {
         let log = self.store.log();
         let counters = &log.counters;
-        let load =
-            |c: &furrow_io::sync::atomic::AtomicU64| c.load(std::sync::atomic::Ordering::Relaxed);
         LogView {
             usage: log.usage(),
             reuse_wait: holder(&self.store),
             redo_point: self.store.redo_point(),
             durable: log.durable(),
-            flushes: load(&counters.flushes),
-            bytes_flushed: load(&counters.bytes_flushed),
-            flush_waits: load(&counters.flush_waits),
-            growths: load(&counters.growths),
+            flushes: counters.flushes.load(Relaxed),
+            bytes_flushed: counters.bytes_flushed.load(Relaxed),
+            flush_waits: counters.flush_waits.load(Relaxed),
+            growths: counters.growths.load(Relaxed),
         }
     }
 

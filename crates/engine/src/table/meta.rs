@@ -15,9 +15,9 @@ use furrow_format::mdf::{UNKNOWN_TYPE, declared_type};
 use furrow_format::types::{Collation, DataType, DateTime, TypeId, Value};
 use furrow_format::{DatabaseId, ObjectId, RowsetId};
 use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use furrow_txn::lock::Resource;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Bit of `syscolpars.status`.
 const FILESTREAM: i32 = 0x20;

@@ -28,3 +28,4 @@ mod tables_heap;
 mod tables_model;
 mod tables_races;
 mod transactions;
+mod woven;

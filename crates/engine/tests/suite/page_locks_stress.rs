@@ -139,7 +139,7 @@ fn runs(heap: bool, isolation: Isolation, seed: u64) {
         let (house, table, done, sums, lost) = (&house, &table, &done, &sums, &lost);
         let writers: Vec<_> = (0..3)
             .map(|who| {
-                scope.spawn(move || {
+                let body = move || {
                     let rng = &mut seeded(seed ^ (who + 1));
                     let mut session = house.session();
                     session.set_isolation(Isolation::RepeatableRead);
@@ -153,10 +153,11 @@ fn runs(heap: bool, isolation: Isolation, seed: u64) {
                             Err(e) => panic!("{e}"),
                         }
                     }
-                })
+                };
+                thread::spawn_scoped(scope, format!("writer {who}"), body).unwrap()
             })
             .collect();
-        scope.spawn(move || {
+        let summing = move || {
             let rng = &mut seeded(seed ^ 7);
             let mut session = house.session();
             session.set_isolation(isolation);
@@ -170,13 +171,15 @@ fn runs(heap: bool, isolation: Isolation, seed: u64) {
                     Err(e) => panic!("{e}"),
                 }
             }
-        });
-        scope.spawn(move || {
+        };
+        let purging = move || {
             while !done.load(Ordering::Relaxed) {
                 house.db.purge_ghosts().unwrap();
                 thread::yield_now();
             }
-        });
+        };
+        thread::spawn_scoped(scope, "summing", summing).unwrap();
+        thread::spawn_scoped(scope, "purging", purging).unwrap();
         let ended: Vec<_> = writers
             .into_iter()
             .map(thread::ScopedJoinHandle::join)
@@ -185,13 +188,17 @@ fn runs(heap: bool, isolation: Isolation, seed: u64) {
         ended.into_iter().for_each(|w| w.unwrap());
     });
     println!("{} sums, {} victims", sums.into_inner(), lost.into_inner());
+    nothing_is_left(&house, &table, &mut seeded(seed));
+}
+
+/// Every row once in every index, the sum as it was, and nothing of anybody's locks.
+fn nothing_is_left(house: &House, table: &Arc<Table>, rng: &mut SeededRng) {
     for index in table.indexes() {
         let audit = index.rowset().audit().unwrap();
         assert_eq!(audit.rows, ACCOUNTS as u64, "{}", index.name());
     }
-    let last = sum(&mut house.session(), &table, &mut seeded(seed)).unwrap();
+    let last = sum(&mut house.session(), table, rng).unwrap();
     assert_eq!(last, (ACCOUNTS as usize, ACCOUNTS * EACH));
-    // Nothing is left of anybody's locks.
     let left = house.instance.locks().snapshot();
     let fine: Vec<_> = left.iter().filter(|l| l.resource.is_fine()).collect();
     assert!(fine.is_empty(), "{fine:?}");
