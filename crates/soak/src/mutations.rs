@@ -74,7 +74,7 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::SwapMapLatches, "scenes"),
     (Mutation::SwapHeapLatches, "scenes"),
     (Mutation::SkipRowLock, "power losses at random"),
-    (Mutation::SkipGapLock, "histories"),
+    (Mutation::SkipGapLock, "scenes"),
     (Mutation::SkipReadLock, "power losses at random"),
     (Mutation::ReleaseReadLock, "histories"),
     (Mutation::EarlyRelease, "scenes"),

@@ -3,8 +3,8 @@
 use crate::engine::{Engine, EngineSession};
 use crate::subject::{Failure, Layout, Session as _, Store, Subject};
 use furrow_engine::{
-    ColumnSpec, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Session, TableSpec,
-    Timeout,
+    ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
+    ScanSpec, Session, Table, TableSpec, Timeout,
 };
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Crash, SimOptions};
@@ -23,13 +23,16 @@ pub(super) fn deadlock(_: u64) -> Result<(), String> {
     cross().map_err(|error| error.to_string())?
 }
 
-fn cross() -> Result<Result<(), String>, EngineError> {
+/// An instance, its one database, and a table with these keys in it.
+type House = (Arc<Instance>, Arc<Database>, Arc<Table>);
+
+fn house(keys: &[i64]) -> Result<House, EngineError> {
     let volume = MemoryVolume::new();
     volume.create_dir(Path::new("d"))?;
     let instance = Instance::start(Arc::new(volume), InstanceConfig::default())?;
     let data = FileSpec::new("data", "d/data.mdf").size_mb(4);
     let log = FileSpec::new("log", "d/log.ldf").size_mb(4);
-    let db = instance.create_database(&DatabaseSpec::new("cross", data).log(log))?;
+    let db = instance.create_database(&DatabaseSpec::new("scene", data).log(log))?;
     let number = || DataType::simple(TypeId::BigInt);
     let spec = TableSpec::new("t")
         .column(ColumnSpec::new("id", number()).not_null())
@@ -37,9 +40,58 @@ fn cross() -> Result<Result<(), String>, EngineError> {
         .primary_key(["id"]);
     let mut session = Session::new(&db)?;
     let table = session.create_table(&spec)?;
-    for id in 0..2 {
-        session.insert(&table, &[Value::BigInt(id), Value::BigInt(0)])?;
+    for id in keys {
+        session.insert(&table, &[Value::BigInt(*id), Value::BigInt(0)])?;
     }
+    Ok((instance, db, table))
+}
+
+/// A SERIALIZABLE transaction has read all keys. Until it ends no key comes between them, nor before or
+/// behind them.
+pub(super) fn guarded_gaps(_: u64) -> Result<(), String> {
+    guard().map_err(|error| error.to_string())?
+}
+
+fn guard() -> Result<Result<(), String>, EngineError> {
+    let (instance, db, table) = house(&[10, 20])?;
+    let (mut reader, mut writer) = (Session::new(&db)?, Session::new(&db)?);
+    reader.set_isolation(Isolation::Serializable);
+    writer.set_lock_timeout(Timeout::NoWait);
+    reader.begin()?;
+    let count = |reader: &mut Session| -> Result<u32, EngineError> {
+        let mut rows = 0;
+        let scan = reader.scan(&table, &ScanSpec::default())?;
+        scan.for_each(|_| {
+            rows += 1;
+            Ok(())
+        })?;
+        Ok(rows)
+    };
+    let before = count(&mut reader)?;
+    let mut came = Vec::new();
+    for key in [5, 15, 25] {
+        match writer.insert(&table, &[Value::BigInt(key), Value::BigInt(1)]) {
+            Ok(_) => came.push(key),
+            Err(error) if error.number() == 1222 => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let after = count(&mut reader)?;
+    reader.commit()?;
+    // Nobody guards anything any more.
+    writer.insert(&table, &[Value::BigInt(30), Value::BigInt(1)])?;
+    drop((reader, writer, table, db));
+    instance.shut_down()?;
+    Ok(match came.is_empty() && before == after {
+        true => Ok(()),
+        false => Err(format!(
+            "keys {came:?} came between keys that were read: {before} rows, then {after}"
+        )),
+    })
+}
+
+fn cross() -> Result<Result<(), String>, EngineError> {
+    let (instance, db, table) = house(&[0, 1])?;
     let (both_hold, ends) = (Barrier::new(2), Mutex::new(Vec::new()));
     let one = |mine: i64| -> Result<(), EngineError> {
         let mut session = Session::new(&db)?;
@@ -63,7 +115,6 @@ fn cross() -> Result<Result<(), String>, EngineError> {
             ends.lock().push(end);
         }
     });
-    drop(session);
     let ends = ends.into_inner();
     let numbers: Vec<u32> = ends
         .iter()

@@ -14,6 +14,7 @@
 //!    life.
 //! 8. A file that was cut off is opened after a power loss, though the log has changes of what lay behind.
 //! 9. A page that becomes dirty late, and says that it was so for long, does not move the redo point back.
+//! 10. No key comes between those that a SERIALIZABLE transaction has read.
 
 mod drops;
 mod files;
@@ -28,9 +29,10 @@ use crate::Finding;
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
 
 /// All scenes.
-pub const SCENES: [Scene; 9] = [
+pub const SCENES: [Scene; 10] = [
     ("two transactions wait for each other", locks::deadlock),
     ("commits in the order of a lock", locks::order_of_commits),
+    ("keys between those that were read", locks::guarded_gaps),
     ("pages of a dropped table", drops::pages_of_the_dropped),
     ("rows move between the same pages", latches::moving_rows),
     ("pages of several files at once", latches::many_files),
