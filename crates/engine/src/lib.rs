@@ -46,8 +46,8 @@ pub use furrow_pool::{BufferDescriptor, BufferHeader, thread_read_ahead};
 pub use furrow_space::{FileUsage, PageCounts};
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};
 pub use instance::{
-    AttachOptions, DatabaseView, FileView, FilegroupView, Instance, InstanceConfig, LogView,
-    VlfView,
+    AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FilegroupView, Instance,
+    InstanceConfig, LevelStats, LogView, VlfView,
 };
 pub use schema::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexLocks, IndexSpec,

@@ -33,7 +33,11 @@ impl Log {
         };
         let wait = task::wait(WaitType::WriteLog, Resource::None);
         self.counters.flush_waits.fetch_add(1, Ordering::Relaxed);
+        let begun = Moment::now();
         let woken_at = self.flush_block(number)?;
+        self.counters
+            .flush_wait_us
+            .fetch_add(begun.elapsed_us(), Ordering::Relaxed);
         match woken_at {
             Some(at) => wait.finish_signalled(at),
             None => wait.finish(),
@@ -195,7 +199,11 @@ impl Log {
         if mutated(Mutation::SkipLogSync) {
             return Ok(self.file.write(&runs)?);
         }
+        let begun = Moment::now();
         let written = self.file.write_durable(&runs);
+        self.counters
+            .write_us
+            .fetch_add(begun.elapsed_us(), Ordering::Relaxed);
         if mutated(Mutation::IgnoreLogFailure) {
             return Ok(());
         }

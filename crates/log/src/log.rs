@@ -55,8 +55,16 @@ pub struct LogCounters {
     pub bytes_flushed: Counter,
     /// Times somebody waited for a flush.
     pub flush_waits: Counter,
+    /// Microseconds that was waited.
+    pub flush_wait_us: Counter,
+    /// Microseconds that the writes took.
+    pub write_us: Counter,
     /// Growths.
     pub growths: Counter,
+    /// Times the file became smaller.
+    pub shrinks: Counter,
+    /// Times a part of it became free.
+    pub truncations: Counter,
 }
 
 /// What the log knows of a block besides its bytes.
@@ -128,6 +136,18 @@ impl Log {
         binding: [u8; 16],
         config: LogConfig,
     ) -> Result<Arc<Log>, LogError> {
+        Log::create_from(file, bytes, binding, config, FIRST_VLF_SEQ)
+    }
+
+    /// As [`Log::create`], for a database whose pages have LSNs already: all of them lie before the virtual log
+    /// file with the number `first_vlf`.
+    pub fn create_from(
+        file: Arc<dyn File>,
+        bytes: u64,
+        binding: [u8; 16],
+        config: LogConfig,
+        first_vlf: u32,
+    ) -> Result<Arc<Log>, LogError> {
         let mut directory = Directory {
             version: 1,
             binding,
@@ -144,7 +164,7 @@ impl Log {
         }
         file.resize(directory.file_bytes(), Fill::Zero)?;
         write_directory(&*file, &directory)?;
-        let vlfs = VlfTable::new(&directory.vlfs(), FIRST_VLF_SEQ);
+        let vlfs = VlfTable::new(&directory.vlfs(), first_vlf.max(FIRST_VLF_SEQ));
         let end = LogEnd {
             base: Lsn::ZERO,
             offset: 0,

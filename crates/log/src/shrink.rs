@@ -51,6 +51,7 @@ impl Log {
         })?;
         let bytes = self.roll.lock().directory.file_bytes();
         self.file.resize(bytes, Fill::Zero)?;
+        self.counters.shrinks.fetch_add(1, Ordering::Relaxed);
         Ok(kept)
     }
 

@@ -129,6 +129,7 @@ impl Log {
             freed
         };
         if freed {
+            self.counters.truncations.fetch_add(1, Ordering::Relaxed);
             let _guard = self.space_lock.lock();
             self.space_freed.notify_all();
         }

@@ -103,6 +103,13 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Adds to a performance counter of the pool's instance: for who works on its pages and knows no
+    /// instance.
+    #[inline]
+    pub fn count(&self, counter: Counter, by: u64) {
+        self.core.counters.add(counter, by);
+    }
+
     /// Takes the memory, and starts the lazy writer and the readers where there are to be any.
     pub fn new(config: PoolConfig) -> Result<Arc<Pool>, PoolError> {
         config.check()?;

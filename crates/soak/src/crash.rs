@@ -88,7 +88,7 @@ impl Figures {
 impl Layout {
     /// Draws one: small files that grow, a log that wraps, a pool that evicts.
     pub fn draw(rng: &mut SeededRng) -> Layout {
-        Layout {
+        let mut layout = Layout {
             files: rng.random_range(1..=4),
             pool_pages: [72, 96, 160, 512][rng.random_range(0..4)],
             log_kb: [512, 768, 1024][rng.random_range(0..3)],
@@ -96,10 +96,14 @@ impl Layout {
             file_kb: [512, 576, 1024][rng.random_range(0..3)],
             growth_kb: [64, 128, 512][rng.random_range(0..3)],
             grow_all: rng.random_ratio(1, 3),
+            mixed_pages: false,
             double_write_pages: [8, 16, 64][rng.random_range(0..3)],
             waits_for_locks: false,
             background: false,
-        }
+        };
+        // One in three; not drawn, so that seeds still mean what they meant.
+        layout.mixed_pages = (layout.file_kb / 64 + u64::from(layout.files)).is_multiple_of(3);
+        layout
     }
 }
 

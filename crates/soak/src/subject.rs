@@ -59,6 +59,8 @@ pub struct Layout {
     pub growth_kb: u64,
     /// Whether all files grow together.
     pub grow_all: bool,
+    /// Whether the first pages of tables and indexes come from mixed extents.
+    pub mixed_pages: bool,
     /// Pages in each half of a double-write file.
     pub double_write_pages: u32,
     /// Whether a statement waits for a lock, or fails with [`Failure::Locked`] at once.

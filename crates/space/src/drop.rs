@@ -1,6 +1,6 @@
 //! Dropping allocation units, in batches.
 //!
-//! A unit's extents go back to their files a few dozen at a time, each batch one mini-transaction; then its
+//! First its pages of mixed extents go back one by one. Then a unit's extents go back to their files a few dozen at a time, each batch one mini-transaction; then its
 //! IAM pages, the first one last, because it is the one the catalog knows. Whatever moment a crash chooses,
 //! what is left is a unit with fewer extents, and the same call goes on.
 
@@ -37,6 +37,9 @@ impl Space {
             return Ok(freed);
         }
         let chain = self.chain_of(unit)?;
+        if !self.drop_singles(&chain, &mut go_on)? {
+            return Ok(freed);
+        }
         for &iam in &chain {
             let mut place = ScanPlace { iam: 0, bit: 0 };
             while place.iam == 0 {

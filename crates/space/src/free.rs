@@ -17,7 +17,8 @@ use std::sync::Arc;
 #[must_use = "the pages can be had again only after Space::freed"]
 pub struct FreedPages {
     unit: Arc<Unit>,
-    pages: SmallVec<[PageId; 4]>,
+    /// Each with whether it lies in a mixed extent.
+    pages: SmallVec<[(PageId, bool); 4]>,
 }
 
 impl Space {
@@ -30,30 +31,29 @@ impl Space {
         pages: &[PageId],
     ) -> Result<FreedPages, SpaceError> {
         // Before the maps can say so: who reads them then knows that the matter is not settled.
-        unit.inbox.lock().freeing.extend_from_slice(pages);
-        let freed = FreedPages {
+        unit.inbox.lock().moving.extend_from_slice(pages);
+        let mut freed = FreedPages {
             unit: Arc::clone(unit),
-            pages: pages.into(),
+            pages: pages.iter().map(|&page| (page, false)).collect(),
         };
         latch_maps(mini, pages.iter().copied())?;
-        for &page in pages {
+        for (page, single) in &mut freed.pages {
+            let page = *page;
             let pfs = pfs_of(page);
             let at = mini.position(pfs).ok_or(damaged(pfs, "not latched"))?;
             let index = pfs_index_of(page.page);
             let map = Pfs::new(mini.page(at)).ok_or(damaged(pfs, "no sound PFS page"))?;
-            if !map.get(index).is_allocated() {
+            let before = map.get(index);
+            if !before.is_allocated() {
                 return Err(damaged(page, "a page to be freed is not in use"));
             }
+            // A page of a mixed extent stays the unit's until it is given back.
+            *single = before.has(PfsByte::MIXED);
+            let value = PfsByte(before.0 & PfsByte::MIXED);
             if mutated(Mutation::PfsKept) {
                 continue;
             }
-            mini.push(
-                at,
-                &Change::SetPfs {
-                    index,
-                    value: PfsByte::FREE,
-                },
-            );
+            mini.push(at, &Change::SetPfs { index, value });
         }
         Ok(freed)
     }
@@ -67,9 +67,19 @@ impl Space {
         self.give_back(&unit)
     }
 
-    /// Gives the unit's empty extents back to their files. Those for which the log has no room now stay the
-    /// unit's, to be used again.
+    /// Gives the unit's empty extents back to their files, and its freed pages of mixed extents. Those for
+    /// which the log has no room now stay the unit's, to be used again.
     fn give_back(&self, unit: &Unit) -> Result<(), SpaceError> {
+        loop {
+            let Some(page) = unit.open_cache().take_emptied_single() else {
+                break;
+            };
+            let released = self.try_release_single(unit.first_iam(), page);
+            unit.open_cache()
+                .left_single(page, matches!(released, Ok(true)));
+            unit.note_change();
+            released?;
+        }
         loop {
             let Some(extent) = unit.open_cache().take_emptied() else {
                 return Ok(());
@@ -90,8 +100,8 @@ impl Space {
 impl FreedPages {
     fn settle(mut self, is_free: bool) {
         let mut inbox = self.unit.inbox.lock();
-        for page in self.pages.drain(..) {
-            inbox.freed(page, is_free);
+        for (page, single) in self.pages.drain(..) {
+            inbox.freed(page, single, is_free);
         }
         self.unit.note_change();
     }
@@ -101,8 +111,8 @@ impl Drop for FreedPages {
     fn drop(&mut self) {
         if !self.pages.is_empty() {
             let mut inbox = self.unit.inbox.lock();
-            for page in self.pages.drain(..) {
-                inbox.freed(page, false);
+            for (page, single) in self.pages.drain(..) {
+                inbox.freed(page, single, false);
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::reserve::{latch_maps, pfs_of};
 use crate::unit::{ScanPlace, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{Change, EXTENT_PAGES, Fullness, PageId, Pfs, pfs_index_of};
+use furrow_observe::counters::Counter;
 use furrow_pool::LatchRank;
 use furrow_txn::Mini;
 use smallvec::SmallVec;
@@ -145,7 +146,7 @@ impl Space {
         let Some(search) = CLASSES.iter().position(|&class| class == most) else {
             return Ok(Candidates::new());
         };
-        for _ in 0..SEARCH_STEPS {
+        for step in 0..SEARCH_STEPS {
             let place = {
                 let rooms = unit.rooms.lock();
                 let offered = rooms.offer(most);
@@ -154,6 +155,9 @@ impl Space {
                     _ => return Ok(offered),
                 }
             };
+            if step == 0 {
+                self.store().pool().count(Counter::FreeSpaceScans, 1);
+            }
             let (found, next) = self.search_step(unit, most, place)?;
             let mut rooms = unit.rooms.lock();
             if let Some(mine) = rooms
@@ -183,10 +187,19 @@ impl Space {
             return Ok((Vec::new(), None));
         };
         let mut place = from;
+        let singles = match from == START {
+            true => self.singles_of(iam.page)?,
+            false => Vec::new(),
+        };
+        let mut found: Vec<Room> = singles
+            .into_iter()
+            .filter(|(_, byte)| byte.is_allocated() && byte.fullness() <= most)
+            .map(|(page, byte)| (page, byte.fullness()))
+            .collect();
         let seen = self.see_extents(iam, &mut place)?;
         let next = (place.iam < chain.len()).then_some(place);
         let Some(first) = seen.first() else {
-            return Ok((Vec::new(), next));
+            return Ok((found, next));
         };
         let pfs_id = pfs_of(first.extent.first_page());
         let guard = self.store().read(pfs_id, LatchRank::Pfs)?;
@@ -195,13 +208,12 @@ impl Space {
             (0..EXTENT_PAGES)
                 .map(|place| (seen.extent.usable() & 1 << place, seen.extent.page(place)))
         });
-        let mut found: Vec<Room> = pages
+        let roomy = pages
             .filter(|&(usable, _)| usable != 0)
             .map(|(_, page)| (page, pfs.get(pfs_index_of(page.page))))
             .filter(|(_, byte)| byte.is_allocated() && byte.fullness() <= most)
-            .map(|(page, byte)| (page, byte.fullness()))
-            .take(MOST_OF_A_STEP + 1)
-            .collect();
+            .map(|(page, byte)| (page, byte.fullness()));
+        found.extend(roomy.take(MOST_OF_A_STEP + 1));
         if found.len() > MOST_OF_A_STEP {
             found.truncate(MOST_OF_A_STEP);
             return Ok((found, Some(from)));

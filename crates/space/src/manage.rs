@@ -82,8 +82,7 @@ impl Space {
             let guard = self.store().read(id, LatchRank::Pfs)?;
             let pfs = Pfs::new(&guard).ok_or(damaged(id, "no sound PFS page"))?;
             let mut pages = (start..size_pages).zip(pfs.iter());
-            if pages
-                .any(|(page, byte)| byte.is_allocated() && fixed_page_type(PageNo(page)).is_none())
+            if pages.any(|(page, byte)| byte.is_taken() && fixed_page_type(PageNo(page)).is_none())
             {
                 return Ok(false);
             }

@@ -5,6 +5,7 @@ use crate::unit::{Cache, Event, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{AllocUnitId, Change, PageId, Pfs, PfsByte, pfs_index_of, pfs_page_of};
 use furrow_io::mutation::{Mutation, linger, mutated, mutated_at_times};
+use furrow_observe::counters::Counter;
 use furrow_pool::LatchRank;
 use furrow_txn::Mini;
 use smallvec::SmallVec;
@@ -59,7 +60,7 @@ impl Space {
                 });
             }
             drop(cache);
-            let full = match self.allocate_extent(unit) {
+            let full = match self.allocate_for(unit, pages) {
                 Ok(()) => continue,
                 Err(full @ SpaceError::FilegroupFull { .. }) => full,
                 Err(other) => return Err(other),
@@ -169,6 +170,8 @@ impl Reservation {
         if before.is_allocated() {
             return Err(damaged(page, "a page set aside for a new owner is in use"));
         }
+        // A page of a mixed extent stays one.
+        let value = PfsByte(value.0 | before.0 & PfsByte::MIXED);
         mini.push(
             at,
             &Change::SetPfs {
@@ -176,6 +179,7 @@ impl Reservation {
                 value: value.with(PfsByte::ALLOCATED),
             },
         );
+        mini.store().pool().count(Counter::PagesAllocated, 1);
         for mine in self.pages.iter_mut().filter(|mine| mine.0 == page) {
             mine.1 = State::Planned;
         }

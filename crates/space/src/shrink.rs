@@ -74,8 +74,11 @@ impl Space {
     /// Whether a unit has an extent or a page of a map in a file at or behind page `from`.
     pub fn reaches(&self, unit: &Unit, file: FileId, from: u32) -> Result<bool, SpaceError> {
         let behind = |page: PageId| page.file == file && page.page.0 >= from;
-        if self.chain_of(unit)?.iter().any(|iam| behind(iam.page)) {
-            return Ok(true);
+        for iam in self.chain_of(unit)? {
+            let mut singles = self.singles_of(iam.page)?.into_iter();
+            if behind(iam.page) || singles.any(|single| behind(single.0)) {
+                return Ok(true);
+            }
         }
         for (id, mut walk) in self.walks_by_file(unit)? {
             if id != file {
@@ -274,15 +277,14 @@ impl Space {
         Ok(used.map(|bit| extent_at_bit(interval.start, bit)).collect())
     }
 
-    /// Whether an extent has a page in use that is not at a fixed place.
+    /// Whether an extent has a page in use or set aside that is not at a fixed place.
     fn has_pages(&self, file: &FileSpace, first: PageNo) -> Result<bool, SpaceError> {
         let id = file.page(pfs_page_of(first));
         let guard = self.store().read(id, LatchRank::Pfs)?;
         let pfs = Pfs::new(&guard).ok_or(damaged(id, "no sound PFS page"))?;
         let mut pages = (first.0..first.0 + EXTENT_PAGES).map(PageNo);
-        Ok(pages.any(|page| {
-            fixed_page_type(page).is_none() && pfs.get(pfs_index_of(page)).is_allocated()
-        }))
+        Ok(pages
+            .any(|page| fixed_page_type(page).is_none() && pfs.get(pfs_index_of(page)).is_taken()))
     }
 }
 

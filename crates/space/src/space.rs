@@ -30,6 +30,8 @@ pub struct Space {
     /// Filegroups in which nothing may change, and whether there are any.
     read_only: RwLock<BTreeSet<u16>>,
     any_read_only: AtomicBool,
+    /// Whether the first pages of units come from mixed extents.
+    pub(crate) mixed_pages: AtomicBool,
 }
 
 impl Space {
@@ -56,6 +58,7 @@ impl Space {
             filegroups: RwLock::new(BTreeMap::new()),
             read_only: RwLock::default(),
             any_read_only: AtomicBool::new(false),
+            mixed_pages: AtomicBool::new(false),
         };
         for spec in config.filegroups {
             space.add_filegroup(spec);

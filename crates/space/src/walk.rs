@@ -1,17 +1,14 @@
 //! The pages of a unit in allocation order.
 
-use crate::error::damaged;
-use crate::reserve::pfs_of;
 use crate::unit::{IamPage, ScanPlace, Unit};
 use crate::{Space, SpaceError};
-use furrow_format::{EXTENT_PAGES, FileId, Iam, PageId, Pfs, pfs_index_of};
-use furrow_pool::LatchRank;
+use furrow_format::{EXTENT_PAGES, FileId, PageId};
 use std::collections::VecDeque;
 
 /// A walk over a unit's pages in the order of its IAM pages, and of the extents in each. No latch is held
 /// between batches: pages that come or go meanwhile may be seen or not.
 ///
-/// Pages of mixed extents, which IAM pages name one by one, come first of each; files of our own have none.
+/// Pages of mixed extents, which IAM pages name one by one, come first of each.
 #[derive(Debug)]
 pub struct PageWalk {
     chain: VecDeque<IamPage>,
@@ -27,7 +24,7 @@ pub struct PageCounts {
     pub used: u64,
     /// In use, IAM pages left out; pages above the leaves of a tree are among them.
     pub data: u64,
-    /// All pages of its extents, and its IAM pages.
+    /// All pages of its extents, those of mixed extents that are its own, and its IAM pages.
     pub reserved: u64,
 }
 
@@ -64,23 +61,9 @@ impl PageWalk {
             return Ok(None);
         };
         self.singles_done = true;
-        let named: Vec<PageId> = {
-            let guard = space.store().read(iam.page, LatchRank::Iam)?;
-            let iam_page = Iam::new(&guard).ok_or(damaged(iam.page, "no sound IAM page"))?;
-            iam_page
-                .single_pages()
-                .filter(|page| !page.is_none())
-                .collect()
-        };
-        let mut pages = Vec::new();
-        for page in named {
-            let id = pfs_of(page);
-            let guard = space.store().read(id, LatchRank::Pfs)?;
-            let pfs = Pfs::new(&guard).ok_or(damaged(id, "no sound PFS page"))?;
-            if pfs.get(pfs_index_of(page.page)).is_allocated() {
-                pages.push(page);
-            }
-        }
+        let singles = space.singles_of(iam.page)?.into_iter();
+        let used = singles.filter(|(_, byte)| byte.is_allocated());
+        let pages: Vec<PageId> = used.map(|(page, _)| page).collect();
         Ok((!pages.is_empty()).then_some(pages))
     }
 
@@ -166,7 +149,12 @@ impl Space {
     pub fn page_counts(&self, unit: &Unit) -> Result<PageCounts, SpaceError> {
         let mut walk = self.walk(unit)?;
         let iam_pages = walk.chain.len() as u64;
-        let (mut data, mut extents) = (0, 0);
+        let (mut data, mut extents, mut singles) = (0, 0, 0);
+        for iam in self.chain_of(unit)? {
+            let named = self.singles_of(iam.page)?;
+            singles += named.len() as u64;
+            data += named.iter().filter(|(_, byte)| byte.is_allocated()).count() as u64;
+        }
         while let Some(seen) = walk.next_extents(self)? {
             extents += seen.len() as u64;
             let used =
@@ -176,7 +164,7 @@ impl Space {
         Ok(PageCounts {
             used: data + iam_pages,
             data,
-            reserved: extents * u64::from(EXTENT_PAGES) + iam_pages,
+            reserved: extents * u64::from(EXTENT_PAGES) + singles + iam_pages,
         })
     }
 }

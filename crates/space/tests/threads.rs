@@ -95,12 +95,22 @@ fn work(db: &Base, unit: &Arc<Unit>, mine: &Mutex<BTreeSet<PageId>>, seed: u64, 
 
 #[test]
 fn pages_are_handed_out_once_and_the_maps_agree_afterwards() {
+    hand_out(false);
+}
+
+#[test]
+fn pages_of_mixed_extents_are_handed_out_once_and_the_maps_agree_afterwards() {
+    hand_out(true);
+}
+
+fn hand_out(mixed: bool) {
     let seed = seed();
     let db = base(&[
         growing(1, 640, 64),
         growing(3, 128, 64),
         growing(4, 256, 64),
     ]);
+    db.space.set_mixed_pages(mixed);
     let units: Vec<_> = (0..3).map(|n| db.unit(100 + n)).collect();
     let books: Vec<Mutex<BTreeSet<PageId>>> = units.iter().map(|_| Mutex::default()).collect();
     let mut units = units;
@@ -146,7 +156,17 @@ fn pages_are_handed_out_once_and_the_maps_agree_afterwards() {
 
 #[test]
 fn units_come_and_go_from_many_threads() {
+    come_and_go(false);
+}
+
+#[test]
+fn units_in_mixed_extents_come_and_go_from_many_threads() {
+    come_and_go(true);
+}
+
+fn come_and_go(mixed: bool) {
     let db = base(&[growing(1, 640, 64), growing(3, 640, 64)]);
+    db.space.set_mixed_pages(mixed);
     furrow_io::thread::scope(|scope| {
         for thread in 0..6_u32 {
             let db = &db;

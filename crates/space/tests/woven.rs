@@ -76,6 +76,7 @@ fn allocate_free_and_grow(seed: u64) {
         },
         &files,
     ));
+    db.space.set_mixed_pages(seed % 2 == 1);
     let units = [db.unit(100), db.unit(101)];
     let books: [Book; 2] = [Book::default(), Book::default()];
     let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
@@ -112,6 +113,7 @@ fn units_come_and_go(seed: u64) {
         },
         &files,
     ));
+    db.space.set_mixed_pages(seed % 2 == 1);
     let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
     for thread in 0..2_u32 {
         let db = Arc::clone(&db);

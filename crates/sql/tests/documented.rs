@@ -231,6 +231,17 @@ const FACTS: &[(&str, &str)] = &[
         request_owner_id bigint, ...",
     ),
     (
+        "sys.dm_db_index_physical_stats(NULL, NULL, NULL, NULL, NULL)",
+        "database_id smallint, object_id int, index_id int, partition_number int, \
+        index_type_desc nvarchar(60), alloc_unit_type_desc nvarchar(60), index_depth tinyint, \
+        index_level tinyint, avg_fragmentation_in_percent float, fragment_count bigint, \
+        avg_fragment_size_in_pages float, page_count bigint, avg_page_space_used_in_percent float, \
+        record_count bigint, ghost_record_count bigint, version_ghost_record_count bigint, \
+        min_record_size_in_bytes int, max_record_size_in_bytes int, avg_record_size_in_bytes float, \
+        forwarded_record_count bigint, compressed_page_count bigint, hobt_id bigint, \
+        columnstore_delete_buffer_state tinyint, columnstore_delete_buffer_state_desc nvarchar(60)",
+    ),
+    (
         "sys.dm_db_page_info(1, 1, 0, 'LIMITED')",
         "database_id int, file_id int, page_id int, page_type int, page_type_desc nvarchar(64), \
         page_flag_bits nvarchar(64), page_flag_bits_desc nvarchar(256), page_type_flag_bits nvarchar(64), \

@@ -93,6 +93,10 @@ pub struct ListedTxn {
 pub struct ActiveTxns {
     list: Mutex<HashMap<TxnId, Arc<ActiveTxn>>>,
     next: AtomicU64,
+    /// The first number given out.
+    first: u64,
+    /// Transactions that changed something and committed.
+    pub(crate) committed: AtomicU64,
     /// Room on pages that their rollbacks may want back.
     pub room: KeptRoom,
 }
@@ -102,8 +106,20 @@ impl ActiveTxns {
         ActiveTxns {
             list: Mutex::default(),
             next: AtomicU64::new(next.max(1)),
+            first: next.max(1),
+            committed: AtomicU64::new(0),
             room: KeptRoom::default(),
         }
+    }
+
+    /// Transactions begun since the database was opened.
+    pub fn begun(&self) -> u64 {
+        self.peek_next_id().saturating_sub(self.first)
+    }
+
+    /// Transactions that changed something and committed since then.
+    pub fn committed(&self) -> u64 {
+        self.committed.load(Ordering::Relaxed)
     }
 
     /// A number that no transaction of this database has had.

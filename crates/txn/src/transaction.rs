@@ -11,6 +11,7 @@ use crate::mini::{Author, Mini};
 use crate::{Store, TxnError, counts};
 use furrow_format::{Lsn, RowsetId, TxnId};
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::atomic::Ordering;
 use furrow_log::{OwnedRecord, Record, RecordKind, RecordReader};
 use std::sync::Arc;
 
@@ -213,6 +214,7 @@ impl Transaction {
         let lsn = self.store.counts.commit(&counted, || {
             active.append(true, || self.store.log().append(&record))
         })?;
+        self.store.active.committed.fetch_add(1, Ordering::Relaxed);
         self.end();
         Ok(Some(lsn))
     }

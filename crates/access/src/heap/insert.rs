@@ -8,6 +8,7 @@ use furrow_format::{
     FORWARDING_STUB_SIZE, Fullness, MAX_ROW_SIZE, Page, PageBuf, PageId, RowError, RowId, SLOT_SIZE,
 };
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
+use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_space::{Reservation, class_with_room};
 
@@ -102,6 +103,7 @@ impl Heap {
     /// put right.
     fn try_candidate(&self, id: PageId, len: usize) -> Result<Option<PageWrite<'_>>, AccessError> {
         let store = self.store();
+        store.pool().count(Counter::FreeSpacePageFetches, 1);
         let page = store.pool().try_fetch(store.key(id), Ex, LatchRank::Data)?;
         let Some(page) = page.filter(|page| self.is_mine(page)) else {
             return Ok(None);

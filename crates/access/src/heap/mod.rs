@@ -39,6 +39,7 @@ use crate::undo::UndoOp;
 use crate::{AccessError, By};
 use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, RowsetId, Status};
 use furrow_io::sync::atomic::AtomicU64;
+use furrow_observe::counters::Counter;
 use furrow_pool::{LatchRank, Mode, PageGuard, Sh};
 use furrow_space::{Space, Unit};
 use furrow_txn::Store;
@@ -186,6 +187,7 @@ impl Heap {
                 _ => return Ok(Some(with(record, true))),
             };
             drop(page);
+            self.store().pool().count(Counter::ForwardedRecords, 1);
             let page = self.fetch(target.page, Sh)?;
             let moved = Page::new(&page).record(target.slot);
             if let Some(record) = moved.filter(|r| record::home_of(r) == Some(rid)) {

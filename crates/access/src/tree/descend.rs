@@ -6,6 +6,7 @@ use super::node::{Side, damaged};
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId};
 use furrow_io::sync::atomic::Ordering as Atomic;
+use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank, Mode, PageGuard, PageRead, PageWrite};
 use std::cmp::Ordering;
 
@@ -71,6 +72,7 @@ impl Tree {
         mode: M,
         mut ahead: Option<&mut Ahead>,
     ) -> Result<Leaf<'_, M>, AccessError> {
+        self.store().pool().count(Counter::IndexSearches, 1);
         if self.parts.shape.at_rest {
             return Ok((self.resting_leaf(key, side, mode)?.0, None));
         }

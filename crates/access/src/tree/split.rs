@@ -25,6 +25,7 @@ use furrow_format::{
 };
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering as Atomic;
+use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank};
 use furrow_txn::{Author, Mini};
 
@@ -220,6 +221,7 @@ impl Tree {
                 }
                 return Ok(last_leaf);
             }
+            self.store().pool().count(Counter::PageSplits, 1);
             if mini.page_id(page) == self.root() {
                 self.split_root(mini, page, pages, (row.as_ref(), gate))?;
                 return Ok(last_leaf);

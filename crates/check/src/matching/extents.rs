@@ -34,7 +34,11 @@ impl Matcher<'_> {
                     self.two_owners(single, other, unit);
                 }
                 let pfs = self.shared.maps.pfs(single);
-                let right = |pfs: &PfsByte| pfs.has(PfsByte::ALLOCATED | PfsByte::MIXED);
+                // This engine sets a page aside before it comes into use.
+                let right = |pfs: &PfsByte| {
+                    pfs.has(PfsByte::ALLOCATED | PfsByte::MIXED)
+                        || plan.own && *pfs == PfsByte::SET_ASIDE
+                };
                 if let Some(pfs) = pfs.filter(|pfs| !right(pfs)) {
                     let expected = pfs.with(PfsByte::ALLOCATED | PfsByte::MIXED);
                     self.wrong_pfs(single, pfs, expected);
@@ -164,7 +168,8 @@ impl Matcher<'_> {
     fn uniform(&mut self, first: PageId) {
         for id in pages_of(first) {
             if let Some(pfs) = self.shared.maps.pfs(id) {
-                let is_mixed = pfs.has(PfsByte::ALLOCATED | PfsByte::MIXED);
+                let is_mixed = pfs.has(PfsByte::ALLOCATED | PfsByte::MIXED)
+                    || self.shared.plan.own && pfs.has(PfsByte::MIXED);
                 let is_iam = pfs.has(PfsByte::ALLOCATED | PfsByte::IAM);
                 if (is_mixed || is_iam) && fixed_page_type(id.page).is_none() {
                     let expected = pfs.without(PfsByte::MIXED).without(PfsByte::IAM);
@@ -190,6 +195,8 @@ impl Matcher<'_> {
             } else if pfs.is_allocated() {
                 in_use += 1;
                 self.mixed_page(id, pfs);
+            } else if pfs == PfsByte::SET_ASIDE && self.singles.contains_key(&id) {
+                in_use += 1;
             } else {
                 self.clean_byte(id, pfs);
             }

@@ -1,6 +1,7 @@
 //! CREATE TABLE and CREATE INDEX: catalog rows, pages, and the table made of them.
 
 use super::children::{key_name, object};
+use super::rowsets::Size;
 use super::{Catalog, DdlChanges, name_key};
 use crate::EngineError;
 use crate::schema::{
@@ -100,7 +101,7 @@ impl Catalog {
         for plan in &plans {
             self.index_rows(&spec.columns, plan, &mut rows)?;
         }
-        self.enter_rows(by, changes, &mut rows, 0)?;
+        self.enter_rows(by, changes, &mut rows, (0, Size::Small))?;
         self.write_table_rows(by, &rows)?;
         self.note_table(changes, rows, None)
     }
@@ -254,7 +255,7 @@ impl Catalog {
         by: &mut By<'_>,
         changes: &mut DdlChanges,
         rows: &mut TableRows,
-        from: usize,
+        (from, size): (usize, Size),
     ) -> Result<(), EngineError> {
         for at in from..rows.rowsets.len() {
             let Some(rowset) = rows.rowsets.get(at).cloned() else {
@@ -264,7 +265,7 @@ impl Catalog {
             let id = id.ok_or_else(|| EngineError::Damaged("no ids yet".to_owned()))?;
             let stat = rows.indexes.iter().find(|i| i.rowset == rowset.rowsetid);
             let filegroup = stat.map_or(1, |i| i.dataspace as u16);
-            let (mut row, unit) = self.make_unit(id, filegroup, &rowset)?;
+            let (mut row, unit) = self.make_unit((id, filegroup), &rowset, size)?;
             changes.note_unit(&row, true);
             self.set_unit_kind(by, &row, unit_kind::IN_ROW)?;
             row.kind = unit_kind::IN_ROW;

@@ -1,6 +1,7 @@
 //! CREATE INDEX and DROP INDEX on a table that is there, and keys that come and go.
 
 use super::create::IndexPlan;
+use super::rowsets::Size;
 use super::{Catalog, DdlChanges};
 use crate::EngineError;
 use crate::schema::{ConstraintSpec, IndexSpec, check_index, check_keys, refuse, same_name};
@@ -74,7 +75,8 @@ impl Catalog {
         let (rowsets, indexes) = (rows.rowsets.len(), rows.indexes.len());
         self.index_rows(&table.column_specs(), &plan, &mut rows)?;
         self.write_differences(by, &table.rows, &rows)?;
-        self.enter_rows(by, changes, &mut rows, rowsets)?;
+        let size = Size::of(self, table)?;
+        self.enter_rows(by, changes, &mut rows, (rowsets, size))?;
         self.write_index_rows(by, &rows, indexes)?;
         let table = self.note_table(changes, rows, Some(table))?;
         let rewritten = false;

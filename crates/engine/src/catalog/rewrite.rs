@@ -10,6 +10,7 @@
 //! go; a crash in between is a rollback. The caller holds Sch-M on the table throughout.
 
 use super::create::IndexPlan;
+use super::rowsets::Size;
 use super::{Catalog, DdlChanges, name_key};
 use crate::EngineError;
 use crate::schema::{ColumnSpec, KeyColumnSpec};
@@ -140,6 +141,7 @@ impl Catalog {
         (before, mut rows): (&Table, TableRows),
         mut plans: Vec<IndexPlan<'_>>,
     ) -> Result<Arc<Table>, EngineError> {
+        let size = Size::of(self, before)?;
         self.drop_rowsets(by, changes, &before.rows, |_| true)?;
         for index in &before.rows.indexes {
             self.bases.delete(by, index)?;
@@ -159,7 +161,7 @@ impl Catalog {
         }
         rows.object.modified = super::create::created_now();
         self.write_differences(by, &before.rows, &rows)?;
-        self.enter_rows(by, changes, &mut rows, 0)?;
+        self.enter_rows(by, changes, &mut rows, (0, size))?;
         self.write_index_rows(by, &rows, 0)?;
         self.note_table(changes, rows, Some(before))
     }

@@ -8,7 +8,9 @@ use furrow_access::{AccessError, By, Heap, HeapParts, Shape, Tree, TreeParts};
 use furrow_format::catalog::{
     self, AllocUnit, IndexStat, RowsetColumn, SYSALLOCUNITS, index_kind, rowset_status, unit_kind,
 };
-use furrow_format::{AllocUnitId, Change, PageId, PageInit, PageType, PfsByte, RowForm, RowsetId};
+use furrow_format::{
+    AllocUnitId, Change, PageId, PageInit, PageType, PfsByte, RowForm, RowsetId, SINGLE_PAGE_SLOTS,
+};
 use furrow_pool::LatchRank;
 use furrow_space::Unit;
 use furrow_txn::{Author, Mini};
@@ -21,6 +23,29 @@ const ROOT_LOG_BYTES: u64 = 16 * 1024;
 
 pub(super) fn damaged(what: String) -> EngineError {
     EngineError::Damaged(what)
+}
+
+/// How many pages a new rowset will have at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    /// Few: where pages come from mixed extents, its first ones do.
+    Small,
+    /// Eight or more: it gets extents only.
+    Large,
+}
+
+impl Size {
+    /// Of a copy of a table, or of an index on it: as large as the table is.
+    pub(super) fn of(catalog: &Catalog, table: &crate::table::Table) -> Result<Size, EngineError> {
+        if !catalog.space.has_mixed_pages() {
+            return Ok(Size::Large);
+        }
+        let counts = catalog.space.page_counts(table.base().rowset().unit())?;
+        Ok(match counts.data >= u64::from(SINGLE_PAGE_SLOTS) {
+            true => Size::Large,
+            false => Size::Small,
+        })
+    }
 }
 
 fn form_of(is_data: bool, has_key: bool) -> RowForm {
@@ -55,10 +80,11 @@ impl Catalog {
     /// between leaves nothing that nobody knows of. No latch may be held.
     pub(super) fn make_unit(
         &self,
-        id: AllocUnitId,
-        filegroup: u16,
+        (id, filegroup): (AllocUnitId, u16),
         rowset: &catalog::Rowset,
+        size: Size,
     ) -> Result<(AllocUnit, Arc<Unit>), EngineError> {
+        let small = size == Size::Small && self.space.has_mixed_pages();
         let entered = AllocUnit {
             auid: id.0 as i64,
             kind: TO_DROP,
@@ -71,10 +97,10 @@ impl Catalog {
             // What is true a moment later; of a heap, which has no page yet, the next checkpoint tells.
             pcused: 2,
             pcdata: 1,
-            pcreserved: 9,
+            pcreserved: if small { 2 } else { 9 },
         };
         self.bases.insert(&mut By::System, &entered)?;
-        let made = self.make_entered(&entered, rowset);
+        let made = self.make_entered(&entered, rowset, size);
         if made.is_err() {
             self.bases.delete(&mut By::System, &entered)?;
         }
@@ -85,9 +111,14 @@ impl Catalog {
         &self,
         entered: &AllocUnit,
         rowset: &catalog::Rowset,
+        size: Size,
     ) -> Result<(AllocUnit, Arc<Unit>), EngineError> {
         let id = AllocUnitId(entered.auid as u64);
-        let unit = self.space.create_unit(id, entered.fgid as u16)?;
+        let filegroup = entered.fgid as u16;
+        let unit = match size {
+            Size::Small => self.space.create_unit(id, filegroup)?,
+            Size::Large => self.space.create_large_unit(id, filegroup)?,
+        };
         // A heap's first page comes with its first row.
         let root = match is_heap(rowset) {
             true => Ok(PageId::NONE),

@@ -1,5 +1,6 @@
 //! TRUNCATE TABLE: new, empty rowsets in the place of the old ones.
 
+use super::rowsets::Size;
 use super::{Catalog, DdlChanges};
 use crate::EngineError;
 use crate::table::Table;
@@ -46,7 +47,7 @@ impl Catalog {
             column.idtval = Some(fresh);
             self.bases.replace(by, column)?;
         }
-        self.enter_rows(by, changes, &mut rows, 0)?;
+        self.enter_rows(by, changes, &mut rows, (0, Size::Small))?;
         self.write_index_rows(by, &rows, 0)?;
         self.note_table(changes, rows, None)
     }

@@ -7,7 +7,7 @@ use crate::files::{FileBook, Guarded, Hooks};
 use crate::instance::Shared;
 use furrow_format::{DatabaseId, FileId};
 use furrow_io::File;
-use furrow_io::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use furrow_io::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_log::Log;
 use furrow_pool::PoolFile;
@@ -130,6 +130,9 @@ impl Database {
             access: parts.access,
             durability: super::options::Durability::new(parts.options.delayed_durability),
             users: AtomicU32::new(0),
+            bulk_rows: AtomicU64::new(0),
+            shrink_bytes: AtomicU64::new(0),
+            told: Mutex::default(),
         });
         database.hooks.bind(&database);
         database.apply_options()?;

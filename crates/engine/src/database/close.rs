@@ -7,7 +7,7 @@ use furrow_io::sync::atomic::Ordering;
 use furrow_observe::messages::Message;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::Checkpoint;
-use furrow_txn::{Author, Mini};
+use furrow_txn::{Author, Mini, Store};
 
 /// More than a change of the boot page writes to the log.
 pub(super) const BOOT_LOG_BYTES: u64 = 1024;
@@ -46,17 +46,7 @@ impl Database {
 
     /// Writes on the boot page whether the database was shut down cleanly.
     pub(crate) fn write_clean_flag(&self, clean: bool) -> Result<(), EngineError> {
-        self.store.promise(BOOT_LOG_BYTES)?;
-        self.store.log().give_back(BOOT_LOG_BYTES);
-        let page = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
-        if field::CLEAN_SHUTDOWN.get(&page) == [u8::from(clean)] {
-            return Ok(());
-        }
-        let mut mini = Mini::new(&self.store);
-        let page = mini.adopt(page);
-        mini.push(page, &field::CLEAN_SHUTDOWN.change(&[u8::from(clean)]));
-        mini.commit(&Author::System)?;
-        Ok(())
+        write_flag(&self.store, clean)
     }
 
     /// Writes name and number on the boot page, where a database that was attached has others.
@@ -81,14 +71,16 @@ impl Database {
         Ok(())
     }
 
-    /// Shuts the database down cleanly: threads end, a checkpoint, the files are let go. Sessions must have
-    /// left (3702). A suspect database is let go as it is.
+    /// Shuts the database down cleanly: threads end, a checkpoint, the boot page says so and is written last
+    /// of all, the files are let go. Sessions must have left (3702). A suspect database is let go as it is.
     pub(crate) fn shut_down(&self) -> Result<(), EngineError> {
         self.seal()?;
         self.stop_background();
         let written = if self.state() == DatabaseState::Online && !self.is_read_only() {
-            self.write_clean_flag(true)
-                .and_then(|()| self.checkpoint())
+            let _entered = self.shared.enter();
+            self.checkpoint()
+                .and_then(|_| self.write_clean_flag(true))
+                .and_then(|()| self.keeper.checkpoint(CheckpointOptions::default()))
                 .and_then(|_| Ok(self.store.pool().forget_images(self.id)?))
         } else {
             Ok(())
@@ -121,4 +113,19 @@ impl Database {
         ready.map_err(|e| e.after(Message::new(5004, &[])))?;
         Ok(self.store.check()?)
     }
+}
+
+/// Writes on the boot page whether the database was shut down cleanly.
+pub(super) fn write_flag(store: &Store, clean: bool) -> Result<(), EngineError> {
+    store.promise(BOOT_LOG_BYTES)?;
+    store.log().give_back(BOOT_LOG_BYTES);
+    let page = store.write(BOOT_PAGE, LatchRank::Boot)?;
+    if field::CLEAN_SHUTDOWN.get(&page) == [u8::from(clean)] {
+        return Ok(());
+    }
+    let mut mini = Mini::new(store);
+    let page = mini.adopt(page);
+    mini.push(page, &field::CLEAN_SHUTDOWN.change(&[u8::from(clean)]));
+    mini.commit(&Author::System)?;
+    Ok(())
 }

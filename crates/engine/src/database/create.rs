@@ -63,8 +63,14 @@ pub(crate) fn create(
 ) -> Result<Arc<Database>, EngineError> {
     let mut made = Made::new(&*shared.volume);
     let files = make_files(&mut made, plan, (binding, shared.file_fill()));
-    let (files, log) = files.map_err(|e| e.followed_by(Message::new(1802, &[])))?;
-    let database = build(shared, (id, binding), (spec, plan), &files, log)?;
+    let not_made = || Message::new(1802, &[]);
+    let (files, log) = files.map_err(|e| e.of_expansion().followed_by(not_made()))?;
+    let database = build(shared, (id, binding), (spec, plan), &files, log);
+    // The log and the double-write files get their sizes there.
+    let database = database.map_err(|e| match e.of_expansion() {
+        e if e.has(5149) => e.followed_by(not_made()),
+        e => e,
+    })?;
     database.checkpoint()?;
     made.keep();
     Ok(database)
@@ -298,6 +304,7 @@ fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTi
             read_only: false,
             delayed_durability: spec.options.delayed_durability,
             user_access: spec.options.user_access,
+            mixed_pages: spec.options.mixed_pages,
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use furrow_access::AccessError;
 use furrow_format::DatabaseId;
-use furrow_io::{IoError, IoErrorKind};
+use furrow_io::{IoError, IoErrorKind, IoOp};
 use furrow_log::LogError;
 use furrow_observe::messages::{self, Arg, Message};
 use furrow_pool::PoolError;
@@ -121,6 +121,26 @@ impl EngineError {
         EngineError::Refused(messages)
     }
 
+    /// 5149 where the device had no room for a file that was being made; other errors as they are.
+    #[must_use]
+    pub(crate) fn of_expansion(self) -> EngineError {
+        match self.device() {
+            Some(e) if e.kind == IoErrorKind::NoSpace => EngineError::of(expand_message(e)),
+            _ => self,
+        }
+    }
+
+    /// What the device said, where it is to blame.
+    fn device(&self) -> Option<&IoError> {
+        match self {
+            EngineError::Io(e)
+            | EngineError::Log(LogError::Io(e))
+            | EngineError::Pool(PoolError::Io { source: e, .. })
+            | EngineError::Space(SpaceError::Io { source: e, .. }) => Some(e),
+            _ => None,
+        }
+    }
+
     /// Number of the first message.
     pub fn number(&self) -> u32 {
         self.messages().first().map_or(0, |m| m.number)
@@ -182,7 +202,16 @@ pub(crate) fn os_error(kind: &IoErrorKind) -> String {
     format!("{}({kind})", kind.os_number())
 }
 
+/// 5149: a file could not become longer.
+fn expand_message(e: &IoError) -> Message {
+    let path = e.path.display().to_string();
+    Message::new(5149, &[os_error(&e.kind).into(), path.into()])
+}
+
 fn io_message(e: &IoError) -> Message {
+    if e.op == IoOp::Resize && e.kind == IoErrorKind::NoSpace {
+        return expand_message(e);
+    }
     let args = [
         os_error(&e.kind).into(),
         Arg::from(format!("{:?}", e.op).to_lowercase()),
@@ -197,17 +226,14 @@ fn space_messages(e: &SpaceError) -> Vec<Message> {
         let (level, state) = messages::info(number).map_or((16, 1), |i| (i.level, i.state));
         Message::custom(number, level, state, &e.to_string())
     };
-    let expand = |source: &IoError| {
-        let path = source.path.display().to_string();
-        Message::new(5149, &[os_error(&source.kind).into(), path.into()])
-    };
     match e {
         SpaceError::Txn(e) => vec![txn_message(e)],
         SpaceError::Io { source, .. } => vec![io_message(source)],
-        SpaceError::Expand { source, .. } => vec![expand(source)],
+        SpaceError::Expand { source, .. } => vec![expand_message(source)],
         // Who knows the object and the database says it in the product's words.
         SpaceError::FilegroupFull { cause, .. } => {
-            cause.iter().map(expand).chain([numbered(1105)]).collect()
+            let cause = cause.iter().map(expand_message);
+            cause.chain([numbered(1105)]).collect()
         }
         other => vec![numbered(other.number().unwrap_or(8646))],
     }

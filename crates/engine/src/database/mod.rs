@@ -9,6 +9,7 @@ mod doors;
 mod error;
 mod open;
 mod options;
+mod rebuild;
 mod spec;
 mod state;
 mod updateability;
@@ -35,10 +36,11 @@ use crate::files::{FileBook, Hooks};
 use crate::instance::Shared;
 use assemble::Registration;
 use furrow_format::{DatabaseId, RecoveryModel};
-use furrow_io::sync::atomic::AtomicU32;
+use furrow_io::sync::atomic::{AtomicU32, AtomicU64};
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::ErrorLog;
+use furrow_observe::messages::Message;
 use furrow_space::Space;
 use furrow_txn::Store;
 use furrow_txn::lock::LockManager;
@@ -82,6 +84,12 @@ pub struct Database {
     pub(crate) durability: options::Durability,
     /// Sessions in it.
     pub(crate) users: AtomicU32,
+    /// Rows loaded in bulk.
+    pub(crate) bulk_rows: AtomicU64,
+    /// Bytes moved to make files smaller.
+    pub(crate) shrink_bytes: AtomicU64,
+    /// What its opening has to say to who asked for it.
+    pub(crate) told: Mutex<Vec<Message>>,
 }
 
 impl fmt::Debug for Database {
@@ -104,6 +112,11 @@ impl Database {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its opening has to say to who asked for it, such as that its log is a new one; once.
+    pub fn take_told(&self) -> Vec<Message> {
+        std::mem::take(&mut *self.told.lock())
     }
 
     /// Its state.

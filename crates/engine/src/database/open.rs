@@ -12,26 +12,28 @@
 //! header and the allocation maps are read.
 
 use super::assemble::{Parts, Registration};
+use super::close::write_flag;
 use super::create::space_options;
+use super::rebuild::{find_log, new_log, prove_current};
 use super::{Database, DatabaseOptions, EngineError, StateCell, Updateability};
 use crate::DatabaseState;
 use crate::background::Keeper;
 use crate::catalog::Catalog;
 use crate::files::{
-    FileBook, FileEntry, FileStatus, Guarded, Hooks, LogEntry, Metered, ParsedFile, files_in_pool,
-    open_data, open_error, read_boot, read_files1, read_header,
+    FileBook, FileEntry, FileStatus, Guarded, Hooks, LogEntry, Made, Metered, ParsedFile,
+    files_in_pool, open_data, read_boot, read_files1, read_header,
 };
 use crate::instance::Shared;
 use furrow_format::types::Guid;
 use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileHeader, FileId, Lsn, OwnBoot, TxnId};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
-use furrow_io::{Access, File, IoErrorKind, Open};
+use furrow_io::{File, IoErrorKind};
 use furrow_log::LogError;
 use furrow_observe::errorlog::Source;
 use furrow_observe::messages::{Arg, Message};
 use furrow_pool::{CheckpointOptions, LatchRank};
-use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, redo, undo};
+use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, checkpoint, redo, undo};
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_txn::Store;
 use std::collections::{BTreeMap, HashSet};
@@ -50,16 +52,20 @@ struct Primary {
     data: Guarded,
     header: FileHeader,
     boot: Boot,
+    /// LSN of the boot page.
+    boot_lsn: Lsn,
     torn: u64,
 }
 
 fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
     let prove = |file: &dyn File| Ok((read_header(file, path, FileId(1))?, read_boot(file, path)?));
-    let (data, torn, (header, boot)) = open_data(&*shared.volume, path, FileId(1), prove)?;
+    let (data, torn, (header, (boot, boot_lsn))) =
+        open_data(&*shared.volume, path, FileId(1), prove)?;
     Ok(Primary {
         data,
         header,
         boot,
+        boot_lsn,
         torn,
     })
 }
@@ -79,10 +85,12 @@ pub(crate) struct Moved {
     pub(crate) paths: Vec<PathBuf>,
     /// The primary file's directory: files that are not at their place are looked for there.
     pub(crate) home: PathBuf,
+    /// Whether a log that is lost is made anew, where that may be.
+    pub(crate) rebuild_log: bool,
 }
 
 impl Moved {
-    fn find(&self, shared: &Shared, recorded: &Path) -> Result<PathBuf, EngineError> {
+    pub(super) fn find(&self, shared: &Shared, recorded: &Path) -> Result<PathBuf, EngineError> {
         let name = recorded.file_name();
         if let Some(told) = self.paths.iter().find(|p| p.file_name() == name) {
             return Ok(told.clone());
@@ -123,6 +131,10 @@ struct Opening<'a> {
     defunct: Vec<(FileId, PathBuf)>,
     redone: RedoStats,
     phases: Phases,
+    /// The log, if it was made anew.
+    new_log: Option<Made<'a>>,
+    /// What there is to say to who asked for the database.
+    told: Vec<Message>,
 }
 
 /// Opens and recovers the database with this primary file, under this name.
@@ -178,16 +190,23 @@ fn begin<'a>(
     let recorded = read_files1(&*primary.data.file)?;
     let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
     let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
-    let path = moved.find(shared, &recorded)?;
-    let file = shared.volume.open(&path, Open::Existing, Access::Log);
-    let file = file.map_err(|e| open_error(&path, &e))?;
+    let found = find_log(shared, name, moved, (&recorded, &primary.boot))?;
+    let path = &found.path;
     let stats = shared
         .instruments
         .files
         .open(id.0, 2, &path.to_string_lossy());
-    let log_file = Metered::wrap(file, stats);
-    let analysis = analyse(Arc::clone(&log_file), binding.0, shared.config.log);
-    let analysis = analysis.map_err(|e| log_error(&path, e))?;
+    let log_file = Metered::wrap(found.file, stats);
+    let opened = (Arc::clone(&log_file), binding.0, shared.config.log);
+    let analysis = match &found.made {
+        Some(_) => new_log(opened, primary.boot_lsn)?,
+        None => {
+            let (file, binding, config) = opened;
+            let analysis = analyse(file, binding, config).map_err(|e| log_error(path, e))?;
+            prove_current(path, &analysis, primary.boot_lsn)?;
+            analysis
+        }
+    };
     let registration = Registration::new(shared, id, &analysis.log);
     let log = Arc::clone(&analysis.log);
     let (redo_point, next_txn) = (analysis.redo_point, analysis.next_txn);
@@ -196,6 +215,10 @@ fn begin<'a>(
         store.counts.set(rowset, rows);
     }
     registration.add_file(FileId(1), &primary.data)?;
+    if found.made.is_some() {
+        // The boot page may lose its flag only once the new log can be opened.
+        checkpoint(&store, CheckpointOptions::default(), None)?;
+    }
     if primary.torn > 0 {
         let text = format!(
             "{} torn pages of file 1 of database '{name}' were put back.",
@@ -221,6 +244,8 @@ fn begin<'a>(
         defunct: Vec::new(),
         redone: RedoStats::default(),
         phases,
+        new_log: found.made,
+        told: found.told,
     })
 }
 
@@ -312,6 +337,15 @@ impl Opening<'_> {
     }
 
     fn finish(mut self, primary: &Primary, begun: Moment) -> Result<Arc<Database>, EngineError> {
+        let own = self.own_boot()?;
+        // One that was made read-only and let go in peace is not written, be it only to say that it is open.
+        let untouched = own.read_only && own.clean_shutdown && self.analysis.clean;
+        if own.clean_shutdown && !untouched {
+            // Before any other page is changed: see `rebuild`.
+            write_flag(&self.store, own.read_only)?;
+            let boot = [(BOOT_PAGE, 1)];
+            self.store.pool().force_pages(self.store.db(), &boot)?;
+        }
         let rows = files_in_pool(&self.store, &|file| {
             file == FileId(1) || self.files.contains_key(&file.0)
         })?;
@@ -329,7 +363,6 @@ impl Opening<'_> {
         let catalog = Catalog::open(&self.store, &space)?;
         let undone = self.undo(&catalog)?;
         catalog.after_undo()?;
-        let own = self.own_boot()?;
         let files = self.files.into_values().collect();
         let book = FileBook::new(self.binding, files, BTreeMap::new());
         let database = Database::assemble(Parts {
@@ -346,8 +379,6 @@ impl Opening<'_> {
             access: Updateability::of(own.read_only),
         })?;
         database.load_groups()?;
-        // One that was made read-only and let go in peace is not written, be it only to say that it is open.
-        let untouched = own.read_only && own.clean_shutdown && self.analysis.clean;
         if !untouched || !self.defunct.is_empty() {
             database.clear_away(&self.defunct)?;
             database.write_clean_flag(own.read_only)?;
@@ -359,6 +390,9 @@ impl Opening<'_> {
             }
             database.checkpoint_now(CheckpointOptions::default())?;
         }
+        self.new_log.into_iter().for_each(Made::keep);
+        self.told.iter().for_each(|word| say(self.shared, word));
+        *database.told.lock() = self.told;
         database.tell_recovered(&self.analysis, undone, begun, self.phases);
         database.state.set(DatabaseState::Online);
         Ok(database)

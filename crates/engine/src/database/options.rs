@@ -22,6 +22,8 @@ pub struct DatabaseOptions {
     pub delayed_durability: DelayedDurability,
     /// Who may be in the database: changed by [`Database::set_user_access`] alone.
     pub user_access: UserAccess,
+    /// Whether the first eight pages of a table or an index come from mixed extents.
+    pub mixed_pages: bool,
 }
 
 impl Default for DatabaseOptions {
@@ -32,6 +34,7 @@ impl Default for DatabaseOptions {
             page_verify: PageVerify::Checksum,
             delayed_durability: DelayedDurability::Disabled,
             user_access: UserAccess::Multi,
+            mixed_pages: false,
         }
     }
 }
@@ -45,6 +48,7 @@ impl DatabaseOptions {
             page_verify: own.page_verify,
             delayed_durability: own.delayed_durability,
             user_access: own.user_access,
+            mixed_pages: own.mixed_pages,
         }
     }
 }
@@ -84,6 +88,7 @@ impl Database {
         };
         self.write_options(options)?;
         self.store_page_verify(options.page_verify)?;
+        self.space.set_mixed_pages(options.mixed_pages);
         *self.options.write() = options;
         self.durability.set(options.delayed_durability);
         Ok(())
@@ -117,6 +122,7 @@ impl Database {
     pub(super) fn apply_options(&self) -> Result<(), EngineError> {
         let options = self.options();
         self.set_doors(options.user_access);
+        self.space.set_mixed_pages(options.mixed_pages);
         self.store_page_verify(options.page_verify)
     }
 
@@ -135,12 +141,14 @@ impl Database {
         let verify = byte(options.page_verify.to_byte());
         let delayed = byte(options.delayed_durability.to_byte());
         let access = byte(options.user_access.to_byte());
+        let mixed = byte(u8::from(options.mixed_pages));
         let target = options.target_recovery_s.to_le_bytes();
         mini.push(page, &field::RECOVERY_MODEL.change(&model));
         mini.push(page, &field::PAGE_VERIFY.change(&verify));
         mini.push(page, &field::TARGET_RECOVERY_S.change(&target));
         mini.push(page, &field::DELAYED_DURABILITY.change(&delayed));
         mini.push(page, &field::USER_ACCESS.change(&access));
+        mini.push(page, &field::MIXED_PAGES.change(&mixed));
         mini.commit(&Author::System)?;
         self.store.log().flush_all()?;
         Ok(())

@@ -12,10 +12,10 @@ use furrow_format::catalog::DatabaseFile;
 use furrow_format::types::{Guid, Value};
 use furrow_format::{Change, EXTENT_PAGES, FileHeader, FileId, PageId, PageNo};
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::random;
 use furrow_io::sync::atomic::Ordering;
+use furrow_io::{Fill, random};
 use furrow_observe::messages::Message;
-use furrow_pool::LatchRank;
+use furrow_pool::{LatchRank, double_write};
 use furrow_space::{DataFile, FileState, SpaceError, new_file_pages};
 use furrow_txn::{Author, Mini};
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl Database {
             Ok(data) => data,
             Err(error) => {
                 self.delete_row(&file_row(&plan, guid, FileStatus::Defunct, created))?;
-                return Err(refused(error));
+                return Err(refused(error.of_expansion()));
             }
         };
         // From here on the file stays: if this row does not become durable, the next open removes it.
@@ -155,6 +155,9 @@ impl Database {
         let data = made.data_file(&plan.path, TAKEN_STATE)?;
         let header = header_of(plan, self.files.binding, guid, birth(&self.store));
         new_file_pages(&*data.file, &header, &[], self.shared.file_fill())?;
+        // Whatever the disk refuses, it refuses before the file is there to stay.
+        let guard_bytes = double_write::file_bytes(self.shared.config.double_write_pages);
+        data.double_write.resize(guard_bytes, Fill::Allocate)?;
         made.keep();
         Ok(data)
     }

@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::database::os_error;
 use furrow_format::types::Guid;
 use furrow_format::{
-    BOOT_PAGE, Boot, FileHeader, FileId, PAGE_SIZE, PageBuf, PageId, PageType, admit,
+    BOOT_PAGE, Boot, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageType, admit,
 };
 use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume};
 use furrow_observe::messages::{Arg, Message};
@@ -242,7 +242,7 @@ fn of_another_number(
         return stranger(PAGE_AUDIT);
     }
     page.copy_from_slice(&bytes);
-    let view = furrow_format::Page::new(&page);
+    let view = Page::new(&page);
     let claimed = view.page_id();
     let is_header = view.page_type() == PageType::FileHeader && claimed.page.0 == 0;
     if is_header && claimed.file != expected && admit(&mut page, claimed).is_ok() {
@@ -282,7 +282,7 @@ pub(crate) fn is_own_boot(page: &PageBuf) -> bool {
 }
 
 /// Reads and proves the boot page of a primary file of ours.
-pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<Boot, EngineError> {
+pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<(Boot, Lsn), EngineError> {
     let page = match read_page(file, BOOT_PAGE) {
         Ok(page) => page,
         Err(PageReadError::Io(e)) => return Err(e.into()),
@@ -299,7 +299,7 @@ pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<Boot, EngineErro
         );
         return Err(EngineError::of(Message::custom(948, 20, 1, &text)));
     }
-    Ok(boot)
+    Ok((boot, Page::new(&page).lsn()))
 }
 
 /// 824 for a page that was read past the pool.

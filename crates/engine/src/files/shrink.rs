@@ -27,6 +27,7 @@ use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering;
 use furrow_log::Kept;
 use furrow_observe::messages::Message;
+use furrow_observe::task::{self, Task};
 use std::sync::Arc;
 
 /// No data file becomes smaller than this: 512 KB, as of 5174.
@@ -158,23 +159,68 @@ impl Database {
     }
 
     fn move_tables(self: &Arc<Database>, file: &FileEntry, target: u32) -> Result<(), EngineError> {
+        let task = task::current();
+        let moved = self.move_them(file, target, &task);
+        task.set_progress(0.0);
+        moved
+    }
+
+    fn move_them(
+        self: &Arc<Database>,
+        file: &FileEntry,
+        target: u32,
+        task: &Task,
+    ) -> Result<(), EngineError> {
         let mut session = Session::new(self)?;
-        for table in self.catalog.tables() {
+        let tables = self.catalog.tables();
+        // Tables that go meanwhile cannot be looked at; then it ends sooner.
+        let to_move = |table: &Arc<Table>| self.bytes_to_move(table, file, target).unwrap_or(0);
+        let all: u64 = tables.iter().map(to_move).sum();
+        let mut seen = 0;
+        for table in tables {
             for index in self.to_move_below(&table, file, target)? {
                 if !self.space.has_ceiling(file.id)? {
                     return Ok(());
                 }
+                task.set_progress((seen as f64 / all.max(1) as f64 * 100.0) as f32);
+                let bytes = self.bytes_of(&table, index.as_deref())?;
+                seen += bytes;
                 if !self.make_place(&table, index.as_deref(), (file, target))? {
                     continue;
                 }
                 match session.rebuild(table.schema(), table.name(), index.as_deref()) {
                     // It was dropped meanwhile.
                     Err(e) if matches!(e.number(), 4902 | 7999) => {}
-                    other => drop(other?),
+                    other => {
+                        other?;
+                        self.shrink_bytes.fetch_add(bytes, Ordering::Relaxed);
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Bytes of what of a table is to move.
+    fn bytes_to_move(
+        &self,
+        table: &Table,
+        file: &FileEntry,
+        target: u32,
+    ) -> Result<u64, EngineError> {
+        let indexes = self.to_move_below(table, file, target)?.into_iter();
+        let bytes = indexes.map(|index| self.bytes_of(table, index.as_deref()));
+        bytes.sum()
+    }
+
+    /// Bytes of the pages of an index, or of all of a table.
+    fn bytes_of(&self, table: &Table, index: Option<&str>) -> Result<u64, EngineError> {
+        let mut pages = 0;
+        let wanted = |i: &&Index| index.is_none_or(|name| i.name() == name);
+        for index in table.indexes().iter().filter(wanted) {
+            pages += self.space.page_counts(index.rowset().unit())?.data;
+        }
+        Ok(pages * PAGE_SIZE as u64)
     }
 
     /// Sets the ceiling where a second copy of an index, or of all of a table, fits below it: at the

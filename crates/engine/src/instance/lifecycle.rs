@@ -80,7 +80,7 @@ impl Instance {
             let opened = database::open_resting(&self.shared, primary)?;
             return self.open_resting(listed, opened);
         }
-        self.open_database(id, &listed.name, primary, &[])
+        self.open_database(id, &listed.name, primary, (&[], false))
     }
 
     fn open_resting(
@@ -97,12 +97,13 @@ impl Instance {
         id: DatabaseId,
         name: &str,
         primary: &Path,
-        moved: &[PathBuf],
+        (moved, rebuild_log): (&[PathBuf], bool),
     ) -> Result<Arc<Database>, EngineError> {
         let home = primary.parent().unwrap_or(Path::new("")).to_path_buf();
         let moved = Moved {
             paths: moved.to_vec(),
             home,
+            rebuild_log,
         };
         let database = database::open(&self.shared, id, name, primary, &moved)?;
         database.start_background()?;
@@ -253,8 +254,8 @@ impl Instance {
         Ok(())
     }
 
-    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know; with
-    /// `read_only`, as [`Instance::attach_read_only`] does.
+    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know. A log that is
+    /// lost is made anew where the database was shut down cleanly. With `read_only`, as [`Instance::attach_read_only`] does.
     pub fn attach_database(
         &self,
         primary: &Path,
@@ -279,7 +280,7 @@ impl Instance {
             paths: vec![primary.to_path_buf()],
         };
         let id = DatabaseId(listed.id);
-        let database = self.open_database(id, &listed.name, primary, &options.files)?;
+        let database = self.open_database(id, &listed.name, primary, (&options.files, true))?;
         self.list_whole(&mut list, &listed)?;
         self.enter(
             &listed,

@@ -8,11 +8,13 @@ mod deadlocks;
 mod lifecycle;
 mod list;
 mod look;
+mod physical;
 mod rename;
 mod views;
 
 pub use lifecycle::AttachOptions;
-pub use views::{DatabaseView, FileView, FilegroupView, LogView, VlfView};
+pub use physical::{Closely, Content, LevelStats};
+pub use views::{DatabaseView, DatabaseWork, FileView, FilegroupView, LogView, VlfView};
 
 pub(crate) use list::{DatabaseList, Listed, Phase};
 

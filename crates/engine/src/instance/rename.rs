@@ -54,7 +54,7 @@ impl Instance {
         listed: &super::Listed,
         primary: &Path,
     ) -> Result<Arc<Database>, EngineError> {
-        match self.open_database(DatabaseId(listed.id), &listed.name, primary, &[]) {
+        match self.open_database(DatabaseId(listed.id), &listed.name, primary, (&[], false)) {
             Ok(database) => {
                 let kept = Some(Arc::clone(&database));
                 self.enter(listed, primary, kept, DatabaseState::Online);

@@ -90,8 +90,29 @@ pub struct LogView {
     pub bytes_flushed: u64,
     /// Times somebody waited for such a write.
     pub flush_waits: u64,
+    /// Microseconds that was waited.
+    pub flush_wait_us: u64,
+    /// Microseconds that the writes took.
+    pub write_us: u64,
     /// Times it grew.
     pub growths: u64,
+    /// Times it became smaller.
+    pub shrinks: u64,
+    /// Times a part of it became free.
+    pub truncations: u64,
+}
+
+/// What a database has done since it was opened: figures of performance counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DatabaseWork {
+    /// Transactions begun.
+    pub transactions: u64,
+    /// Of these, such as changed something and committed.
+    pub write_transactions: u64,
+    /// Rows loaded in bulk.
+    pub bulk_rows: u64,
+    /// Bytes moved to make files smaller.
+    pub shrink_bytes: u64,
 }
 
 /// A virtual log file (`DBCC LOGINFO`).
@@ -220,7 +241,21 @@ impl Database {
             flushes: counters.flushes.load(Relaxed),
             bytes_flushed: counters.bytes_flushed.load(Relaxed),
             flush_waits: counters.flush_waits.load(Relaxed),
+            flush_wait_us: counters.flush_wait_us.load(Relaxed),
+            write_us: counters.write_us.load(Relaxed),
             growths: counters.growths.load(Relaxed),
+            shrinks: counters.shrinks.load(Relaxed),
+            truncations: counters.truncations.load(Relaxed),
+        }
+    }
+
+    /// What it has done since it was opened.
+    pub fn work(&self) -> DatabaseWork {
+        DatabaseWork {
+            transactions: self.store.active.begun(),
+            write_transactions: self.store.active.committed(),
+            bulk_rows: self.bulk_rows.load(Relaxed),
+            shrink_bytes: self.shrink_bytes.load(Relaxed),
         }
     }
 

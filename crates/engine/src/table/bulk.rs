@@ -30,6 +30,7 @@ use crate::EngineError;
 use crate::session::{Session, SessionSavepoint};
 use furrow_access::{By, RowBatch};
 use furrow_format::types::Value;
+use furrow_io::sync::atomic::Ordering;
 use furrow_txn::lock::LockMode;
 use std::sync::Arc;
 
@@ -285,7 +286,10 @@ impl BulkInserter<'_> {
             }
             committed?;
         }
-        self.done += std::mem::take(&mut self.pending) as u64;
+        let rows = std::mem::take(&mut self.pending) as u64;
+        let counted = &self.values.session().db.bulk_rows;
+        counted.fetch_add(rows, Ordering::Relaxed);
+        self.done += rows;
         Ok(())
     }
 

@@ -23,6 +23,7 @@ use furrow_access::{
 };
 use furrow_format::types::Value;
 use furrow_format::{DatabaseId, ObjectId, Page, PageId, RowId};
+use furrow_observe::counters::Counter;
 use furrow_observe::task::TaskGuard;
 use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::ops::Bound;
@@ -495,6 +496,9 @@ impl Session {
             ))
         };
         let index = index.ok_or_else(missing)?;
+        if (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded) {
+            self.db.store.pool().count(Counter::FullScans, 1);
+        }
         let open = |source, brief, within, hints| OpenScan {
             table: Arc::clone(table),
             place: spec.index,

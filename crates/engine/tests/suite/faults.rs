@@ -211,6 +211,51 @@ fn any_failing_operation_while_creating_leaves_nothing_behind() {
     }
 }
 
+/// Numbers of an error's messages.
+fn numbers(error: &EngineError) -> Vec<u32> {
+    error.messages().iter().map(|m| m.number).collect()
+}
+
+#[test]
+fn a_disk_too_small_for_a_database_says_5149_and_1802_and_keeps_nothing() {
+    // Too small for the first data file, for its double-write file, for the log, for the second one, ...
+    for kb in (64..8 * 1024).step_by(192) {
+        let volume = new_volume();
+        volume.set_capacity(Path::new("d"), kb * 1024);
+        let instance = start(&volume).unwrap();
+        let Err(refused) = instance.create_database(&spec()) else {
+            assert!(kb > 5 * 1024, "{kb} KB were enough");
+            return;
+        };
+        assert_eq!(numbers(&refused), [5149, 1802], "{kb} KB: {refused}");
+        assert_eq!(files_in(&volume), Vec::<PathBuf>::new(), "{kb} KB");
+        assert_eq!(instance.databases(), []);
+    }
+    panic!("8 MB are too little for a database of 2");
+}
+
+#[test]
+fn a_disk_too_small_for_a_new_file_says_5149_and_5009_and_keeps_nothing() {
+    let volume = with_database();
+    let (_instance, database) = online(&volume, "start");
+    let before = files_in(&volume);
+    let used: u64 = before
+        .iter()
+        .map(|p| volume.contents(p).unwrap().len() as u64)
+        .sum();
+    let spec = FileSpec::new("N", "d/n.ndf").size_mb(1);
+    // Too small for the file, then for its double-write file of 1 MB.
+    for kb in (64..2 * 1024).step_by(192) {
+        volume.set_capacity(Path::new("d"), used + kb * 1024);
+        let refused = database.add_file(&spec, None).unwrap_err();
+        assert_eq!(numbers(&refused), [5149, 5009], "{kb} KB: {refused}");
+        assert_eq!(files_in(&volume), before, "{kb} KB");
+        assert_eq!(database.file_list().unwrap().len(), 3);
+    }
+    volume.set_capacity(Path::new("d"), used + 2 * 1024 * 1024);
+    database.add_file(&spec, None).unwrap();
+}
+
 #[test]
 fn a_disk_that_is_full_refuses_a_file_and_a_growth_and_the_database_goes_on() {
     let volume = with_database();
@@ -222,12 +267,13 @@ fn a_disk_that_is_full_refuses_a_file_and_a_growth_and_the_database_goes_on() {
     volume.set_capacity(Path::new("d"), used + 256 * 1024);
     let spec = FileSpec::new("N", "d/n.ndf").size_mb(4);
     let refused = database.add_file(&spec, None).unwrap_err();
-    assert!(refused.has(5009), "{refused}");
+    assert_eq!(numbers(&refused), [5149, 5009], "{refused}");
     let grow = FileChange {
         size_kb: Some(8192),
         ..FileChange::default()
     };
-    assert!(database.modify_file("S", &grow).is_err());
+    let refused = database.modify_file("S", &grow).unwrap_err();
+    assert_eq!(numbers(&refused), [5149], "{refused}");
     database.checkpoint().unwrap();
     assert_eq!(database.state(), DatabaseState::Online);
     assert!(!files_in(&volume).contains(&"d/n.ndf".into()));

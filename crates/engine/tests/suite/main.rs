@@ -15,6 +15,7 @@ mod lifecycle;
 mod lifecycle_background;
 mod lock_escalation;
 mod lock_hints;
+mod log_rebuilt;
 mod modules;
 mod page_locks;
 mod page_locks_stress;

@@ -69,6 +69,8 @@ pub const READ_ONLY: Field<1058, 1> = Field;
 pub const DELAYED_DURABILITY: Field<1059, 1> = Field;
 /// Own: who may use the database.
 pub const USER_ACCESS: Field<1060, 1> = Field;
+/// Own: 1 = the first pages of tables and indexes come from mixed extents.
+pub const MIXED_PAGES: Field<1061, 1> = Field;
 /// Own: end of the area.
 pub(super) const OWN_END: usize = 1064;
 
@@ -83,6 +85,7 @@ const _: () = {
     assert!(LOG_BACKUP_LSN.end() <= READ_ONLY.start());
     assert!(READ_ONLY.end() <= DELAYED_DURABILITY.start());
     assert!(DELAYED_DURABILITY.end() <= USER_ACCESS.start());
-    assert!(USER_ACCESS.end() <= OWN_END);
+    assert!(USER_ACCESS.end() <= MIXED_PAGES.start());
+    assert!(MIXED_PAGES.end() <= OWN_END);
     assert!(OWN_END <= crate::HEADER_SIZE + super::RECORD_SIZE);
 };

@@ -94,6 +94,8 @@ pub struct OwnBoot {
     pub delayed_durability: DelayedDurability,
     /// Who may use the database.
     pub user_access: UserAccess,
+    /// Whether the first pages of tables and indexes come from mixed extents.
+    pub mixed_pages: bool,
 }
 
 /// Why a page is no boot page, or one cannot be written.
@@ -233,6 +235,7 @@ impl OwnBoot {
         let [read_only] = field::READ_ONLY.get(page);
         let [delayed] = field::DELAYED_DURABILITY.get(page);
         let [access] = field::USER_ACCESS.get(page);
+        let [mixed] = field::MIXED_PAGES.get(page);
         OwnBoot {
             clean_shutdown: clean == 1,
             recovery_model: RecoveryModel::from_byte(recovery_model),
@@ -243,6 +246,7 @@ impl OwnBoot {
             read_only: read_only == 1,
             delayed_durability: DelayedDurability::from_byte(delayed),
             user_access: UserAccess::from_byte(access),
+            mixed_pages: mixed == 1,
         }
     }
 
@@ -257,6 +261,7 @@ impl OwnBoot {
         field::READ_ONLY.set(page, [u8::from(self.read_only)]);
         field::DELAYED_DURABILITY.set(page, [self.delayed_durability.to_byte()]);
         field::USER_ACCESS.set(page, [self.user_access.to_byte()]);
+        field::MIXED_PAGES.set(page, [u8::from(self.mixed_pages)]);
     }
 }
 

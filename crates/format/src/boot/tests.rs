@@ -31,6 +31,7 @@ fn sample() -> Boot {
             read_only: true,
             delayed_durability: DelayedDurability::Forced,
             user_access: UserAccess::Restricted,
+            mixed_pages: true,
         },
     }
 }

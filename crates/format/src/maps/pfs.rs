@@ -29,6 +29,8 @@ impl PfsByte {
     pub const FIXED: PfsByte = PfsByte(0x44);
     /// The boot page.
     pub const BOOT: PfsByte = PfsByte(0x64);
+    /// A page of a mixed extent that an IAM page names, not in use yet or any more.
+    pub const SET_ASIDE: PfsByte = PfsByte(0x20);
     /// An IAM page, in a mixed extent.
     pub const IAM_PAGE: PfsByte = PfsByte(0x70);
 
@@ -42,6 +44,12 @@ impl PfsByte {
     #[inline]
     pub const fn is_allocated(self) -> bool {
         self.has(Self::ALLOCATED)
+    }
+
+    /// Whether a page of a mixed extent is somebody's: in use, or set aside by an IAM page.
+    #[inline]
+    pub const fn is_taken(self) -> bool {
+        self.0 & (Self::ALLOCATED | Self::MIXED) != 0
     }
 
     /// How full the page is. The three values without a meaning read as full.
@@ -189,6 +197,15 @@ impl<'a> Pfs<'a> {
         let first = index & !7;
         (0..8).fold(0, |used, page| {
             used | u8::from(self.get(first + page).is_allocated()) << page
+        })
+    }
+
+    /// Which of the eight pages of a mixed extent are somebody's, one bit each. `index` names any page of it.
+    #[inline]
+    pub fn taken_in_extent(self, index: u16) -> u8 {
+        let first = index & !7;
+        (0..8).fold(0, |taken, page| {
+            taken | u8::from(self.get(first + page).is_taken()) << page
         })
     }
 }

@@ -26,6 +26,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     1803 17 1 "The CREATE DATABASE statement failed. The primary file must be at least %d MB to \
         accommodate a copy of the model database.";
     1807 17 3 "Could not obtain exclusive lock on database '%.*ls'. Retry the operation later.";
+    1813 16 2 "Could not open new database '%.*ls'. CREATE DATABASE is aborted.";
     1827 16 2 "CREATE DATABASE or ALTER DATABASE failed because the resulting cumulative database size \
         would exceed your licensed limit of %d MB per %S_MSG.";
     1828 16 5 "The logical file name \"%.*ls\" is already in use. Choose a different name.";

@@ -69,6 +69,13 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         database, or repair the database.";
     3505 14 4 "Only the owner of database \"%ls\" or someone with relevant permissions can run the \
         CHECKPOINT statement.";
+    5108 10 1 "Log file '%.*ls' does not match the primary file. It may be from a different database or the \
+        log may have been rebuilt previously.";
+    5111 10 1 "File activation failure. The physical file name \"%.*ls\" may be incorrect.";
+    5113 10 1 "The log cannot be rebuilt because there were open transactions/users when the database was \
+        shutdown, no checkpoint occurred to the database, or the database was read-only. This error could \
+        occur if the transaction log file was manually deleted or lost due to a hardware or environment \
+        failure.";
     5120 16 101 "Unable to open the physical file \"%.*ls\". Operating system error %d: \"%ls\".";
     5125 24 1 "File '%ls' appears to have been truncated by the operating system. Expected size is %I64d \
         KB but actual size is %I64d KB.";
@@ -97,6 +104,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         size.";
     5180 22 1 "Could not open File Control Bank (FCB) for invalid file ID %d in database '%.*ls'. Verify \
         the file location. Execute DBCC CHECKDB.";
+    5182 10 1 "New log file '%.*ls' was created.";
     9002 17 4 "The transaction log for database '%ls' is full due to '%ls'.";
     9006 10 1 "Cannot shrink log file %d (%s) because total number of logical log files cannot be fewer \
         than %d.";

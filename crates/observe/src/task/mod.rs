@@ -37,7 +37,7 @@ use furrow_io::sync::Mutex;
 use furrow_io::weave::quietly;
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 
 /// A thread of work, and the account that its waits are charged to.
@@ -52,6 +52,8 @@ pub struct Task {
     flags: Arc<FlagSet>,
     last_wait: AtomicU16,
     under_way: Mutex<wait::List>,
+    /// Bits of an `f32`: percent of its command.
+    progress: AtomicU32,
 }
 
 const NO_WAIT_YET: u16 = u16::MAX;
@@ -103,6 +105,7 @@ impl Task {
             flags,
             last_wait: AtomicU16::new(NO_WAIT_YET),
             under_way: Mutex::default(),
+            progress: AtomicU32::new(0),
         });
         instruments.tasks.add(&task);
         task
@@ -146,6 +149,16 @@ impl Task {
     /// Whether a trace flag is on for this task: for the instance, or for its session alone.
     pub fn trace_flag_on(&self, flag: TraceFlag) -> bool {
         self.instruments.trace_flags.is_on(flag, Some(&self.flags))
+    }
+
+    /// Says how much of a long command is done, in percent; 0 where nobody can tell.
+    pub fn set_progress(&self, percent: f32) {
+        self.progress.store(percent.to_bits(), Relaxed);
+    }
+
+    /// How much of its command is done, in percent.
+    pub fn progress(&self) -> f32 {
+        f32::from_bits(self.progress.load(Relaxed))
     }
 
     /// The type of the wait under way, or of the last one; `None` before the first.

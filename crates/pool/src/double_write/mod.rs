@@ -91,6 +91,11 @@ pub(crate) trait Protected {
     fn fail(&self, source: IoError) -> PoolError;
 }
 
+/// Size of a double-write file whose halves take so many pages.
+pub fn file_bytes(half_pages: u32) -> u64 {
+    2 * u64::from(half_pages) * PAGE_SIZE as u64
+}
+
 impl DoubleWrite {
     /// Takes the file over and gives it the size of two halves of `half_pages`; images it held are void.
     pub(crate) fn open(
@@ -98,7 +103,7 @@ impl DoubleWrite {
         owner: FileId,
         half_pages: u32,
     ) -> Result<DoubleWrite, IoError> {
-        let bytes = 2 * u64::from(half_pages) * PAGE_SIZE as u64;
+        let bytes = file_bytes(half_pages);
         let newest = repair::newest_generation(file.as_ref())?;
         if file.len_bytes()? != bytes {
             file.resize(bytes, Fill::Allocate)?;

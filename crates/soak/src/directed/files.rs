@@ -19,6 +19,7 @@ const LAYOUT: Layout = Layout {
     file_kb: 512,
     growth_kb: 64,
     grow_all: false,
+    mixed_pages: false,
     // More than a scene writes: no image is written over.
     double_write_pages: 256,
     waits_for_locks: false,

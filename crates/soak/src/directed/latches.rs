@@ -32,6 +32,7 @@ const LAYOUT: Layout = Layout {
     file_kb: 512,
     growth_kb: 512,
     grow_all: false,
+    mixed_pages: false,
     double_write_pages: 64,
     waits_for_locks: true,
     background: false,

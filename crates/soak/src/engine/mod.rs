@@ -142,6 +142,7 @@ impl Subject for Engine {
             spec = spec.file(file(&format!("data{number}"), number, layout.file_kb));
         }
         spec.autogrow_all = layout.grow_all;
+        spec.options.mixed_pages = layout.mixed_pages;
         let db = instance.create_database(&spec).map_err(failure)?;
         Ok(self.store(instance, db, volume, layout))
     }

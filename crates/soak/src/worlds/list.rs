@@ -1,5 +1,6 @@
 //! The worlds.
 
+mod mixed;
 mod reuse;
 
 use super::steps::{Script, Size, Step, World};
@@ -14,6 +15,7 @@ const LAYOUT: Layout = Layout {
     file_kb: 512,
     growth_kb: 64,
     grow_all: false,
+    mixed_pages: false,
     double_write_pages: 8,
     waits_for_locks: false,
     background: false,
@@ -46,6 +48,7 @@ pub fn all() -> Vec<World> {
         log_wraps(),
         amid_checkpoints(),
     ];
+    all.extend(mixed::all());
     all.extend(of_reuse());
     all
 }

@@ -1,4 +1,4 @@
-//! Mixed extents, and the IAM pages that live in them.
+//! Mixed extents: their pages taken one by one, and the IAM pages that live in them.
 
 use crate::error::damaged;
 use crate::file::{Claim, ExtentId, FileSpace};
@@ -10,6 +10,7 @@ use furrow_format::{
     AllocUnitId, Bitmap, Change, MapInit, MapKind, PageId, PageNo, Pfs, PfsByte, extent_at_bit,
     extent_bit, pfs_index_of, pfs_page_of, sgam_page_of,
 };
+use furrow_observe::counters::Counter;
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 
@@ -18,6 +19,17 @@ const MIXED_LOG_BYTES: usize = 512;
 
 /// How often another thread may snatch the page before the maps themselves are suspected.
 const MOST_ATTEMPTS: usize = 10_000;
+
+/// What became of looking for a page in the mixed extents of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// This one is taken.
+    Page(PageId),
+    /// The file has none to spare, and no extent to make one of.
+    NoRoom,
+    /// There was one, and it was not wanted.
+    Declined,
+}
 
 /// An IAM page to be made.
 struct NewIam {
@@ -61,17 +73,35 @@ impl Space {
     }
 
     fn iam_page_in(&self, new: &NewIam, file: &FileSpace) -> Result<Option<PageId>, SpaceError> {
+        let taken = self.page_in(file, |mini, page| {
+            self.plan_iam_page(mini, new, page)?;
+            Ok(Some(PfsByte::IAM_PAGE))
+        })?;
+        Ok(match taken {
+            Taken::Page(page) => Some(page),
+            Taken::NoRoom | Taken::Declined => None,
+        })
+    }
+
+    /// Takes a page of a mixed extent of `file`, made if need be, for which `plan` says what becomes of it: in
+    /// a group in which the page's PFS page is latched already. It gives the page's PFS byte, or `None` to
+    /// leave the page.
+    pub(super) fn page_in<'p>(
+        &'p self,
+        file: &FileSpace,
+        mut plan: impl FnMut(&mut Mini<'p>, PageId) -> Result<Option<PfsByte>, SpaceError>,
+    ) -> Result<Taken, SpaceError> {
         for _ in 0..MOST_ATTEMPTS {
             let extent = match self.find_mixed(file)? {
                 Some(extent) => extent,
                 None => match Claim::of(file) {
                     Some(claim) => self.take_mixed(claim)?,
-                    None => return Ok(None),
+                    None => return Ok(Taken::NoRoom),
                 },
             };
             // Somebody else may have had its last page meanwhile: look again.
-            if let Some(page) = self.take_iam_page(new, file, extent)? {
-                return Ok(Some(page));
+            if let Some(taken) = self.take_page(file, extent, &mut plan)? {
+                return Ok(taken);
             }
         }
         Err(damaged(
@@ -134,21 +164,20 @@ impl Space {
         Ok(extent)
     }
 
-    /// Makes the IAM page in a page of this extent; `None` when it has none to spare any more, or is no mixed
-    /// extent.
-    fn take_iam_page(
-        &self,
-        new: &NewIam,
+    /// Takes a page of this extent; `None` when it has none to spare any more, or is no mixed extent.
+    fn take_page<'p>(
+        &'p self,
         file: &FileSpace,
         extent: ExtentId,
-    ) -> Result<Option<PageId>, SpaceError> {
+        plan: &mut impl FnMut(&mut Mini<'p>, PageId) -> Result<Option<PfsByte>, SpaceError>,
+    ) -> Result<Option<Taken>, SpaceError> {
         let _promise = Promise::new(self.store(), MIXED_LOG_BYTES)?;
         let first = extent.no.first_page();
         let pfs_id = file.page(pfs_page_of(first));
         let pfs = self.store().update(pfs_id, LatchRank::Pfs)?;
-        let used = Pfs::new(&pfs).ok_or(damaged(pfs_id, "no sound PFS page"))?;
-        let used = used.allocated_in_extent(pfs_index_of(first));
-        let spare = extent.usable() & !used;
+        let taken = Pfs::new(&pfs).ok_or(damaged(pfs_id, "no sound PFS page"))?;
+        let taken = taken.taken_in_extent(pfs_index_of(first));
+        let spare = extent.usable() & !taken;
         if spare == 0 {
             return Ok(None);
         }
@@ -160,7 +189,9 @@ impl Space {
             return Ok(None);
         }
         let page = extent.page(spare.trailing_zeros());
-        self.plan_iam_page(&mut mini, new, page)?;
+        let Some(value) = plan(&mut mini, page)? else {
+            return Ok(Some(Taken::Declined));
+        };
         let is_last = spare.count_ones() == 1;
         if is_last {
             let sgam = file.page(sgam_page_of(first));
@@ -178,14 +209,15 @@ impl Space {
             pfs,
             &Change::SetPfs {
                 index: pfs_index_of(page.page),
-                value: PfsByte::IAM_PAGE,
+                value,
             },
         );
         mini.commit(&Author::System)?;
+        self.store().pool().count(Counter::MixedPageAllocations, 1);
         if let Some(interval) = file.interval_of(first).filter(|_| is_last) {
             interval.add_mixed(-1);
         }
-        Ok(Some(page))
+        Ok(Some(Taken::Page(page)))
     }
 
     /// Plans the IAM page itself and its link.

@@ -12,6 +12,7 @@
 
 mod mixed;
 mod release;
+mod single;
 mod uniform;
 
 pub(crate) use release::interval_of;

@@ -1,7 +1,7 @@
-//! Extents and IAM pages that become free.
+//! Extents and pages of mixed extents that become free.
 
 use crate::error::damaged;
-use crate::file::ExtentId;
+use crate::file::{ExtentId, page_bit};
 use crate::promise::Promise;
 use crate::reserve::pfs_of;
 use crate::unit::IamPage;
@@ -11,12 +11,13 @@ use furrow_format::{
     interval_start_of, pfs_index_of, sgam_page_of,
 };
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_observe::counters::Counter;
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 
 /// Log space of a mini-transaction that frees `extents` extents: PFS bytes and bits, or the removal of an IAM
 /// page.
-fn release_log_bytes(extents: usize) -> usize {
+pub(super) fn release_log_bytes(extents: usize) -> usize {
     512 + extents * 64
 }
 
@@ -69,42 +70,56 @@ impl Space {
         let open = extents.iter().filter(open).count() as u32;
         mini.commit(&Author::System)?;
         file.add_free(&interval, u32::from(extent_bit(first.no)), open);
+        let freed = extents.len() as u64;
+        self.store()
+            .pool()
+            .count(Counter::ExtentDeallocations, freed);
         Ok(())
     }
 
-    /// Takes the last IAM page, which has no extents, off its chain and frees it, and its mixed extent when
-    /// that is empty then. `prev` is the page before it in the chain, none for the only one. No latch may be
-    /// held.
+    /// Takes the last IAM page, which has no extents and names no pages, off its chain and frees it, and its
+    /// mixed extent when that is empty then. `prev` is the page before it in the chain, none for the only
+    /// one. No latch may be held.
     pub(crate) fn release_iam_page(&self, iam: PageId, prev: PageId) -> Result<(), SpaceError> {
         let _promise = Promise::new(self.store(), release_log_bytes(1))?;
-        let extent = ExtentId::of(iam);
-        let file = self.file(iam.file)?;
+        self.release_page(iam, |mini| {
+            if !prev.is_none() {
+                let at = mini.adopt(self.store().write(prev, LatchRank::Iam)?);
+                mini.push(
+                    at,
+                    &Change::SetLinks {
+                        prev: None,
+                        next: Some(PageId::NONE),
+                    },
+                );
+            }
+            Ok(())
+        })
+    }
+
+    /// Frees a page of a mixed extent, and the extent when it is empty then, together with what `unlink`
+    /// plans in the IAM page that speaks of it. The log space is promised.
+    pub(super) fn release_page<'p>(
+        &'p self,
+        page: PageId,
+        unlink: impl FnOnce(&mut Mini<'p>) -> Result<(), SpaceError>,
+    ) -> Result<(), SpaceError> {
+        let extent = ExtentId::of(page);
+        let file = self.file(page.file)?;
         let first = extent.no.first_page();
         let mut mini = Mini::new(self.store());
-        let pfs_id = pfs_of(iam);
+        let pfs_id = pfs_of(page);
         let pfs = mini.adopt(self.store().update(pfs_id, LatchRank::Pfs)?.upgrade());
-        let used = Pfs::new(mini.page(pfs)).ok_or(damaged(pfs_id, "no sound PFS page"))?;
-        let used = used.allocated_in_extent(pfs_index_of(first));
-        let index = pfs_index_of(iam.page);
-        mini.push(
-            pfs,
-            &Change::SetPfs {
-                index,
-                value: PfsByte::FREE,
-            },
-        );
-        if !prev.is_none() {
-            let at = mini.adopt(self.store().write(prev, LatchRank::Iam)?);
-            mini.push(
-                at,
-                &Change::SetLinks {
-                    prev: None,
-                    next: Some(PageId::NONE),
-                },
-            );
+        let taken = Pfs::new(mini.page(pfs)).ok_or(damaged(pfs_id, "no sound PFS page"))?;
+        let taken = taken.taken_in_extent(pfs_index_of(first));
+        if taken & page_bit(page) == 0 {
+            return Err(damaged(page, "a page of a mixed extent is freed twice"));
         }
-        let was_full = used == 0xFF;
-        let gets_empty = used.count_ones() == 1;
+        let (index, value) = (pfs_index_of(page.page), PfsByte::FREE);
+        mini.push(pfs, &Change::SetPfs { index, value });
+        unlink(&mut mini)?;
+        let was_full = taken == 0xFF;
+        let gets_empty = taken.count_ones() == 1;
         let index = extent_bit(extent.no);
         let mut open = false;
         let interval = file.interval_of(first);

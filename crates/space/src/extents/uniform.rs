@@ -7,6 +7,7 @@ use crate::unit::{Chain, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{AllocUnitId, Bitmap, Change, PageId, extent_at_bit, gam_page_of};
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_observe::counters::Counter;
 use furrow_pool::{LatchRank, PageWrite};
 use furrow_txn::{Author, Mini};
 use std::sync::Arc;
@@ -15,12 +16,31 @@ use std::sync::Arc;
 const EXTENT_LOG_BYTES: usize = 512;
 
 impl Space {
-    /// Makes a unit: its first IAM page and its first extent, in the file whose turn it is. No latch may be
-    /// held.
+    /// Makes a unit: its first IAM page and its first extent, in the file whose turn it is, or its first page
+    /// where these come from mixed extents. No latch may be held.
     ///
     /// Both are in the log for good. Who makes a unit within a transaction sees to it that the undoing of the
     /// transaction drops it.
     pub fn create_unit(&self, id: AllocUnitId, filegroup: u16) -> Result<Arc<Unit>, SpaceError> {
+        self.new_unit(id, filegroup, self.has_mixed_pages())
+    }
+
+    /// As [`Space::create_unit`], for what will have many pages at once: it begins with an extent whatever the
+    /// others begin with.
+    pub fn create_large_unit(
+        &self,
+        id: AllocUnitId,
+        filegroup: u16,
+    ) -> Result<Arc<Unit>, SpaceError> {
+        self.new_unit(id, filegroup, false)
+    }
+
+    fn new_unit(
+        &self,
+        id: AllocUnitId,
+        filegroup: u16,
+        small: bool,
+    ) -> Result<Arc<Unit>, SpaceError> {
         let group = self.filegroup(filegroup)?;
         loop {
             let Some(file) = group.fill.pick() else {
@@ -39,7 +59,13 @@ impl Space {
                 continue;
             }
             let unit = Arc::new(Unit::fresh(id, group, chain));
-            let placed = self.take_extent(&unit, claim, unit.first_iam());
+            let placed = match small {
+                true => {
+                    drop(claim);
+                    self.allocate_for(&unit, 1)
+                }
+                false => self.take_extent(&unit, claim, unit.first_iam()),
+            };
             if let Err(error) = placed {
                 // Best effort: what cannot be freed now is an empty IAM page that nobody refers to.
                 let _ = self.drop_unit(&unit);
@@ -135,6 +161,7 @@ impl Space {
         unit.note_change();
         committed?;
         claim.used(bit);
+        self.store().pool().count(Counter::ExtentsAllocated, 1);
         Ok(())
     }
 

@@ -40,6 +40,10 @@ pub(crate) struct Cache {
     emptied: Vec<ExtentId>,
     /// Extents that are being given back.
     pub(crate) leaving: Vec<ExtentId>,
+    /// Pages of mixed extents that were freed.
+    emptied_singles: Vec<PageId>,
+    /// Pages of mixed extents that are being given back.
+    pub(crate) leaving_singles: Vec<PageId>,
     /// `None`: all that the unit owns has been seen.
     pub(crate) scan: Option<ScanPlace>,
 }
@@ -54,6 +58,8 @@ impl Cache {
             arrivals: 0,
             emptied: Vec::new(),
             leaving: Vec::new(),
+            emptied_singles: Vec::new(),
+            leaving_singles: Vec::new(),
             scan: None,
         }
     }
@@ -76,6 +82,7 @@ impl Cache {
         for event in inbox.events.drain(..) {
             match event {
                 Event::NewExtent(extent) => self.add_free(extent, extent.usable()),
+                Event::NewPage(page) => self.add_free(ExtentId::of(page), page_bit(page)),
                 Event::Used(page) => self.edit(ExtentId::of(page), |e| e.held &= !page_bit(page)),
                 Event::Returned(page) => self.edit(ExtentId::of(page), |e| {
                     e.held &= !page_bit(page);
@@ -87,6 +94,10 @@ impl Cache {
                     if self.is_empty(extent) {
                         self.emptied.push(extent);
                     }
+                }
+                Event::FreedSingle(page) => {
+                    self.add_free(ExtentId::of(page), page_bit(page));
+                    self.emptied_singles.push(page);
                 }
             }
         }
@@ -152,6 +163,28 @@ impl Cache {
         self.leaving.retain(|&other| other != extent);
         if !is_gone {
             self.add_free(extent, extent.usable());
+        }
+    }
+
+    /// The next page of a mixed extent that was freed and is wanted by nobody; as [`Cache::take_emptied`].
+    pub(crate) fn take_emptied_single(&mut self) -> Option<PageId> {
+        while let Some(page) = self.emptied_singles.pop() {
+            let (extent, bit) = (ExtentId::of(page), page_bit(page));
+            let entry = self.entries.get(&extent);
+            if entry.is_some_and(|entry| entry.free & bit != 0) {
+                self.edit(extent, |entry| entry.free &= !bit);
+                self.leaving_singles.push(page);
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    /// A page of a mixed extent that was to be given back is gone, or (`false`) stays.
+    pub(crate) fn left_single(&mut self, page: PageId, is_gone: bool) {
+        self.leaving_singles.retain(|&other| other != page);
+        if !is_gone {
+            self.add_free(ExtentId::of(page), page_bit(page));
         }
     }
 

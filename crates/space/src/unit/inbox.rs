@@ -8,20 +8,25 @@ use furrow_format::PageId;
 pub(crate) enum Event {
     /// The extent belongs to the unit; all its usable pages are unallocated.
     NewExtent(ExtentId),
+    /// The page, of a mixed extent, belongs to the unit; it is unallocated.
+    NewPage(PageId),
     /// A held page is allocated.
     Used(PageId),
     /// A held page was not needed.
     Returned(PageId),
     /// An allocated page is unallocated.
     Freed(PageId),
+    /// The same of a page of a mixed extent.
+    FreedSingle(PageId),
 }
 
 /// The inbox of a unit.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     pub(crate) events: Vec<Event>,
-    /// Pages that are being freed: the maps may say so already, or not yet.
-    pub(crate) freeing: Vec<PageId>,
+    /// Pages that are being freed, and pages of mixed extents that are being given to the unit: the maps may
+    /// say so already, or not yet.
+    pub(crate) moving: Vec<PageId>,
     /// Extents that are being allocated to the unit: the maps may say so already, or not yet.
     pub(crate) arriving: Vec<ExtentId>,
 }
@@ -41,11 +46,22 @@ impl Inbox {
         }
     }
 
-    /// A page on its way out is free, or (`false`) stays.
-    pub(crate) fn freed(&mut self, page: PageId, is_free: bool) {
-        remove(&mut self.freeing, &page);
+    /// A page of a mixed extent on its way has come, or (`false`) will not.
+    pub(crate) fn page_came(&mut self, page: PageId, is_here: bool) {
+        remove(&mut self.moving, &page);
+        if is_here {
+            self.events.push(Event::NewPage(page));
+        }
+    }
+
+    /// A page on its way out is free, or (`false`) stays. `single`: it lies in a mixed extent.
+    pub(crate) fn freed(&mut self, page: PageId, single: bool, is_free: bool) {
+        remove(&mut self.moving, &page);
         if is_free {
-            self.events.push(Event::Freed(page));
+            self.events.push(match single {
+                true => Event::FreedSingle(page),
+                false => Event::Freed(page),
+            });
         }
     }
 }

@@ -10,6 +10,9 @@
 //!   by the next one to open the cache.
 //! - `chain`: where the IAM pages are.
 //!
+//! Pages of mixed extents that the first IAM page names are the unit's as those of its extents are; the cache
+//! has them under the extents that they lie in.
+//!
 //! # Lock order
 //! `cache` before `chain` before page latches before `inbox`. `cache` and `chain` are never waited for under
 //! a page latch. The maps are scanned with `cache` locked, so that nothing of the unit is reserved or given
@@ -30,7 +33,7 @@ use crate::filegroup::Filegroup;
 use crate::heap::Rooms;
 use furrow_format::{AllocUnitId, PageId};
 use furrow_io::sync::Mutex;
-use furrow_io::sync::atomic::{AtomicU64, Ordering};
+use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furrow_observe::latches::{ClassLatch, ExclusiveGuard, LatchClass};
 use std::sync::Arc;
 
@@ -46,6 +49,8 @@ pub struct Unit {
     pub(crate) rooms: Mutex<Rooms>,
     /// How often pages or extents came or went.
     changes: AtomicU64,
+    /// Whether it is known to be past its first pages: it gets extents.
+    pub(crate) grown: AtomicBool,
 }
 
 impl Unit {
@@ -61,6 +66,7 @@ impl Unit {
             chain: ClassLatch::new(LatchClass::AllocExtentCache, chain),
             rooms: Mutex::new(Rooms::complete()),
             changes: AtomicU64::new(0),
+            grown: AtomicBool::new(false),
         }
     }
 
@@ -75,6 +81,7 @@ impl Unit {
             chain: ClassLatch::new(LatchClass::AllocExtentCache, Chain::unread(first_iam)),
             rooms: Mutex::new(Rooms::unknown()),
             changes: AtomicU64::new(0),
+            grown: AtomicBool::new(false),
         }
     }
 

@@ -4,13 +4,16 @@ use super::Unit;
 use super::cache::{Cache, ScanPlace};
 use super::chain::IamPage;
 use crate::error::damaged;
-use crate::file::ExtentId;
+use crate::file::{ExtentId, page_bit};
 use crate::{Space, SpaceError};
 use furrow_format::{
     Bitmap, ExtentNo, PFS_INTERVAL, PageId, PageNo, Pfs, extent_at_bit, extent_bit, pfs_index_of,
     pfs_page_of,
 };
 use furrow_pool::LatchRank;
+
+/// Where the reading of a unit's maps begins.
+const FIRST: ScanPlace = ScanPlace { iam: 0, bit: 0 };
 
 /// An extent of a unit, and which of its pages are in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,20 +33,32 @@ impl Space {
             cache.scan = None;
             return Ok(());
         };
+        // Before the first extents, the pages of mixed ones: only the first IAM page names some.
+        let singles = match place == FIRST {
+            true => self.singles_of(iam.page)?,
+            false => Vec::new(),
+        };
         let seen = self.see_extents(iam, &mut place)?;
         {
             // First the maps as they were, with the pages held at that moment left out; then what happened
             // since.
             let mut inbox = unit.inbox.lock();
+            for (page, byte) in singles {
+                let settled =
+                    !inbox.moving.contains(&page) && !cache.leaving_singles.contains(&page);
+                if settled && !byte.is_allocated() {
+                    cache.add_free(ExtentId::of(page), page_bit(page));
+                }
+            }
             for SeenExtent { extent, used } in seen {
                 if inbox.arriving.contains(&extent) || cache.leaving.contains(&extent) {
                     continue;
                 }
                 let going = inbox
-                    .freeing
+                    .moving
                     .iter()
                     .filter(|&&page| ExtentId::of(page) == extent);
-                let going = going.fold(0, |mask, &page| mask | crate::file::page_bit(page));
+                let going = going.fold(0, |mask, &page| mask | page_bit(page));
                 cache.add_free(extent, extent.usable() & !used & !going);
             }
             cache.read(&mut inbox);

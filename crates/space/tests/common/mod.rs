@@ -245,6 +245,8 @@ pub struct Audit {
     pub owned: BTreeMap<u64, BTreeSet<PageId>>,
     /// Per unit: its pages in use, IAM pages left out.
     pub used: BTreeMap<u64, BTreeSet<PageId>>,
+    /// Per unit: its pages of mixed extents, in use or set aside, in the order of their slots.
+    pub singles: BTreeMap<u64, Vec<PageId>>,
 }
 
 /// Proves that the maps agree: each extent is free, mixed or in exactly one IAM; PFS says so too; the counts
@@ -253,6 +255,7 @@ pub fn audit(base: &Base, units: &[Arc<Unit>]) -> Audit {
     let store = &base.store;
     let mut result = Audit::default();
     let mut owner: BTreeMap<PageId, u64> = BTreeMap::new();
+    let mut owner_of_single: BTreeMap<PageId, u64> = BTreeMap::new();
     let mut iam_pages = BTreeSet::new();
     for unit in units {
         let mut next = unit.first_iam();
@@ -276,13 +279,28 @@ pub fn audit(base: &Base, units: &[Arc<Unit>]) -> Audit {
                 assert_eq!(before, None, "extent {first} has two owners");
                 result.owned.entry(unit.id().0).or_default().insert(first);
             }
+            for single in iam.single_pages().filter(|page| !page.is_none()) {
+                assert_eq!(iam.sequence(), 0, "pages named by a later IAM page");
+                assert_eq!(
+                    owner_of_single.insert(single, unit.id().0),
+                    None,
+                    "{single}"
+                );
+                let mine = result.singles.entry(unit.id().0).or_default();
+                mine.push(single);
+            }
             prev = next;
             next = Page::new(&page).next();
         }
     }
     for usage in base.space.usage().unwrap() {
-        audit_file(store, &usage, &owner, &mut iam_pages, &mut result);
+        let named = (&mut iam_pages, &mut owner_of_single);
+        audit_file(store, &usage, &owner, named, &mut result);
     }
+    assert!(
+        owner_of_single.is_empty(),
+        "pages named by IAM pages that lie in no mixed extent: {owner_of_single:?}"
+    );
     assert!(
         iam_pages.is_empty(),
         "IAM pages that PFS does not know: {iam_pages:?}"
@@ -294,7 +312,7 @@ fn audit_file(
     store: &Store,
     usage: &furrow_space::FileUsage,
     owner: &BTreeMap<PageId, u64>,
-    iam_pages: &mut BTreeSet<PageId>,
+    (iam_pages, singles): (&mut BTreeSet<PageId>, &mut BTreeMap<PageId, u64>),
     result: &mut Audit,
 ) {
     let id = usage.file.0;
@@ -325,7 +343,7 @@ fn audit_file(
             .filter(|&no| fixed_page_type(no).is_none())
             .map(|no| (page(no), Pfs::new(&pfs).unwrap().get(pfs_index_of(no))))
             .collect();
-        let spare = bytes.iter().any(|(_, byte)| !byte.is_allocated());
+        let spare = bytes.iter().any(|(_, byte)| !byte.is_taken());
         check_fixed(&pfs, first);
         match (gam, sgam, owned_by) {
             (true, false, None) => {
@@ -350,7 +368,7 @@ fn audit_file(
             (false, sgam, None) => {
                 mixed += 1;
                 assert_eq!(sgam, spare, "SGAM of mixed extent {first}");
-                check_mixed(&bytes, iam_pages);
+                check_mixed(&bytes, iam_pages, (&mut *singles, &mut *result));
             }
             other => panic!("extent {first} of file {id}: GAM, SGAM, owner {other:?}"),
         }
@@ -369,11 +387,30 @@ fn check_fixed(pfs: &PageBuf, first: PageNo) {
     }
 }
 
-fn check_mixed(bytes: &[(PageId, PfsByte)], iam_pages: &mut BTreeSet<PageId>) {
-    for &(page, byte) in bytes.iter().filter(|(_, byte)| byte.is_allocated()) {
-        assert!(byte.has(PfsByte::MIXED), "{page}: {byte}");
+fn check_mixed(
+    bytes: &[(PageId, PfsByte)],
+    iam_pages: &mut BTreeSet<PageId>,
+    (singles, result): (&mut BTreeMap<PageId, u64>, &mut Audit),
+) {
+    for &(page, byte) in bytes {
+        if byte.is_allocated() {
+            assert!(byte.has(PfsByte::MIXED), "{page}: {byte}");
+        } else {
+            let single = singles.contains_key(&page);
+            let expected = if single {
+                PfsByte::SET_ASIDE
+            } else {
+                PfsByte::FREE
+            };
+            assert_eq!(byte, expected, "{page}");
+        }
         if byte.has(PfsByte::IAM) {
             assert!(iam_pages.remove(&page), "IAM page {page} is in no chain");
+        }
+        if let Some(unit) = singles.remove(&page)
+            && byte.is_allocated()
+        {
+            result.used.entry(unit).or_default().insert(page);
         }
     }
 }

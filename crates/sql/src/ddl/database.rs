@@ -235,9 +235,9 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
         }
     }
     let read_only = match how {
-        Attach::Attach => false,
+        // A log that is there is used, and one that is lost made anew, with either of them.
+        Attach::Attach | Attach::RebuildLog => false,
         Attach::AttachReadOnly => true,
-        Attach::RebuildLog => return Err(unsupported("FOR ATTACH_REBUILD_LOG")),
     };
     if paths.is_empty() {
         let text = "File option FILENAME is required in this CREATE/ALTER DATABASE statement.";
@@ -249,10 +249,9 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
         files: paths,
         read_only,
     };
-    run.cx
-        .server
-        .instance()
-        .attach_database(&primary, &options)?;
+    let instance = run.cx.server.instance();
+    let told = instance.attach_database(&primary, &options)?.take_told();
+    told.into_iter().for_each(|message| run.inform(message));
     Ok(())
 }
 

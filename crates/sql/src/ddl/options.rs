@@ -41,7 +41,6 @@ const AS_IT_IS: &[(&str, &str)] = &[
     ("DISABLE_BROKER", ""),
     ("ENCRYPTION", "OFF"),
     ("HONOR_BROKER_PRIORITY", "OFF"),
-    ("MIXED_PAGE_ALLOCATION", "OFF"),
     ("NUMERIC_ROUNDABORT", "OFF"),
     ("PARAMETERIZATION", "SIMPLE"),
     ("QUERY_STORE", "OFF"),
@@ -132,6 +131,7 @@ impl Act<'_, '_> {
                 }
             }
             ("DELAYED_DURABILITY", _) => options.delayed_durability = delayed(value),
+            ("MIXED_PAGE_ALLOCATION", _) => options.mixed_pages = value == "ON",
             ("SINGLE_USER", _) => return self.single_user(&db),
             ("RESTRICTED_USER", _) => return access(&db, UserAccess::Restricted),
             ("MULTI_USER", _) => return access(&db, UserAccess::Multi),
@@ -149,6 +149,7 @@ impl Act<'_, '_> {
             "OFFLINE" | "READ_ONLY" | "SINGLE_USER" | "RESTRICTED_USER" => {
                 of(&["master", "tempdb"])
             }
+            "MIXED_PAGE_ALLOCATION" => of(&["master", "model", "msdb", "tempdb"]),
             "RECOVERY" | "PAGE_VERIFY" | "TORN_PAGE_DETECTION" => of(&["tempdb"]),
             _ => false,
         };

@@ -26,31 +26,12 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
     rows: counters,
 }];
 
-/// Counters that nothing feeds yet.
+/// Counters that nothing feeds: there are no backups, checks are no statements, and how long pages stay is
+/// not known.
 const SILENT: &[Counter] = &[
     Counter::PageLifeExpectancy,
-    Counter::LogFlushWaitTime,
-    Counter::LogFlushWriteTimeMs,
-    Counter::LogShrinks,
-    Counter::LogTruncations,
-    Counter::Transactions,
-    Counter::WriteTransactions,
     Counter::BackupRestoreThroughput,
     Counter::DbccLogicalScanBytes,
-    Counter::BulkCopyRows,
-    Counter::ShrinkDataMovementBytes,
-    Counter::ExtentsAllocated,
-    Counter::ExtentDeallocations,
-    Counter::PagesAllocated,
-    Counter::MixedPageAllocations,
-    Counter::PageSplits,
-    Counter::FreeSpaceScans,
-    Counter::FreeSpacePageFetches,
-    Counter::ForwardedRecords,
-    Counter::FullScans,
-    Counter::IndexSearches,
-    Counter::WorktablesCreated,
-    Counter::LockRequests,
     Counter::DeviceThroughput,
 ];
 
@@ -60,7 +41,15 @@ fn raise(set: &CounterSet, counter: Counter, to: u64) {
     set.add(counter, to.saturating_sub(now));
 }
 
+/// The same of one that counts time: added to in microseconds, read in milliseconds.
+fn raise_time(set: &CounterSet, counter: Counter, to_us: u64) {
+    let now_ms = u64::try_from(set.value(counter)).unwrap_or(0);
+    let more_ms = (to_us / 1000).saturating_sub(now_ms);
+    set.add(counter, more_ms * 1000);
+}
+
 fn update(db: &Database, set: &CounterSet) -> Result<()> {
+    let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let kb = |bytes: u64| i64::try_from(bytes / 1024).unwrap_or(i64::MAX);
     let files = db.file_list()?;
     let data = files.iter().filter(|f| f.filegroup > 0);
@@ -71,13 +60,19 @@ fn update(db: &Database, set: &CounterSet) -> Result<()> {
     set.set(Counter::LogFileUsedSizeKb, kb(log.usage.used_bytes));
     set.set(Counter::PercentLogUsed, log.usage.used_percent() as i64);
     set.set(Counter::ActiveTransactions, db.active_transactions() as i64);
-    set.set(
-        Counter::LogGrowths,
-        i64::try_from(log.growths).unwrap_or(i64::MAX),
-    );
+    set.set(Counter::LogGrowths, count(log.growths));
+    set.set(Counter::LogShrinks, count(log.shrinks));
+    set.set(Counter::LogTruncations, count(log.truncations));
     raise(set, Counter::LogFlushes, log.flushes);
     raise(set, Counter::LogBytesFlushed, log.bytes_flushed);
     raise(set, Counter::LogFlushWaits, log.flush_waits);
+    raise_time(set, Counter::LogFlushWaitTime, log.flush_wait_us);
+    raise_time(set, Counter::LogFlushWriteTimeMs, log.write_us);
+    let work = db.work();
+    raise(set, Counter::Transactions, work.transactions);
+    raise(set, Counter::WriteTransactions, work.write_transactions);
+    raise(set, Counter::BulkCopyRows, work.bulk_rows);
+    raise(set, Counter::ShrinkDataMovementBytes, work.shrink_bytes);
     Ok(())
 }
 
@@ -98,7 +93,9 @@ fn update_all(view: &ViewContext<'_>, instance: &Arc<Instance>) -> Result<()> {
         }
     }
     let users = i64::try_from(view.cx.server.connections().len()).unwrap_or(i64::MAX);
-    counters.total().set(Counter::UserConnections, users);
+    let total = counters.total();
+    total.set(Counter::UserConnections, users);
+    raise(total, Counter::LockRequests, instance.locks().requests());
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod locks;
 mod objects;
 mod pages;
 mod parameters;
+mod physical;
 mod server;
 mod sessions;
 mod storage;
@@ -210,6 +211,7 @@ static TABLES: &[&[SystemView]] = &[
     locks::VIEWS,
     parameters::VIEWS,
     pages::VIEWS,
+    physical::VIEWS,
     information::VIEWS,
 ];
 

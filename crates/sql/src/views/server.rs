@@ -159,7 +159,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     row.push(maybe_text(
         delayed.map(furrow_format::DelayedDurability::name),
     ));
-    row.push(off.clone());
+    row.push(bit(options.is_some_and(|o| o.mixed_pages)));
     row
 }
 

@@ -367,7 +367,7 @@ fn requests(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             int(i32::from(of.command == "SELECT")),
             big(transaction.map_or(0, |l| l.txn.0)),
             Value::Null,
-            Value::Real(0.0),
+            Value::Real(of.task.progress()),
             big(0),
             int(of.request.cpu_us / 1000),
             int(between(of.last_start, now)),

@@ -271,6 +271,12 @@ impl LockManager {
         }
     }
 
+    /// Locks and conversions asked for since the instance was started, such as were held already left out.
+    pub fn requests(&self) -> u64 {
+        let shards = 0..self.table.shards.len();
+        shards.map(|n| self.table.shard(n).asked).sum()
+    }
+
     /// Locks `resource` for `owner` in at least `mode`.
     #[inline]
     pub fn lock(
@@ -386,7 +392,8 @@ impl LockManager {
         if own.is_some_and(|own| own.mode.covers(mode)) {
             return Ok(());
         }
-        let shard = self.table.shard(self.table.shard_of(hash));
+        let mut shard = self.table.shard(self.table.shard_of(hash));
+        shard.asked += 1;
         let Err(head) = shard.probe(hash, &resource, own.map(|own| own.mode), mode) else {
             return Ok(());
         };

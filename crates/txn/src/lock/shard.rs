@@ -97,6 +97,8 @@ pub(super) struct Shard {
     free_request: u32,
     live_requests: usize,
     limit: usize,
+    /// Locks and conversions asked for.
+    pub(super) asked: u64,
 }
 
 impl Shard {
@@ -111,6 +113,7 @@ impl Shard {
             free_request: NIL,
             live_requests: 0,
             limit,
+            asked: 0,
         }
     }
 
@@ -137,6 +140,7 @@ impl Shard {
         owner: u32,
         mode: LockMode,
     ) -> Asked {
+        self.asked += 1;
         if self.live_requests >= self.limit {
             return Asked::Full;
         }
@@ -156,6 +160,7 @@ impl Shard {
     /// Changes a granted request to the stronger `target` when nobody is in the way; otherwise tells the
     /// head.
     pub(super) fn convert(&mut self, request: u32, target: LockMode) -> Result<(), u32> {
+        self.asked += 1;
         let Request { head, mode, .. } = self.requests[request as usize];
         if self.mask_of_others(head, Some(mode)) & target.conflict_mask() != 0 {
             return Err(head);
@@ -416,7 +421,9 @@ impl Shard {
         self.free_head = head;
         self.live_heads -= 1;
         if self.live_heads == 0 && self.heads.len() > KEEP_SLAB {
+            let asked = self.asked;
             *self = Shard::new(self.number, self.limit);
+            self.asked = asked;
         }
     }
 

@@ -35,6 +35,7 @@ use crate::server::Server;
 use furrow_engine::EngineError;
 use furrow_format::types::Value;
 use furrow_io::{Access, AlignedBuf, File, Open, Volume};
+use furrow_observe::counters::Counter;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,7 +65,10 @@ impl SpillFile {
     pub(crate) fn create(cx: &Context) -> Result<Arc<SpillFile>> {
         let number = cx.server.next_temp();
         let path = cx.server.path(&format!("{PREFIX}{number}{SUFFIX}"));
-        let volume = Arc::clone(cx.server.instance().volume());
+        let instance = cx.server.instance();
+        let counters = &instance.instruments().counters;
+        counters.add(Counter::WorktablesCreated, 1);
+        let volume = Arc::clone(instance.volume());
         let file = volume
             .open(&path, Open::Create, Access::Data)
             .map_err(EngineError::from)?;

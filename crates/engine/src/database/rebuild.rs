@@ -1,0 +1,122 @@
+//! A log that is lost, made anew: CREATE DATABASE FOR ATTACH, and FOR ATTACH_REBUILD_LOG.
+//!
+//! A database that was shut down cleanly needs nothing of its log, and its boot page says that it was. If the
+//! log is not at its place, a new one is made; of any other database the log is needed, and the attach ends
+//! with 1813.
+//!
+//! # Why the boot page may be believed
+//! A clean shutdown takes a checkpoint, then writes the flag, then takes another one: with the flag, the disk
+//! has everything. Whoever opens the database forces the page without the flag before it changes any other.
+//!
+//! # LSNs go on
+//! No page of a database that was shut down cleanly has a higher LSN than its boot page, which was written
+//! last. The new log begins in a later virtual log file than that. So a log that comes back after it was
+//! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173).
+
+use super::EngineError;
+use super::open::Moved;
+use crate::files::{Made, open_error};
+use crate::instance::Shared;
+use furrow_format::{Boot, Lsn};
+use furrow_io::{Access, File, IoErrorKind, Open};
+use furrow_log::{Log, LogConfig};
+use furrow_observe::messages::Message;
+use furrow_recovery::Analysis;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Size of a new log, as documented.
+const NEW_LOG_BYTES: u64 = 1 << 20;
+/// Virtual log files between the boot page's LSN and a new log. One would do; the rest is for databases that
+/// were shut down when the flag was not yet the last thing written.
+const APART: u32 = 1024;
+
+/// The log of a database that is being opened.
+pub(super) struct FoundLog<'s> {
+    pub(super) file: Arc<dyn File>,
+    pub(super) path: PathBuf,
+    /// Of a new one: removed again unless the database gets online.
+    pub(super) made: Option<Made<'s>>,
+    /// What there is to say about that.
+    pub(super) told: Vec<Message>,
+}
+
+/// Opens the log, or makes a new one if it is lost and that may be.
+pub(super) fn find_log<'s>(
+    shared: &'s Arc<Shared>,
+    name: &str,
+    moved: &Moved,
+    (recorded, boot): (&Path, &Boot),
+) -> Result<FoundLog<'s>, EngineError> {
+    let path = moved.find(shared, recorded)?;
+    let lost = match shared.volume.open(&path, Open::Existing, Access::Log) {
+        Ok(file) => {
+            let (made, told) = (None, Vec::new());
+            return Ok(FoundLog {
+                file,
+                path,
+                made,
+                told,
+            });
+        }
+        Err(e) if e.kind == IoErrorKind::NotFound && moved.rebuild_log => path,
+        Err(e) => return Err(open_error(&path, &e)),
+    };
+    let inactive = Message::new(5111, &[lost.display().to_string().into()]);
+    if !boot.own.clean_shutdown || boot.own.read_only {
+        let aborted = Message::new(1813, &[name.into()]);
+        let why = Message::new(5113, &[]);
+        return Err(EngineError::Refused(vec![inactive, why, aborted]));
+    }
+    let path = match recorded.file_name() {
+        Some(name) if !moved.paths.contains(&lost) => moved.home.join(name),
+        _ => lost,
+    };
+    let mut made = Made::new(&*shared.volume);
+    let file = made.create(&path, Access::Log, 1)?;
+    let new = Message::new(5182, &[path.display().to_string().into()]);
+    Ok(FoundLog {
+        file,
+        path,
+        made: Some(made),
+        told: vec![inactive, new],
+    })
+}
+
+/// Makes the log in its empty file, and says of it what analysis would say after a clean shutdown.
+pub(super) fn new_log(
+    (file, binding, config): (Arc<dyn File>, [u8; 16], LogConfig),
+    boot_lsn: Lsn,
+) -> Result<Analysis, EngineError> {
+    let first = boot_lsn.vlf().saturating_add(APART);
+    let log = Log::create_from(file, NEW_LOG_BYTES, binding, config, first)?;
+    let tail = log.tail();
+    Ok(Analysis {
+        log,
+        checkpoint: tail,
+        redo_point: tail,
+        end: tail,
+        losers: Vec::new(),
+        next_txn: 1,
+        records: 0,
+        committed: 0,
+        clean: true,
+        // As the catalog has them since the shutdown.
+        counts: None,
+    })
+}
+
+/// 5108 and 5173 for a log that ends before the boot page was written last: it was rebuilt since.
+pub(super) fn prove_current(
+    path: &Path,
+    analysis: &Analysis,
+    boot_lsn: Lsn,
+) -> Result<(), EngineError> {
+    match boot_lsn > analysis.end {
+        true => {
+            let why = Message::new(5108, &[path.display().to_string().into()]);
+            Err(EngineError::Refused(vec![why, Message::new(5173, &[])]))
+        }
+        false => Ok(()),
+    }
+}
