@@ -139,8 +139,8 @@ impl Log {
         Log::create_from(file, bytes, binding, config, FIRST_VLF_SEQ)
     }
 
-    /// As [`Log::create`], for a database whose pages have LSNs already: all of them lie before the virtual log
-    /// file with the number `first_vlf`.
+    /// As [`Log::create`], for a database whose pages have LSNs already: all of them lie before the virtual
+    /// log file with the number `first_vlf`.
     pub fn create_from(
         file: Arc<dyn File>,
         bytes: u64,

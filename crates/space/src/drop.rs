@@ -1,8 +1,9 @@
 //! Dropping allocation units, in batches.
 //!
-//! First its pages of mixed extents go back one by one. Then a unit's extents go back to their files a few dozen at a time, each batch one mini-transaction; then its
-//! IAM pages, the first one last, because it is the one the catalog knows. Whatever moment a crash chooses,
-//! what is left is a unit with fewer extents, and the same call goes on.
+//! First its pages of mixed extents go back one by one. Then a unit's extents go back to their files a few
+//! dozen at a time, each batch one mini-transaction; then its IAM pages, the first one last, because it is
+//! the one the catalog knows. Whatever moment a crash chooses, what is left is a unit with fewer extents, and
+//! the same call goes on.
 
 use crate::file::ExtentId;
 use crate::reserve::pfs_of;

@@ -71,9 +71,8 @@ impl Space {
     /// which the log has no room now stay the unit's, to be used again.
     fn give_back(&self, unit: &Unit) -> Result<(), SpaceError> {
         loop {
-            let Some(page) = unit.open_cache().take_emptied_single() else {
-                break;
-            };
+            let freed = unit.open_cache().take_emptied_single();
+            let Some(page) = freed else { break };
             let released = self.try_release_single(unit.first_iam(), page);
             unit.open_cache()
                 .left_single(page, matches!(released, Ok(true)));

@@ -254,8 +254,9 @@ impl Instance {
         Ok(())
     }
 
-    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know. A log that is
-    /// lost is made anew where the database was shut down cleanly. With `read_only`, as [`Instance::attach_read_only`] does.
+    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know. A log that
+    /// is lost is made anew where the database was shut down cleanly. With `read_only`, as
+    /// [`Instance::attach_read_only`] does.
     pub fn attach_database(
         &self,
         primary: &Path,

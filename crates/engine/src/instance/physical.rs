@@ -1,8 +1,8 @@
 //! How well the pages of a table or an index lie and how full they are, for
 //! `sys.dm_db_index_physical_stats`.
 //!
-//! LIMITED reads no leaf: what the leaves of a tree are, and in which order, their parents say; what the pages of
-//! a heap are, its maps say. SAMPLED reads one page in a hundred where there are many, DETAILED all.
+//! LIMITED reads no leaf: what the leaves of a tree are, and in which order, their parents say; what the
+//! pages of a heap are, its maps say. SAMPLED reads one page in a hundred where there are many, DETAILED all.
 //!
 //! Pages are copied one by one, with no latch held from one to the next: what changes meanwhile may be seen
 //! twice, or not at all.
@@ -138,8 +138,8 @@ impl Content {
 }
 
 impl Database {
-    /// How the pages of an index or heap lie and how full they are: the leaves first. LIMITED and SAMPLED tell
-    /// of the leaves alone.
+    /// How the pages of an index or heap lie and how full they are: the leaves first. LIMITED and SAMPLED
+    /// tell of the leaves alone.
     pub fn physical_stats(
         &self,
         index: &Index,
@@ -221,8 +221,8 @@ impl Database {
     }
 }
 
-/// Whether a page holds rows and not the way to them. In files of another engine the pages above leaves of data
-/// may be numbered from 0.
+/// Whether a page holds rows and not the way to them. In files of another engine the pages above leaves of
+/// data may be numbered from 0.
 fn is_leaf(index: &Index, page: Page<'_>) -> bool {
     let over_data = index.kind() == IndexKind::Clustered;
     page.page_type() == PageType::Data || page.level() == 0 && !over_data

@@ -83,8 +83,8 @@ impl Space {
         })
     }
 
-    /// Takes a page of a mixed extent of `file`, made if need be, for which `plan` says what becomes of it: in
-    /// a group in which the page's PFS page is latched already. It gives the page's PFS byte, or `None` to
+    /// Takes a page of a mixed extent of `file`, made if need be, for which `plan` says what becomes of it:
+    /// in a group in which the page's PFS page is latched already. It gives the page's PFS byte, or `None` to
     /// leave the page.
     pub(super) fn page_in<'p>(
         &'p self,

@@ -1,9 +1,9 @@
 //! The first pages of a unit, taken one by one from mixed extents: MIXED_PAGE_ALLOCATION ON.
 //!
-//! The first IAM page of a unit has eight slots for such pages. Whoever names a page in a slot sets it aside in
-//! PFS in the same mini-transaction: from then on it is the unit's, as the pages of its extents are, and comes
-//! into use by a change of its PFS byte alone. So a crash leaves no page that is nobody's, and an allocation
-//! does not care where its page lies.
+//! The first IAM page of a unit has eight slots for such pages. Whoever names a page in a slot sets it aside
+//! in PFS in the same mini-transaction: from then on it is the unit's, as the pages of its extents are, and
+//! comes into use by a change of its PFS byte alone. So a crash leaves no page that is nobody's, and an
+//! allocation does not care where its page lies.
 //!
 //! A unit that has its eight pages, or an extent, gets extents from then on; so does one that asks for eight
 //! pages at a time, for it will be large.
@@ -22,8 +22,8 @@ use furrow_txn::Mini;
 use std::sync::Arc;
 
 impl Space {
-    /// Says whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Units that there
-    /// are keep what they have.
+    /// Says whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Units that
+    /// there are keep what they have.
     pub fn set_mixed_pages(&self, on: bool) {
         self.mixed_pages.store(on, Ordering::Release);
     }
