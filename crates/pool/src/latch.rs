@@ -25,10 +25,10 @@
 use crate::mode::LatchMode;
 use crate::park::{Pick, Queues, Woken};
 
+#[cfg(loom)]
+use crate::park::atomic::{AtomicU64, Ordering};
 #[cfg(not(loom))]
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
 
 const SH_ONE: u64 = 1;
 const SH_MASK: u64 = 0xFFFF;

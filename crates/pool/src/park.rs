@@ -135,3 +135,71 @@ mod lot {
 }
 
 pub(crate) use lot::Queues;
+
+/// The latch's word under the model checker. A test may take the orderings of one kind away: what then goes
+/// wrong shows that the checker looks, and that the latch needs them.
+#[cfg(loom)]
+pub(crate) mod atomic {
+    pub(crate) use loom::sync::atomic::Ordering;
+    use std::cell::Cell;
+
+    thread_local! {
+        static TAKEN: Cell<Option<Ordering>> = const { Cell::new(None) };
+    }
+
+    /// Has all orderings of this kind, acquire or release, be relaxed while `body` runs.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "only tests take orderings away")
+    )]
+    pub(crate) fn without(kind: Ordering, body: impl FnOnce()) {
+        TAKEN.set(Some(kind));
+        body();
+        TAKEN.set(None);
+    }
+
+    fn left_of(order: Ordering) -> Ordering {
+        match Some(order) == TAKEN.get() {
+            true => Ordering::Relaxed,
+            false => order,
+        }
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct AtomicU64(loom::sync::atomic::AtomicU64);
+
+    macro_rules! changes {
+        ($($change:ident)*) => { $(
+            pub(crate) fn $change(&self, value: u64, order: Ordering) -> u64 {
+                self.0.$change(value, left_of(order))
+            }
+        )* };
+    }
+
+    macro_rules! exchanges {
+        ($($exchange:ident)*) => { $(
+            pub(crate) fn $exchange(
+                &self,
+                current: u64,
+                new: u64,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<u64, u64> {
+                self.0.$exchange(current, new, left_of(success), left_of(failure))
+            }
+        )* };
+    }
+
+    impl AtomicU64 {
+        pub(crate) fn new(value: u64) -> AtomicU64 {
+            AtomicU64(loom::sync::atomic::AtomicU64::new(value))
+        }
+
+        pub(crate) fn load(&self, order: Ordering) -> u64 {
+            self.0.load(left_of(order))
+        }
+
+        changes! { fetch_add fetch_sub fetch_and fetch_or }
+        exchanges! { compare_exchange compare_exchange_weak }
+    }
+}

@@ -23,6 +23,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use mode::LatchMode::{self, Ex, Sh, Up};
+use park::atomic::{Ordering, without};
 
 struct Silent;
 
@@ -184,4 +185,17 @@ fn a_downgraded_writer_lets_readers_in() {
         assert!(shared.latch.claim());
         assert_eq!(shared.read(), 2);
     });
+}
+
+/// What one wrote the next must see.
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_latch_that_releases_nothing_is_noticed() {
+    without(Ordering::Release, || check(&[Ex, Ex], 3));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_latch_that_acquires_nothing_is_noticed() {
+    without(Ordering::Acquire, || check(&[Ex, Sh], 3));
 }
