@@ -52,7 +52,7 @@ impl Drop for Region {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn take(bytes: usize) -> Option<NonNull<u8>> {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
     let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -62,24 +62,24 @@ fn take(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(start.cast())
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's promise.
     let _unmapped = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 fn layout(bytes: usize) -> Option<std::alloc::Layout> {
     std::alloc::Layout::from_size_align(bytes, DIRECT_ALIGN).ok()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 fn take(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: the size is not zero.
     NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)?) })
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), miri))]
 unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     if let Some(layout) = layout(bytes) {
         // SAFETY: allocated with this layout, by the caller's promise.
