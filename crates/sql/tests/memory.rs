@@ -86,6 +86,15 @@ const KEEPERS: &[&str] = &[
     "SELECT id FROM t WHERE v IN (SELECT v FROM t WHERE id % 40 = 0) AND id < 50",
     "SELECT id, DENSE_RANK() OVER (PARTITION BY id % 5 ORDER BY v),
         SUM(id) OVER (PARTITION BY id % 1000), LAG(id) OVER (PARTITION BY id % 1000 ORDER BY id) FROM t",
+    // Partitions that find no room themselves.
+    "SELECT id, SUM(id) OVER (), COUNT(*) OVER (PARTITION BY id % 2), MAX(v) OVER (PARTITION BY id % 2) FROM t",
+    "SELECT id, SUM(id) OVER (ORDER BY v), AVG(id) OVER (ORDER BY id % 50), NTILE(7) OVER (ORDER BY v) FROM t",
+    "SELECT id, LAG(v, 3, 'none') OVER (ORDER BY id), LEAD(id, id % 1500) OVER (ORDER BY id) FROM t",
+    "SELECT id, MIN(v) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 700 FOLLOWING) FROM t WHERE id < 3000",
+    "SELECT id, FIRST_VALUE(v) OVER (ORDER BY v DESC), LAST_VALUE(id) OVER (ORDER BY v ROWS BETWEEN
+        CURRENT ROW AND UNBOUNDED FOLLOWING), RANK() OVER (ORDER BY id % 9),
+        CUME_DIST() OVER (ORDER BY id % 9), PERCENT_RANK() OVER (ORDER BY id % 9) FROM t",
+    "SELECT id, COUNT(*) OVER (PARTITION BY id / 3990 ORDER BY v RANGE UNBOUNDED PRECEDING) FROM t",
 ];
 
 /// Queries that keep as much, in an order of their own.
@@ -201,7 +210,7 @@ fn a_statement_that_is_refused_leaves_nothing_behind() {
     assert_eq!(
         run(
             &mut connection,
-            "INSERT INTO t SELECT id, MAX(v) OVER (ORDER BY id ROWS 1 PRECEDING) FROM t"
+            "INSERT INTO t SELECT 1, STRING_AGG(CAST(v AS VARCHAR(MAX)), '') WITHIN GROUP (ORDER BY v) FROM t"
         ),
         Some(-701)
     );

@@ -138,6 +138,11 @@ impl Stream {
         }
     }
 
+    /// How many bytes have been written: where the next row will be.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Appends a row.
     pub(crate) fn push(&mut self, row: &[Value]) -> Result<()> {
         self.push_parts(row, &[])
@@ -257,6 +262,19 @@ impl Reader {
         }
     }
 
+    /// From the row that begins at a place among the run's bytes.
+    pub(crate) fn from(run: &Arc<Run>, place: u64) -> Result<Reader> {
+        let mut reader = Reader::new(run);
+        reader.next = usize::try_from(place / CHUNK_BYTES as u64).unwrap_or(usize::MAX);
+        let within = (place % CHUNK_BYTES as u64) as usize;
+        if within > 0 {
+            reader.load()?;
+            reader.taken = within;
+        }
+        reader.left = run.bytes.saturating_sub(place);
+        Ok(reader)
+    }
+
     /// Whether all rows have been read.
     pub(crate) fn is_done(&self) -> bool {
         self.left == 0
@@ -281,6 +299,19 @@ impl Reader {
         EngineError::Damaged(format!("the file '{path}' has not the rows written to it")).into()
     }
 
+    /// Reads the next chunk.
+    fn load(&mut self) -> Result<()> {
+        let Some(&at) = self.run.chunks.get(self.next) else {
+            return Err(self.damaged());
+        };
+        let file = &self.run.file.file;
+        file.read_at(at, &mut self.chunk)
+            .map_err(EngineError::from)?;
+        self.next += 1;
+        self.taken = 0;
+        Ok(())
+    }
+
     /// Reads so many bytes into the record.
     fn read(&mut self, bytes: usize) -> Result<()> {
         if bytes as u64 > self.left {
@@ -290,14 +321,7 @@ impl Reader {
         self.record.clear();
         while self.record.len() < bytes {
             if self.taken == CHUNK_BYTES {
-                let Some(&at) = self.run.chunks.get(self.next) else {
-                    return Err(self.damaged());
-                };
-                let file = &self.run.file.file;
-                file.read_at(at, &mut self.chunk)
-                    .map_err(EngineError::from)?;
-                self.next += 1;
-                self.taken = 0;
+                self.load()?;
             }
             let wanted = bytes - self.record.len();
             let end = CHUNK_BYTES.min(self.taken + wanted);

@@ -1,17 +1,22 @@
 //! Windows over rows for which there is no room: for each window the rows are sorted through files and
 //! written again with the columns of its calls. Ranks go by the row before; whatever else a call looks at
-//! is within its partition, which has to find room by itself (701 where it does not).
+//! is within its partition. A partition that finds no room either stays in a file of its own: the values of
+//! each call are written beside it, and all are put together at its end.
 
-use super::{Kept, WindowCall, WindowFunction, WindowPlan, fill};
+use super::rows::{Rows, Writing};
+use super::{Kept, WindowCall, WindowFunction, WindowPlan, fill, fill_in};
 use crate::context::Context;
 use crate::error::Result;
-use crate::exec::memory::{Grant, LEAST_BYTES, refused, row_bytes};
+use crate::exec::memory::{Grant, LEAST_BYTES, row_bytes};
 use crate::exec::operator::Operator;
 use crate::exec::sort::{SortKey, compare_keys};
 use crate::exec::spill::{Reader, Run, Sorter, SpillFile, Stream};
 use furrow_format::types::Value;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// How often a partition in a file looks whether its statement is cancelled.
+const CHECK_ROWS: usize = 1024;
 
 /// Rows read from a file.
 pub(super) struct Written(Reader);
@@ -112,12 +117,7 @@ fn of_window(calls: &[WindowCall], rows: &Arc<Run>, cx: &mut Context) -> Result<
         if part.ends_before(&keys) {
             part.give(&mut out, cx)?;
         }
-        let bytes = 2 * row_bytes(&row);
-        part.bytes += bytes;
-        if !part.grant.fits(bytes, LEAST_BYTES) && part.bytes > LEAST_BYTES {
-            return Err(refused());
-        }
-        part.rows.push(Kept { row, keys });
+        part.push(Kept { row, keys }, cx)?;
     }
     part.give(&mut out, cx)?;
     out.finish()
@@ -126,10 +126,11 @@ fn of_window(calls: &[WindowCall], rows: &Arc<Run>, cx: &mut Context) -> Result<
 /// The rows of a partition.
 struct Part<'c> {
     calls: &'c [WindowCall],
+    /// All that came; with a file only the first of them, by whose keys the partition is known.
     rows: Vec<Kept>,
     grant: Grant,
-    /// What they take.
-    bytes: usize,
+    /// Where they go once there is no room.
+    file: Option<Writing>,
 }
 
 impl<'c> Part<'c> {
@@ -138,8 +139,25 @@ impl<'c> Part<'c> {
             calls,
             rows: Vec::new(),
             grant: Grant::new(cx),
-            bytes: 0,
+            file: None,
         }
+    }
+
+    fn push(&mut self, kept: Kept, cx: &Context) -> Result<()> {
+        if let Some(file) = &mut self.file {
+            return file.push(&kept);
+        }
+        let fits = self.grant.fits(2 * row_bytes(&kept.row), LEAST_BYTES);
+        self.rows.push(kept);
+        if !fits {
+            let file = self.file.insert(Writing::new(cx)?);
+            for kept in &self.rows {
+                file.push(kept)?;
+            }
+            self.rows.truncate(1);
+            self.grant.give_all_back();
+        }
+        Ok(())
     }
 
     fn ends_before(&self, keys: &[Value]) -> bool {
@@ -150,15 +168,53 @@ impl<'c> Part<'c> {
 
     /// Fills the columns in and writes the rows.
     fn give(&mut self, out: &mut Stream, cx: &mut Context) -> Result<()> {
+        if let Some(file) = self.file.take() {
+            self.rows.clear();
+            return give_file(self.calls, file, out, cx);
+        }
         for call in self.calls {
             let all = 0..self.rows.len();
-            fill(&mut self.rows, all, call, cx)?;
+            fill_in(&mut self.rows, all, call, cx)?;
         }
         for kept in self.rows.drain(..) {
             out.push(&kept.row)?;
         }
         self.grant.give_all_back();
-        self.bytes = 0;
         cx.check_cancel()
     }
+}
+
+/// The same of a partition in a file.
+fn give_file(
+    calls: &[WindowCall],
+    file: Writing,
+    out: &mut Stream,
+    cx: &mut Context,
+) -> Result<()> {
+    let (rows, all) = file.finish()?;
+    let mut columns = Vec::new();
+    for call in calls {
+        let mut column = Stream::new(&SpillFile::create(cx)?);
+        let mut given = 0_usize;
+        fill::values(&rows, &(0..all), call, cx, &mut |cx, value| {
+            given += 1;
+            if given.is_multiple_of(CHECK_ROWS) {
+                cx.check_cancel()?;
+            }
+            column.push(&[value])
+        })?;
+        columns.push(Reader::new(&column.finish()?));
+    }
+    let mut rows = rows;
+    for at in 0..all {
+        let mut values = Vec::with_capacity(columns.len());
+        for column in &mut columns {
+            values.extend(column.next()?.into_iter().flatten());
+        }
+        out.push_parts(rows.row(at)?, &values)?;
+        if at.is_multiple_of(CHECK_ROWS) {
+            cx.check_cancel()?;
+        }
+    }
+    Ok(())
 }
