@@ -39,7 +39,7 @@ mod table;
 pub use catalog::{Module, ModuleKind};
 pub use database::{
     ColumnFault, Database, DatabaseOptions, DatabaseSpec, DatabaseState, EngineError, FileGrowth,
-    FileSpec, FilegroupSpec, Stay,
+    FileSpec, FilegroupSpec, Stay, log_name,
 };
 pub use files::{ClientSink, FileChange, Shrink, Shrunk};
 pub use furrow_pool::{BufferDescriptor, BufferHeader, thread_read_ahead};

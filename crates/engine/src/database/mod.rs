@@ -18,7 +18,7 @@ mod words;
 pub use doors::Stay;
 pub use error::{ColumnFault, EngineError};
 pub use options::DatabaseOptions;
-pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec};
+pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};
 pub use state::DatabaseState;
 
 pub(crate) use attach::{RestingPrimary, attach_resting, open_resting};

@@ -290,7 +290,10 @@ fn check_name(name: &str) -> Result<(), EngineError> {
         return Err(EngineError::refused(1036, &["NAME".into()]));
     }
     if units > MAX_NAME_UNITS || name.contains('\0') {
-        let text = format!("The name '{name}' is not valid: it must have 1 to 128 characters.");
+        let start: String = name.chars().take(MAX_NAME_UNITS).collect();
+        let text = format!(
+            "The identifier that starts with '{start}' is too long. Maximum length is 128."
+        );
         return Err(EngineError::of(Message::custom(103, 15, 4, &text)));
     }
     Ok(())
@@ -343,8 +346,7 @@ impl DatabaseSpec {
             .iter()
             .map(|f| u64::from(f.size_pages) * PAGE_KB)
             .sum();
-        let default_log =
-            || FileSpec::new(format!("{}_log", self.name), default_log_path(&first.path));
+        let default_log = || FileSpec::new(log_name(&self.name), default_log_path(&first.path));
         let log = self.log.clone().unwrap_or_else(default_log);
         files.insert(
             1,
@@ -368,6 +370,20 @@ pub(crate) fn check_filegroup<'a>(
         return Err(EngineError::refused(5035, &[name.into()]));
     }
     Ok(())
+}
+
+/// The logical name that the log of a database has of which nothing was said: `_log` behind the database's,
+/// of which as much stays as a name has room for.
+pub fn log_name(database: &str) -> String {
+    const END: &str = "_log";
+    let mut units = 0;
+    let fits = |c: &char| {
+        units += c.len_utf16();
+        units + END.len() <= MAX_NAME_UNITS
+    };
+    let mut name: String = database.chars().take_while(fits).collect();
+    name.push_str(END);
+    name
 }
 
 /// The log of a database of which nothing was said: the primary file's name with `.ldf`, `_log` before it.

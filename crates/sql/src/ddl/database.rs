@@ -5,13 +5,17 @@ use super::outside_transaction;
 use crate::context::Context;
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
-use furrow_engine::{AttachOptions, DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec};
+use furrow_engine::{AttachOptions, DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::database::{
     Attach, CreateDatabase, Drop, FileSpec as Written, FilegroupSpec as WrittenGroup, MaxSize,
 };
 use furrow_tsql::ast::option::{Opt, Size};
+use std::borrow::Cow;
 use std::path::PathBuf;
+
+/// Bytes of a name that its files' names can have: a file system takes 255, and suffixes come behind.
+const MAX_STEM_BYTES: usize = 220;
 
 /// Databases that are the system's own.
 const SYSTEM: [&str; 4] = ["master", "model", "msdb", "tempdb"];
@@ -189,7 +193,8 @@ fn spec(cx: &Context, written: &CreateDatabase) -> Result<DatabaseSpec> {
         }
     }
     if primary.is_empty() {
-        primary.push(FileSpec::new(name, cx.server.path(&format!("{name}.mdf"))));
+        let path = cx.server.path(&format!("{}.mdf", file_stem(name)));
+        primary.push(FileSpec::new(name, path));
     }
     let mut spec = DatabaseSpec::new(name, primary.remove(0));
     spec.primary.extend(primary);
@@ -198,14 +203,29 @@ fn spec(cx: &Context, written: &CreateDatabase) -> Result<DatabaseSpec> {
     }
     spec.log = match written.log.as_slice() {
         [] if written.filegroups.is_empty() => {
-            let path = cx.server.path(&format!("{name}_log.ldf"));
-            Some(FileSpec::new(format!("{name}_log"), path).size_mb(8))
+            let path = cx.server.path(&format!("{}_log.ldf", file_stem(name)));
+            Some(FileSpec::new(log_name(name), path).size_mb(8))
         }
         [] => None,
         [one] => Some(file(cx, one, false)?),
         _ => return Err(unsupported("a second log file")),
     };
     Ok(spec)
+}
+
+/// What a database's files are called where nothing was said: the name, cut where it takes more bytes than a
+/// file's name may, with a number from the whole of it behind.
+fn file_stem(name: &str) -> Cow<'_, str> {
+    if name.len() <= MAX_STEM_BYTES {
+        return Cow::Borrowed(name);
+    }
+    let mut bytes = 0;
+    let fits = |c: &char| {
+        bytes += c.len_utf8();
+        bytes <= MAX_STEM_BYTES
+    };
+    let start: String = name.chars().take_while(fits).collect();
+    Cow::Owned(format!("{start}_{:08x}", crc32c::crc32c(name.as_bytes())))
 }
 
 fn filegroup(cx: &Context, written: &WrittenGroup) -> Result<FilegroupSpec> {
