@@ -52,7 +52,10 @@ fn command_line() -> String {
          | 3 | refused before anything began: too little space, a directory in use, a name taken, no such \
           file |\n\
          | 130 | interrupted; what was made is removed, `--resume` goes on |\n\n\
-         `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked.\n",
+         `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked, or the \
+         command line makes no sense.\n\n\
+         `sql` ends with 0 whatever its statements said, unless it was asked otherwise: with `-b` an error \
+         ends it with 1, and `:exit(QUERY)` with the number that the query gives.\n",
     );
     page
 }

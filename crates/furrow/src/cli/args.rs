@@ -266,8 +266,8 @@ pub(crate) struct SqlArguments {
     /// Prints each result as an array of JSON objects
     #[arg(long)]
     pub(crate) json: bool,
-    /// Buffer pool
-    #[arg(long, value_parser = size, default_value = "128MB", value_name = "SIZE")]
+    /// Buffer pool, 4MB at least
+    #[arg(long, value_parser = pool, default_value = "128MB", value_name = "SIZE")]
     pub(crate) pool: u64,
     /// Prints this help
     #[arg(long, action = clap::ArgAction::Help)]
@@ -293,6 +293,16 @@ pub(crate) struct CheckArguments {
 
 fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|e| e.to_string())
+}
+
+/// The smallest buffer pool that a shell's instance works with.
+const LEAST_POOL: u64 = 4 << 20;
+
+fn pool(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        bytes if bytes < LEAST_POOL => Err("a buffer pool has 4MB at least".to_owned()),
+        bytes => Ok(bytes),
+    }
 }
 
 /// `NAME=VALUE`, the value in quotation marks or without.

@@ -14,6 +14,8 @@ mod reader;
 mod refusals;
 mod shell;
 mod shell_options;
+#[cfg(target_os = "linux")]
+mod terminal;
 
 use furrow_io::{SystemVolume, Volume};
 use furrow_lab::journal::read_file;

@@ -10,9 +10,10 @@ mod shell;
 use super::args::SqlArguments;
 use super::out::OutFile;
 use super::{FAILED, Failure, INTERRUPTED, REFUSED};
-use furrow_engine::{AttachOptions, Instance, InstanceConfig};
+use furrow_engine::{AttachOptions, EngineError, Instance, InstanceConfig};
 use furrow_format::PAGE_SIZE;
-use furrow_io::{SystemVolume, Volume, stream};
+use furrow_io::{IoErrorKind, SystemVolume, Volume, read_file, stream};
+use furrow_observe::errorlog::Source;
 use furrow_sql::Server;
 use output::Printer;
 use shell::{Shell, Stop, UnderWay};
@@ -25,6 +26,9 @@ use tempfile::TempDir;
 const DIRECTORY: &str = "furrow-instance";
 /// Lines typed before.
 const HISTORY: &str = "sql_history";
+
+/// What the error log says of the process, as the product's does.
+const PROCESS: &str = "Server process ID is ";
 
 /// A directory that goes when the program ends, by Ctrl-C too.
 type Passing = Arc<Mutex<Option<TempDir>>>;
@@ -59,19 +63,43 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
         .create_dir(&directory)
         .map_err(|e| refused(&format!("cannot make {shown}"), &e))?;
     let config = InstanceConfig {
-        directory: Some(directory),
-        pool_pages: usize::try_from(options.pool / PAGE_SIZE as u64)
-            .unwrap_or(usize::MAX)
-            .max(512),
+        directory: Some(directory.clone()),
+        pool_pages: usize::try_from(options.pool / PAGE_SIZE as u64).unwrap_or(usize::MAX),
         ..InstanceConfig::default()
     };
     let cannot = format!("the instance in {shown} cannot be started");
-    let instance = Instance::start(Arc::new(volume), config).map_err(|e| refused(&cannot, &e))?;
+    let instance = Instance::start(Arc::new(volume), config).map_err(|e| match e {
+        EngineError::Io(e) if e.kind == IoErrorKind::InUse => taken(&directory),
+        e => refused(&cannot, &e),
+    })?;
+    instance
+        .error_log()
+        .write(Source::Server, &format!("{PROCESS}{}.", std::process::id()));
+    // Where the log cannot be written now, its writer tries again.
+    let _ = instance.error_log().flush();
     let server = Server::start(instance).map_err(|e| refused(&cannot, &e))?;
     Ok(Home {
         server,
         passing: Arc::new(Mutex::new(passing)),
     })
+}
+
+/// Another process has the instance: which one, its error log says.
+fn taken(directory: &Path) -> Failure {
+    let log = read_file(&SystemVolume::new(), &directory.join("ERRORLOG")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&log);
+    let id = text.rsplit_once(PROCESS).map_or("", |(_, rest)| rest);
+    let digits = |c: &char| c.is_ascii_digit();
+    let id: String = id.chars().take_while(digits).collect();
+    let who = match id.as_str() {
+        "" => "another furrow".to_owned(),
+        id => format!("another furrow (process {id})"),
+    };
+    let text = format!(
+        "{who} works in {}; end that one first, or name another directory by --instance",
+        directory.display()
+    );
+    Failure::new(REFUSED, text)
 }
 
 /// Attaches the database of `--open`; gives its name.

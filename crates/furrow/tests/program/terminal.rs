@@ -1,0 +1,135 @@
+//! The shell at a terminal: `script` of util-linux makes one. And what the shell says of an instance that
+//! another process has.
+
+use super::{err, furrow, out, run, text};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A shell at a terminal of its own.
+struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    screen: ChildStdout,
+    /// What it has shown.
+    seen: String,
+}
+
+impl Terminal {
+    /// `None` where the machine has no `script`.
+    fn open(instance: &Path) -> Option<Terminal> {
+        let shell = env!("CARGO_BIN_EXE_furrow");
+        let line = format!("'{shell}' sql --pool 8MB --instance '{}'", text(instance));
+        let started = Command::new("script")
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut child = match started {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return None,
+            started => started.unwrap(),
+        };
+        let (keys, screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Some(Terminal {
+            child,
+            keys,
+            screen,
+            seen: String::new(),
+        })
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    /// Reads until something is shown that was not before.
+    fn wait_for(&mut self, wanted: &str) {
+        let mut bytes = [0; 4096];
+        while !self.seen.contains(wanted) {
+            let read = self.screen.read(&mut bytes).unwrap();
+            assert!(read > 0, "{wanted:?} was never shown: {:?}", self.seen);
+            self.seen.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
+        let (_, rest) = self.seen.split_once(wanted).unwrap();
+        self.seen = rest.to_owned();
+    }
+}
+
+#[test]
+fn ctrl_c_at_a_terminal_ends_the_statement_and_not_the_shell() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = Terminal::open(&directory.path().join("instance")) else {
+        eprintln!("this machine has no `script`: not tried");
+        return;
+    };
+    terminal.wait_for("1> ");
+    // What is typed is shown, too: the words waited for are put together by the statement.
+    terminal
+        .press("RAISERROR('%s%s', 0, 1, 'under', 'way') WITH NOWAIT; WAITFOR DELAY '10:00:00'\r");
+    terminal.wait_for("2> ");
+    terminal.press("GO\r");
+    terminal.wait_for("underway");
+    terminal.press("\u{3}");
+    terminal.wait_for("cancelled");
+    terminal.wait_for("1> ");
+    terminal.press("SELECT 6 * 7 AS answer\r");
+    terminal.wait_for("2> ");
+    terminal.press("GO\r");
+    terminal.wait_for("42");
+    terminal.wait_for("1> ");
+    // At the prompt it gives up what was typed.
+    terminal.press("SELECT nonsense\r");
+    terminal.wait_for("2> ");
+    terminal.press("\u{3}");
+    terminal.wait_for("1> ");
+    terminal.press("SELECT 'goes' + 'on'\r");
+    terminal.wait_for("2> ");
+    terminal.press("GO\r");
+    terminal.wait_for("goeson");
+    terminal.wait_for("1> ");
+    terminal.press(":exit\r");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn an_instance_that_another_process_has_is_refused_with_the_process_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let instance = directory.path().join("instance");
+    let busy = "RAISERROR('ready', 0, 1) WITH NOWAIT; WAITFOR DELAY '10:00:00'";
+    let mut first = furrow()
+        .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
+        .args(["-Q", busy])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut screen = first.stdout.take().unwrap();
+    let mut shown = [0; 5];
+    screen.read_exact(&mut shown).unwrap();
+    let words = [
+        "sql",
+        "--pool",
+        "8MB",
+        "--instance",
+        text(&instance),
+        "-Q",
+        "SELECT 1",
+    ];
+    let second = run(&words);
+    assert_eq!(second.status.code(), Some(3), "{}", out(&second));
+    let who = format!("furrow: another furrow (process {}) works in", first.id());
+    assert!(err(&second).starts_with(&who), "{}", err(&second));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(run(&words).status.success());
+}
+
+#[test]
+fn a_pool_too_small_to_work_with_is_refused() {
+    for size in ["0", "1MB"] {
+        let refused = run(&["sql", "--pool", size, "-Q", "SELECT 1"]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(err(&refused).contains("4MB at least"), "{}", err(&refused));
+    }
+}
