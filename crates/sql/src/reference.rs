@@ -109,6 +109,21 @@ fn functions_page() -> String {
             function.name, function.result
         );
     }
+    page.push_str(
+        "\n## In FROM\n\nThe functions that give what the engine knows are with the \
+         [system views](system-views.md).\n\n\
+         | function | arguments | columns | what it gives |\n|---|---|---|---|\n",
+    );
+    for function in bind::MADE {
+        let bind::MadeInfo {
+            name,
+            arguments,
+            columns,
+            text,
+            ..
+        } = function;
+        let _ = writeln!(page, "| `{name}` | `{arguments}` | {columns} | {text} |");
+    }
     page
 }
 

@@ -49,6 +49,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         view, column aliasing can conceal the duplication in your code.";
     308 16 1 "Index '%.*ls' on table '%.*ls' (specified in the FROM clause) does not exist.";
     310 15 1 "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
+    313 16 3 "An insufficient number of arguments were supplied for the procedure or function %.*ls.";
     421 16 1 "The %ls data type cannot be selected as DISTINCT because it is not comparable.";
     460 16 1 "DISTINCT operator is not allowed in the recursive part of a recursive common table \
         expression '%.*ls'.";
@@ -81,11 +82,24 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     4193 16 1 "'BETWEEN %.*ls AND %.*ls' is not a valid window frame and cannot be used with the OVER \
         clause.";
     4194 16 1 "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
+    4199 16 1 "Argument value %d is invalid for argument %d of %ls function.";
+    4403 16 1 "Cannot update the view or function '%.*ls' because it contains aggregates, or a DISTINCT or \
+        GROUP BY clause, or PIVOT or UNPIVOT operator.";
+    4406 16 1 "Update or insert of view or function '%.*ls' failed because it contains a derived or constant \
+        field.";
     5308 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer \
         indices as ORDER BY clause expressions.";
     5309 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as \
         ORDER BY clause expressions.";
+    5373 16 1 "All the input parameters should be of the same type. Supported types are tinyint, \
+        smallint, int, bigint, decimal and numeric.";
     6401 16 1 "Cannot roll back %.*ls. No transaction or savepoint of that name was found.";
+    6809 16 1 "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used \
+        for attribute names. Name unnamed columns/tables using AS in the SELECT statement.";
+    6852 16 1 "Attribute-centric column '%ls' must not come after a non-attribute-centric sibling in XML \
+        hierarchy in FOR XML PATH.";
+    6864 16 1 "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR XML \
+        serialization.";
     8120 16 1 "Column '%.*ls.%.*ls' is invalid in the select list because it is not contained in either an \
         aggregate function or the GROUP BY clause.";
     8121 16 1 "Column '%.*ls.%.*ls' is invalid in the HAVING clause because it is not contained in either an \
@@ -103,6 +117,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         UNPIVOT \
         list.";
     8730 16 1 "Offset parameter for Lag and Lead functions cannot be a negative value.";
+    8748 16 1 "The enable_ordinal argument for %ls only supports constant values (not variables or \
+        columns).";
     10709 16 1 "The number of columns for each row in a table value constructor must be the same.";
     10741 15 2 "A TOP can not be used in the same query or sub-query as a OFFSET.";
     10742 15 1 "The offset specified in a OFFSET clause may not be negative.";
@@ -111,4 +127,10 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     10753 15 1 "The function '%.*ls' must have an OVER clause.";
     10756 15 1 "Window frame with ROWS or RANGE must have an ORDER BY clause.";
     10759 15 1 "Use of DISTINCT is not allowed with the OVER clause.";
+    13601 16 1 "Property '%.*ls' cannot be generated in JSON output due to a conflict with another column \
+        name or alias. Use different names and aliases for each column in SELECT list.";
+    13605 16 1 "Column expressions and data sources without names or aliases cannot be formatted as JSON \
+        text using FOR JSON clause. Add alias to the unnamed column or table.";
+    13620 16 1 "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove \
+        one of these options.";
 };

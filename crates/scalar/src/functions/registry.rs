@@ -217,6 +217,8 @@ static SYSTEM: &[Function] = functions! { System:
         "The value at an index from 1, NULL where there is none.";
     "COALESCE" "a, b [, ...]" 2 254 "the highest type" system::coalesce, lazy;
         "The first that is not NULL.";
+    "GREATEST" "a [, ...]" 1 254 "the highest type of the values" system::greatest;
+        "The greatest of the values that are not NULL.";
     "HASHBYTES" "algorithm, data" 2 2 "varbinary(8000)" hash::hashbytes;
         "MD5, SHA, SHA1, SHA2_256 or SHA2_512 of text or bytes; NULL for another algorithm.";
     "IIF" "condition, a, b" 3 3 "the highest type of the values" system::iif, lazy;
@@ -225,6 +227,8 @@ static SYSTEM: &[Function] = functions! { System:
         "A replacement, in the value's type, where it is NULL.";
     "ISNUMERIC" "expression" 1 1 "int" system::isnumeric;
         "1 where a text reads as a number of some type.";
+    "LEAST" "a [, ...]" 1 254 "the highest type of the values" system::least;
+        "The least of the values that are not NULL.";
     "NEWID" "" 0 0 "uniqueidentifier" system::newid, varies;
         "A random GUID.";
     "NEWSEQUENTIALID" "" 0 0 "uniqueidentifier" system::newsequentialid, varies;

@@ -5,6 +5,7 @@ use furrow_format::types::{DataType, Family, TypeId, Value};
 use super::bind::{Binding, Call, INT, number};
 use crate::env::Settings;
 use crate::error::{SqlResult, message};
+use crate::operand::Operand;
 use crate::ops::{CompareOp, bind_compare};
 use crate::types::unify;
 
@@ -83,6 +84,45 @@ pub(super) fn choose(call: &Call<'_>) -> SqlResult<Binding> {
             _ => None,
         };
         Ok(chosen.map_or(Value::Null, |value| (*value).clone()))
+    });
+    Ok(binding.sees_null())
+}
+
+pub(super) fn greatest(call: &Call<'_>) -> SqlResult<Binding> {
+    extreme(call, CompareOp::Greater)
+}
+
+pub(super) fn least(call: &Call<'_>) -> SqlResult<Binding> {
+    extreme(call, CompareOp::Less)
+}
+
+/// The value that compares so with each of the others.
+fn extreme(call: &Call<'_>, op: CompareOp) -> SqlResult<Binding> {
+    for (place, operand) in call.arguments.iter().enumerate() {
+        if matches!(operand.data_type.id.family(), Family::Lob)
+            || operand.data_type.id == TypeId::Xml
+        {
+            return Err(call.refuse(place));
+        }
+    }
+    let of = match call.arguments.iter().all(|operand| operand.is_null_literal) {
+        true => INT,
+        false => unify(call.arguments)?,
+    };
+    let compare = bind_compare(op, &Operand::of(of), &Operand::of(of))?;
+    let binding = Binding::new(vec![Some(of); call.len()], of, move |env, values| {
+        let settings: Settings = env.settings;
+        let mut best: Option<&Value> = None;
+        for value in values.iter().copied().filter(|value| !value.is_null()) {
+            let better = match best {
+                Some(best) => compare.eval(value, best, &settings)? == Some(true),
+                None => true,
+            };
+            if better {
+                best = Some(value);
+            }
+        }
+        Ok(best.cloned().unwrap_or(Value::Null))
     });
     Ok(binding.sees_null())
 }

@@ -82,7 +82,7 @@ impl Binder<'_> {
         self.ctes.truncate(sees);
         self.ctes.extend(hidden);
         let mut bound = bound?;
-        bound.columns = renamed(bound.columns, &cte.columns, &cte.name)?;
+        bound.rename(&cte.columns, &cte.name)?;
         Ok(bound)
     }
 
@@ -132,6 +132,7 @@ impl Binder<'_> {
             })),
             columns,
             assigns: Vec::new(),
+            hidden: 0,
         })
     }
 

@@ -115,7 +115,7 @@ impl Binder<'_> {
                 let bound = self.expr(&convert.expr)?;
                 let to = data_type(&convert.data_type, true)?;
                 let style = match &convert.style {
-                    Some(style) => match self.expr(style)?.expr {
+                    Some(style) => match self.constant(style)? {
                         Expr::Const(value) => value.as_i64().map(|n| n as i32),
                         _ => return Err(unsupported("CONVERT with a style that is no constant")),
                     },
@@ -134,9 +134,14 @@ impl Binder<'_> {
                 Ok(Bound::of(Expr::Subquery(Box::new(sub)), data_type))
             }
             ExprKind::NextValue(..) => Err(unsupported("NEXT VALUE FOR")),
-            ExprKind::Method(_, name, _) | ExprKind::StaticMethod(_, name, _) => {
-                Err(unsupported(&name.value))
+            ExprKind::Method(of, name, arguments) => {
+                let text = match name.value.eq_ignore_ascii_case("value") {
+                    true => self.text_of_xml(of, arguments)?,
+                    false => None,
+                };
+                text.ok_or_else(|| unsupported(&format!(".{}()", name.value)))
             }
+            ExprKind::StaticMethod(_, name, _) => Err(unsupported(&name.value)),
         }
     }
 
@@ -173,6 +178,11 @@ impl Binder<'_> {
                 data_type,
             )
         })
+    }
+
+    /// A value converted by CAST.
+    pub(super) fn cast_to(&mut self, bound: Bound, to: DataType) -> Result<Bound> {
+        self.convert(bound, to, None, false)
     }
 
     /// A value converted by CAST or CONVERT.
@@ -310,6 +320,12 @@ impl Binder<'_> {
         self.function(name, arguments)
     }
 
+    /// Binds what has to be a constant, in the end.
+    fn constant(&mut self, written: &Written) -> Result<Expr> {
+        let bound = self.expr(written)?;
+        self.folded(bound.expr)
+    }
+
     /// Binds a function's call.
     fn function(&mut self, name: &str, arguments: Vec<Bound>) -> Result<Bound> {
         if let Some(function) = ask::find(name) {
@@ -412,8 +428,7 @@ impl Binder<'_> {
         }
         let bound = match (which, &argument) {
             (aggregate::Aggregate::StringAgg, Some(argument)) => {
-                let separator = call.args.get(1).map(|s| self.expr(s)).transpose()?;
-                let separator = separator.map(|s| s.expr);
+                let separator = call.args.get(1).map(|s| self.constant(s)).transpose()?;
                 let text = match &separator {
                     Some(Expr::Const(value)) => value.as_str().unwrap_or("").to_owned(),
                     _ => {

@@ -14,6 +14,7 @@ use furrow_engine::{
 };
 use furrow_format::types::{DataType, TypeId};
 use furrow_tsql::ast::Statement;
+use furrow_tsql::ast::module::View;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::{
     IndexRef, Join, JoinKind, TableFunction, TableHint, TableRef, TableSource,
@@ -149,12 +150,11 @@ impl Binder<'_> {
             return self.resolve_temp(db, name);
         }
         let schema = name.schema().map_or("dbo", |s| &s.value);
-        if self.cx.sessions.asks_snapshot() && views::find(schema, name.name()).is_none() {
+        let view = views::find(db.name(), schema, name.name());
+        if self.cx.sessions.asks_snapshot() && view.is_none() {
             return refuse(3952, &[db.name().into()]);
         }
-        if let Some(view) = views::find(schema, name.name())
-            && view.parameters.is_none()
-        {
+        if let Some(view) = view.filter(|view| view.parameters.is_none()) {
             return Ok(Resolved::View(db, view));
         }
         let session = self.cx.sessions.of(&db)?;
@@ -225,9 +225,10 @@ impl Binder<'_> {
             TableRef::Table(table) => self.table_source(table),
             TableRef::Join(join) => self.join(join),
             TableRef::Derived { query, alias } => {
-                let bound = self.apart(false, |binder| binder.nested_query(query))?;
-                let columns = renamed(bound.0.columns, &alias.columns, &alias.name.value)?;
-                self.rows(bound.0.plan, bound.1, &alias.name.value, &columns)
+                self.arm(&alias.name.value);
+                let (mut bound, takes) = self.apart(false, |binder| binder.nested_query(query))?;
+                bound.rename(&alias.columns, &alias.name.value)?;
+                self.rows(bound.plan, takes, &alias.name.value, &bound.columns)
             }
             TableRef::Function(function) => self.table_function(function),
             TableRef::Variable { variable, alias } => self.table_source(&TableSource {
@@ -259,7 +260,7 @@ impl Binder<'_> {
         bound
     }
 
-    fn rows(
+    pub(super) fn rows(
         &mut self,
         plan: Plan,
         takes: Vec<(usize, Expr)>,
@@ -295,12 +296,14 @@ impl Binder<'_> {
                 if let Some((plan, columns)) = self.recursion(&cte) {
                     return self.rows(plan, Vec::new(), &name, &columns);
                 }
+                self.arm(&name);
                 let bound = self.cte(&cte)?;
                 self.rows(bound.plan, Vec::new(), &name, &bound.columns)
             }
             Resolved::Module(db, view) => {
-                let bound = self.user_view(db, &view)?;
                 let name = alias.unwrap_or(view.name()).to_owned();
+                self.arm(&name);
+                let bound = self.user_view(db, &view)?;
                 self.rows(bound.plan, Vec::new(), &name, &bound.columns)
             }
             Resolved::View(database, view) => {
@@ -382,27 +385,40 @@ impl Binder<'_> {
         if self.views >= 32 {
             return refuse(217, &[32.into()]);
         }
-        let parsed = crate::interp::parse(view.text(), self.cx)?;
-        let written = parsed.into_iter().find_map(|s| match s.kind {
-            Statement::View(written) => Some(written),
-            _ => None,
-        });
-        let Some(written) = written else {
-            return refuse(208, &[view.name().into()]);
-        };
+        let written = self.view_text(view)?;
         let ctes = std::mem::take(&mut self.ctes);
         let levels = std::mem::take(&mut self.levels);
-        let target = self.target.take();
+        // A statement that changes rows through the view goes on to its table.
+        let target = match self.is_armed() {
+            true => None,
+            false => self.target.take(),
+        };
         let home = self.home.replace(db);
         self.views += 1;
         let bound = self
             .define(&written.query.ctes)
             .and_then(|()| self.nested_query(&written.query));
         self.views -= 1;
-        (self.ctes, self.levels, self.target, self.home) = (ctes, levels, target, home);
+        (self.ctes, self.levels, self.home) = (ctes, levels, home);
+        if target.is_some() {
+            self.target = target;
+        }
         let (mut bound, _) = bound?;
-        bound.columns = renamed(bound.columns, &written.columns, view.name())?;
+        bound.rename(&written.columns, view.name())?;
         Ok(bound)
+    }
+
+    /// The definition of a view.
+    pub(super) fn view_text(&mut self, view: &Module) -> Result<Box<View>> {
+        let parsed = crate::interp::parse(view.text(), self.cx)?;
+        let written = parsed.into_iter().find_map(|s| match s.kind {
+            Statement::View(written) => Some(written),
+            _ => None,
+        });
+        match written {
+            Some(written) => Ok(written),
+            None => refuse(208, &[view.name().into()]),
+        }
     }
 
     fn table_function(&mut self, written: &TableFunction) -> Result<Node> {
@@ -410,8 +426,14 @@ impl Binder<'_> {
         if written.variable.is_some() || !written.schema.is_empty() {
             return Err(unsupported(&name));
         }
+        if written.name.parts.len() == 1
+            && let Some(node) = self.made(written)?
+        {
+            return Ok(node);
+        }
         let schema = written.name.schema().map_or("sys", |s| &s.value);
-        let Some(view) = views::find(schema, written.name.name()) else {
+        let database = Arc::clone(self.cx.sessions.database());
+        let Some(view) = views::find(database.name(), schema, written.name.name()) else {
             return refuse(208, &[name.into()]);
         };
         let Some(parameters) = view.parameters else {
@@ -435,8 +457,23 @@ impl Binder<'_> {
             };
             arguments.push(self.coerce(bound, *to)?);
         }
+        let takes = self.taken(&mut arguments);
+        let columns = view.columns.iter().map(ResultColumn::from).collect();
+        let alias = written.alias.as_ref();
+        let named = alias.map_or(view.name, |a| &a.name.value).to_owned();
+        let columns = renamed(columns, alias.map_or(&[], |a| a.columns.as_slice()), &named)?;
+        let plan = Plan::View(Arc::new(ViewPlan {
+            view,
+            database,
+            arguments,
+        }));
+        self.rows(plan, takes, &named, &columns)
+    }
+
+    /// What arguments look at in the sources to the left, which they are given from outside.
+    pub(super) fn taken(&mut self, arguments: &mut [Expr]) -> Vec<(usize, Expr)> {
         let mut takes = Vec::new();
-        for argument in &mut arguments {
+        for argument in arguments {
             super::shift::map_columns(argument, &mut |at| {
                 let slot = self.next_frame;
                 self.next_frame += 1;
@@ -444,24 +481,7 @@ impl Binder<'_> {
                 Expr::Outer(slot)
             });
         }
-        let mut columns: Vec<ResultColumn> = Vec::new();
-        for column in view.columns {
-            columns.push(ResultColumn {
-                name: column.name.to_owned(),
-                data_type: column.data_type,
-                nullable: column.nullable,
-            });
-        }
-        let alias = written.alias.as_ref();
-        let named = alias.map_or(view.name, |a| &a.name.value).to_owned();
-        let columns = renamed(columns, alias.map_or(&[], |a| a.columns.as_slice()), &named)?;
-        let database = Arc::clone(self.cx.sessions.database());
-        let plan = Plan::View(Arc::new(ViewPlan {
-            view,
-            database,
-            arguments,
-        }));
-        self.rows(plan, takes, &named, &columns)
+        takes
     }
 
     fn join(&mut self, join: &Join) -> Result<Node> {

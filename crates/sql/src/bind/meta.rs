@@ -87,6 +87,19 @@ pub(super) static FUNCTIONS: &[AskInfo] = &[
     row("USER_NAME", 0, 1, SYSNAME, |_, v| Ok(user_name(v))),
     row("SUSER_SNAME", 0, 1, SYSNAME, |_, _| Ok(value::text("sa"))),
     row("SUSER_NAME", 0, 1, SYSNAME, |_, _| Ok(value::text("sa"))),
+    row("SYSTEM_USER", 0, 0, SYSNAME, |_, _| Ok(value::text("sa"))),
+    row("CURRENT_USER", 0, 0, SYSNAME, |_, _| Ok(value::text("dbo"))),
+    row("SESSION_USER", 0, 0, SYSNAME, |_, _| Ok(value::text("dbo"))),
+    row("USER", 0, 0, SYSNAME, |_, _| Ok(value::text("dbo"))),
+    row("IS_SRVROLEMEMBER", 1, 2, INT, |_, v| {
+        Ok(member(v, SERVER_ROLES))
+    }),
+    row("IS_MEMBER", 1, 1, INT, |_, v| Ok(member(v, DATABASE_ROLES))),
+    row("IS_ROLEMEMBER", 1, 2, INT, |_, v| {
+        Ok(member(v, DATABASE_ROLES))
+    }),
+    row("HAS_DBACCESS", 1, 1, INT, has_access),
+    row("OBJECT_DEFINITION", 1, 1, value::NTEXT, definition),
     row("ORIGINAL_LOGIN", 0, 0, SYSNAME, |_, _| {
         Ok(value::text("sa"))
     }),
@@ -143,7 +156,9 @@ fn database(cx: &Context, values: Values<'_, '_>, at: usize) -> Option<Arc<Datab
 
 fn objects(cx: &mut Context, db: &Arc<Database>) -> Result<Vec<views::Object>> {
     let session = cx.sessions.of(db)?;
-    Ok(views::objects_of(&session.tables(), &session.modules()))
+    let mut all = views::objects_of(&session.tables(), &session.modules());
+    all.extend(views::of_system(db));
+    Ok(all)
 }
 
 fn object_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
@@ -348,7 +363,7 @@ fn object_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
         "ischeckcnst" => return flag(kind == "C"),
         "isdefaultcnst" => return flag(kind == "D"),
         "isconstraint" => return flag(matches!(kind, "PK" | "UQ" | "C" | "D" | "F")),
-        "ismsshipped" => return flag(false),
+        "ismsshipped" => return flag(object.id < 0),
         "schemaid" => return schema_id(cx, &[std::borrow::Cow::Owned(value::text(object.schema))]),
         "ownerid" => return Ok(value::int(1)),
         _ => {}
@@ -512,6 +527,67 @@ fn lock_timeout(cx: &Context) -> i64 {
         furrow_engine::Timeout::NoWait => 0,
         furrow_engine::Timeout::Millis(ms) => i64::from(ms),
     }
+}
+
+/// The fixed roles. Whoever is connected is the administrator, and the owner of every database.
+const SERVER_ROLES: &[&str] = &[
+    "sysadmin",
+    "serveradmin",
+    "securityadmin",
+    "processadmin",
+    "setupadmin",
+    "bulkadmin",
+    "diskadmin",
+    "dbcreator",
+    "public",
+];
+const DATABASE_ROLES: &[&str] = &["db_owner", "public"];
+
+/// 1 of a role that whoever is connected is in, NULL where there is no such role.
+fn member(values: Values<'_, '_>, roles: &[&str]) -> Value {
+    let known =
+        text(values, 0).is_some_and(|role| roles.iter().any(|r| r.eq_ignore_ascii_case(role)));
+    match known {
+        true => value::int(1),
+        false => Value::Null,
+    }
+}
+
+fn has_access(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
+    let all = cx.server.instance().databases();
+    let found = text(values, 0)
+        .and_then(|name| all.into_iter().find(|d| d.name.eq_ignore_ascii_case(name)));
+    let open = |id| cx.server.instance().database_by_id(id).is_some();
+    Ok(found.map_or(Value::Null, |d| value::int(i32::from(open(d.id)))))
+}
+
+/// The text of a module, or of a check or default.
+fn definition(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
+    let Some(id) = number(values, 0) else {
+        return Ok(Value::Null);
+    };
+    let session = cx.sessions.session();
+    let is = |of: furrow_format::ObjectId| i64::from(of.0) == id;
+    let module = session.modules().into_iter().find(|m| is(m.id()));
+    if let Some(module) = module {
+        return Ok(value::text(module.text()));
+    }
+    for table in session.tables() {
+        let check = table.checks().iter().find(|c| is(c.id));
+        if let Some(check) = check {
+            return Ok(value::text(check.text.clone()));
+        }
+        let child = table.children().into_iter().find(|c| is(c.id));
+        let named = |c: &&furrow_engine::Column| {
+            child
+                .as_ref()
+                .is_some_and(|child| c.default_name.as_ref() == Some(&child.name))
+        };
+        if let Some(column) = table.columns().iter().find(named) {
+            return Ok(value::maybe_text(column.default_text.clone()));
+        }
+    }
+    Ok(Value::Null)
 }
 
 fn user_name(values: Values<'_, '_>) -> Value {

@@ -21,6 +21,8 @@ pub(crate) struct BoundQuery {
     pub(crate) columns: Vec<ResultColumn>,
     /// What SELECT @x = ... sets, a column each.
     pub(crate) assigns: Vec<Assign>,
+    /// How many of the last columns are for nobody but the statement that changes rows through the query.
+    pub(crate) hidden: usize,
 }
 
 impl BoundQuery {
@@ -75,9 +77,15 @@ impl Binder<'_> {
     }
 
     fn ordered(&mut self, query: &Query) -> Result<Nested> {
-        if query.for_clause.is_some() {
-            return Err(unsupported("FOR XML and FOR JSON"));
+        if let Some(clause) = &query.for_clause {
+            let (bound, takes) = self.rows_of(query)?;
+            return Ok((self.marked_up(query, clause, bound)?, takes));
         }
+        self.rows_of(query)
+    }
+
+    /// The rows of a query, in order.
+    fn rows_of(&mut self, query: &Query) -> Result<Nested> {
         let ordering = Ordering {
             by: &query.order_by,
             offset: query.offset.as_ref(),
@@ -116,6 +124,7 @@ impl Binder<'_> {
                 plan: Plan::Values(rows),
                 columns,
                 assigns: Vec::new(),
+                hidden: 0,
             },
             takes,
         ))
@@ -214,6 +223,7 @@ impl Binder<'_> {
             plan,
             columns,
             assigns: Vec::new(),
+            hidden: 0,
         })
     }
 

@@ -81,6 +81,8 @@ pub(crate) struct Binder<'c> {
     pub(crate) views: usize,
     /// The table that the statement changes, and the name it goes by in FROM, until it is met there.
     pub(crate) target: Option<(ObjectId, String)>,
+    /// The query through which the statement changes that table.
+    pub(crate) through: Option<super::through::Through>,
     /// The outermost level that a name was found in, since a subquery looked at this.
     pub(crate) reaches: usize,
     /// The recursive common table expressions whose recursive part is being bound.
@@ -157,6 +159,7 @@ impl<'c> Binder<'c> {
             home: None,
             views: 0,
             target: None,
+            through: None,
             reaches: usize::MAX,
             recursions: Vec::new(),
             max_recursion: 100,

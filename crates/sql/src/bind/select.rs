@@ -4,7 +4,7 @@ use super::from::conjuncts;
 use super::group::{Grouped, Groups, group_plan};
 use super::place::filtered;
 use super::query::{BoundQuery, Nested, output_column};
-use super::scope::{Binder, Level, WINDOWS};
+use super::scope::{Binder, Level, Source, WINDOWS};
 use super::shift::{map_columns, same_expr};
 use super::spool::Part;
 use super::{Bound, access, window};
@@ -47,13 +47,27 @@ struct Item {
 impl Binder<'_> {
     /// Binds a SELECT with its order.
     pub(crate) fn select(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<Nested> {
+        let through = self.disarm();
+        // The table that a statement changes is in its own FROM, or in that of the query it goes through.
+        let aside = match through {
+            true => None,
+            false => self.target.take(),
+        };
         self.levels.push(Level::default());
-        let bound = self.select_parts(select, ordering);
+        let bound = self.select_parts(select, ordering, through);
         let takes = self.levels.pop().map(|l| l.takes).unwrap_or_default();
+        if aside.is_some() {
+            self.target = aside;
+        }
         Ok((bound?, takes))
     }
 
-    fn select_parts(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<BoundQuery> {
+    fn select_parts(
+        &mut self,
+        select: &Select,
+        ordering: &Ordering<'_>,
+        through: bool,
+    ) -> Result<BoundQuery> {
         let own = self.levels.len() - 1;
         let before = std::mem::replace(&mut self.reaches, usize::MAX);
         let node = self.from(&select.from)?;
@@ -72,7 +86,7 @@ impl Binder<'_> {
         let of = |g: &Groups| g.exprs.iter().map(|b| b.expr.clone()).collect();
         level.groups = groups.as_ref().map(of);
         level.windows = Some(Vec::new());
-        let items = self.items(&select.items)?;
+        let mut items = self.items(&select.items)?;
         let windows = self.level().windows.take();
         let having = match &select.having {
             Some(having) => Some(self.cond(having)?),
@@ -80,6 +94,10 @@ impl Binder<'_> {
         };
         self.level().windows = windows;
         let order = self.order_keys(ordering.by, &items, select.distinct)?;
+        let hidden = match through {
+            true => self.with_row(&mut items)?,
+            false => 0,
+        };
         let calls = self.level().aggregates.take().unwrap_or_default();
         let windows = self.level().windows.take().unwrap_or_default();
         if select.top.as_ref().is_some_and(|t| t.with_ties) && ordering.by.is_empty() {
@@ -103,13 +121,49 @@ impl Binder<'_> {
             windows,
         };
         if groups.is_some() || !calls.is_empty() || having.is_some() {
+            if let Some(through) = self.through.as_ref().filter(|_| through) {
+                return refuse(4403, &[through.name.clone().into()]);
+            }
             let groups = groups.unwrap_or(Groups {
                 exprs: Vec::new(),
                 sets: vec![Vec::new()],
             });
             parts = self.grouped(parts, groups, calls, having)?;
         }
-        self.finish(select, ordering, with_windows(parts))
+        let mut bound = self.finish(select, ordering, with_windows(parts))?;
+        bound.hidden = hidden;
+        Ok(bound)
+    }
+
+    /// Puts the row of the table that is changed, and its name, behind the list; gives how many columns
+    /// these are.
+    fn with_row(&mut self, items: &mut Vec<Item>) -> Result<usize> {
+        let level = self.level();
+        let named = |s: &&Source| s.columns.last().is_some_and(|c| c.name.is_empty());
+        let Some(source) = level.sources.iter().find(named).cloned() else {
+            return Err(unsupported("changing rows through this query"));
+        };
+        let (start, width) = (source.start, source.columns.len());
+        let of_row = |item: &Item| match item.bound.expr {
+            Expr::Column(at) => at.checked_sub(start).filter(|at| *at + 1 < width),
+            _ => None,
+        };
+        let columns = items.iter().map(of_row).collect();
+        if let Some(through) = &mut self.through {
+            through.columns = Some(columns);
+        }
+        self.use_all(start..start + width);
+        for (at, column) in source.columns.iter().enumerate() {
+            items.push(Item {
+                name: String::new(),
+                bound: Bound {
+                    nullable: column.nullable,
+                    ..Bound::of(Expr::Column(start + at), column.data_type)
+                },
+                assign: None,
+            });
+        }
+        Ok(width)
     }
 
     /// Binds WHERE, part by part.
@@ -222,6 +276,7 @@ impl Binder<'_> {
             plan,
             columns,
             assigns,
+            hidden: 0,
         })
     }
 
@@ -299,6 +354,10 @@ impl Binder<'_> {
             }
             found = true;
             for (at, column) in source.columns.iter().enumerate() {
+                // The name of a row, or what is hidden from the list.
+                if column.name.is_empty() {
+                    continue;
+                }
                 let place = source.start + at;
                 used.push(place);
                 items.push(Item {

@@ -1,14 +1,16 @@
 //! The table that a statement changes.
 
-use crate::bind::{Binder, Bound, Node, Resolved, Source, conjuncts, shown, table_hints};
+use crate::bind::{
+    Beneath, Binder, Bound, Node, Resolved, Source, Through, conjuncts, shown, table_hints,
+};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Database, LockHints, Table};
 use furrow_format::types::{DataType, TypeId, Value};
-use furrow_tsql::ast::dml::{Target, TargetTable};
+use furrow_tsql::ast::dml::{Output, Target, TargetTable};
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::name::ObjectName;
-use furrow_tsql::ast::query::{TableRef, TableSource};
+use furrow_tsql::ast::query::{Query, SelectItem, TableHint, TableRef, TableSource};
 use std::sync::Arc;
 
 /// A table to be changed.
@@ -31,11 +33,43 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<Target
             let text = "Ad hoc updates to system catalogs are not allowed.";
             Err(furrow_observe::messages::Message::custom(259, 16, 1, text).into())
         }
-        Resolved::Module(..) => Err(unsupported("changing rows through a view")),
+        Resolved::Module(..) => Err(unsupported("adding or merging rows through a view")),
         Resolved::Cte(_) => Err(unsupported(
-            "changing rows through a common table expression",
+            "adding or merging rows through a common table expression",
         )),
     }
+}
+
+/// What a name leads to that an UPDATE or DELETE changes: a table, or the one beneath a query, with what the
+/// query calls that.
+fn changed(
+    binder: &mut Binder<'_>,
+    name: &ObjectName,
+    hints: &[TableHint],
+) -> Result<(TargetOf, Option<String>)> {
+    let beneath = match binder.resolve(name)? {
+        Resolved::Table(db, table) => {
+            let (hints, _) = table_hints(&table, hints)?;
+            return Ok((TargetOf { db, table, hints }, None));
+        }
+        Resolved::View(..) => {
+            let text = "Ad hoc updates to system catalogs are not allowed.";
+            return Err(furrow_observe::messages::Message::custom(259, 16, 1, text).into());
+        }
+        Resolved::Module(db, view) => binder.beneath_view(db, &view, hints)?,
+        Resolved::Cte(cte) => binder.beneath_cte(&cte, hints)?,
+    };
+    Ok(through(beneath))
+}
+
+fn through(beneath: Beneath) -> (TargetOf, Option<String>) {
+    let Beneath {
+        db,
+        table,
+        hints,
+        name,
+    } = beneath;
+    (TargetOf { db, table, hints }, Some(name))
 }
 
 /// The name of a target; a table variable's has its `@`.
@@ -55,6 +89,40 @@ pub(super) struct Found {
     pub(super) name_at: usize,
     /// Where the target's columns begin in the wide row.
     pub(super) start: usize,
+    /// The query that the rows are changed through.
+    pub(super) through: Option<Names>,
+}
+
+/// The columns of a query that rows are changed through.
+pub(super) struct Names {
+    pub(super) query: String,
+    /// Each with the table's column that it is, if it is one.
+    pub(super) columns: Vec<(String, Option<usize>)>,
+}
+
+impl Names {
+    /// The table's column that a column of the query is: 207, and 4406 for what is none.
+    pub(super) fn column(&self, name: &str) -> Result<usize> {
+        let found = self
+            .columns
+            .iter()
+            .find(|(own, _)| own.eq_ignore_ascii_case(name));
+        match found {
+            Some((_, Some(column))) => Ok(*column),
+            Some((_, None)) => refuse(4406, &[self.query.clone().into()]),
+            None => refuse(207, &[name.into()]),
+        }
+    }
+
+    /// Whether it has the table's columns, all of them as they are.
+    pub(super) fn is_table(&self, table: &Table) -> bool {
+        let same = |(at, column): (usize, &furrow_engine::Column)| {
+            let own = self.columns.get(at);
+            own.is_some_and(|(name, of)| *of == Some(at) && name.eq_ignore_ascii_case(&column.name))
+        };
+        let columns = table.columns();
+        self.columns.len() == columns.len() && columns.iter().enumerate().all(same)
+    }
 }
 
 impl Found {
@@ -65,7 +133,9 @@ impl Found {
             return Vec::new();
         }
         let mut sources = binder.level().sources.clone();
-        for source in sources.iter_mut().filter(|s| s.start == self.start) {
+        let has_target =
+            |s: &&mut Source| (s.start..s.start + s.columns.len()).contains(&self.start);
+        for source in sources.iter_mut().filter(has_target) {
             source.name.clear();
             for column in &mut source.columns {
                 column.name.clear();
@@ -85,17 +155,15 @@ pub(super) fn sources(
     let name = named(target)?;
     let name = &name;
     let of_alias = aliased(from, name);
-    let resolved = match &of_alias {
-        Some(source) => match binder.resolve(&source.name)? {
-            Resolved::Table(db, table) => {
-                let (hints, _) = table_hints(&table, &target.hints)?;
-                TargetOf { db, table, hints }
-            }
-            _ => return Err(unsupported("changing rows of what is no table")),
-        },
-        None => resolve(binder, target)?,
+    let of_query = derived(from, name);
+    let (resolved, inner) = match (&of_alias, of_query) {
+        (Some(source), _) => changed(binder, &source.name, &target.hints)?,
+        (None, Some(query)) => through(binder.beneath(query, name.name(), &target.hints)?),
+        (None, None) => changed(binder, name, &target.hints)?,
     };
-    binder.target = Some((resolved.table.id(), name.name().to_owned()));
+    binder.through = inner.as_ref().map(|_| Through::new(name.name()));
+    let inner = inner.unwrap_or_else(|| name.name().to_owned());
+    binder.target = Some((resolved.table.id(), inner));
     let alone = [TableRef::Table(Box::new(TableSource {
         name: name.clone(),
         system_time: None,
@@ -103,10 +171,10 @@ pub(super) fn sources(
         sample: None,
         hints: target.hints.clone(),
     }))];
-    let node = match &of_alias {
-        Some(_) => binder.from(from)?,
+    let node = match of_alias.is_some() || of_query.is_some() {
+        true => binder.from(from)?,
         // Where the target is not among the sources, each of its rows goes with each of theirs.
-        None => {
+        false => {
             let all: Vec<TableRef> = from.iter().chain(&alone).cloned().collect();
             binder.from(&all)?
         }
@@ -126,15 +194,56 @@ pub(super) fn sources(
     let Some(source) = source else {
         return refuse(208, &[shown(name).into()]);
     };
-    let start = source.start;
-    let name_at = start + source.columns.len() - 1;
+    let name_at = source.start + source.columns.len() - 1;
+    let start = name_at - resolved.table.columns().len();
+    let own: Vec<String> = source.columns.iter().map(|c| c.name.clone()).collect();
+    let names = binder.through.take().and_then(|through| {
+        Some(Names {
+            columns: own.into_iter().zip(through.columns?).collect(),
+            query: through.name,
+        })
+    });
     Ok(Found {
         target: resolved,
         node,
         conds,
         name_at,
         start,
+        through: names,
     })
+}
+
+/// What OUTPUT may put out where rows are changed through a query: columns of the table by their names.
+pub(super) fn output_through(found: &Found, output: &[Output]) -> Result<()> {
+    let Some(names) = &found.through else {
+        return Ok(());
+    };
+    let star =
+        |item: &SelectItem| matches!(item, SelectItem::Star(_) | SelectItem::QualifiedStar(_));
+    let stars = output.iter().flat_map(|o| &o.items).any(star);
+    match stars && !names.is_table(&found.target.table) {
+        true => Err(unsupported(
+            "OUTPUT of all columns of a query that is not its table",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The derived table in FROM that has this alias.
+fn derived<'q>(from: &'q [TableRef], name: &ObjectName) -> Option<&'q Query> {
+    fn within<'q>(source: &'q TableRef, name: &str) -> Option<&'q Query> {
+        match source {
+            TableRef::Derived { query, alias } => {
+                let found = alias.name.value.eq_ignore_ascii_case(name);
+                found.then_some(&**query)
+            }
+            TableRef::Join(join) => within(&join.left, name).or_else(|| within(&join.right, name)),
+            _ => None,
+        }
+    }
+    let only = name.parts.len() == 1;
+    let mut all = from.iter().filter(|_| only);
+    all.find_map(|source| within(source, name.name()))
 }
 
 /// The source in FROM that has this alias, or is this table.

@@ -1,7 +1,7 @@
 //! UPDATE.
 
 use super::rules::{Rules, Verb, as_kept, default_of, tell};
-use super::target::{TargetOf, assigned, sources, topped};
+use super::target::{Names, TargetOf, assigned, output_through, sources, topped};
 use crate::bind::{Binder, Bound};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
@@ -11,7 +11,7 @@ use furrow_engine::{IndexKey, RowKey, Table};
 use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{SetClause, Update};
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind};
-use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::name::{Ident, ObjectName};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -199,7 +199,14 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
     let found = sources(binder, &written.target, &written.from, filter)?;
     let target = found.target.clone();
     binder.level().no_aggregates = 157;
-    let sets = bind_sets(binder, &written.sets, &target.table, found.start)?;
+    let sets = match &found.through {
+        Some(names) => {
+            let sets = of_table(&written.sets, names, &target.table)?;
+            bind_sets(binder, &sets, &target.table, found.start)?
+        }
+        None => bind_sets(binder, &written.sets, &target.table, found.start)?,
+    };
+    output_through(&found, &written.output)?;
     let around = found.around(binder, &written.from);
     let rules = Rules::bind(binder, Verb::Update, &target, &written.output, &around)?;
     let (row_at, name_at) = (found.start..found.name_at, found.name_at);
@@ -216,6 +223,19 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
         row_at,
         name_at,
     })
+}
+
+/// Assignments to columns of a query as assignments to the columns of the table that they are.
+fn of_table(sets: &[SetClause], names: &Names, table: &Table) -> Result<Vec<SetClause>> {
+    let mut changed = sets.to_vec();
+    for set in &mut changed {
+        if let SetClause::Column(name, ..) | SetClause::Both(_, name, ..) = set {
+            let column = names.column(name.name())?;
+            let own = table.columns().get(column).map_or("", |c| &c.name);
+            *name = ObjectName::single(Ident::new(own));
+        }
+    }
+    Ok(changed)
 }
 
 fn twice(sets: &[Set], table: &Table) -> Result<()> {

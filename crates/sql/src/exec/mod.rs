@@ -7,6 +7,8 @@
 //! - `batch`: columns of a table's rows, a page at a time.
 //! - `expr`: bound expressions and conditions on a row.
 //! - `scan`, `join`, `hash`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.
+//! - `made`: rows that table functions make of their arguments.
+//! - `markup`: FOR XML and FOR JSON.
 //! - `memory`: how much rows that are kept may take.
 //! - `spill`: files for rows that find no room.
 //! - `spool`: an index made for one statement.
@@ -18,6 +20,8 @@ pub(crate) mod expr;
 pub(crate) mod hash;
 pub(crate) mod join;
 pub(crate) mod key;
+pub(crate) mod made;
+pub(crate) mod markup;
 pub(crate) mod memory;
 pub(crate) mod once;
 pub(crate) mod operator;

@@ -3,6 +3,8 @@
 use super::aggregate::AggregatePlan;
 use super::expr::{Cond, Expr};
 use super::join::JoinPlan;
+use super::made::MadePlan;
+use super::markup::MarkupPlan;
 use super::memory::Grant;
 use super::recursive::{self, RecursivePlan};
 use super::scan::ScanPlan;
@@ -40,6 +42,10 @@ pub(crate) enum Plan {
     Scan(Arc<ScanPlan>),
     /// Rows of a system view or function.
     View(Arc<ViewPlan>),
+    /// Rows that a table function makes of its arguments.
+    Made(Box<MadePlan>),
+    /// Rows as one text of XML or JSON.
+    Markup(Box<MarkupPlan>),
     /// Rows for which a condition is true.
     Filter(Box<Plan>, Box<Cond>),
     /// Expressions on each row.
@@ -71,6 +77,8 @@ impl Plan {
             Plan::Values(rows) => Box::new(Rows { rows, next: 0 }),
             Plan::Scan(scan) => scan.open(cx)?,
             Plan::View(view) => view.open(cx)?,
+            Plan::Made(made) => made.open(cx)?,
+            Plan::Markup(markup) => markup.open(cx)?,
             Plan::Filter(input, cond) => Box::new(Filter {
                 input: input.open(cx)?,
                 cond,

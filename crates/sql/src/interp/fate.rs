@@ -25,10 +25,15 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
         number,
         116 | 205..=209
             | 213
+            | 240
             | 243
+            | 246
+            | 252
+            | 253
             | 257
             | 259
             | 264
+            | 313
             | 402
             | 421
             | 529
@@ -39,6 +44,13 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 2716
             | 4104
             | 4108
+            | 4199
+            | 4403
+            | 4406
+            | 5373
+            | 6809
+            | 6852
+            | 6864
             | 8101
             | 8102
             | 8116
@@ -47,7 +59,11 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 8121
             | 8127
             | 8155..=8159
+            | 8748
             | 10709
+            | 13_601
+            | 13_605
+            | 13_620
             | 40_514
     )
 }

@@ -3,6 +3,7 @@
 //! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the
 //! function that gives its rows from the engine's own state at the moment of the query.
 
+mod constraints;
 mod counters;
 mod files;
 mod foreign;
@@ -16,6 +17,7 @@ mod physical;
 mod server;
 mod sessions;
 mod storage;
+mod system;
 mod types;
 pub(crate) mod value;
 mod waits;
@@ -35,6 +37,7 @@ pub(crate) use objects::{Object, objects_of};
 pub(crate) use server::{COLLATION, FILE_VERSION, recovery_model};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+pub(crate) use system::of_system;
 pub(crate) use types::number;
 pub(crate) use value::INT;
 
@@ -213,6 +216,8 @@ static TABLES: &[&[SystemView]] = &[
     pages::VIEWS,
     physical::VIEWS,
     information::VIEWS,
+    constraints::VIEWS,
+    system::VIEWS,
 ];
 
 /// All of them, by table.
@@ -220,10 +225,12 @@ pub(crate) fn all() -> impl Iterator<Item = &'static SystemView> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-/// The view of a name, in any case of letters.
-pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
+/// The view of a name in a database, in any case of letters. The views of old are in `sys` and in `dbo`.
+pub(crate) fn find(database: &str, schema: &str, name: &str) -> Option<&'static SystemView> {
+    let of_old = schema.eq_ignore_ascii_case("sys");
     all().find(|view| {
-        view.schema.eq_ignore_ascii_case(schema) && view.name.eq_ignore_ascii_case(name)
+        let here = view.schema.eq_ignore_ascii_case(schema) || (of_old && view.schema == "dbo");
+        here && view.name.eq_ignore_ascii_case(name) && system::is_in(view, database)
     })
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 const KIND: DataType = char(2);
 
 /// The columns of `sys.objects`, which the views of each kind of object begin with.
-const OBJECTS: [ViewColumn; 12] = *columns! {
+pub(super) const OBJECTS: [ViewColumn; 12] = *columns! {
     "name" SYSNAME; "object_id" INT; "principal_id" INT null; "schema_id" INT; "parent_object_id" INT;
     "type" KIND null; "type_desc" DESC null; "create_date" DATETIME; "modify_date" DATETIME;
     "is_ms_shipped" BIT; "is_published" BIT; "is_schema_published" BIT;
@@ -32,7 +32,7 @@ static TABLES: [ViewColumn; 36] = joined(
     },
 );
 
-static VIEWS_OF_USERS: [ViewColumn; 18] = joined(
+pub(super) static VIEWS_OF_USERS: [ViewColumn; 18] = joined(
     &OBJECTS,
     columns! {
         "is_replicated" BIT null; "has_replication_filter" BIT null; "has_opaque_metadata" BIT;
@@ -195,6 +195,7 @@ pub(crate) fn type_desc(kind: &str) -> &'static str {
         "IF" => "SQL_INLINE_TABLE_VALUED_FUNCTION",
         "TF" => "SQL_TABLE_VALUED_FUNCTION",
         "TR" => "SQL_TRIGGER",
+        "X" => "EXTENDED_STORED_PROCEDURE",
         _ => "UNKNOWN",
     }
 }
@@ -205,7 +206,7 @@ fn kind(of: &str) -> Value {
 }
 
 impl Object {
-    fn row(&self, schemas: &BTreeMap<i32, String>) -> Vec<Value> {
+    pub(super) fn row(&self, schemas: &BTreeMap<i32, String>) -> Vec<Value> {
         vec![
             text(self.name.clone()),
             int(self.id),
@@ -216,10 +217,28 @@ impl Object {
             text(type_desc(&self.kind)),
             Value::DateTime(self.created),
             Value::DateTime(self.modified),
-            bit(false),
+            bit(self.id < 0),
             bit(false),
             bit(false),
         ]
+    }
+
+    /// What the engine has by itself: it is as old as the database.
+    pub(super) fn of_system(
+        id: i32,
+        (schema, name): (&str, &str),
+        kind: &str,
+        at: DateTime,
+    ) -> Object {
+        Object {
+            id,
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            parent: 0,
+            kind: kind.to_owned(),
+            created: at,
+            modified: at,
+        }
     }
 }
 
@@ -248,7 +267,7 @@ fn of_child(table: &Table, child: furrow_engine::TableChild) -> Object {
 }
 
 /// The objects of the view's database as the session sees them.
-fn objects(view: &mut ViewContext<'_>) -> Result<Vec<Object>> {
+pub(super) fn objects(view: &mut ViewContext<'_>) -> Result<Vec<Object>> {
     let db = Arc::clone(&view.database);
     let session = view.cx.sessions.of(&db)?;
     Ok(objects_of(&session.tables(), &session.modules()))

@@ -6,7 +6,6 @@ use crate::error::Result;
 use furrow_engine::DatabaseView;
 use furrow_format::RecoveryModel;
 use furrow_format::types::{Guid, Value};
-use furrow_scalar::functions;
 
 const SID: furrow_format::types::DataType = varbinary(85);
 
@@ -58,14 +57,6 @@ pub(super) static VIEWS: &[SystemView] = &[
         text: "The databases under the names of old: use sys.databases.",
         rows: sysdatabases,
     },
-    SystemView {
-        schema: "sys",
-        name: "string_split",
-        columns: columns! { "value" NTEXT null; },
-        parameters: Some(&[NTEXT, nvarchar(1)]),
-        text: "The parts of a text between separators.",
-        rows: string_split,
-    },
 ];
 
 const PATH: furrow_format::types::DataType = nvarchar(260);
@@ -74,14 +65,6 @@ const PATH: furrow_format::types::DataType = nvarchar(260);
 pub(crate) const FILE_VERSION: i16 = 706;
 /// What the engine's T-SQL is like.
 pub(crate) const COMPATIBILITY: u8 = 130;
-
-fn string_split(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    let text = |at: usize| view.arguments.get(at).and_then(Value::as_str);
-    for part in functions::string_split(text(0), text(1).unwrap_or(""))? {
-        rows(vec![Value::NVarChar(part.to_owned())]);
-    }
-    Ok(())
-}
 
 /// `recovery_model` and its description.
 pub(crate) fn recovery_model(model: RecoveryModel) -> (u8, &'static str) {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use furrow_engine::{Column, Table, TableChild};
 use furrow_format::types::{DataType, TypeId, Value};
 
-const COLUMNS: [ViewColumn; 34] = *columns! {
+pub(super) const COLUMNS: [ViewColumn; 34] = *columns! {
     "object_id" INT; "name" SYSNAME null; "column_id" INT; "system_type_id" TINYINT; "user_type_id" INT;
     "max_length" SMALLINT; "precision" TINYINT; "scale" TINYINT; "collation_name" SYSNAME null;
     "is_nullable" BIT null; "is_ansi_padded" BIT; "is_rowguidcol" BIT; "is_identity" BIT;
@@ -58,6 +58,19 @@ pub(super) static VIEWS: &[SystemView] = &[
         text: "The types.",
         rows: types,
     },
+    SystemView {
+        schema: "dbo",
+        name: "syscolumns",
+        columns: columns! {
+            "name" SYSNAME null; "id" INT; "xtype" TINYINT; "xusertype" SMALLINT null; "length" SMALLINT;
+            "xprec" TINYINT; "xscale" TINYINT; "colid" SMALLINT null; "cdefault" INT; "colorder" SMALLINT null;
+            "status" TINYINT null; "prec" SMALLINT null; "scale" INT null; "iscomputed" INT null;
+            "isoutparam" INT null; "isnullable" INT null; "collation" SYSNAME null;
+        },
+        parameters: None,
+        text: "The columns of tables and views under the names of old: use sys.columns.",
+        rows: syscolumns,
+    },
 ];
 
 /// `numeric(38, 0)`; the product has sql_variant here.
@@ -67,7 +80,7 @@ const NUMBER: DataType = DataType {
     ..DataType::simple(TypeId::Numeric)
 };
 
-fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+pub(super) fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     for table in view.tables()? {
         let children = table.children();
         for column in table.columns() {
@@ -86,6 +99,46 @@ fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
+fn syscolumns(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    // Whether a column is an identity column is a bit of the status.
+    const IDENTITY: u8 = 0x80;
+    const NULLABLE: u8 = 0x08;
+    columns_of_tables(view, &mut |column| {
+        let at = |place: usize| column.get(place).cloned().unwrap_or(Value::Null);
+        let number = |place: usize| at(place).as_i64().unwrap_or(0);
+        let (length, id) = (number(5), TypeId::from_u8(number(3) as u8));
+        let unicode = id.is_some_and(TypeId::is_unicode);
+        let is_text = id.is_some_and(TypeId::has_collation);
+        let prec = match (is_text, unicode) {
+            (true, true) if length > 0 => length / 2,
+            (true, _) => length,
+            _ => number(6),
+        };
+        let nullable = number(9) == 1;
+        let identity = number(12) == 1;
+        let status = u8::from(nullable) * NULLABLE + u8::from(identity) * IDENTITY;
+        rows(vec![
+            at(1),
+            at(0),
+            at(3),
+            small(number(4)),
+            at(5),
+            at(6),
+            at(7),
+            small(number(2)),
+            at(21),
+            small(number(2)),
+            tiny(status),
+            small(prec),
+            if is_text { Value::Null } else { int(number(7)) },
+            int(0),
+            int(0),
+            int(i32::from(nullable)),
+            at(8),
+        ]);
+    })
+}
+
 fn column_row(table: &Table, children: &[TableChild], column: &Column) -> Vec<Value> {
     let named = |c: &&TableChild| Some(&c.name) == column.default_name.as_ref();
     let default = children.iter().find(named).map_or(0, |c| c.id.0);
@@ -98,7 +151,7 @@ fn column_row(table: &Table, children: &[TableChild], column: &Column) -> Vec<Va
 
 /// A row of `sys.columns`: object, number and name; type and whether it can be NULL; whether it is an
 /// identity column, and the object of its default.
-fn described(
+pub(super) fn described(
     (object, id, name): (i32, i32, &str),
     (of, nullable): (DataType, bool),
     (identity, default): (bool, i32),

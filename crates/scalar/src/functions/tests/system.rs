@@ -39,6 +39,33 @@ const NULL_CHOICES_HASHES_AND_IDENTIFIERS: &[Case] = &[
         &["int:9", "varchar(2):a", "varchar(5):b"],
         "varchar(5) NULL",
     ),
+    (
+        "GREATEST",
+        &["varchar(4):6.62", "numeric(5,4):3.1415", "nvarchar(1):7"],
+        "numeric(5,4) 7.0000",
+    ),
+    ("GREATEST", &["int:3", "NULL", "bigint:2"], "bigint 3"),
+    ("GREATEST", &["NULL", "NULL"], "int NULL"),
+    (
+        "LEAST",
+        &["varchar(5):Glac", "varchar(9):Joshua", "varchar(9):Abc"],
+        "varchar(9) Abc",
+    ),
+    (
+        "LEAST",
+        &["date:2020-01-02", "date:2020-01-01"],
+        "date 2020-01-01",
+    ),
+    (
+        "LEAST",
+        &[],
+        "189: The least function requires 1 to 254 arguments.",
+    ),
+    (
+        "GREATEST",
+        &["text:a"],
+        "8116: Argument data type text is invalid for argument 1 of greatest function.",
+    ),
     ("ISNUMERIC", &["varchar(9):1e5"], "int 1"),
     ("ISNUMERIC", &["varchar(9):$1,2.5"], "int 1"),
     ("ISNUMERIC", &["varchar(9):abc"], "int 0"),

@@ -2,6 +2,7 @@
 //! either.
 
 mod catalog;
+mod each;
 mod files;
 mod objects;
 mod sessions;
@@ -29,6 +30,7 @@ static TABLES: &[&[Script]] = &[
     files::SCRIPTS,
     objects::SCRIPTS,
     catalog::SCRIPTS,
+    each::SCRIPTS,
     sessions::SCRIPTS,
 ];
 

@@ -62,7 +62,7 @@ BEGIN
     FROM sys.types t WHERE t.name = @objname;
     RETURN 0;
 END
-SELECT @kind = RTRIM(type) FROM sys.objects WHERE object_id = @id;
+SELECT @kind = RTRIM(type) FROM sys.all_objects WHERE object_id = @id;
 SELECT o.name AS Name, CONVERT(nvarchar(128), N'dbo') AS Owner,
     CONVERT(nvarchar(31), CASE @kind WHEN 'U' THEN N'user table' WHEN 'V' THEN N'view'
         WHEN 'P' THEN N'stored procedure' WHEN 'PK' THEN N'primary key cns' WHEN 'UQ' THEN N'unique key cns'
@@ -70,7 +70,7 @@ SELECT o.name AS Name, CONVERT(nvarchar(128), N'dbo') AS Owner,
         WHEN 'FN' THEN N'scalar function' WHEN 'IF' THEN N'inline function'
         WHEN 'TF' THEN N'table function' WHEN 'TR' THEN N'trigger' ELSE LOWER(o.type_desc) END) AS Type,
     o.create_date AS Created_datetime
-FROM sys.objects o WHERE o.object_id = @id;
+FROM sys.all_objects o WHERE o.object_id = @id;
 IF EXISTS (SELECT 1 FROM sys.parameters WHERE object_id = @id)
     SELECT p.name AS Parameter_name, TYPE_NAME(p.user_type_id) AS Type, p.max_length AS Length,
         CONVERT(int, p.precision) AS Prec, CONVERT(int, CASE WHEN TYPE_NAME(p.system_type_id)
@@ -98,7 +98,7 @@ SELECT c.name AS Column_name, TYPE_NAME(c.user_type_id) AS Type,
         WHEN TYPE_NAME(c.system_type_id) NOT IN ('char', 'varchar', 'binary', 'varbinary') THEN '(n/a)'
         WHEN c.is_nullable = 1 THEN 'yes' ELSE 'no' END) AS FixedLenNullInSource,
     c.collation_name AS Collation
-FROM sys.columns c WHERE c.object_id = @id ORDER BY c.column_id;
+FROM sys.all_columns c WHERE c.object_id = @id ORDER BY c.column_id;
 IF EXISTS (SELECT 1 FROM sys.identity_columns WHERE object_id = @id)
     SELECT name AS [Identity], seed_value AS Seed, increment_value AS Increment,
         CONVERT(int, is_not_for_replication) AS [Not For Replication]

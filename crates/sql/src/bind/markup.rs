@@ -1,0 +1,394 @@
+//! FOR XML and FOR JSON: which column goes where.
+
+use super::expr::Bound;
+use super::query::BoundQuery;
+use super::scope::Binder;
+use super::shown;
+use crate::error::{Result, refuse, unsupported};
+use crate::exec::Plan;
+use crate::exec::markup::{Form, JsonColumn, JsonForm, MarkupPlan, XmlColumn, XmlForm, XmlPlace};
+use crate::sink::ResultColumn;
+use furrow_format::types::{DataType, TypeId};
+use furrow_tsql::ast::Statement;
+use furrow_tsql::ast::expr::{Expr as Written, ExprKind, Literal};
+use furrow_tsql::ast::query::{ForClause, ForOption, Query, QueryBody, SelectItem, TableRef};
+
+/// What the product calls the column of such a result.
+const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
+const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
+
+/// An option that is never written: the text of the XML is wanted, not the XML.
+const TEXT_ONLY: &str = "text()";
+
+/// Whether an item of a select list is a query whose result is markup already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inner {
+    Other,
+    Xml,
+    Json,
+}
+
+impl Binder<'_> {
+    /// A query's rows as XML or JSON.
+    pub(super) fn marked_up(
+        &mut self,
+        query: &Query,
+        clause: &ForClause,
+        bound: BoundQuery,
+    ) -> Result<BoundQuery> {
+        if !bound.assigns.is_empty() {
+            return Err(unsupported(
+                "FOR XML and FOR JSON with variables that are set",
+            ));
+        }
+        let inner = inner_of(&query.body, bound.columns.len());
+        let (name, form) = match clause {
+            ForClause::Browse => return Err(unsupported("FOR BROWSE")),
+            ForClause::Xml(options) => (XML_COLUMN, xml(query, options, &bound.columns, &inner)?),
+            ForClause::Json(options) => {
+                (JSON_COLUMN, json(query, options, &bound.columns, &inner)?)
+            }
+        };
+        Ok(BoundQuery {
+            plan: Plan::Markup(Box::new(MarkupPlan {
+                input: bound.plan,
+                form,
+            })),
+            columns: vec![ResultColumn {
+                name: name.to_owned(),
+                data_type: DataType::sized(TypeId::NVarChar, -1),
+                nullable: true,
+            }],
+            assigns: Vec::new(),
+            hidden: 0,
+        })
+    }
+
+    /// `(SELECT .. FOR XML .., TYPE).value('.', 'type')`: the text of the XML. `None` where it is not that.
+    pub(super) fn text_of_xml(
+        &mut self,
+        of: &Written,
+        arguments: &[Written],
+    ) -> Result<Option<Bound>> {
+        let ExprKind::Subquery(query) = &of.kind else {
+            return Ok(None);
+        };
+        let (Some(ForClause::Xml(options)), [path, of_type]) = (&query.for_clause, arguments)
+        else {
+            return Ok(None);
+        };
+        let (Some(path), Some(of_type)) = (text_of(path), text_of(of_type)) else {
+            return Ok(None);
+        };
+        let typed = options.iter().any(|o| &*o.name == "TYPE");
+        let path: String = path.chars().filter(|c| !c.is_whitespace()).collect();
+        let whole = matches!(path.as_str(), "." | "(.)[1]" | ".[1]" | "(./.)[1]");
+        let first = matches!(
+            path.as_str(),
+            "text()[1]" | "./text()[1]" | "(text())[1]" | "(./text())[1]"
+        );
+        if !typed || !(whole || first && is_text_alone(query, options)) {
+            return Err(unsupported(&format!(".value('{path}')")));
+        }
+        let mut query = query.clone();
+        query.for_clause = Some(ForClause::Xml(
+            options
+                .iter()
+                .cloned()
+                .chain([ForOption {
+                    name: TEXT_ONLY.into(),
+                    arg: None,
+                }])
+                .collect(),
+        ));
+        let text = self.expr(&Written {
+            kind: ExprKind::Subquery(query),
+            span: of.span,
+        })?;
+        let to = self.written_type(&of_type)?;
+        self.cast_to(text, to).map(Some)
+    }
+
+    /// A type that is written in a text.
+    fn written_type(&mut self, text: &str) -> Result<DataType> {
+        let parsed = crate::interp::parse(&format!("SELECT CAST(NULL AS {text})"), self.cx)?;
+        let cast = parsed.into_iter().find_map(|statement| {
+            let Statement::Select(query) = statement.kind else {
+                return None;
+            };
+            let QueryBody::Select(select) = query.body else {
+                return None;
+            };
+            match select.items.into_iter().next()? {
+                SelectItem::Expr { expr, .. } => match expr.kind {
+                    ExprKind::Cast(cast) => Some(cast.data_type),
+                    _ => None,
+                },
+                _ => None,
+            }
+        });
+        match cast {
+            Some(written) => super::data_type(&written, true),
+            None => Err(unsupported(&format!("the type {text}"))),
+        }
+    }
+}
+
+fn text_of(written: &Written) -> Option<String> {
+    match &written.kind {
+        ExprKind::Literal(Literal::String(text) | Literal::National(text)) => {
+            Some(text.to_string())
+        }
+        _ => None,
+    }
+}
+
+/// Whether the XML of a query has no elements: rows without a tag, columns without a name.
+fn is_text_alone(query: &Query, options: &[ForOption]) -> bool {
+    let bare = options.iter().any(|option| {
+        let name = option.arg.as_ref().and_then(text_of);
+        &*option.name == "PATH" && name.as_deref() == Some("")
+    });
+    let QueryBody::Select(select) = &query.body else {
+        return false;
+    };
+    let unnamed = |item: &SelectItem| match item {
+        SelectItem::Expr { expr, alias } => match (alias, &expr.kind) {
+            (Some(alias), _) => matches!(&*alias.value.to_lowercase(), "text()" | "data()" | "*"),
+            (None, ExprKind::Column(_)) => false,
+            _ => true,
+        },
+        _ => false,
+    };
+    bare && select.items.iter().all(unnamed)
+}
+
+/// What the items of a select list are, as far as they can be told from columns: not behind a star.
+fn inner_of(body: &QueryBody, columns: usize) -> Vec<Inner> {
+    let of = |item: &SelectItem| match item {
+        SelectItem::Expr { expr, .. } => match &expr.kind {
+            ExprKind::Subquery(query) => match &query.for_clause {
+                Some(ForClause::Xml(options)) if options.iter().any(|o| &*o.name == "TYPE") => {
+                    Inner::Xml
+                }
+                Some(ForClause::Json(options)) => {
+                    let bare = options.iter().any(|o| &*o.name == "WITHOUT_ARRAY_WRAPPER");
+                    if bare { Inner::Other } else { Inner::Json }
+                }
+                _ => Inner::Other,
+            },
+            ExprKind::Call(call) if call.name.name().eq_ignore_ascii_case("JSON_QUERY") => {
+                Inner::Json
+            }
+            _ => Inner::Other,
+        },
+        _ => Inner::Other,
+    };
+    match body {
+        QueryBody::Select(select) if select.items.len() == columns => {
+            select.items.iter().map(of).collect()
+        }
+        _ => vec![Inner::Other; columns],
+    }
+}
+
+/// The one table of a query, as it is called: what AUTO names its rows by.
+fn only_table(query: &Query, what: &str) -> Result<String> {
+    let QueryBody::Select(select) = &query.body else {
+        return Err(unsupported(what));
+    };
+    match select.from.as_slice() {
+        [TableRef::Table(table)] => Ok(match &table.alias {
+            Some(alias) => alias.value.to_string(),
+            None => shown(&table.name),
+        }),
+        [TableRef::Derived { alias, .. }] => Ok(alias.name.value.to_string()),
+        _ => Err(unsupported(what)),
+    }
+}
+
+/// The argument of an option.
+fn argument(option: &ForOption) -> Option<String> {
+    option.arg.as_ref().and_then(text_of)
+}
+
+fn xml(
+    query: &Query,
+    options: &[ForOption],
+    columns: &[ResultColumn],
+    inner: &[Inner],
+) -> Result<Form> {
+    let has = |name: &str| options.iter().any(|o| &*o.name == name);
+    let mut row = Some("row".to_owned());
+    let mut root = None;
+    for option in options {
+        let argument = argument(option);
+        match &*option.name {
+            "PATH" | "RAW" => {
+                if let Some(name) = argument {
+                    row = Some(encoded(&name)).filter(|name| !name.is_empty());
+                }
+            }
+            "AUTO" => {
+                row = Some(encoded(&only_table(
+                    query,
+                    "FOR XML AUTO of several tables",
+                )?))
+            }
+            "ROOT" => root = Some(encoded(argument.as_deref().unwrap_or("root"))),
+            "TYPE" | "ELEMENTS" | "ELEMENTS ABSENT" | "BINARY BASE64" | TEXT_ONLY => {}
+            other => return Err(unsupported(&format!("FOR XML {other}"))),
+        }
+    }
+    let path = has("PATH");
+    let elements = has("ELEMENTS") || has("ELEMENTS ABSENT");
+    let mut placed = Vec::new();
+    for (column, inner) in columns.iter().zip(inner) {
+        if !path && column.name.is_empty() {
+            return refuse(6809, &[]);
+        }
+        let (names, place) = match path {
+            true => by_path(&column.name)?,
+            false if elements => (vec![encoded(&column.name)], XmlPlace::Text),
+            false => (Vec::new(), XmlPlace::Attribute(encoded(&column.name))),
+        };
+        if row.is_none() && names.is_empty() && matches!(place, XmlPlace::Attribute(_)) {
+            return refuse(6864, &[]);
+        }
+        placed.push(XmlColumn {
+            path: names,
+            place,
+            data_type: column.data_type,
+            raw: *inner == Inner::Xml,
+        });
+    }
+    if let Some(late) = late_attribute(&placed) {
+        return refuse(6852, &[format!("@{late}").into()]);
+    }
+    Ok(Form::Xml(XmlForm {
+        columns: placed,
+        row,
+        root,
+        text_only: has(TEXT_ONLY),
+    }))
+}
+
+/// An attribute that comes when its element has content already.
+fn late_attribute(columns: &[XmlColumn]) -> Option<&str> {
+    let mut open: &[String] = &[];
+    let mut in_tag = true;
+    for column in columns {
+        let common = open
+            .iter()
+            .zip(&column.path)
+            .take_while(|(a, b)| a == b)
+            .count();
+        if common < open.len() {
+            in_tag = false;
+        }
+        if common < column.path.len() {
+            in_tag = true;
+        }
+        open = &column.path;
+        match &column.place {
+            XmlPlace::Attribute(name) if !in_tag => return Some(name),
+            XmlPlace::Attribute(_) => {}
+            _ => in_tag = false,
+        }
+    }
+    None
+}
+
+/// Elements and place that a column's name stands for.
+fn by_path(name: &str) -> Result<(Vec<String>, XmlPlace)> {
+    let mut steps: Vec<&str> = name.split('/').filter(|step| !step.is_empty()).collect();
+    let last = steps.last().copied().unwrap_or("*");
+    let place = match &*last.to_lowercase() {
+        "*" | "text()" | "node()" => Some(XmlPlace::Text),
+        "data()" => Some(XmlPlace::Data),
+        "comment()" => Some(XmlPlace::Comment),
+        _ if last.ends_with(')') => return Err(unsupported(&format!("FOR XML PATH with {last}"))),
+        _ => last
+            .strip_prefix('@')
+            .map(|attribute| XmlPlace::Attribute(encoded(attribute))),
+    };
+    if place.is_some() {
+        steps.pop();
+    }
+    let names = steps.into_iter().map(encoded).collect();
+    Ok((names, place.unwrap_or(XmlPlace::Text)))
+}
+
+/// A name as XML can have it: what it cannot is written by its number.
+fn encoded(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for (at, c) in name.chars().enumerate() {
+        let plain =
+            c.is_alphabetic() || c == '_' || (at > 0 && (c.is_numeric() || "-.:".contains(c)));
+        match plain {
+            true => out.push(c),
+            false => out.push_str(&format!("_x{:04X}_", u32::from(c))),
+        }
+    }
+    out
+}
+
+fn json(
+    query: &Query,
+    options: &[ForOption],
+    columns: &[ResultColumn],
+    inner: &[Inner],
+) -> Result<Form> {
+    let has = |name: &str| options.iter().any(|o| &*o.name == name);
+    let auto = has("AUTO");
+    if auto {
+        only_table(query, "FOR JSON AUTO of several tables")?;
+    }
+    let root = options.iter().find(|o| &*o.name == "ROOT");
+    let root = root.map(|option| argument(option).unwrap_or_else(|| "root".to_owned()));
+    let array = !has("WITHOUT_ARRAY_WRAPPER");
+    if root.is_some() && !array {
+        return refuse(13620, &[]);
+    }
+    let mut placed: Vec<JsonColumn> = Vec::new();
+    for (column, inner) in columns.iter().zip(inner) {
+        if column.name.is_empty() {
+            return refuse(13605, &[]);
+        }
+        let path: Vec<String> = match auto {
+            true => vec![column.name.clone()],
+            false => column.name.split('.').map(str::to_owned).collect(),
+        };
+        if conflicts(&placed, &path) {
+            return refuse(13601, &[column.name.clone().into()]);
+        }
+        placed.push(JsonColumn {
+            path,
+            data_type: column.data_type,
+            raw: *inner == Inner::Json,
+        });
+    }
+    Ok(Form::Json(JsonForm {
+        columns: placed,
+        root,
+        array,
+        nulls: has("INCLUDE_NULL_VALUES"),
+    }))
+}
+
+/// Whether a key is there already, or an object that was left would have to be opened again.
+fn conflicts(placed: &[JsonColumn], path: &[String]) -> bool {
+    let common = |other: &JsonColumn| {
+        other
+            .path
+            .iter()
+            .zip(path)
+            .take_while(|(a, b)| a == b)
+            .count()
+    };
+    let before = placed.last().map_or(0, common);
+    placed.iter().any(|other| {
+        let common = common(other);
+        common == path.len() || common == other.path.len() || common > before
+    })
+}

@@ -1,0 +1,142 @@
+//! Changing rows through a query: the rows of a common table expression, of a derived table or of a view over
+//! one table are rows of that table, and a statement that changes them changes those.
+//!
+//! The query's SELECT gives, behind its own columns, the table's row and the name of that row, without names:
+//! nothing but the statement finds them.
+
+use super::from::{Resolved, renamed, table_hints};
+use super::query::BoundQuery;
+use super::scope::{Binder, CteDef};
+use crate::error::{Result, refuse, unsupported};
+use furrow_engine::{Database, LockHints, Module, Table};
+use furrow_tsql::ast::name::Ident;
+use furrow_tsql::ast::query::{Query, QueryBody, TableHint, TableRef};
+use std::sync::Arc;
+
+/// The query in FROM through which a statement changes rows.
+#[derive(Debug)]
+pub(crate) struct Through {
+    /// What FROM calls it.
+    pub(crate) name: String,
+    /// Whether the next SELECT is the query's.
+    armed: bool,
+    /// Once it is bound: which column of the table each of its own columns is, if any.
+    pub(crate) columns: Option<Vec<Option<usize>>>,
+}
+
+impl Through {
+    pub(crate) fn new(name: &str) -> Through {
+        Through {
+            name: name.to_owned(),
+            armed: false,
+            columns: None,
+        }
+    }
+}
+
+/// The table beneath a query.
+pub(crate) struct Beneath {
+    pub(crate) db: Arc<Database>,
+    pub(crate) table: Arc<Table>,
+    pub(crate) hints: LockHints,
+    /// What the query calls it.
+    pub(crate) name: String,
+}
+
+impl BoundQuery {
+    /// Gives its columns the names of an alias; what it gives besides stays without.
+    pub(super) fn rename(&mut self, names: &[Ident], of: &str) -> Result<()> {
+        let own = self.columns.len().saturating_sub(self.hidden);
+        let hidden = self.columns.split_off(own);
+        let columns = std::mem::take(&mut self.columns);
+        self.columns = renamed(columns, names, of)?;
+        self.columns.extend(hidden);
+        Ok(())
+    }
+}
+
+impl Binder<'_> {
+    /// A query of this name in FROM is about to be bound.
+    pub(super) fn arm(&mut self, name: &str) {
+        if let Some(through) = &mut self.through
+            && through.columns.is_none()
+            && through.name.eq_ignore_ascii_case(name)
+        {
+            through.armed = true;
+        }
+    }
+
+    /// Whether what is about to be bound is the query through which rows are changed.
+    pub(super) fn is_armed(&self) -> bool {
+        self.through.as_ref().is_some_and(|t| t.armed)
+    }
+
+    /// The same, asked by the SELECT that takes it on.
+    pub(super) fn disarm(&mut self) -> bool {
+        let through = self.through.as_mut();
+        through.is_some_and(|t| std::mem::take(&mut t.armed))
+    }
+
+    /// The table beneath a common table expression.
+    pub(crate) fn beneath_cte(&mut self, cte: &CteDef, hints: &[TableHint]) -> Result<Beneath> {
+        let hidden = self.ctes.split_off(cte.sees.min(self.ctes.len()));
+        let found = self.beneath(&cte.query, &cte.name, hints);
+        self.ctes.extend(hidden);
+        found
+    }
+
+    /// The table beneath a view of a user.
+    pub(crate) fn beneath_view(
+        &mut self,
+        db: Arc<Database>,
+        view: &Module,
+        hints: &[TableHint],
+    ) -> Result<Beneath> {
+        let written = self.view_text(view)?;
+        let ctes = std::mem::take(&mut self.ctes);
+        let home = self.home.replace(db);
+        let found = match written.query.ctes.is_empty() {
+            true => self.beneath(&written.query, view.name(), hints),
+            false => Err(unsupported(
+                "changing rows through a view with a common table expression",
+            )),
+        };
+        (self.ctes, self.home) = (ctes, home);
+        found
+    }
+
+    /// The table beneath a query: its FROM has to be that table alone, its rows must be rows of it (4403).
+    pub(crate) fn beneath(
+        &mut self,
+        query: &Query,
+        of: &str,
+        hints: &[TableHint],
+    ) -> Result<Beneath> {
+        let QueryBody::Select(select) = &query.body else {
+            return Err(unsupported("changing rows through a set operation"));
+        };
+        if select.distinct || select.group_by.is_some() || select.having.is_some() {
+            return refuse(4403, &[of.into()]);
+        }
+        let (name, alias, own) = match select.from.as_slice() {
+            [TableRef::Table(table)] => (&table.name, table.alias.as_ref(), table.hints.as_slice()),
+            [TableRef::Pivot(_) | TableRef::Unpivot(_)] => return refuse(4403, &[of.into()]),
+            [TableRef::Join(_)] | [_, _, ..] => {
+                return Err(unsupported("changing rows through a join"));
+            }
+            _ => return Err(unsupported("changing rows through a query of no table")),
+        };
+        let Resolved::Table(db, table) = self.resolve(name)? else {
+            return Err(unsupported("changing rows through a query of another one"));
+        };
+        let all: Vec<TableHint> = own.iter().chain(hints).cloned().collect();
+        let (hints, _) = table_hints(&table, &all)?;
+        let name = alias.map_or(table.name(), |alias| &*alias.value).to_owned();
+        Ok(Beneath {
+            db,
+            table,
+            hints,
+            name,
+        })
+    }
+}

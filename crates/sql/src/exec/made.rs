@@ -1,0 +1,153 @@
+//! Rows that table functions make of their arguments: STRING_SPLIT, GENERATE_SERIES.
+
+use super::Expr;
+use super::operator::{Cursor, Operator, Ready};
+use crate::context::Context;
+use crate::error::{Result, refuse};
+use furrow_format::types::{DataType, Decimal, TypeId, Value};
+use furrow_scalar::functions;
+
+/// How often a series looks whether its statement is cancelled.
+const CHECK_ROWS: u32 = 1024;
+
+/// A table function with its arguments.
+#[derive(Debug, Clone)]
+pub(crate) enum MadePlan {
+    Split {
+        text: Expr,
+        separator: Expr,
+        /// Whether each part comes with its place.
+        ordinal: bool,
+        unicode: bool,
+    },
+    /// Arguments of one type, which is that of the rows.
+    Series {
+        start: Expr,
+        stop: Expr,
+        step: Option<Expr>,
+        data_type: DataType,
+    },
+}
+
+impl MadePlan {
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        match self {
+            MadePlan::Split {
+                text,
+                separator,
+                ordinal,
+                unicode,
+            } => {
+                let text = text.eval(&[], cx)?.into_owned();
+                let separator = separator.eval(&[], cx)?;
+                let parts =
+                    functions::string_split(text.as_str(), separator.as_str().unwrap_or(""))?;
+                let row = |(at, part): (i64, &str)| {
+                    let part = match unicode {
+                        true => Value::NVarChar(part.to_owned()),
+                        false => Value::VarChar(part.to_owned()),
+                    };
+                    match ordinal {
+                        true => vec![part, Value::BigInt(at)],
+                        false => vec![part],
+                    }
+                };
+                let rows = (1..).zip(parts).map(row).collect();
+                Ok(Box::new(Ready::new(rows)))
+            }
+            MadePlan::Series {
+                start,
+                stop,
+                step,
+                data_type,
+            } => {
+                let mut number = |of: &Expr| -> Result<Option<i128>> {
+                    Ok(whole(of.eval(&[], cx)?.as_ref(), data_type.scale))
+                };
+                let (start, stop) = (number(start)?, number(stop)?);
+                let step = match step {
+                    Some(step) => number(step)?,
+                    None => {
+                        let one = 10_i128.pow(u32::from(data_type.scale));
+                        Some(if start > stop { -one } else { one })
+                    }
+                };
+                if step == Some(0) {
+                    return refuse(4199, &[0.into(), 3.into(), "generate_series".into()]);
+                }
+                // A NULL anywhere: no rows.
+                let known = start.zip(stop).zip(step);
+                let ((start, stop), step) = known.unwrap_or(((1, 0), 1));
+                Ok(Box::new(Series {
+                    next: Some(start),
+                    stop,
+                    step,
+                    data_type: *data_type,
+                    since_check: 0,
+                }))
+            }
+        }
+    }
+}
+
+/// A number of a series in steps of its scale.
+fn whole(value: &Value, scale: u8) -> Option<i128> {
+    match value {
+        Value::Decimal(decimal) => {
+            let more = u32::from(scale.checked_sub(decimal.scale)?);
+            decimal.unscaled.checked_mul(10_i128.checked_pow(more)?)
+        }
+        other => other.as_i64().map(i128::from),
+    }
+}
+
+/// A number of a series in its type; `None` where that does not go so far.
+fn as_value(number: i128, of: &DataType) -> Option<Value> {
+    Some(match of.id {
+        TypeId::TinyInt => Value::TinyInt(number.try_into().ok()?),
+        TypeId::SmallInt => Value::SmallInt(number.try_into().ok()?),
+        TypeId::Int => Value::Int(number.try_into().ok()?),
+        TypeId::BigInt => Value::BigInt(number.try_into().ok()?),
+        _ => Value::Decimal(Decimal {
+            unscaled: number,
+            scale: of.scale,
+        }),
+    })
+}
+
+/// Numbers from one to another.
+struct Series {
+    next: Option<i128>,
+    stop: i128,
+    step: i128,
+    data_type: DataType,
+    since_check: u32,
+}
+
+impl Operator for Series {
+    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        let Some(number) = self.next else {
+            return Ok(false);
+        };
+        let beyond = match self.step > 0 {
+            true => number > self.stop,
+            false => number < self.stop,
+        };
+        let value = as_value(number, &self.data_type).filter(|_| !beyond);
+        let Some(value) = value else {
+            self.next = None;
+            return Ok(false);
+        };
+        self.next = number.checked_add(self.step);
+        self.since_check += 1;
+        if self.since_check >= CHECK_ROWS {
+            self.since_check = 0;
+            cx.check_cancel()?;
+        }
+        out.clear();
+        out.push(value);
+        Ok(true)
+    }
+
+    fn close(&mut self, _: &mut Context) {}
+}

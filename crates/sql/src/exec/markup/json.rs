@@ -1,0 +1,133 @@
+//! FOR JSON.
+
+use super::plain;
+use furrow_format::types::{DataType, Family, TypeId, Value};
+use std::fmt::Write;
+
+/// A column and the place that its name gives it.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonColumn {
+    /// Keys from the outside in; never empty.
+    pub(crate) path: Vec<String>,
+    pub(crate) data_type: DataType,
+    /// Whether it is JSON itself.
+    pub(crate) raw: bool,
+}
+
+/// How rows become JSON.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonForm {
+    pub(crate) columns: Vec<JsonColumn>,
+    pub(crate) root: Option<String>,
+    /// Whether objects stand in brackets.
+    pub(crate) array: bool,
+    /// Whether NULL is told.
+    pub(crate) nulls: bool,
+}
+
+impl JsonForm {
+    /// Appends a row as an object.
+    pub(super) fn row(&self, row: &[Value], is_first: bool, out: &mut String) {
+        if !is_first {
+            out.push(',');
+        }
+        out.push('{');
+        let mut open: &[String] = &[];
+        let mut after_one = false;
+        for (column, value) in self.columns.iter().zip(row) {
+            if value.is_null() && !self.nulls {
+                continue;
+            }
+            let Some((key, around)) = column.path.split_last() else {
+                continue;
+            };
+            let common = open.iter().zip(around).take_while(|(a, b)| a == b).count();
+            for _ in common..open.len() {
+                out.push('}');
+                after_one = true;
+            }
+            if after_one {
+                out.push(',');
+            }
+            for outer in around.iter().skip(common) {
+                quoted(outer, out);
+                out.push_str(":{");
+            }
+            open = around;
+            quoted(key, out);
+            out.push(':');
+            self.value(column, value, out);
+            after_one = true;
+        }
+        for _ in open {
+            out.push('}');
+        }
+        out.push('}');
+    }
+
+    fn value(&self, column: &JsonColumn, value: &Value, out: &mut String) {
+        let family = column.data_type.id.family();
+        match value {
+            Value::Null => out.push_str("null"),
+            Value::Bit(bit) => out.push_str(if *bit { "true" } else { "false" }),
+            Value::VarChar(text) | Value::NVarChar(text) if column.raw => out.push_str(text),
+            _ if matches!(
+                family,
+                Family::Integer | Family::Exact | Family::Approximate
+            ) && column.data_type.id != TypeId::Bit =>
+            {
+                plain(value, &column.data_type, out);
+            }
+            _ => {
+                let mut text = String::new();
+                plain(value, &column.data_type, &mut text);
+                quoted(&text, out);
+            }
+        }
+    }
+
+    /// All objects, with what stands around them.
+    pub(super) fn whole(&self, objects: &str) -> String {
+        let mut out = String::with_capacity(objects.len() + 16);
+        if let Some(root) = &self.root {
+            out.push('{');
+            quoted(root, &mut out);
+            out.push(':');
+        }
+        match self.array {
+            true => {
+                out.push('[');
+                out.push_str(objects);
+                out.push(']');
+            }
+            false => out.push_str(objects),
+        }
+        if self.root.is_some() {
+            out.push('}');
+        }
+        out
+    }
+}
+
+/// A text in quotation marks. The product puts a backslash before slashes, too.
+fn quoted(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '/' => out.push_str("\\/"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => {
+                // Writing to a string cannot fail.
+                let _infallible = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

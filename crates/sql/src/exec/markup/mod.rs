@@ -1,0 +1,179 @@
+//! FOR XML and FOR JSON: the rows of a query as one text.
+//!
+//! - `xml`: elements and attributes, by the paths that columns are named with.
+//! - `json`: objects, the same.
+
+mod json;
+mod xml;
+
+pub(crate) use json::{JsonColumn, JsonForm};
+pub(crate) use xml::{XmlColumn, XmlForm, XmlPlace};
+
+use super::memory::Grant;
+use super::operator::{Cursor, Plan, Ready};
+use crate::context::Context;
+use crate::error::Result;
+use furrow_format::types::{DataType, Family, TypeId, Value};
+use std::fmt::Write;
+
+/// How rows are written.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    Xml(XmlForm),
+    Json(JsonForm),
+}
+
+/// A query whose rows become one text; none where it has no rows.
+#[derive(Debug, Clone)]
+pub(crate) struct MarkupPlan {
+    pub(crate) input: Plan,
+    pub(crate) form: Form,
+}
+
+impl MarkupPlan {
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        let mut text = String::new();
+        let mut grant = Grant::new(cx);
+        let mut rows = 0_u64;
+        let mut after_data = false;
+        self.input.for_each(cx, &mut |_, row| {
+            let before = text.len();
+            match &self.form {
+                Form::Xml(form) => form.row(row, &mut after_data, &mut text)?,
+                Form::Json(form) => form.row(row, rows == 0, &mut text),
+            }
+            rows += 1;
+            grant.take(text.len() - before)
+        })?;
+        if rows == 0 {
+            return Ok(Box::new(Ready::new(Vec::new())));
+        }
+        let text = match &self.form {
+            Form::Xml(form) => form.whole(text),
+            Form::Json(form) => form.whole(&text),
+        };
+        let rows = vec![vec![Value::NVarChar(text)]];
+        Ok(Box::new(Ready::kept(rows, grant)))
+    }
+}
+
+/// A value as the standards of the Web write it: no blank within moments, no fraction of zeros, numbers with
+/// a digit before their point, bytes in base 64. NULL is nothing.
+fn plain(value: &Value, of: &DataType, out: &mut String) {
+    let mut text = String::new();
+    match value {
+        Value::Null => return,
+        Value::Binary(bytes) => return base64(bytes, out),
+        Value::Float(number) => return scientific(*number, 15, out),
+        Value::Real(number) => return scientific(f64::from(*number), 7, out),
+        // Writing to a string cannot fail.
+        value => {
+            let _infallible = write!(text, "{value}");
+        }
+    }
+    match of.id.family() {
+        Family::Exact => {
+            let (sign, digits) = match text.strip_prefix('-') {
+                Some(digits) => ("-", digits),
+                None => ("", text.as_str()),
+            };
+            out.push_str(sign);
+            if digits.starts_with('.') {
+                out.push('0');
+            }
+            out.push_str(digits);
+        }
+        Family::DateTime => moment(&text, of.id, out),
+        _ => out.push_str(&text),
+    }
+}
+
+fn moment(text: &str, id: TypeId, out: &mut String) {
+    let mut parts = text.split(' ');
+    let (first, second) = (parts.next().unwrap_or(""), parts.next());
+    let (date, time) = match (id, second) {
+        (TypeId::Time, _) => ("", first),
+        (_, time) => (first, time.unwrap_or("")),
+    };
+    out.push_str(date);
+    if !date.is_empty() && !time.is_empty() {
+        out.push('T');
+    }
+    match time.split_once('.') {
+        Some((whole, fraction)) if fraction.bytes().all(|b| b == b'0') => out.push_str(whole),
+        _ => out.push_str(time),
+    }
+    match parts.next() {
+        Some("+00:00") => out.push('Z'),
+        Some(offset) => out.push_str(offset),
+        None => {}
+    }
+}
+
+/// `1.500000000000000e+000`.
+fn scientific(number: f64, digits: usize, out: &mut String) {
+    let text = format!("{number:.digits$e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
+    let (sign, power) = match exponent.strip_prefix('-') {
+        Some(power) => ('-', power),
+        None => ('+', exponent),
+    };
+    let _infallible = write!(out, "{mantissa}e{sign}{power:0>3}");
+}
+
+fn base64(bytes: &[u8], out: &mut String) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for group in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4_usize {
+            let digit = (bits >> (18 - 6 * at)) & 63;
+            let digit = DIGITS.get(digit as usize).copied().unwrap_or(b'=');
+            out.push(if at <= group.len() {
+                char::from(digit)
+            } else {
+                '='
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_the_web_does() {
+        let shown = |value: Value, id: TypeId| {
+            let mut out = String::new();
+            plain(&value, &DataType::simple(id), &mut out);
+            out
+        };
+        let bytes = |text: &str| Value::Binary(text.as_bytes().to_vec());
+        assert_eq!(shown(bytes("a"), TypeId::VarBinary), "YQ==");
+        assert_eq!(shown(bytes("ab"), TypeId::VarBinary), "YWI=");
+        assert_eq!(shown(bytes("abc"), TypeId::VarBinary), "YWJj");
+        assert_eq!(
+            shown(Value::Float(1.5), TypeId::Float),
+            "1.500000000000000e+000"
+        );
+        assert_eq!(
+            shown(Value::Float(-2e-7), TypeId::Float),
+            "-2.000000000000000e-007"
+        );
+        let mut out = String::new();
+        moment("2024-02-29 13:14:15.000", TypeId::DateTime, &mut out);
+        out.push(' ');
+        moment(
+            "2024-02-29 13:14:15.1230000 +02:00",
+            TypeId::DateTimeOffset,
+            &mut out,
+        );
+        out.push(' ');
+        moment("13:14:15.5", TypeId::Time, &mut out);
+        assert_eq!(
+            out,
+            "2024-02-29T13:14:15 2024-02-29T13:14:15.1230000+02:00 13:14:15.5"
+        );
+    }
+}

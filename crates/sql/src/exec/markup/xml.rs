@@ -1,0 +1,179 @@
+//! FOR XML.
+
+use super::plain;
+use crate::error::{Result, refuse};
+use furrow_format::types::{DataType, Value};
+use std::fmt::Write;
+
+/// Where in its element a column goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum XmlPlace {
+    Text,
+    /// As text, with a blank before it where such a one stands before it.
+    Data,
+    Comment,
+    /// An attribute of this name.
+    Attribute(String),
+}
+
+/// A column and the place that its name gives it.
+#[derive(Debug, Clone)]
+pub(crate) struct XmlColumn {
+    /// Elements from the outside in, below that of the row.
+    pub(crate) path: Vec<String>,
+    pub(crate) place: XmlPlace,
+    pub(crate) data_type: DataType,
+    /// Whether it is XML itself.
+    pub(crate) raw: bool,
+}
+
+/// How rows become XML.
+#[derive(Debug, Clone)]
+pub(crate) struct XmlForm {
+    pub(crate) columns: Vec<XmlColumn>,
+    /// The element of a row; none where it is left out.
+    pub(crate) row: Option<String>,
+    pub(crate) root: Option<String>,
+    /// Whether nothing but text is wanted, as it is.
+    pub(crate) text_only: bool,
+}
+
+/// Elements that are open.
+struct Open<'n> {
+    names: Vec<&'n str>,
+    /// Whether the tag of the innermost one is not ended yet.
+    in_tag: bool,
+}
+
+impl<'n> Open<'n> {
+    /// Ends the tag that is open, so that content may follow.
+    fn end_tag(&mut self, out: &mut String) {
+        if std::mem::take(&mut self.in_tag) {
+            out.push('>');
+        }
+    }
+
+    fn begin(&mut self, name: &'n str, out: &mut String) {
+        self.end_tag(out);
+        out.push('<');
+        out.push_str(name);
+        self.names.push(name);
+        self.in_tag = true;
+    }
+
+    /// Closes all elements but so many.
+    fn close_to(&mut self, left: usize, out: &mut String) {
+        while self.names.len() > left {
+            let name = self.names.pop().unwrap_or("");
+            match std::mem::take(&mut self.in_tag) {
+                true => out.push_str("/>"),
+                false => {
+                    let _infallible = write!(out, "</{name}>");
+                }
+            }
+        }
+    }
+}
+
+impl XmlForm {
+    /// Appends a row. `after_data`: whether what stands last is `data()`.
+    pub(super) fn row(&self, row: &[Value], after_data: &mut bool, out: &mut String) -> Result<()> {
+        if self.text_only {
+            self.text(row, after_data, out);
+            return Ok(());
+        }
+        if self.row.is_some() {
+            *after_data = false;
+        }
+        let mut open = Open {
+            names: Vec::new(),
+            in_tag: false,
+        };
+        if let Some(name) = &self.row {
+            open.begin(name, out);
+        }
+        let base = open.names.len();
+        for (column, value) in self.columns.iter().zip(row) {
+            if value.is_null() {
+                continue;
+            }
+            let now = open.names.iter().skip(base);
+            let same = now.zip(&column.path).take_while(|(a, b)| **a == b.as_str());
+            let common = same.count();
+            open.close_to(base + common, out);
+            for name in column.path.iter().skip(common) {
+                open.begin(name, out);
+            }
+            let mut text = String::new();
+            plain(value, &column.data_type, &mut text);
+            if let XmlPlace::Attribute(name) = &column.place {
+                if !open.in_tag {
+                    return refuse(6852, &[format!("@{name}").into()]);
+                }
+                let _infallible = write!(out, " {name}=\"");
+                escaped(&text, true, out);
+                out.push('"');
+                continue;
+            }
+            open.end_tag(out);
+            let is_data = column.place == XmlPlace::Data;
+            if is_data && *after_data {
+                out.push(' ');
+            }
+            *after_data = is_data;
+            match column.place {
+                XmlPlace::Comment => {
+                    let _infallible = write!(out, "<!--{text}-->");
+                }
+                _ if column.raw => out.push_str(&text),
+                _ => escaped(&text, false, out),
+            }
+        }
+        open.close_to(0, out);
+        Ok(())
+    }
+
+    /// Appends the text of a row: what is neither a tag nor an attribute.
+    fn text(&self, row: &[Value], after_data: &mut bool, out: &mut String) {
+        for (column, value) in self.columns.iter().zip(row) {
+            let is_data = column.place == XmlPlace::Data;
+            let is_text = is_data || column.place == XmlPlace::Text;
+            if value.is_null() || !is_text {
+                continue;
+            }
+            if is_data && *after_data {
+                out.push(' ');
+            }
+            *after_data = is_data;
+            plain(value, &column.data_type, out);
+        }
+    }
+
+    /// All rows, with the element around them.
+    pub(super) fn whole(&self, rows: String) -> String {
+        match &self.root {
+            Some(root) if !self.text_only => format!("<{root}>{rows}</{root}>"),
+            _ => rows,
+        }
+    }
+}
+
+/// Text as XML writes it.
+fn escaped(text: &str, in_attribute: bool, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' if in_attribute => out.push_str("&quot;"),
+            '\r' => out.push_str("&#x0D;"),
+            '\n' if in_attribute => out.push_str("&#x0A;"),
+            '\t' if in_attribute => out.push_str("&#x09;"),
+            // No character of XML: the product writes its number all the same.
+            c if c < ' ' && !matches!(c, '\n' | '\t') => {
+                let _infallible = write!(out, "&#x{:02X};", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+}

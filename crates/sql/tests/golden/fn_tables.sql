@@ -1,0 +1,67 @@
+SELECT value, ordinal FROM STRING_SPLIT('a,b,,c', ',', 1) ORDER BY ordinal DESC;
+SELECT value FROM STRING_SPLIT('a,b', ',', 0);
+SELECT * FROM STRING_SPLIT('a,b', ',', NULL);
+SELECT * FROM STRING_SPLIT(N'x y', N' ') AS s(part);
+SELECT * FROM STRING_SPLIT('a b', ' ', CAST(1 AS bit)) AS s;
+SELECT COUNT(*) FROM STRING_SPLIT(CAST(NULL AS varchar(10)), ',');
+SELECT t.id, s.value FROM (VALUES (1, 'a;b'), (2, ''), (3, NULL)) AS t(id, list)
+CROSS APPLY STRING_SPLIT(t.list, ';') AS s ORDER BY t.id, s.value;
+GO
+SELECT value INTO #parts FROM STRING_SPLIT('abc,d', ',');
+SELECT TYPE_NAME(system_type_id) AS type, max_length FROM tempdb.sys.columns
+WHERE object_id = OBJECT_ID('tempdb..#parts');
+GO
+DECLARE @flag int = 1;
+SELECT * FROM STRING_SPLIT('a', ',', @flag);
+GO
+SELECT * FROM STRING_SPLIT('a', ',', 2);
+GO
+SELECT * FROM STRING_SPLIT('a', ',', '1');
+GO
+SELECT * FROM STRING_SPLIT(1, ',');
+GO
+SELECT * FROM STRING_SPLIT('a,b', ', ');
+GO
+SELECT * FROM STRING_SPLIT('a,b');
+GO
+SELECT * FROM STRING_SPLIT('a,b', ',', 1, 1);
+GO
+SELECT ordinal FROM STRING_SPLIT('a,b', ',');
+GO
+SELECT value FROM GENERATE_SERIES(1, 3);
+SELECT value FROM GENERATE_SERIES(3, 1);
+SELECT value FROM GENERATE_SERIES(1, 10, 4);
+SELECT value FROM GENERATE_SERIES(10, 1, -4);
+SELECT value FROM GENERATE_SERIES(5, 5);
+SELECT value FROM GENERATE_SERIES(1, 10, -1);
+SELECT value FROM GENERATE_SERIES(10, 1, 1);
+SELECT value FROM GENERATE_SERIES(1, NULL);
+SELECT value FROM GENERATE_SERIES(0.0, 0.3, 0.1);
+SELECT value FROM GENERATE_SERIES(1.5, 4.0, 1.25);
+GO
+SELECT value FROM GENERATE_SERIES(1.5, 4, 1.25);
+GO
+SELECT value FROM GENERATE_SERIES(CAST(253 AS tinyint), CAST(255 AS tinyint));
+SELECT COUNT(*), SUM(value), MAX(value) FROM GENERATE_SERIES(CAST(1 AS bigint), CAST(100000 AS bigint));
+SELECT TOP (2) value FROM GENERATE_SERIES(1, 2147483647);
+SELECT value FROM GENERATE_SERIES(2147483646, 2147483647);
+DECLARE @from int = 2, @to int = 4;
+SELECT DATEADD(day, value, '2024-02-27') AS day FROM GENERATE_SERIES(@from, @to);
+SELECT t.n, s.value FROM (VALUES (1), (2)) AS t(n) CROSS APPLY GENERATE_SERIES(1, t.n) AS s ORDER BY t.n, s.value;
+GO
+SELECT value FROM GENERATE_SERIES(1, 5, 0);
+GO
+SELECT value FROM GENERATE_SERIES(1, CAST(5 AS bigint));
+GO
+SELECT value FROM GENERATE_SERIES('a', 'b');
+GO
+SELECT value FROM GENERATE_SERIES(1);
+GO
+SELECT GREATEST(1, 3, 2) AS a, LEAST('b', 'a') AS b, GREATEST(NULL, 2) AS c, LEAST(1, 2.5) AS d;
+GO
+SELECT GREATEST() AS a;
+GO
+-- A constant is what is made of constants.
+SELECT STRING_AGG(v, CHAR(44) + ' ') WITHIN GROUP (ORDER BY v DESC) AS list FROM (VALUES ('a'), ('b')) AS t(v);
+SELECT CONVERT(varchar(10), CAST('2024-02-29' AS date), 100 + 12) AS styled;
+GO
