@@ -13,7 +13,7 @@ struct Cell {
 }
 
 /// How often the table of an instance stands in memory, so that threads on different processors rarely
-/// write to the same cache line.
+/// write to the same cache line. A power of two.
 const SHARDS: usize = 8;
 
 /// Wait statistics of an instance or of a session: one row for each [`WaitType`].
@@ -59,7 +59,7 @@ impl WaitTable {
     }
 
     fn cell(&self, task: u64, kind: WaitType) -> &Cell {
-        let shard = (task % self.shards as u64) as usize;
+        let shard = task as usize & (self.shards - 1);
         &self.cells[shard * WaitType::ALL.len() + kind as usize]
     }
 
