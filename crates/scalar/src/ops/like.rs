@@ -10,13 +10,15 @@
 
 use furrow_format::types::{Collation, character_weight, decode_1252};
 
+use super::like_bytes::LikeBytes;
 use super::logic::Truth;
 use crate::error::{SqlResult, invalid_argument, message};
 use crate::operand::{Operand, comparison_collation};
 use crate::types::is_text;
 
+/// What a pattern is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Item {
+pub(super) enum Item {
     /// `%`.
     Any,
     /// `_`.
@@ -115,17 +117,15 @@ impl LikePattern {
         if self.unicode {
             return None;
         }
-        let mut weights = Box::new([0; 256]);
-        for (byte, weight) in (0..=u8::MAX).zip(weights.iter_mut()) {
-            let unit = decode_1252(&[byte]).encode_utf16().next();
-            *weight = character_weight(unit.unwrap_or_default(), self.collation);
-        }
-        let is_unit = |item: &&Item| matches!(item, Item::Unit(_));
-        Some(LikeBytes {
-            plain: self.items.iter().take_while(is_unit).count(),
-            pattern: self.clone(),
-            weights,
-        })
+        Some(LikeBytes::of(self))
+    }
+
+    pub(super) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    pub(super) fn collation(&self) -> Collation {
+        self.collation
     }
 
     /// [`matches`](LikePattern::matches), with NULL unknown.
@@ -164,18 +164,29 @@ impl LikePattern {
     }
 
     fn matches_from(&self, text: &[u32]) -> bool {
-        self.matches_by(text.len(), |at| text.get(at).copied().unwrap_or_default())
+        let weight = |at| text.get(at).copied().unwrap_or_default();
+        self.matches_by(text.len(), weight, |_, from| Some(from))
     }
 
-    /// Whether a text of so many units matches; `weight` is asked for units within it.
+    /// Whether a text of so many units matches; `weight` is asked for units within it, `seek` where at or
+    /// after a place an item that follows `%` and those behind it may begin: places in between are no match.
     #[inline]
-    fn matches_by(&self, len: usize, weight: impl Fn(usize) -> u32) -> bool {
+    pub(super) fn matches_by(
+        &self,
+        len: usize,
+        weight: impl Fn(usize) -> u32,
+        seek: impl Fn(usize, usize) -> Option<usize>,
+    ) -> bool {
         let (mut at, mut item) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
             match (self.items.get(item), at < len) {
                 (Some(Item::Any), _) => {
                     item += 1;
+                    let Some(next) = seek(item, at) else {
+                        return false;
+                    };
+                    at = next;
                     retry = Some((item, at));
                     continue;
                 }
@@ -197,8 +208,11 @@ impl LikePattern {
                 // What ends in `%` takes all that comes.
                 Some((after, _)) if *after == self.items.len() => return true,
                 Some((after, from)) if *from < len => {
-                    *from += 1;
-                    (item, at) = (*after, *from);
+                    let Some(next) = seek(*after, *from + 1) else {
+                        return false;
+                    };
+                    *from = next;
+                    (item, at) = (*after, next);
                 }
                 _ => return false,
             }
@@ -206,38 +220,9 @@ impl LikePattern {
     }
 }
 
-/// A pattern for text in code page 1252, whose bytes are looked at as they lie.
-#[derive(Debug, Clone)]
-pub struct LikeBytes {
-    pattern: LikePattern,
-    /// The weight of each byte's character.
-    weights: Box<[u32; 256]>,
-    /// How many units it begins with.
-    plain: usize,
-}
-
-impl LikeBytes {
-    /// Whether the whole text matches.
-    #[inline]
-    pub fn matches(&self, text: &[u8]) -> bool {
-        let weight = |byte: u8| self.weights.get(usize::from(byte)).copied();
-        let items = &self.pattern.items;
-        for (item, &byte) in items.iter().take(self.plain).zip(text) {
-            if !weight(byte).is_some_and(|weight| item.takes(weight)) {
-                return false;
-            }
-        }
-        if text.len() >= self.plain && items.get(self.plain..) == Some(&[Item::Any]) {
-            return true;
-        }
-        let at = |at: usize| text.get(at).and_then(|&byte| weight(byte));
-        self.pattern
-            .matches_by(text.len(), |place| at(place).unwrap_or_default())
-    }
-}
-
 impl Item {
-    fn takes(&self, weight: u32) -> bool {
+    /// Whether it takes a unit of this weight.
+    pub(super) fn takes(&self, weight: u32) -> bool {
         match self {
             Item::Any | Item::Nothing => false,
             Item::One => true,
@@ -472,6 +457,39 @@ mod tests {
         }
         let unicode = LikePattern::new("a", None, Collation::DEFAULT, true).unwrap();
         assert!(unicode.of_bytes().is_none());
+    }
+
+    #[test]
+    fn what_follows_a_wildcard_is_found_as_if_every_place_had_been_tried() {
+        let pieces = [
+            "a", "B", "\u{E9}", "e", " ", "_", "%", "%", "%", "%", "[ab]", "[^a]", "ss",
+        ];
+        let letters = ["a", "b", "A", "\u{C9}", "e", " ", "s"];
+        let mut state = 0x9E37_79B9_7F4A_7C15u64;
+        let mut draw = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) as usize % below
+        };
+        let mut found = 0;
+        for collation in ["SQL_Latin1_General_CP1_CI_AS", "Latin1_General_CI_AI"] {
+            let collation = Collation::from_name(collation).unwrap();
+            for _ in 0..4000 {
+                let pattern: String = (0..draw(7)).map(|_| pieces[draw(pieces.len())]).collect();
+                let text: String = (0..draw(60))
+                    .map(|_| letters[draw(letters.len())])
+                    .collect();
+                let compiled = LikePattern::new(&pattern, None, collation, false).unwrap();
+                let mut bytes = Vec::new();
+                furrow_format::types::encode_1252(&text, &mut bytes);
+                let by_text = compiled.matches(&text);
+                let by_bytes = compiled.of_bytes().unwrap().matches(&bytes);
+                assert_eq!(by_bytes, by_text, "{text:?} like {pattern:?}");
+                found += usize::from(by_text);
+            }
+        }
+        assert!((400..7600).contains(&found), "{found} of 8000 match");
     }
 
     #[test]
