@@ -174,15 +174,7 @@ impl Session {
         table: &'a Arc<Table>,
         keys: impl RangeBounds<K>,
     ) -> Result<Rows<'a>> {
-        let (low, high) = (bound(keys.start_bound()), bound(keys.end_bound()));
-        self.scan(
-            table,
-            &ScanSpec {
-                low,
-                high,
-                ..ScanSpec::default()
-            },
-        )
+        self.between(table, keys, false)
     }
 
     /// The same, descending.
@@ -191,16 +183,23 @@ impl Session {
         table: &'a Arc<Table>,
         keys: impl RangeBounds<K>,
     ) -> Result<Rows<'a>> {
+        self.between(table, keys, true)
+    }
+
+    fn between<'a, K: ToRow>(
+        &'a mut self,
+        table: &'a Arc<Table>,
+        keys: impl RangeBounds<K>,
+        backward: bool,
+    ) -> Result<Rows<'a>> {
         let (low, high) = (bound(keys.start_bound()), bound(keys.end_bound()));
-        self.scan(
-            table,
-            &ScanSpec {
-                low,
-                high,
-                backward: true,
-                ..ScanSpec::default()
-            },
-        )
+        let spec = ScanSpec {
+            low,
+            high,
+            backward,
+            ..ScanSpec::default()
+        };
+        self.scan(table, &spec)
     }
 
     /// A scan over any index, in any direction, with any locks.

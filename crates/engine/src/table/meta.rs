@@ -256,25 +256,13 @@ impl Table {
             .map_err(|()| damaged(&rows, "its identity value cannot be read"))?;
         let counted = before.and_then(|t| t.identity.as_ref());
         let identity = Self::go_on(counter, counted);
-        Ok(Table {
-            lock_options: lock_options(&indexes),
-            id: ObjectId(rows.object.id),
-            name: rows.object.name.clone(),
-            schema: rows.schema.clone(),
-            columns,
-            indexes,
-            identity,
-            checks: checks_of(&rows),
-            foreign_keys: foreign_keys_of(&rows),
-            common: before.map(|t| Arc::clone(&t.common)).unwrap_or_default(),
-            rows,
-            superseded: AtomicBool::new(false),
-            unreadable: None,
-        })
+        let common = before.map(|t| Arc::clone(&t.common)).unwrap_or_default();
+        let table = Self::put_together(rows, columns, indexes, identity);
+        Ok(Table { common, ..table })
     }
 
-    /// A table of a database at rest.
-    pub(super) fn put_together(
+    /// A table of a database at rest; why its rows cannot be read, if they cannot.
+    pub(super) fn at_rest(
         rows: TableRows,
         columns: Vec<Column>,
         indexes: Vec<Index>,
@@ -282,6 +270,19 @@ impl Table {
     ) -> Table {
         // Without values to hand out, one that cannot be read is of no use to anybody.
         let identity = Self::identity(&rows, &columns).unwrap_or_default();
+        let table = Self::put_together(rows, columns, indexes, identity);
+        Table {
+            unreadable,
+            ..table
+        }
+    }
+
+    fn put_together(
+        rows: TableRows,
+        columns: Vec<Column>,
+        indexes: Vec<Index>,
+        identity: Option<Arc<IdentityCounter>>,
+    ) -> Table {
         Table {
             lock_options: lock_options(&indexes),
             id: ObjectId(rows.object.id),
@@ -295,7 +296,7 @@ impl Table {
             common: Arc::default(),
             rows,
             superseded: AtomicBool::new(false),
-            unreadable,
+            unreadable: None,
         }
     }
 

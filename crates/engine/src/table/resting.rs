@@ -67,7 +67,7 @@ impl Table {
             take_stored(&mut columns, base);
         }
         rows.indexes = stats;
-        Self::put_together(rows, columns, indexes, unreadable)
+        Self::at_rest(rows, columns, indexes, unreadable)
     }
 
     fn no_index(columns: usize, nothing: &Arc<Rowset>) -> Index {

@@ -4,42 +4,9 @@
 
 use crate::tables_common;
 
-use furrow_engine::{ColumnSpec, IndexSpec, ScanSpec, Session, Table, TableSpec};
-use furrow_format::types::Value;
-use std::sync::Arc;
-use tables_common::{House, house_of, i, int, s, varchar};
-
-fn spec(name: &str, clustered: bool) -> TableSpec {
-    let spec = TableSpec::new(name)
-        .column(ColumnSpec::new("id", int()).not_null())
-        .column(ColumnSpec::new("text", varchar(900)))
-        .index(IndexSpec::new("by_text", ["text"]));
-    match clustered {
-        true => spec.primary_key(["id"]),
-        false => spec.primary_key_nonclustered(["id"]),
-    }
-}
-
-fn fill(session: &mut Session, table: &Arc<Table>, rows: i32) {
-    session.begin().unwrap();
-    for at in 0..rows {
-        let row = [i(at), s(&format!("{at:05}{}", "x".repeat(700)))];
-        session.insert(table, &row).unwrap();
-    }
-    session.commit().unwrap();
-}
-
-fn rows(session: &mut Session, table: &Arc<Table>) -> Vec<Vec<Value>> {
-    let mut out = Vec::new();
-    let scan = session.scan(table, &ScanSpec::default()).unwrap();
-    scan.for_each(|row| {
-        out.push(row.values()?);
-        Ok(())
-    })
-    .unwrap();
-    out.sort_by_key(|row| row[0].as_i64());
-    out
-}
+use furrow_engine::{Session, TableSpec};
+use tables_common::long_rows::{fill, rows, spec};
+use tables_common::{House, house_of};
 
 fn free(house: &House, name: &str) -> (u64, u64) {
     let files = house.db.file_list().unwrap();

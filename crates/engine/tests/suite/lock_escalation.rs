@@ -8,10 +8,10 @@ use furrow_engine::{
     ColumnSpec, EngineError, Isolation, ScanSpec, Session, Table, TableSpec, Timeout,
 };
 use furrow_observe::traceflags::TraceFlag;
-use furrow_txn::lock::{LockMode, LockStatus, Resource};
+use furrow_txn::lock::LockMode;
 use std::ops::Bound;
 use std::sync::Arc;
-use tables_common::{House, bigint, house, i, int, n};
+use tables_common::{House, bigint, held, house, i, int, n};
 
 const ROWS: i64 = 8_000;
 
@@ -60,17 +60,6 @@ fn read(
 fn set(session: &mut Session, table: &Arc<Table>, id: i64) -> Result<bool, EngineError> {
     let key = table.row_key(&[n(id)])?;
     session.update(table, &key, &[(1, i(7))])
-}
-
-fn held(house: &House, session: &Session, table: &Table) -> (Option<LockMode>, usize) {
-    let object = Resource::Object(house.db.id(), table.id());
-    let rows = house.instance.locks().snapshot();
-    let mine = rows
-        .iter()
-        .filter(|row| row.session_id == session.id() && row.status == LockStatus::Grant);
-    let whole = mine.clone().find(|row| row.resource == object);
-    let fine = mine.filter(|row| row.resource.is_fine()).count();
-    (whole.map(|row| row.mode), fine)
 }
 
 #[test]

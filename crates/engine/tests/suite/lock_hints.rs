@@ -9,10 +9,10 @@ use furrow_engine::{
     Timeout,
 };
 use furrow_io::time::Moment;
-use furrow_txn::lock::{LockMode, LockStatus, Resource};
+use furrow_txn::lock::LockMode;
 use std::sync::Arc;
 use std::time::Duration;
-use tables_common::{House, bigint, house, i, int, n};
+use tables_common::{House, bigint, held, house, i, int, n};
 
 fn set_up(rows: i64) -> (House, Arc<Table>) {
     let house = house();
@@ -57,18 +57,6 @@ fn ids(
         Ok(())
     })?;
     Ok(out)
-}
-
-/// What a session holds: on the table, and how many locks below it.
-fn held(house: &House, session: &Session, table: &Table) -> (Option<LockMode>, usize) {
-    let object = Resource::Object(house.db.id(), table.id());
-    let rows = house.instance.locks().snapshot();
-    let mine = rows
-        .iter()
-        .filter(|row| row.session_id == session.id() && row.status == LockStatus::Grant);
-    let whole = mine.clone().find(|row| row.resource == object);
-    let fine = mine.filter(|row| row.resource.is_fine()).count();
-    (whole.map(|row| row.mode), fine)
 }
 
 fn number<T>(done: Result<T, EngineError>) -> u32 {

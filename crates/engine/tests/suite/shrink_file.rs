@@ -4,44 +4,12 @@
 
 use crate::tables_common;
 
-use furrow_engine::{ColumnSpec, IndexSpec, ScanSpec, Session, Shrink, Table, TableSpec};
+use furrow_engine::{Session, Shrink};
 use furrow_format::types::Value;
 use furrow_io::{Access, Open};
 use std::path::Path;
-use std::sync::Arc;
-use tables_common::{House, house, house_of, i, int, quiet_house, s, varchar};
-
-fn spec(name: &str, clustered: bool) -> TableSpec {
-    let spec = TableSpec::new(name)
-        .column(ColumnSpec::new("id", int()).not_null())
-        .column(ColumnSpec::new("text", varchar(900)))
-        .index(IndexSpec::new("by_text", ["text"]));
-    match clustered {
-        true => spec.primary_key(["id"]),
-        false => spec.primary_key_nonclustered(["id"]),
-    }
-}
-
-fn fill(session: &mut Session, table: &Arc<Table>, rows: i32) {
-    session.begin().unwrap();
-    for at in 0..rows {
-        let row = [i(at), s(&format!("{at:05}{}", "x".repeat(700)))];
-        session.insert(table, &row).unwrap();
-    }
-    session.commit().unwrap();
-}
-
-fn rows(session: &mut Session, table: &Arc<Table>) -> Vec<Vec<Value>> {
-    let mut out = Vec::new();
-    let scan = session.scan(table, &ScanSpec::default()).unwrap();
-    scan.for_each(|row| {
-        out.push(row.values()?);
-        Ok(())
-    })
-    .unwrap();
-    out.sort_by_key(|row| row[0].as_i64());
-    out
-}
+use tables_common::long_rows::{fill, rows, spec};
+use tables_common::{House, house, house_of, i, quiet_house, s};
 
 fn size(house: &House, name: &str) -> u64 {
     let files = house.db.file_list().unwrap();

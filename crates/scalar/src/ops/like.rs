@@ -8,7 +8,7 @@
 //! Blanks at the end of the text are ignored for `varchar` but not for `nvarchar`. A class that is never
 //! closed matches nothing.
 
-use furrow_format::types::{Collation, character_weight, decode_1252};
+use furrow_format::types::{Collation, character_weight};
 
 use super::like_bytes::LikeBytes;
 use super::logic::Truth;

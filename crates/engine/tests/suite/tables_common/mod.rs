@@ -4,12 +4,15 @@
 #![expect(unreachable_pub, reason = "each test uses its part")]
 
 use furrow_engine::{
-    Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session,
+    Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session, Table,
 };
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::{MemoryVolume, Volume};
+use furrow_txn::lock::{LockMode, LockStatus, Resource};
 use std::path::Path;
 use std::sync::Arc;
+
+pub mod long_rows;
 
 pub struct House {
     pub volume: Arc<dyn Volume>,
@@ -133,4 +136,16 @@ pub fn i(value: i32) -> Value {
 
 pub fn s(text: &str) -> Value {
     Value::VarChar(text.to_owned())
+}
+
+/// What a session holds: on the table, and how many locks below it.
+pub fn held(house: &House, session: &Session, table: &Table) -> (Option<LockMode>, usize) {
+    let object = Resource::Object(house.db.id(), table.id());
+    let rows = house.instance.locks().snapshot();
+    let mine = rows
+        .iter()
+        .filter(|row| row.session_id == session.id() && row.status == LockStatus::Grant);
+    let whole = mine.clone().find(|row| row.resource == object);
+    let fine = mine.filter(|row| row.resource.is_fine()).count();
+    (whole.map(|row| row.mode), fine)
 }

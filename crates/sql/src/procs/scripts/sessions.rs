@@ -20,9 +20,10 @@ pub(super) static SCRIPTS: &[Script] = &[
     },
 ];
 
-const WHO: &str = "CREATE PROCEDURE sp_who @loginame sysname = NULL AS
-SET NOCOUNT ON;
-DECLARE @spid int, @login sysname, @active bit = 0;
+/// What `@loginame` asks for: `@spid`, `@login` or `@active`.
+macro_rules! whose {
+    () => {
+        "DECLARE @spid int, @login sysname, @active bit = 0;
 IF @loginame IS NOT NULL
 BEGIN
     IF LOWER(@loginame) = 'active' SET @active = 1;
@@ -34,7 +35,16 @@ BEGIN
     END
     ELSE SET @login = @loginame;
 END
-SELECT s.session_id AS spid, CONVERT(smallint, 0) AS ecid,
+"
+    };
+}
+
+const WHO: &str = concat!(
+    "CREATE PROCEDURE sp_who @loginame sysname = NULL AS
+SET NOCOUNT ON;
+",
+    whose!(),
+    "SELECT s.session_id AS spid, CONVERT(smallint, 0) AS ecid,
     CONVERT(nchar(30), CASE ISNULL(r.status, s.status) WHEN 'running' THEN 'runnable'
         ELSE ISNULL(r.status, s.status) END) AS status,
     CONVERT(nchar(128), s.login_name) AS loginame, CONVERT(nchar(128), ISNULL(s.host_name, '')) AS hostname,
@@ -45,24 +55,16 @@ FROM sys.dm_exec_sessions s LEFT JOIN sys.dm_exec_requests r ON r.session_id = s
 WHERE (@spid IS NULL OR s.session_id = @spid) AND (@login IS NULL OR s.login_name = @login)
     AND (@active = 0 OR r.command IS NOT NULL)
 ORDER BY s.session_id;
-RETURN 0;";
+RETURN 0;"
+);
 
 /// The columns are as wide as what stands in them, as the product has it.
-const WHO2: &str = "CREATE PROCEDURE sp_who2 @loginame sysname = NULL AS
+const WHO2: &str = concat!(
+    "CREATE PROCEDURE sp_who2 @loginame sysname = NULL AS
 SET NOCOUNT ON;
-DECLARE @spid int, @login sysname, @active bit = 0;
-IF @loginame IS NOT NULL
-BEGIN
-    IF LOWER(@loginame) = 'active' SET @active = 1;
-    ELSE IF @loginame NOT LIKE '%[^0-9]%' SET @spid = CONVERT(int, @loginame);
-    ELSE IF NOT EXISTS (SELECT 1 FROM sys.dm_exec_sessions WHERE login_name = @loginame)
-    BEGIN
-        RAISERROR(15007, 16, 1, @loginame);
-        RETURN 1;
-    END
-    ELSE SET @login = @loginame;
-END
-CREATE TABLE #who2 (spid smallint, status nvarchar(30), login nvarchar(128), host nvarchar(128),
+",
+    whose!(),
+    "CREATE TABLE #who2 (spid smallint, status nvarchar(30), login nvarchar(128), host nvarchar(128),
     blk nvarchar(5), db nvarchar(128), command nvarchar(32), cpu nvarchar(30), io nvarchar(30),
     last nvarchar(30), program nvarchar(128));
 INSERT #who2 SELECT s.session_id,
@@ -93,7 +95,8 @@ SET @text = N'SELECT CONVERT(char(5), spid) AS SPID, CONVERT(nchar(' + @w1 + N')
     CONVERT(char(5), spid) AS SPID, CONVERT(char(5), 0) AS REQUESTID FROM #who2 AS w ORDER BY w.spid';
 EXEC (@text);
 DROP TABLE #who2;
-RETURN 0;";
+RETURN 0;"
+);
 
 const LOCK: &str = "CREATE PROCEDURE sp_lock @spid1 int = NULL, @spid2 int = NULL AS
 SET NOCOUNT ON;
