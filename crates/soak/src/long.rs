@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 /// Runs of a piece of random power losses, about 8 losses each.
@@ -37,6 +38,8 @@ const WRITERS: usize = 32;
 const FUZZ_PIECES: u64 = 20;
 /// Transactions of a piece that looks for leaks.
 const TXNS: u64 = 1_000_000;
+/// Characters of a finding that the ledger has.
+const MOST_TOLD: usize = 2_000;
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// A soak.
@@ -172,6 +175,22 @@ fn fuzzed(seed: u64) -> Result<u64, Box<Finding>> {
     }
 }
 
+/// A piece in a process of its own: memory and open files are the whole process's, and others work in this one.
+fn alone(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
+    let (sort, seed) = (piece.sort.to_string(), piece.seed.to_string());
+    let mut process = Command::new(&soak.program);
+    process.args(["piece", "--sort", &sort, "--seed", &seed]);
+    let ended = process.current_dir(&soak.home).output();
+    let what = match ended {
+        Ok(done) if done.status.success() => return Ok(TXNS),
+        Ok(done) => [done.stdout, done.stderr]
+            .map(|said| String::from_utf8_lossy(&said).into_owned())
+            .concat(),
+        Err(error) => format!("cannot start {}: {error}", soak.program.display()),
+    };
+    Err(of(piece.seed, piece.name(), what))
+}
+
 /// Does one piece of a soak again.
 pub fn again(sort: usize, seed: u64, soak: &Soak) -> Result<u64, Box<Finding>> {
     carry_out(Piece { sort, seed }, soak)
@@ -293,7 +312,11 @@ pub fn run(soak: &Soak, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoE
                 return;
             };
             let from = Moment::now();
-            let done = catch_unwind(AssertUnwindSafe(|| carry_out(piece, soak)));
+            let carried = || match piece.name() {
+                "resources" => alone(piece, soak),
+                _ => carry_out(piece, soak),
+            };
+            let done = catch_unwind(AssertUnwindSafe(carried));
             let seconds = from.elapsed_us() as f64 / 1e6;
             note(&progress, piece, seconds, done.map_err(|_| ()), tell);
             let mut progress = progress.lock();
@@ -316,6 +339,15 @@ pub fn run(soak: &Soak, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoE
     Ok(progress.findings)
 }
 
+/// What is told of a finding: whole pages of bytes are for who sees it again.
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MOST_TOLD) {
+        text.truncate(end);
+        text.push_str(" ...");
+    }
+    text
+}
+
 /// Writes down what came of a piece.
 fn note(
     progress: &Mutex<Progress>,
@@ -326,7 +358,7 @@ fn note(
 ) {
     let (tries, verdict) = match done {
         Ok(Ok(tries)) => (tries, None),
-        Ok(Err(finding)) => (0, Some(finding.to_string())),
+        Ok(Err(finding)) => (0, Some(shortened(finding.to_string()))),
         Err(()) => (0, Some("a panic, told above".to_owned())),
     };
     let mut progress = progress.lock();

@@ -47,6 +47,7 @@ fn serializable_shows_no_cycle_though_rows_come_and_ranges_are_read() {
 }
 
 /// What a script shows under a level.
+#[expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 fn shown(level: Isolation, name: &str) -> BTreeSet<Anomaly> {
     let script = SCRIPTS.iter().find(|script| script.0 == name);
     let script = script.unwrap_or_else(|| panic!("no script '{name}'")).1;

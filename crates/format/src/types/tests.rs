@@ -348,6 +348,17 @@ fn guids_compare_by_their_last_group_first() {
 }
 
 #[test]
+fn a_variant_of_fixed_length_that_is_cut_off_is_damaged() {
+    let variant = of(TypeId::SqlVariant);
+    let char3 = DataType::string(TypeId::Char, Some(3)).unwrap();
+    let value = Value::Variant(Box::new((char3, "abc".into())));
+    let whole = encode(&variant, &value).unwrap();
+    assert_eq!(decode(&variant, &whole).unwrap().to_string(), "abc");
+    let cut = whole.get(..whole.len() - 1).unwrap();
+    assert!(decode(&variant, cut).is_err());
+}
+
+#[test]
 fn variants_keep_their_type_and_sort_by_family() {
     let variant = of(TypeId::SqlVariant);
     let text = encode(&variant, &"abc".into()).unwrap();

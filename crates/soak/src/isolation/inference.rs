@@ -143,14 +143,14 @@ impl Search<'_> {
                         self.find(Anomaly::Nonsense, format!("{text}, and had written {mine}"));
                     }
                     (None, None) if value == NEVER_WRITTEN => {}
-                    (None, Some(w)) if w.key == key => self.prove_read(reader, w, text),
+                    (None, Some(w)) if w.key == key => self.prove_read(reader, w, &text),
                     (None, _) => self.find(Anomaly::Nonsense, text),
                 }
             }
         }
     }
 
-    fn prove_read(&mut self, reader: usize, w: Written, text: String) {
+    fn prove_read(&mut self, reader: usize, w: Written, text: &str) {
         if !self.is_committed(w.txn) {
             let text = format!("{text}, of {}, which was rolled back", w.txn);
             self.find(Anomaly::AbortedRead, text);

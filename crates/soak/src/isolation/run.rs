@@ -178,12 +178,15 @@ pub(super) fn values_at_the_end<T: Default>(
     Ok(last)
 }
 
+/// What a client does in a transaction, with a list for what it saw: whether it is to commit.
+pub(super) type Body<O> = dyn Fn(&mut Client<'_>, &mut Vec<O>) -> Result<bool, EngineError> + Sync;
+
 /// Lets clients do transactions side by side, each of which `body` says whether it is to commit.
 pub(super) fn clients<O: Send>(
     house: &House,
     shape: &Shape,
     seed: u64,
-    body: &(dyn Fn(&mut Client<'_>, &mut Vec<O>) -> Result<bool, EngineError> + Sync),
+    body: &Body<O>,
 ) -> Result<Vec<Txn<O>>, EngineError> {
     let txns: Mutex<Vec<Txn<O>>> = Mutex::default();
     let failed: Mutex<Option<EngineError>> = Mutex::default();
@@ -308,11 +311,7 @@ impl<'a> Client<'a> {
         })
     }
 
-    fn work<O>(
-        mut self,
-        txns: &Mutex<Vec<Txn<O>>>,
-        body: &(dyn Fn(&mut Client<'_>, &mut Vec<O>) -> Result<bool, EngineError> + Sync),
-    ) -> Result<(), EngineError> {
+    fn work<O>(mut self, txns: &Mutex<Vec<Txn<O>>>, body: &Body<O>) -> Result<(), EngineError> {
         for _ in 0..self.shape.txns {
             let mut ops = Vec::new();
             self.session.begin()?;
