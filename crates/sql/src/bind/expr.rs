@@ -18,6 +18,9 @@ use furrow_tsql::ast::expr::{
 };
 use furrow_tsql::ast::query::OrderItem;
 
+/// A function that neither table has: it looks at types.
+const VARIANT: &str = "SQL_VARIANT_PROPERTY";
+
 /// A bound expression and what operators want to know of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Bound {
@@ -306,7 +309,11 @@ impl Binder<'_> {
             return self.grouping(call);
         }
         let mut arguments = Vec::new();
-        let takes_date_part = functions::find(name).is_some_and(|f| f.takes_date_part);
+        let known = functions::find(name);
+        if known.is_none() && ask::find(name).is_none() && !name.eq_ignore_ascii_case(VARIANT) {
+            return refuse(195, &[name.into(), "built-in function name".into()]);
+        }
+        let takes_date_part = known.is_some_and(|f| f.takes_date_part);
         for (at, argument) in call.args.iter().enumerate() {
             match &argument.kind {
                 ExprKind::Column(word) if at == 0 && takes_date_part && word.parts.len() == 1 => {
@@ -331,7 +338,7 @@ impl Binder<'_> {
         if let Some(function) = ask::find(name) {
             return ask::bind(function, arguments);
         }
-        if name.eq_ignore_ascii_case("SQL_VARIANT_PROPERTY") {
+        if name.eq_ignore_ascii_case(VARIANT) {
             return self.variant_property(arguments);
         }
         let bound = functions::resolve(name, &operands(&arguments))?;

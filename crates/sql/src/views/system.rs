@@ -58,7 +58,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         text: "The views of the database, and those that the engine has by itself.",
         rows: |view, rows| {
             let own = objects(view)?;
-            views(view, rows, own)?;
+            views(view, rows, &own)?;
             system_views(view, rows)
         },
     },
@@ -146,7 +146,7 @@ pub(crate) fn of_system(database: &Database) -> Vec<Object> {
     all
 }
 
-fn views(view: &mut ViewContext<'_>, rows: Rows<'_>, all: Vec<Object>) -> Result<()> {
+fn views(view: &mut ViewContext<'_>, rows: Rows<'_>, all: &[Object]) -> Result<()> {
     let schemas = view.schemas()?;
     for object in all.iter().filter(|o| o.kind == "V") {
         let mut row = object.row(&schemas);
@@ -158,7 +158,7 @@ fn views(view: &mut ViewContext<'_>, rows: Rows<'_>, all: Vec<Object>) -> Result
 
 fn system_views(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let all = of_system(&view.database);
-    views(view, rows, all)
+    views(view, rows, &all)
 }
 
 fn system_columns(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {

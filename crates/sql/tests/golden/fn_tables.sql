@@ -65,3 +65,6 @@ GO
 SELECT STRING_AGG(v, CHAR(44) + ' ') WITHIN GROUP (ORDER BY v DESC) AS list FROM (VALUES ('a'), ('b')) AS t(v);
 SELECT CONVERT(varchar(10), CAST('2024-02-29' AS date), 100 + 12) AS styled;
 GO
+-- A function that is not there, before what it is asked.
+SELECT NO_SUCH(month, '2024-01-01') AS a;
+GO

@@ -125,7 +125,7 @@ fn base64(bytes: &[u8], out: &mut String) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for group in bytes.chunks(3) {
         let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
         for at in 0..4_usize {
             let digit = (bits >> (18 - 6 * at)) & 63;
             let digit = DIGITS.get(digit as usize).copied().unwrap_or(b'=');
