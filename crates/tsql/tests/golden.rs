@@ -44,3 +44,15 @@ fn printing_gives_the_same_tree_again() {
     }
     assert!(count > 400, "only {count} statements in the golden scripts");
 }
+
+#[test]
+fn an_argument_named_like_a_hint_stays_an_argument_when_it_is_printed() {
+    let tree = parse(
+        "SELECT * FROM f((NOLOCK)) AS x, t(NOLOCK)",
+        Options::default(),
+    )
+    .unwrap();
+    let text = print(&tree);
+    assert!(text.contains("f((NOLOCK))"), "{text}");
+    assert_eq!(parse(&text, Options::default()).unwrap(), tree, "{text}");
+}

@@ -6,7 +6,7 @@ use crate::error::{INDEX_HINT, NEAR_CTE, Parsed, UNKNOWN_HINT};
 use crate::lex::{Keyword, Kind};
 
 /// Table hints that are one word.
-const TABLE_HINTS: &[&str] = &[
+pub(crate) const TABLE_HINTS: &[&str] = &[
     "FORCESCAN",
     "FORCESEEK",
     "HOLDLOCK",

@@ -16,7 +16,7 @@ mod exec;
 mod expr;
 mod flow;
 mod from;
-mod hints;
+pub(crate) mod hints;
 mod index;
 mod merge;
 mod module;

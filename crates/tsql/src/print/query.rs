@@ -1,12 +1,13 @@
 //! Queries.
 
 use super::Printer;
-use crate::ast::expr::Expr;
+use crate::ast::expr::{Expr, ExprKind};
 use crate::ast::query::{
     Cte, ForClause, ForOption, GroupBy, GroupItem, GroupWith, IndexRef, Join, JoinKind, Query,
     QueryBody, QueryHint, Select, SelectItem, SetOp, SystemTime, TableAlias, TableFunction,
     TableHint, TableRef, TableSource, Top,
 };
+use crate::parse::hints::TABLE_HINTS;
 
 fn set_rank(op: SetOp) -> u8 {
     match op {
@@ -231,7 +232,15 @@ impl Printer {
             self.put(".");
         }
         self.name(&function.name);
-        self.parens(&function.args, Self::expr);
+        match function.args.as_slice() {
+            // One more pair says that it is a column, and no hint for a table of that name.
+            [arg] if is_hint(arg) => {
+                self.put("(");
+                self.parens(&function.args, Self::expr);
+                self.put(")");
+            }
+            args => self.parens(args, Self::expr),
+        }
         if !function.schema.is_empty() {
             self.put(" WITH ");
             self.parens(&function.schema, |p, column| {
@@ -393,5 +402,13 @@ impl Printer {
                 self.put(")");
             }
         }
+    }
+}
+
+/// Whether the argument is a column that bears the name of a table hint.
+fn is_hint(arg: &Expr) -> bool {
+    match &arg.kind {
+        ExprKind::Column(name) => TABLE_HINTS.iter().any(|hint| name.is_word(hint)),
+        _ => false,
     }
 }
