@@ -98,7 +98,7 @@ impl Printer {
     pub(super) fn top(&mut self, top: &Top) {
         self.put("TOP (");
         match &top.count.kind {
-            crate::ast::expr::ExprKind::Subquery(query) => self.query(query),
+            ExprKind::Subquery(query) => self.query(query),
             _ => self.expr(&top.count),
         }
         self.put(")");
