@@ -50,7 +50,9 @@ fn the_first_eight_pages_are_single_and_the_ninth_brings_an_extent() {
     assert_eq!(shape(&db, &units, 0), (8, 1));
     let counts = db.space.page_counts(unit).unwrap();
     assert_eq!((counts.used, counts.data, counts.reserved), (10, 9, 17));
-    (0..20).for_each(|_| drop(db.allocate_one(unit, None)));
+    for _ in 0..20 {
+        db.allocate_one(unit, None);
+    }
     assert_eq!(shape(&db, &units, 0), (8, 3));
 }
 
@@ -59,7 +61,9 @@ fn units_share_mixed_extents_and_files_take_turns() {
     let db = mixed(&[fixed(1, 640), fixed(3, 640)]);
     let units: Vec<_> = (0..4).map(|n| db.unit(100 + n)).collect();
     for unit in &units {
-        (0..4).for_each(|_| drop(db.allocate_one(unit, None)));
+        for _ in 0..4 {
+            db.allocate_one(unit, None);
+        }
     }
     let seen = audit(&db, &units);
     let all: Vec<PageId> = seen.singles.values().flatten().copied().collect();
@@ -189,7 +193,7 @@ fn a_full_file_grows_for_a_single_page_only_when_no_mixed_extent_has_one() {
     let units = [hog, small];
     let mut taken = 0;
     while db.space.usage().unwrap()[0].size_pages == before && taken < 8 {
-        drop(db.allocate_one(&units[1], None));
+        db.allocate_one(&units[1], None);
         taken += 1;
     }
     audit(&db, &units);

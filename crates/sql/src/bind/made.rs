@@ -26,8 +26,11 @@ pub(crate) struct MadeInfo {
     pub(crate) text: &'static str,
     least: usize,
     most: usize,
-    bind: fn(&mut Binder<'_>, Vec<Bound>) -> Result<(MadePlan, Vec<ResultColumn>)>,
+    bind: Bind,
 }
+
+/// Makes the plan and the columns of the result from the arguments.
+type Bind = fn(&mut Binder<'_>, Vec<Bound>) -> Result<(MadePlan, Vec<ResultColumn>)>;
 
 /// All of them, by name.
 pub(crate) static MADE: &[MadeInfo] = &[

@@ -230,10 +230,8 @@ fn xml(
                 }
             }
             "AUTO" => {
-                row = Some(encoded(&only_table(
-                    query,
-                    "FOR XML AUTO of several tables",
-                )?))
+                let table = only_table(query, "FOR XML AUTO of several tables")?;
+                row = Some(encoded(&table));
             }
             "ROOT" => root = Some(encoded(argument.as_deref().unwrap_or("root"))),
             "TYPE" | "ELEMENTS" | "ELEMENTS ABSENT" | "BINARY BASE64" | TEXT_ONLY => {}
