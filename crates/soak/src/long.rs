@@ -175,7 +175,8 @@ fn fuzzed(seed: u64) -> Result<u64, Box<Finding>> {
     }
 }
 
-/// A piece in a process of its own: memory and open files are the whole process's, and others work in this one.
+/// A piece in a process of its own: memory and open files are those of a whole process, and others work
+/// in this one.
 fn alone(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
     let (sort, seed) = (piece.sort.to_string(), piece.seed.to_string());
     let mut process = Command::new(&soak.program);

@@ -87,8 +87,10 @@ const KEEPERS: &[&str] = &[
     "SELECT id, DENSE_RANK() OVER (PARTITION BY id % 5 ORDER BY v),
         SUM(id) OVER (PARTITION BY id % 1000), LAG(id) OVER (PARTITION BY id % 1000 ORDER BY id) FROM t",
     // Partitions that find no room themselves.
-    "SELECT id, SUM(id) OVER (), COUNT(*) OVER (PARTITION BY id % 2), MAX(v) OVER (PARTITION BY id % 2) FROM t",
-    "SELECT id, SUM(id) OVER (ORDER BY v), AVG(id) OVER (ORDER BY id % 50), NTILE(7) OVER (ORDER BY v) FROM t",
+    "SELECT id, SUM(id) OVER (), COUNT(*) OVER (PARTITION BY id % 2), \
+     MAX(v) OVER (PARTITION BY id % 2) FROM t",
+    "SELECT id, SUM(id) OVER (ORDER BY v), AVG(id) OVER (ORDER BY id % 50), \
+     NTILE(7) OVER (ORDER BY v) FROM t",
     "SELECT id, LAG(v, 3, 'none') OVER (ORDER BY id), LEAD(id, id % 1500) OVER (ORDER BY id) FROM t",
     "SELECT id, MIN(v) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 700 FOLLOWING) FROM t WHERE id < 3000",
     "SELECT id, FIRST_VALUE(v) OVER (ORDER BY v DESC), LAST_VALUE(id) OVER (ORDER BY v ROWS BETWEEN

@@ -46,6 +46,23 @@ fn printing_gives_the_same_tree_again() {
 }
 
 #[test]
+fn options_of_a_cursor_keep_their_order_when_they_are_printed() {
+    for options in [
+        "SCROLL INSENSITIVE CURSOR",
+        "INSENSITIVE SCROLL CURSOR",
+        "SCROLL CURSOR",
+    ] {
+        let text = format!("DECLARE c {options} FOR SELECT 1");
+        let tree = parse(&text, Options::default()).unwrap();
+        assert_eq!(
+            parse(&print(&tree), Options::default()).unwrap(),
+            tree,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn an_argument_named_like_a_hint_stays_an_argument_when_it_is_printed() {
     let tree = parse(
         "SELECT * FROM f((NOLOCK)) AS x, t(NOLOCK)",

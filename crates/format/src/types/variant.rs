@@ -36,8 +36,11 @@ pub(super) fn split(bytes: &[u8]) -> Option<(DataType, &[u8])> {
 /// Value of a variant's bytes.
 pub(super) fn decode(bytes: &[u8]) -> Option<Value> {
     let (data_type, rest) = split(bytes)?;
-    let padded = matches!(data_type.id, TypeId::Char | TypeId::NChar | TypeId::Binary);
-    if padded && rest.len() != usize::from(data_type.length.unsigned_abs()) {
+    let fixed = matches!(
+        data_type.id,
+        TypeId::Char | TypeId::NChar | TypeId::Binary | TypeId::RowVersion
+    );
+    if fixed && rest.len() != usize::from(data_type.length.unsigned_abs()) {
         return None;
     }
     let value = super::decode(&data_type, rest).ok()?;

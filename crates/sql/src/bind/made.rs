@@ -38,7 +38,8 @@ pub(crate) static MADE: &[MadeInfo] = &[
         name: "GENERATE_SERIES",
         arguments: "start, stop [, step]",
         columns: "value: the arguments' type",
-        text: "The numbers from one to another; error 5373 for arguments of several types, 4199 for a step of 0.",
+        text: "The numbers from one to another; error 5373 for arguments of several types, \
+               4199 for a step of 0.",
         least: 2,
         most: 3,
         bind: series,

@@ -100,13 +100,7 @@ impl Binder<'_> {
         };
         let calls = self.level().aggregates.take().unwrap_or_default();
         let windows = self.level().windows.take().unwrap_or_default();
-        if select.top.as_ref().is_some_and(|t| t.with_ties) && ordering.by.is_empty() {
-            return refuse(1062, &[]);
-        }
-        if select.top.is_some() && ordering.offset.is_some() {
-            return refuse(10741, &[]);
-        }
-        let top = select.top.as_ref().map(|t| self.top(t)).transpose()?;
+        let top = self.top_within(select, ordering)?;
         let plan = match node {
             Some(node) if free => self.place_correlated(node, conds),
             Some(node) => self.place(node, conds.into_iter().map(|part| part.cond).collect()),
@@ -424,6 +418,20 @@ impl Binder<'_> {
             });
         }
         Ok(keys)
+    }
+
+    /// TOP, which goes neither WITH TIES without an order nor with OFFSET.
+    fn top_within(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<Option<TopPlan>> {
+        let Some(top) = &select.top else {
+            return Ok(None);
+        };
+        if top.with_ties && ordering.by.is_empty() {
+            return refuse(1062, &[]);
+        }
+        if ordering.offset.is_some() {
+            return refuse(10741, &[]);
+        }
+        self.top(top).map(Some)
     }
 
     fn top(&mut self, top: &Top) -> Result<TopPlan> {

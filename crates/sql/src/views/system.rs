@@ -75,7 +75,8 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "all_columns",
         columns: &COLUMNS,
         parameters: None,
-        text: "The columns of tables and views, and of the views and functions that the engine has by itself.",
+        text: "The columns of tables and views, and of the views and functions that the engine has \
+               by itself.",
         rows: |view, rows| {
             columns_of_tables(view, rows)?;
             system_columns(view, rows)

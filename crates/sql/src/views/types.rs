@@ -63,7 +63,8 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "syscolumns",
         columns: columns! {
             "name" SYSNAME null; "id" INT; "xtype" TINYINT; "xusertype" SMALLINT null; "length" SMALLINT;
-            "xprec" TINYINT; "xscale" TINYINT; "colid" SMALLINT null; "cdefault" INT; "colorder" SMALLINT null;
+            "xprec" TINYINT; "xscale" TINYINT; "colid" SMALLINT null;
+            "cdefault" INT; "colorder" SMALLINT null;
             "status" TINYINT null; "prec" SMALLINT null; "scale" INT null; "iscomputed" INT null;
             "isoutparam" INT null; "isnullable" INT null; "collation" SYSNAME null;
         },

@@ -116,15 +116,19 @@ impl Printer {
         }
     }
 
-    /// INSENSITIVE, of the old form, stands before CURSOR; the other options after it.
+    /// INSENSITIVE, of the old form, stands before CURSOR, and so does what was read before it; the other
+    /// options come after it.
     fn cursor(&mut self, cursor: &DeclareCursor) {
-        let old = |option: &str| option == "INSENSITIVE";
-        for option in cursor.options.iter().filter(|o| old(o)) {
+        let mut options = cursor.options.iter();
+        let old = options
+            .rposition(|o| &**o == "INSENSITIVE")
+            .map_or(0, |at| at + 1);
+        for option in cursor.options.iter().take(old) {
             self.put(option);
             self.put(" ");
         }
         self.put("CURSOR");
-        for option in cursor.options.iter().filter(|o| !old(o)) {
+        for option in cursor.options.iter().skip(old) {
             self.put(" ");
             self.put(option);
         }
