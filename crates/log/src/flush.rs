@@ -33,15 +33,13 @@ impl Log {
         };
         let wait = task::wait(WaitType::WriteLog, Resource::None);
         self.counters.flush_waits.fetch_add(1, Ordering::Relaxed);
-        let begun = Moment::now();
         let woken_at = self.flush_block(number)?;
-        self.counters
-            .flush_wait_us
-            .fetch_add(begun.elapsed_us(), Ordering::Relaxed);
-        match woken_at {
+        let waited_us = match woken_at {
             Some(at) => wait.finish_signalled(at),
             None => wait.finish(),
         };
+        let all = &self.counters.flush_wait_us;
+        all.fetch_add(waited_us, Ordering::Relaxed);
         Ok(())
     }
 
