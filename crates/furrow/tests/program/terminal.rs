@@ -19,7 +19,11 @@ impl Terminal {
     /// `None` where the machine has no `script`.
     fn open(instance: &Path) -> Option<Terminal> {
         let shell = env!("CARGO_BIN_EXE_furrow");
-        let line = format!("'{shell}' sql --pool 8MB --instance '{}'", text(instance));
+        // A `sh` that waits for its program gets the Ctrl-C, too, and dash then ends by it with 130.
+        let line = format!(
+            "exec '{shell}' sql --pool 8MB --instance '{}'",
+            text(instance)
+        );
         let started = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
             .env("TERM", "xterm")
