@@ -52,13 +52,23 @@ impl Drop for Region {
     }
 }
 
+/// Below this the system's large pages (2 MB on x86-64 and most of ARM) would mostly be waste.
+#[cfg(all(target_os = "linux", not(miri)))]
+const WORTH_LARGE_PAGES: usize = 16 << 20;
+
 #[cfg(all(target_os = "linux", not(miri)))]
 fn take(bytes: usize) -> Option<NonNull<u8>> {
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new private mapping, at a place of the system's choice, meets no memory in use.
     let start =
         unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }.ok()?;
+    if bytes >= WORTH_LARGE_PAGES {
+        // With pages of 4 KB nearly every look at another page of a large pool misses the processor's table
+        // of addresses. A system that has none to give goes on with small ones.
+        // SAFETY: the mapping just made; the advice changes none of its bytes.
+        let _small = unsafe { madvise(start, bytes, Advice::LinuxHugepage) };
+    }
     NonNull::new(start.cast())
 }
 

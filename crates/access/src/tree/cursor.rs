@@ -33,6 +33,9 @@ const FEW_ROWS: u16 = 8;
 /// parents say.
 const LEAVES_BY_LINK: u32 = RUN as u32 - 1;
 
+/// Leaves that are brought near before the scan is there: as many as a wait for memory takes, and a few.
+const NEAR: usize = 4;
+
 /// One end of a range of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bound {
@@ -324,6 +327,7 @@ impl TreeScan {
                 return Ok(None);
             }
             // Rows that are looked at in place: on to the neighbour, hand over hand.
+            self.bring_near(tree);
             let right = tree.fetch(Page::new(&leaf).next(), Sh)?;
             tree.expect_level(&right, 0)?;
             self.by_link += 1;
@@ -391,6 +395,7 @@ impl TreeScan {
         if Page::new(&leaf).lsn() != lsn || next.is_none() {
             return Ok(None);
         }
+        self.bring_near(tree);
         let right = tree.fetch(next, Sh)?;
         drop(leaf);
         tree.expect_level(&right, 0)?;
@@ -661,6 +666,16 @@ impl TreeScan {
             self.behind = Some((leaf.key().page, Page::new(leaf).lsn()));
         }
         Ok(())
+    }
+
+    /// Brings the leaf near that is some links away, by what its parent said at the last descent. Splits
+    /// since then make it a worse guess, and no more.
+    #[inline]
+    fn bring_near(&self, tree: &Tree) {
+        if let Some(&page) = self.ahead.get(self.by_link as usize + NEAR) {
+            let store = tree.store();
+            store.pool().bring_near(store.key(page));
+        }
     }
 
     /// Asks for the leaves to come, as soon as there is room for a run in the window.
