@@ -118,6 +118,11 @@ impl Log {
         }
     }
 
+    /// Whether there are VLFs in use whose records all lie before `lsn`.
+    pub fn keeps_before(&self, lsn: Lsn) -> bool {
+        self.roll.lock().vlfs.keeps_before(lsn.vlf())
+    }
+
     /// Lets the VLFs be reused whose records all lie before `lsn`, and are durable: a block still on
     /// its way must not meet a newer one in its place.
     pub fn truncate_before(&self, lsn: Lsn) {

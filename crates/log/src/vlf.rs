@@ -161,11 +161,15 @@ impl VlfTable {
         self.vlfs.iter().map(|v| v.size).sum()
     }
 
+    /// Whether [`VlfTable::truncate_before`] would free any.
+    pub(crate) fn keeps_before(&self, seq: u32) -> bool {
+        seq.min(self.current().seq) > self.oldest
+    }
+
     /// Frees the VLFs whose records all lie before `seq`. Returns whether any came free.
     pub(crate) fn truncate_before(&mut self, seq: u32) -> bool {
-        let seq = seq.min(self.current().seq);
-        let moved = seq > self.oldest;
-        self.oldest = self.oldest.max(seq);
+        let moved = self.keeps_before(seq);
+        self.oldest = self.oldest.max(seq.min(self.current().seq));
         moved
     }
 

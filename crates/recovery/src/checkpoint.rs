@@ -49,19 +49,35 @@ pub fn checkpoint(
     log.flush_to(end)?;
     log.note_checkpoint(begin)?;
     store.set_redo_point(redo_point);
-    let oldest_active = match mutated(Mutation::EarlyTruncation) {
-        true => Lsn::MAX,
-        false => store.active.oldest().unwrap_or(Lsn::MAX),
-    };
-    let keep = redo_point
-        .min(oldest_active)
-        .min(keep_from.unwrap_or(Lsn::MAX));
-    log.truncate_before(keep);
+    truncate(store, keep_from)?;
     Ok(Checkpoint {
         begin,
         redo_point,
         written,
     })
+}
+
+/// Lets the log before the redo point and before the oldest active transaction be reused; whether any of it
+/// came free. Not only a checkpoint brings that about: the end of a transaction that was active during the
+/// last one does, too.
+pub fn truncate(store: &Store, keep_from: Option<Lsn>) -> Result<bool, RecoveryError> {
+    let log = store.log();
+    let oldest_active = match mutated(Mutation::EarlyTruncation) {
+        true => Lsn::MAX,
+        false => store.active.oldest().unwrap_or(Lsn::MAX),
+    };
+    let keep = store
+        .redo_point()
+        .min(oldest_active)
+        .min(keep_from.unwrap_or(Lsn::MAX));
+    if !log.keeps_before(keep) {
+        return Ok(false);
+    }
+    // Whoever is not active any more has appended its end, which may not be durable yet: if it were lost, a
+    // restart would have to undo what it does not find.
+    log.flush_all()?;
+    log.truncate_before(keep);
+    Ok(true)
 }
 
 /// The redo point, which never moves back: the log before it may be gone.

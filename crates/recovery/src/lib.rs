@@ -30,7 +30,7 @@ mod redo;
 mod undo;
 
 pub use analysis::{Analysis, Loser, analyse};
-pub use checkpoint::{Checkpoint, checkpoint};
+pub use checkpoint::{Checkpoint, checkpoint, truncate};
 pub use error::RecoveryError;
 pub use redo::{RedoStats, redo};
 pub use undo::{UndoStats, undo};

@@ -2,10 +2,12 @@
 //!
 //! # Making room
 //! A transaction that finds no log space for its next step asks here, with no latch held:
-//! 1. A checkpoint: what lies before its redo point and before the oldest active transaction comes free.
-//! 2. If that is not enough, the log grows by its growth setting.
-//! 3. If it cannot, others may end soon: it is tried again for a second, or less when there are no others.
-//! 4. Then there is no hope: 9002 with what holds the log.
+//! 1. What lies before the last checkpoint's redo point and before the oldest active transaction is let go: a
+//!    transaction may have ended since then.
+//! 2. A checkpoint, which moves the redo point.
+//! 3. If that is not enough, the log grows by its growth setting.
+//! 4. If it cannot, others may end soon: it is tried again for a second, or less when there are no others.
+//! 5. Then there is no hope: 9002 with what holds the log.
 //!
 //! One at a time does this; the others wait for it and then look again. A checkpoint appends its records
 //! without a promise, from the log's margin, so that it never waits for what it is to bring. It writes no
@@ -30,7 +32,7 @@ use furrow_observe::task::{self, Resource};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
-use furrow_recovery::{Checkpoint, RecoveryError, checkpoint};
+use furrow_recovery::{Checkpoint, RecoveryError, checkpoint, truncate};
 use furrow_txn::{LogRelief, Store};
 use std::sync::{Arc, Weak};
 
@@ -146,7 +148,7 @@ impl Keeper {
     /// Takes a checkpoint; the caller has the turn.
     fn take(&self, store: &Store, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
         self.store()?;
-        if is_scarce(store) && !would_free(store) {
+        if is_scarce(store) && !truncate(store, None)? && !would_free(store) {
             return Err(LogError::Full(holder(store)).into());
         }
         self.print(TraceFlag::PRINT_CHECKPOINTS, || {
@@ -292,6 +294,9 @@ impl Keeper {
                 Ok(()) => return Ok(()),
                 Err(LogError::Full(_)) => {}
                 Err(e) => return Err(e),
+            }
+            if truncate(store, None).map_err(|e| as_log_error(e.into()))? {
+                continue;
             }
             if would_free(store) && useless < MOST_USELESS {
                 let before = store.log().usage().used_bytes;

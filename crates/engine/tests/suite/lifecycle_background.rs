@@ -178,6 +178,68 @@ fn a_transaction_that_fills_the_log_is_told_so_and_can_be_rolled_back() {
     assert_eq!(database.state(), DatabaseState::Online);
 }
 
+/// A transaction whose statements fill the log, fail and are undone, with a checkpoint behind each, until not
+/// even one row finds room: what it logged first keeps the log, and the redo point is at its other end. Then
+/// it is rolled back.
+fn jam(database: &Arc<Database>, table: &Arc<Table>) {
+    let mut session = Session::new(database).unwrap();
+    session.begin().unwrap();
+    for _ in 0..500 {
+        let before = session.savepoint().unwrap();
+        let mut rows = 0;
+        while session.insert(table, &pad(4000)).is_ok() {
+            rows += 1;
+        }
+        session.rollback_to(before).unwrap();
+        // One that would free nothing is refused when the log is nearly full.
+        let _refused = database.checkpoint();
+        if rows == 0 {
+            session.rollback().unwrap();
+            return;
+        }
+    }
+    panic!("the log was never full");
+}
+
+#[test]
+fn a_log_full_of_undone_statements_has_room_once_their_transaction_has_ended() {
+    let volume = memory();
+    let instance = start(&volume);
+    let spec = spec(Path::new("d"), log_file().no_growth());
+    let database = instance.create_database(&spec).unwrap();
+    let table = table(&database);
+    jam(&database, &table);
+    let mut session = Session::new(&database).unwrap();
+    for _ in 0..300 {
+        session.insert(&table, &pad(4000)).unwrap();
+    }
+    assert_eq!(database.state(), DatabaseState::Online);
+    drop((session, table, database));
+    instance.shut_down().unwrap();
+}
+
+#[test]
+fn a_log_full_of_undone_statements_has_room_after_a_crash() {
+    let volume = memory();
+    let instance = start(&volume);
+    let spec = spec(Path::new("d"), log_file().no_growth());
+    let database = instance.create_database(&spec).unwrap();
+    let made = table(&database);
+    jam(&database, &made);
+    drop((made, database));
+    instance.abandon();
+    drop(instance);
+    let instance = start(&volume);
+    let database = instance.database("Db").unwrap();
+    assert_eq!(database.state(), DatabaseState::Online);
+    let mut session = Session::new(&database).unwrap();
+    let table = session.table("t").unwrap();
+    for _ in 0..300 {
+        session.insert(&table, &pad(4000)).unwrap();
+    }
+    assert_eq!(ids(&database).len(), 300);
+}
+
 #[test]
 fn data_files_grow_in_turn_until_their_limit_and_then_the_filegroup_is_full() {
     let volume = memory();
