@@ -97,6 +97,51 @@ fn ctrl_c_at_a_terminal_ends_the_statement_and_not_the_shell() {
     assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
 }
 
+/// The words that are waited for are put together by the statements: what is typed is shown, too.
+const SCRIPT: &str =
+    "select 'fir' + 'st'\tas a\ngo\nselect 'sec' + 'ond'\nas b\ngo\nselect 'thi' + 'rd' as c\ngo";
+
+#[test]
+fn a_script_pasted_at_the_prompt_runs_batch_by_batch() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = Terminal::open(&directory.path().join("instance")) else {
+        eprintln!("this machine has no `script`: not tried");
+        return;
+    };
+    terminal.wait_for("1> ");
+    // A terminal says where a paste begins and ends, once it was asked to; the Enter is typed.
+    terminal.press(&format!("\u{1b}[200~{SCRIPT}\u{1b}[201~"));
+    terminal.press("\r");
+    for word in ["first", "second", "third", "1> "] {
+        terminal.wait_for(word);
+    }
+    terminal.press(":exit\r");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn lines_typed_ahead_of_the_prompt_are_all_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = Terminal::open(&directory.path().join("instance")) else {
+        eprintln!("this machine has no `script`: not tried");
+        return;
+    };
+    terminal.wait_for("1> ");
+    // Much more than one read of the editor takes.
+    let mut script = format!("{SCRIPT}\n").repeat(40);
+    script.push_str("select 'the' + 'end'\ngo\n");
+    terminal.press(&script.replace('\n', "\r"));
+    for _ in 0..40 {
+        for word in ["first", "second", "third"] {
+            terminal.wait_for(word);
+        }
+    }
+    terminal.wait_for("theend");
+    terminal.wait_for("1> ");
+    terminal.press(":exit\r");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn an_instance_that_another_process_has_is_refused_with_the_process_named() {
     let directory = tempfile::tempdir().unwrap();

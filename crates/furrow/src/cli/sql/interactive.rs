@@ -5,7 +5,7 @@ use crate::cli::{FAILED, Failure};
 use furrow_tsql::script::{self, LineKind};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
-use rustyline::{Config, Editor};
+use rustyline::{Cmd, Config, Editor, KeyCode, KeyEvent, Modifiers};
 use std::path::Path;
 
 /// What reads lines from a terminal.
@@ -23,7 +23,11 @@ fn failed(error: ReadlineError) -> Failure {
 /// listens after this.
 pub(super) fn editor() -> Result<LineEditor, Failure> {
     let config = Config::builder().auto_add_history(true).build();
-    Editor::with_config(config).map_err(failed)
+    let mut editor = LineEditor::with_config(config).map_err(failed)?;
+    // There is nothing to complete: a tab is part of the text, above all of a script that is pasted.
+    let tab = KeyEvent(KeyCode::Tab, Modifiers::NONE);
+    editor.bind_sequence(tab, Cmd::Insert(1, "\t".to_owned()));
+    Ok(editor)
 }
 
 /// Reads lines until the end of the input.
@@ -40,22 +44,14 @@ pub(super) fn run(
     let mut line_number = 1;
     loop {
         let prompt = format!("{line_number}> ");
-        let read = editor.readline(&prompt);
-        let line = match read {
-            Ok(line) => line,
+        match editor.readline(&prompt) {
+            Ok(text) if take_all(shell, &text, &mut line_number) => {}
+            Ok(_) | Err(ReadlineError::Eof) => break,
             Err(ReadlineError::Interrupted) => {
                 shell.gathered.clear();
                 line_number = 1;
-                continue;
             }
-            Err(ReadlineError::Eof) => break,
             Err(e) => return Err(failed(e)),
-        };
-        match take(shell, &line) {
-            Ok(true) => line_number = 1,
-            Ok(false) => line_number += 1,
-            Err(Stop::Failed) if shell.printer.failed.is_none() => line_number = 1,
-            Err(_) => break,
         }
     }
     if let Some(path) = history {
@@ -63,6 +59,24 @@ pub(super) fn run(
         let _ = editor.save_history(path);
     }
     Ok(())
+}
+
+/// Takes what was entered: a line, or the many of a text that was pasted. `false` where the shell is to end.
+fn take_all(shell: &mut Shell, text: &str, line_number: &mut u64) -> bool {
+    shell.cancelled = false;
+    for line in text.split('\n') {
+        match take(shell, line) {
+            Ok(true) => *line_number = 1,
+            Ok(false) => *line_number += 1,
+            Err(Stop::Failed) if shell.printer.failed.is_none() => *line_number = 1,
+            Err(_) => return false,
+        }
+        // Who ends a statement of a pasted script does not want the rest of it.
+        if shell.cancelled {
+            break;
+        }
+    }
+    true
 }
 
 /// Takes a line; `true` when a batch was run.

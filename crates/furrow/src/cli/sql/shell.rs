@@ -42,6 +42,8 @@ pub(super) struct Shell {
     pub(super) ends_on_error: bool,
     /// Whether a script is read by nobody: a cancelled batch ends it.
     pub(super) unattended: bool,
+    /// Whether a batch was cancelled since the last look.
+    pub(super) cancelled: bool,
     /// The status that `:exit (query)` asks for.
     pub(super) status: Option<u8>,
     /// The highest level of any error.
@@ -62,6 +64,7 @@ impl Shell {
             status: None,
             ends_on_error: false,
             unattended: true,
+            cancelled: false,
             worst: 0,
             depth: 0,
         }
@@ -146,6 +149,7 @@ impl Shell {
                 return Err(Stop::Failed);
             }
             if end.cancelled {
+                self.cancelled = true;
                 self.say("The query was cancelled.");
                 return match self.unattended {
                     true => Err(Stop::Cancelled),
