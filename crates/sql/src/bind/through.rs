@@ -56,9 +56,12 @@ impl BoundQuery {
 }
 
 impl Binder<'_> {
-    /// A query of this name in FROM is about to be bound.
+    /// A query of this name in FROM is about to be bound. Only the statement's own FROM counts: within other
+    /// queries the target is put aside.
     pub(super) fn arm(&mut self, name: &str) {
+        let own_from = self.target.is_some();
         if let Some(through) = &mut self.through
+            && own_from
             && through.columns.is_none()
             && through.name.eq_ignore_ascii_case(name)
         {

@@ -1,7 +1,7 @@
 //! DELETE.
 
 use super::rules::{Rules, Verb, tell};
-use super::target::{TargetOf, output_through, sources, topped};
+use super::target::{TargetOf, sources, topped};
 use crate::bind::Binder;
 use crate::context::Context;
 use crate::error::Result;
@@ -70,9 +70,9 @@ fn bind(binder: &mut Binder<'_>, written: &Delete) -> Result<DeletePlan> {
     let filter = written.filter.as_ref();
     let found = sources(binder, &written.target, &written.from, filter)?;
     let target = found.target.clone();
-    output_through(&found, &written.output)?;
     let around = found.around(binder, &written.from);
-    let rules = Rules::bind(binder, Verb::Delete, &target, &written.output, &around)?;
+    let seen = (found.through.as_ref(), around.as_slice());
+    let rules = Rules::bind(binder, Verb::Delete, &target, &written.output, seen)?;
     let (row_at, name_at) = (found.start..found.name_at, found.name_at);
     if rules.whole() {
         binder.use_all(row_at.clone());

@@ -67,7 +67,7 @@ fn bind(binder: &mut Binder<'_>, written: &Insert) -> Result<InsertPlan> {
     if matches!(written.source, InsertSource::DefaultValues) {
         columns.clear();
     }
-    let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, &[])?;
+    let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, (None, &[]))?;
     rules.fill(binder, &target.table, &columns)?;
     let own = matches!(plan, Plan::One | Plan::Values(_));
     Ok(InsertPlan {
@@ -112,7 +112,13 @@ fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: &[ResultSet]) -> Resul
         let mut binder = Binder::new(cx);
         let target = resolve(&mut binder, &written.target)?;
         let columns = columns_of(&target.table, &written.columns)?;
-        let mut rules = Rules::bind(&mut binder, Verb::Insert, &target, &written.output, &[])?;
+        let mut rules = Rules::bind(
+            &mut binder,
+            Verb::Insert,
+            &target,
+            &written.output,
+            (None, &[]),
+        )?;
         rules.fill(&mut binder, &target.table, &columns)?;
         let mut rows = 0_u64;
         for set in sets {

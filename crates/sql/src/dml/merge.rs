@@ -113,7 +113,13 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
         let (node, places) = from(&mut binder, written, &target, joined)?;
         let mut around = binder.level().sources.clone();
         around.retain(|s| s.start < places.row.start);
-        let mut rules = Rules::bind(&mut binder, Verb::Merge, &target, &written.output, &around)?;
+        let mut rules = Rules::bind(
+            &mut binder,
+            Verb::Merge,
+            &target,
+            &written.output,
+            (None, &around),
+        )?;
         let whole = rules.whole();
         found.around = if rules.looks_around {
             places.row.start

@@ -7,7 +7,7 @@
 //! found before a check that fails.
 
 use super::foreign::Foreign;
-use super::target::{TargetOf, assigned, resolve};
+use super::target::{Names, TargetOf, assigned, resolve};
 use crate::bind::{Binder, Bound, Source, SourceColumn};
 use crate::context::Context;
 use crate::ddl::{condition, expression};
@@ -62,21 +62,63 @@ pub(super) struct Rules {
     foreign: Foreign,
     /// Whether OUTPUT looks at sources of the statement.
     pub(super) looks_around: bool,
+    /// Where rows are changed through a query: how its columns lie in the rows that OUTPUT is given.
+    seen: Option<Seen>,
+}
+
+/// The columns that a query makes of a changed row: `inserted` and `deleted` have those, not the table's.
+#[derive(Debug, Clone)]
+struct Seen {
+    /// The place in the changed row of each column; past its end for those that are none of the table's.
+    places: Vec<usize>,
+    /// Where in the row the sources of the statement begin.
+    around: usize,
+}
+
+impl Seen {
+    /// `changed`: how many rows of the table stand one behind the other.
+    fn of(names: &Names, table: &Table, changed: usize) -> Seen {
+        let width = table.columns().len();
+        let place = |row: usize, of: &Option<usize>| of.map_or(usize::MAX, |at| row * width + at);
+        let of_row = |row| names.columns.iter().map(move |(_, of)| place(row, of));
+        Seen {
+            places: (0..changed).flat_map(of_row).collect(),
+            around: changed * width,
+        }
+    }
+
+    fn row(&self, row: &[Value]) -> Vec<Value> {
+        let own = self.places.iter();
+        let own = own.map(|at| row.get(*at).cloned().unwrap_or(Value::Null));
+        let around = row.get(self.around..).unwrap_or(&[]);
+        own.chain(around.iter().cloned()).collect()
+    }
 }
 
 /// Rows for the client: columns and rows.
 pub(super) type Told = Vec<(Vec<ResultColumn>, Vec<Vec<Value>>)>;
 
-fn source(name: &str, table: &Table) -> Source {
-    let column = |c: &furrow_engine::Column| SourceColumn {
-        name: c.name.clone(),
-        data_type: c.data_type,
-        nullable: c.nullable,
+/// The table's columns, or those of the query that its rows are changed through.
+fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
+    let column = |name: &str, of: Option<&furrow_engine::Column>| SourceColumn {
+        name: name.to_owned(),
+        // What is no column of the table is refused where it is named: its type is none of ours.
+        data_type: of.map_or(DataType::simple(TypeId::Int), |c| c.data_type),
+        nullable: of.is_none_or(|c| c.nullable),
+    };
+    let all = table.columns();
+    let columns = match through {
+        None => all.iter().map(|c| column(&c.name, Some(c))).collect(),
+        Some(names) => names
+            .columns
+            .iter()
+            .map(|(name, of)| column(name, of.and_then(|at| all.get(at))))
+            .collect(),
     };
     Source {
         name: name.to_owned(),
         schema: None,
-        columns: table.columns().iter().map(column).collect(),
+        columns,
         start: 0,
     }
 }
@@ -111,14 +153,14 @@ impl Rules {
         verb: Verb,
         target: &TargetOf,
         output: &[Output],
-        around: &[Source],
+        (through, around): (Option<&Names>, &[Source]),
     ) -> Result<Rules> {
         let table = &target.table;
         let mut checks = Vec::new();
         if verb != Verb::Delete {
             for check in table.checks().iter().filter(|c| !c.disabled) {
                 let written = condition(&check.text)?;
-                let sources = vec![source(table.name(), table)];
+                let sources = vec![source(table.name(), table, None)];
                 let cond = binder.beside(sources, |b| b.cond(&written))?;
                 checks.push((check.clone(), cond));
             }
@@ -126,10 +168,11 @@ impl Rules {
         let mut outputs = Vec::new();
         let mut looks_around = false;
         for written in output {
-            let (plan, looks) = output_plan(binder, verb, table, written, around)?;
+            let (plan, looks) = output_plan(binder, verb, table, written, (through, around))?;
             outputs.push(plan);
             looks_around |= looks;
         }
+        let changed = if verb == Verb::Update { 2 } else { 1 };
         let foreign = Foreign::of(binder, verb, target)?;
         Ok(Rules {
             verb,
@@ -138,6 +181,7 @@ impl Rules {
             outputs,
             foreign,
             looks_around,
+            seen: through.map(|names| Seen::of(names, table, changed)),
         })
     }
 
@@ -205,9 +249,15 @@ impl Rules {
         Ok(())
     }
 
-    /// Puts a changed row out. `row` is what the sources of OUTPUT are, one behind the other.
+    /// Puts a changed row out. `row` is it as the table has it, `inserted` before `deleted`, and the sources of
+    /// the statement behind.
     pub(super) fn put_out(&mut self, cx: &mut Context, row: &[Value]) -> Result<()> {
         self.foreign.note(row);
+        if self.outputs.is_empty() {
+            return Ok(());
+        }
+        let seen = self.seen.as_ref().map(|seen| seen.row(row));
+        let row = seen.as_deref().unwrap_or(row);
         for output in &mut self.outputs {
             let mut values = Vec::with_capacity(output.exprs.len());
             for expr in &output.exprs {
@@ -252,16 +302,17 @@ fn output_plan(
     verb: Verb,
     table: &Table,
     written: &Output,
-    around: &[Source],
+    (through, around): (Option<&Names>, &[Source]),
 ) -> Result<(OutputPlan, bool)> {
-    let (inserted, deleted) = (source("inserted", table), source("deleted", table));
+    let inserted = source("inserted", table, through);
+    let deleted = source("deleted", table, through);
     let sources = match verb {
         Verb::Insert => vec![inserted],
         Verb::Delete => vec![deleted],
         Verb::Update => vec![inserted, deleted],
         Verb::Merge => vec![inserted, deleted, action()],
     };
-    let (listed, looks) = listed(binder, sources, around, &written.items)?;
+    let (listed, looks) = listed(binder, (sources, through), around, &written.items)?;
     let columns: Vec<ResultColumn> = listed.iter().map(|(column, _)| column.clone()).collect();
     let Some((place, names)) = &written.into else {
         let plan = OutputPlan {
@@ -305,7 +356,7 @@ fn output_plan(
 /// it looks at those; what it looks at is marked in the query at hand.
 fn listed(
     binder: &mut Binder<'_>,
-    own: Vec<Source>,
+    (own, through): (Vec<Source>, Option<&Names>),
     around: &[Source],
     items: &[SelectItem],
 ) -> Result<(Vec<(ResultColumn, Bound)>, bool)> {
@@ -315,6 +366,15 @@ fn listed(
     let listed = binder.beside(all.collect(), |b| {
         let listed = b.list(items)?;
         let level = b.level();
+        let derived = |at: usize| through.and_then(|names| names.derived(at));
+        let own = level.used.iter().take(start).enumerate();
+        if let Some(name) = own
+            .filter(|(_, used)| **used)
+            .find_map(|(at, _)| derived(at))
+        {
+            let what = format!("OUTPUT of the derived column {name}");
+            return Err(unsupported(&what));
+        }
         let behind = level.used.iter().enumerate().skip(start);
         used.extend(behind.filter(|(_, used)| **used).map(|(at, _)| at - start));
         Ok(listed)

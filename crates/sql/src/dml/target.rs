@@ -7,10 +7,10 @@ use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Database, LockHints, Table};
 use furrow_format::types::{DataType, TypeId, Value};
-use furrow_tsql::ast::dml::{Output, Target, TargetTable};
+use furrow_tsql::ast::dml::{Target, TargetTable};
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::name::ObjectName;
-use furrow_tsql::ast::query::{Query, SelectItem, TableHint, TableRef, TableSource};
+use furrow_tsql::ast::query::{Query, TableHint, TableRef, TableSource};
 use std::sync::Arc;
 
 /// A table to be changed.
@@ -114,14 +114,11 @@ impl Names {
         }
     }
 
-    /// Whether it has the table's columns, all of them as they are.
-    pub(super) fn is_table(&self, table: &Table) -> bool {
-        let same = |(at, column): (usize, &furrow_engine::Column)| {
-            let own = self.columns.get(at);
-            own.is_some_and(|(name, of)| *of == Some(at) && name.eq_ignore_ascii_case(&column.name))
-        };
-        let columns = table.columns();
-        self.columns.len() == columns.len() && columns.iter().enumerate().all(same)
+    /// The name of the column at a place, in one or more rows of the query one behind the other, where it is
+    /// none of the table's.
+    pub(super) fn derived(&self, at: usize) -> Option<&str> {
+        let (name, of) = self.columns.get(at.checked_rem(self.columns.len())?)?;
+        of.is_none().then_some(name)
     }
 }
 
@@ -211,22 +208,6 @@ pub(super) fn sources(
         start,
         through: names,
     })
-}
-
-/// What OUTPUT may put out where rows are changed through a query: columns of the table by their names.
-pub(super) fn output_through(found: &Found, output: &[Output]) -> Result<()> {
-    let Some(names) = &found.through else {
-        return Ok(());
-    };
-    let star =
-        |item: &SelectItem| matches!(item, SelectItem::Star(_) | SelectItem::QualifiedStar(_));
-    let stars = output.iter().flat_map(|o| &o.items).any(star);
-    match stars && !names.is_table(&found.target.table) {
-        true => Err(unsupported(
-            "OUTPUT of all columns of a query that is not its table",
-        )),
-        false => Ok(()),
-    }
 }
 
 /// The derived table in FROM that has this alias.

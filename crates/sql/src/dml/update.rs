@@ -1,7 +1,7 @@
 //! UPDATE.
 
 use super::rules::{Rules, Verb, as_kept, default_of, tell};
-use super::target::{Names, TargetOf, assigned, output_through, sources, topped};
+use super::target::{Names, TargetOf, assigned, sources, topped};
 use crate::bind::{Binder, Bound};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
@@ -206,9 +206,9 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
         }
         None => bind_sets(binder, &written.sets, &target.table, found.start)?,
     };
-    output_through(&found, &written.output)?;
     let around = found.around(binder, &written.from);
-    let rules = Rules::bind(binder, Verb::Update, &target, &written.output, &around)?;
+    let seen = (found.through.as_ref(), around.as_slice());
+    let rules = Rules::bind(binder, Verb::Update, &target, &written.output, seen)?;
     let (row_at, name_at) = (found.start..found.name_at, found.name_at);
     if rules.whole() {
         binder.use_all(row_at.clone());
