@@ -97,6 +97,12 @@ const KEEPERS: &[&str] = &[
         CURRENT ROW AND UNBOUNDED FOLLOWING), RANK() OVER (ORDER BY id % 9),
         CUME_DIST() OVER (ORDER BY id % 9), PERCENT_RANK() OVER (ORDER BY id % 9) FROM t",
     "SELECT id, COUNT(*) OVER (PARTITION BY id / 3990 ORDER BY v RANGE UNBOUNDED PRECEDING) FROM t",
+    "SELECT id, SUM(id) OVER (ORDER BY v ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), \
+     MAX(v) OVER (ORDER BY v ROWS BETWEEN 900 PRECEDING AND 900 FOLLOWING), \
+     AVG(id) OVER (ORDER BY id % 90 RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM t",
+    // Rows that find room, and values of theirs that do not.
+    "SELECT id, LEN(MAX(w) OVER ()), COUNT(*) OVER (PARTITION BY id % 2) FROM (SELECT id, \
+     CASE WHEN id = 7 THEN REPLICATE(CAST('x' AS VARCHAR(MAX)), 20000) END AS w FROM t WHERE id < 300) AS u",
 ];
 
 /// Queries that keep as much, in an order of their own.

@@ -213,6 +213,17 @@ impl Accumulator {
         Ok(())
     }
 
+    /// What it keeps outside of itself, in bytes.
+    pub fn outside_bytes(&self) -> usize {
+        match &self.state {
+            State::Best(Value::VarChar(text) | Value::NVarChar(text)) | State::Joined(text) => {
+                text.capacity()
+            }
+            State::Best(Value::Binary(bytes)) => bytes.capacity(),
+            _ => 0,
+        }
+    }
+
     /// The aggregate of all values so far.
     pub fn finish(&self, bound: &BoundAggregate) -> SqlResult<Value> {
         let id = bound.result.id;

@@ -249,8 +249,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Puts a changed row out. `row` is it as the table has it, `inserted` before `deleted`, and the sources of
-    /// the statement behind.
+    /// Puts a changed row out. `row` is it as the table has it, `inserted` before `deleted`, and the sources
+    /// of the statement behind.
     pub(super) fn put_out(&mut self, cx: &mut Context, row: &[Value]) -> Result<()> {
         self.foreign.note(row);
         if self.outputs.is_empty() {

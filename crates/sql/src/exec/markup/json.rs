@@ -86,26 +86,26 @@ impl JsonForm {
         }
     }
 
-    /// All objects, with what stands around them.
-    pub(super) fn whole(&self, objects: &str) -> String {
-        let mut out = String::with_capacity(objects.len() + 16);
+    /// What stands before all objects.
+    pub(super) fn begin(&self, out: &mut String) {
         if let Some(root) = &self.root {
             out.push('{');
-            quoted(root, &mut out);
+            quoted(root, out);
             out.push(':');
         }
-        match self.array {
-            true => {
-                out.push('[');
-                out.push_str(objects);
-                out.push(']');
-            }
-            false => out.push_str(objects),
+        if self.array {
+            out.push('[');
+        }
+    }
+
+    /// What stands behind them.
+    pub(super) fn end(&self, out: &mut String) {
+        if self.array {
+            out.push(']');
         }
         if self.root.is_some() {
             out.push('}');
         }
-        out
     }
 }
 

@@ -36,22 +36,28 @@ impl MarkupPlan {
         let mut grant = Grant::new(cx);
         let mut rows = 0_u64;
         let mut after_data = false;
+        match &self.form {
+            Form::Xml(form) => form.begin(&mut text),
+            Form::Json(form) => form.begin(&mut text),
+        }
+        // A text that grows has room to grow into: that is kept as well.
+        grant.take(text.capacity())?;
         self.input.for_each(cx, &mut |_, row| {
-            let before = text.len();
+            let before = text.capacity();
             match &self.form {
                 Form::Xml(form) => form.row(row, &mut after_data, &mut text)?,
                 Form::Json(form) => form.row(row, rows == 0, &mut text),
             }
             rows += 1;
-            grant.take(text.len() - before)
+            grant.take(text.capacity() - before)
         })?;
         if rows == 0 {
             return Ok(Box::new(Ready::new(Vec::new())));
         }
-        let text = match &self.form {
-            Form::Xml(form) => form.whole(text),
-            Form::Json(form) => form.whole(&text),
-        };
+        match &self.form {
+            Form::Xml(form) => form.end(&mut text),
+            Form::Json(form) => form.end(&mut text),
+        }
         let rows = vec![vec![Value::NVarChar(text)]];
         Ok(Box::new(Ready::kept(rows, grant)))
     }

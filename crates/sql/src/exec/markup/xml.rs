@@ -149,11 +149,22 @@ impl XmlForm {
         }
     }
 
-    /// All rows, with the element around them.
-    pub(super) fn whole(&self, rows: String) -> String {
-        match &self.root {
-            Some(root) if !self.text_only => format!("<{root}>{rows}</{root}>"),
-            _ => rows,
+    /// The element around all rows, where there is one.
+    fn around(&self) -> Option<&str> {
+        self.root.as_deref().filter(|_| !self.text_only)
+    }
+
+    /// What stands before all rows.
+    pub(super) fn begin(&self, out: &mut String) {
+        if let Some(root) = self.around() {
+            let _infallible = write!(out, "<{root}>");
+        }
+    }
+
+    /// What stands behind them.
+    pub(super) fn end(&self, out: &mut String) {
+        if let Some(root) = self.around() {
+            let _infallible = write!(out, "</{root}>");
         }
     }
 }

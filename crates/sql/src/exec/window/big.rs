@@ -3,6 +3,7 @@
 //! is within its partition. A partition that finds no room either stays in a file of its own: the values of
 //! each call are written beside it, and all are put together at its end.
 
+use super::frames::CHECK_ROWS;
 use super::rows::{Rows, Writing};
 use super::{Kept, WindowCall, WindowFunction, WindowPlan, fill, fill_in};
 use crate::context::Context;
@@ -14,9 +15,6 @@ use crate::exec::spill::{Reader, Run, Sorter, SpillFile, Stream};
 use furrow_format::types::Value;
 use std::cmp::Ordering;
 use std::sync::Arc;
-
-/// How often a partition in a file looks whether its statement is cancelled.
-const CHECK_ROWS: usize = 1024;
 
 /// Rows read from a file.
 pub(super) struct Written(Reader);
@@ -149,14 +147,19 @@ impl<'c> Part<'c> {
         }
         let fits = self.grant.fits(2 * row_bytes(&kept.row), LEAST_BYTES);
         self.rows.push(kept);
-        if !fits {
-            let file = self.file.insert(Writing::new(cx)?);
-            for kept in &self.rows {
-                file.push(kept)?;
-            }
-            self.rows.truncate(1);
-            self.grant.give_all_back();
+        match fits {
+            true => Ok(()),
+            false => self.go_to_file(cx),
         }
+    }
+
+    fn go_to_file(&mut self, cx: &Context) -> Result<()> {
+        let file = self.file.insert(Writing::new(cx)?);
+        for kept in &self.rows {
+            file.push(kept)?;
+        }
+        self.rows.truncate(1);
+        self.grant.give_all_back();
         Ok(())
     }
 
@@ -168,19 +171,32 @@ impl<'c> Part<'c> {
 
     /// Fills the columns in and writes the rows.
     fn give(&mut self, out: &mut Stream, cx: &mut Context) -> Result<()> {
+        if self.file.is_none() && !self.fill_all(cx)? {
+            self.go_to_file(cx)?;
+        }
         if let Some(file) = self.file.take() {
             self.rows.clear();
             return give_file(self.calls, file, out, cx);
-        }
-        for call in self.calls {
-            let all = 0..self.rows.len();
-            fill_in(&mut self.rows, all, call, cx)?;
         }
         for kept in self.rows.drain(..) {
             out.push(&kept.row)?;
         }
         self.grant.give_all_back();
         cx.check_cancel()
+    }
+
+    /// Fills the columns in; `false` where there is no room for them: the rows are as they came then.
+    fn fill_all(&mut self, cx: &mut Context) -> Result<bool> {
+        let width = self.rows.first().map_or(0, |kept| kept.row.len());
+        for call in self.calls {
+            let all = 0..self.rows.len();
+            if !fill_in(&mut self.rows, all, call, &mut self.grant, cx)? {
+                let rows = self.rows.iter_mut();
+                rows.for_each(|kept| kept.row.truncate(width));
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -195,12 +211,7 @@ fn give_file(
     let mut columns = Vec::new();
     for call in calls {
         let mut column = Stream::new(&SpillFile::create(cx)?);
-        let mut given = 0_usize;
-        fill::values(&rows, &(0..all), call, cx, &mut |cx, value| {
-            given += 1;
-            if given.is_multiple_of(CHECK_ROWS) {
-                cx.check_cancel()?;
-            }
+        fill::values(&rows, &(0..all), call, cx, &mut |_, value| {
             column.push(&[value])
         })?;
         columns.push(Reader::new(&column.finish()?));

@@ -1,5 +1,6 @@
 //! What the calls give for the rows of a partition, one after the other.
 
+use super::frames::{CHECK_ROWS, Running};
 use super::rows::Rows;
 use super::{FrameEnd, WindowCall, WindowFrame, WindowFunction};
 use crate::context::Context;
@@ -7,7 +8,6 @@ use crate::error::{Result, refuse};
 use crate::exec::expr::{Expr, as_count};
 use crate::exec::sort::{SortKey, compare_keys};
 use furrow_format::types::Value;
-use furrow_scalar::aggregate::{Accumulator, BoundAggregate};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -80,6 +80,14 @@ pub(super) fn values<R: Rows>(
     cx: &mut Context,
     give: Give<'_>,
 ) -> Result<()> {
+    let mut given = 0_usize;
+    let give: Give<'_> = &mut |cx, value| {
+        given += 1;
+        if given.is_multiple_of(CHECK_ROWS) {
+            cx.check_cancel()?;
+        }
+        give(cx, value)
+    };
     match &call.function {
         WindowFunction::Ntile(count) => ntile(rows, part, count, cx, give),
         WindowFunction::Neighbour {
@@ -237,10 +245,11 @@ fn framed<R: Rows>(
 ) -> Result<()> {
     let (mut here, mut there) = (rows.again(), rows.again());
     let mut peers = Peers::new(rows, part, call);
-    let mut running = Running {
-        over: 0..0,
-        state: None,
-        result: Value::Null,
+    let mut running = match &call.function {
+        WindowFunction::Aggregate(bound, argument) => {
+            Some(Running::new(rows, part, (bound, argument.as_ref()), cx))
+        }
+        _ => None,
     };
     for at in part.clone() {
         // Rows counted have no use for peers, and may have no order that would make them dear.
@@ -249,66 +258,17 @@ fn framed<R: Rows>(
             false => peers.of(at)?.clone(),
         };
         let frame = frame_of(&mut here, part, &call.frame, (at, &run), cx)?;
-        let value = match &call.function {
-            WindowFunction::First(value) if !frame.is_empty() => {
+        let value = match (&call.function, &mut running) {
+            (WindowFunction::First(value), _) if !frame.is_empty() => {
                 eval(value, &mut there, frame.start, cx)?
             }
-            WindowFunction::Last(value) if !frame.is_empty() => {
+            (WindowFunction::Last(value), _) if !frame.is_empty() => {
                 eval(value, &mut there, frame.end - 1, cx)?
             }
-            WindowFunction::Aggregate(bound, argument) => {
-                running.over(&mut there, frame, (bound, argument.as_ref()), cx)?
-            }
+            (_, Some(running)) => running.over(frame, cx)?,
             _ => Value::Null,
         };
         give(cx, value)?;
     }
     Ok(())
-}
-
-/// An aggregate of a frame, carried on where the next frame only goes further.
-struct Running {
-    over: Range<usize>,
-    state: Option<Accumulator>,
-    result: Value,
-}
-
-impl Running {
-    fn over<R: Rows>(
-        &mut self,
-        rows: &mut R,
-        frame: Range<usize>,
-        (bound, argument): (&BoundAggregate, Option<&Expr>),
-        cx: &mut Context,
-    ) -> Result<Value> {
-        let same = self.state.is_some() && self.over == frame;
-        if same {
-            return Ok(self.result.clone());
-        }
-        let goes_on = self.over.start == frame.start && self.over.end <= frame.end;
-        let mut state = match self.state.take() {
-            Some(state) if goes_on => state,
-            _ => {
-                self.over = frame.start..frame.start;
-                bound.start()
-            }
-        };
-        for at in self.over.end..frame.end {
-            let Some(argument) = argument else {
-                state.add_row();
-                continue;
-            };
-            let value = eval(argument, rows, at, cx)?;
-            match &bound.conversion {
-                Some(conversion) if !value.is_null() => {
-                    state.add(bound, &conversion.apply(&value, &cx.settings())?)?;
-                }
-                _ => state.add(bound, &value)?,
-            }
-        }
-        self.result = state.finish(bound)?;
-        self.state = Some(state);
-        self.over = frame;
-        Ok(self.result.clone())
-    }
 }

@@ -5,25 +5,29 @@
 //! sort.
 //!
 //! A frame that begins with its partition grows by a row at a time, so its aggregate is carried on; any other
-//! frame is summed up anew for each row that has another one than the row before.
+//! is put together from the aggregates of parts (`frames`).
 //!
 //! Rows for which there is no room go through files (`big`); what a call makes of a partition (`fill`) is the
 //! same wherever its rows are (`rows`).
 
 mod big;
 mod fill;
+mod frames;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use super::expr::Expr;
-use super::memory::{Grant, LEAST_BYTES, row_bytes};
+use super::memory::{Grant, LEAST_BYTES, refused, row_bytes};
 use super::operator::{Cursor, Plan, Ready};
 use super::sort::{SortKey, compare_keys};
-use super::spill::{SpillFile, Stream};
+use super::spill::{Run, SpillFile, Stream};
 use crate::context::Context;
 use crate::error::Result;
 use furrow_format::types::Value;
 use furrow_scalar::aggregate::BoundAggregate;
 use rows::InMemory;
+use std::sync::Arc;
 
 /// What a call gives.
 #[derive(Debug, Clone)]
@@ -129,12 +133,26 @@ impl WindowPlan {
             while start < rows.len() {
                 let all = rows.len();
                 let end = fill::run_of(&mut InMemory(&rows), start..all, &call.partition, 0)?;
-                fill_in(&mut rows, start..end, call, cx)?;
+                if !fill_in(&mut rows, start..end, call, &mut grant, cx)? {
+                    let written = self.written_without_calls(rows, cx)?;
+                    drop(grant);
+                    return Ok(Box::new(self.through_files(written, cx)?));
+                }
                 start = end;
             }
         }
         let rows = rows.into_iter().map(|kept| kept.row).collect();
         Ok(Box::new(Ready::kept(rows, grant)))
+    }
+
+    /// The rows in a file, as the input gave them.
+    fn written_without_calls(&self, rows: Vec<Kept>, cx: &Context) -> Result<Arc<Run>> {
+        let mut written = Stream::new(&SpillFile::create(cx)?);
+        for mut kept in rows {
+            kept.row.truncate(self.width);
+            written.push(&kept.row)?;
+        }
+        written.finish()
     }
 }
 
@@ -152,20 +170,31 @@ fn sort(rows: &mut [Kept], call: &WindowCall, cx: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Adds the column of a call to the rows of a partition.
+/// Adds the column of a call to the rows of a partition; `false` where there is no room for its values: none
+/// is added then.
 fn fill_in(
     rows: &mut [Kept],
     part: std::ops::Range<usize>,
     call: &WindowCall,
+    grant: &mut Grant,
     cx: &mut Context,
-) -> Result<()> {
+) -> Result<bool> {
     let mut values = Vec::with_capacity(part.len());
-    fill::values(&InMemory(rows), &part, call, cx, &mut |_, value| {
+    let mut fits = true;
+    let filled = fill::values(&InMemory(rows), &part, call, cx, &mut |_, value| {
+        fits = grant.fits(row_bytes(std::slice::from_ref(&value)), LEAST_BYTES);
         values.push(value);
-        Ok(())
-    })?;
+        match fits {
+            true => Ok(()),
+            false => Err(refused()),
+        }
+    });
+    if !fits {
+        return Ok(false);
+    }
+    filled?;
     for (kept, value) in rows.iter_mut().skip(part.start).zip(values) {
         kept.row.push(value);
     }
-    Ok(())
+    Ok(true)
 }
