@@ -3,11 +3,13 @@
 use crate::LogError;
 use crate::layout::{FIRST_VLF_OFFSET, put, u32_at, u64_at};
 use furrow_format::Lsn;
-use furrow_io::{AlignedBuf, File, ReadRun, WriteRun};
-use std::io::{IoSlice, IoSliceMut};
+use furrow_io::{AlignedBuf, File, WriteRun};
+use std::io::IoSlice;
 
 /// Bytes of one copy of the directory.
 const DIRECTORY_BYTES: usize = 4096;
+/// How much is looked at in one go.
+const ZERO_CHUNK_BYTES: usize = 64 << 10;
 const DIRECTORY_MAGIC: u64 = u64::from_le_bytes(*b"FURLOG\x00\x01");
 const DIRECTORY_HEAD_BYTES: usize = 64;
 const RUN_BYTES: usize = 12;
@@ -162,25 +164,31 @@ pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<
     Ok(file.sync()?)
 }
 
+/// Both copies, or what there is of them, and zeros behind it.
+fn read_head(file: &dyn File) -> Result<AlignedBuf, LogError> {
+    let mut bytes = AlignedBuf::new(2 * DIRECTORY_BYTES);
+    let len = file.len_bytes()?.min(2 * DIRECTORY_BYTES as u64) as usize;
+    if let Some(there) = bytes.get_mut(..len).filter(|there| !there.is_empty()) {
+        file.read_at(0, there)?;
+    }
+    Ok(bytes)
+}
+
+/// The newer valid copy.
+fn newest(head: &[u8]) -> Option<Directory> {
+    let copies = head.chunks_exact(DIRECTORY_BYTES);
+    copies
+        .filter_map(Directory::decode)
+        .max_by_key(|d| d.version)
+}
+
 /// The newer valid copy, of a file that is as long as it says.
 pub(crate) fn read_directory(file: &dyn File) -> Result<Directory, LogError> {
     let not_a_log = || LogError::NotALog(file.path().display().to_string());
     if file.len_bytes()? < FIRST_VLF_OFFSET {
         return Err(not_a_log());
     }
-    let mut bytes = AlignedBuf::new(2 * DIRECTORY_BYTES);
-    let mut bufs = [IoSliceMut::new(&mut bytes)];
-    file.read(&mut [ReadRun {
-        offset: 0,
-        bufs: &mut bufs,
-    }])?;
-    let (a, b) = bytes.split_at(DIRECTORY_BYTES);
-    let copies = [Directory::decode(a), Directory::decode(b)];
-    let newest = copies
-        .into_iter()
-        .flatten()
-        .max_by_key(|d| d.version)
-        .ok_or_else(not_a_log)?;
+    let newest = newest(&read_head(file)?).ok_or_else(not_a_log)?;
     let (expected, actual) = (newest.file_bytes(), file.len_bytes()?);
     if actual < expected {
         let path = file.path().display().to_string();
@@ -193,9 +201,35 @@ pub(crate) fn read_directory(file: &dyn File) -> Result<Directory, LogError> {
     Ok(newest)
 }
 
+/// Whether a file is what a crash leaves of a log of this database that was being made: nothing was written
+/// to it, or no checkpoint was completed in it. Nobody can need what is in it.
+pub fn is_unfinished(file: &dyn File, binding: [u8; 16]) -> Result<bool, LogError> {
+    let head = read_head(file)?;
+    match newest(&head) {
+        Some(directory) => Ok(directory.binding == binding && directory.checkpoint == Lsn::ZERO),
+        None => is_zero(file),
+    }
+}
+
+/// Whether a file holds nothing but zeros, if anything.
+fn is_zero(file: &dyn File) -> Result<bool, LogError> {
+    let len = file.len_bytes()?;
+    let mut bytes = AlignedBuf::new(ZERO_CHUNK_BYTES);
+    for at in (0..len).step_by(ZERO_CHUNK_BYTES) {
+        let wanted = (len - at).min(ZERO_CHUNK_BYTES as u64) as usize;
+        let chunk = bytes.get_mut(..wanted).unwrap_or_default();
+        file.read_at(at, chunk)?;
+        if chunk.iter().any(|&byte| byte != 0) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use furrow_io::{Access, Fill, MemoryVolume, Open, Volume};
 
     #[test]
     fn a_directory_round_trips_and_merges_equal_growth() {
@@ -214,5 +248,39 @@ mod tests {
         assert_eq!(dir.vlfs()[8], (8192 + (8 << 20), 1 << 22));
         bytes[70] ^= 1;
         assert_eq!(Directory::decode(&bytes), None);
+    }
+
+    #[test]
+    fn a_log_is_unfinished_until_its_first_checkpoint_and_a_strangers_file_is_not() {
+        let volume = MemoryVolume::new();
+        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
+        let file = file.unwrap();
+        let unfinished = || is_unfinished(&*file, [9; 16]).unwrap();
+        assert!(unfinished());
+        file.resize(FIRST_VLF_OFFSET + (1 << 20), Fill::Zero)
+            .unwrap();
+        assert!(unfinished());
+        let mut dir = Directory {
+            version: 1,
+            binding: [9; 16],
+            sector: 4096,
+            checkpoint: Lsn::ZERO,
+            runs: vec![(1 << 20, 1)],
+        };
+        write_directory(&*file, &dir).unwrap();
+        assert!(unfinished());
+        assert!(!is_unfinished(&*file, [8; 16]).unwrap());
+        // The resize may have been lost where the write was not.
+        file.resize(2 * DIRECTORY_BYTES as u64, Fill::Zero).unwrap();
+        assert!(unfinished());
+        (dir.version, dir.checkpoint) = (2, Lsn(1 << 40));
+        write_directory(&*file, &dir).unwrap();
+        assert!(!unfinished());
+        file.write_at(0, &[0; 2 * DIRECTORY_BYTES]).unwrap();
+        assert!(unfinished());
+        file.write_at(5000, b"words").unwrap();
+        assert!(!unfinished());
+        file.resize(10, Fill::Zero).unwrap();
+        assert!(unfinished());
     }
 }

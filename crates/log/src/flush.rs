@@ -115,10 +115,11 @@ impl Log {
         for number in first..=self.current.load(Ordering::SeqCst) {
             let block = self.block(number);
             if block.waiters.load(Ordering::SeqCst) > 0 {
-                block.event.fetch_add(1, Ordering::SeqCst);
+                // Before the event: who sees that it was raised reads the time of this waking.
                 block
                     .woken_at
                     .store(Moment::now().as_ns(), Ordering::Relaxed);
+                block.event.fetch_add(1, Ordering::SeqCst);
                 futex::wake_one(&block.event);
                 return;
             }
@@ -251,13 +252,17 @@ impl Log {
             lsn.0.max(self.durable_lsn.load(Ordering::Relaxed)),
             Ordering::SeqCst,
         );
-        self.durable_number.store(number, Ordering::SeqCst);
         let now = Moment::now().as_ns();
+        for n in before..number {
+            // Before anybody can see that it is over, and also where nobody sleeps yet: who finds the event
+            // raised would read the time of an earlier use of the buffer.
+            self.block(n).woken_at.store(now, Ordering::Relaxed);
+        }
+        self.durable_number.store(number, Ordering::SeqCst);
         for n in before..number {
             let block = self.block(n);
             block.event.fetch_add(1, Ordering::SeqCst);
             if block.waiters.load(Ordering::SeqCst) > 0 {
-                block.woken_at.store(now, Ordering::Relaxed);
                 futex::wake_all(&block.event);
             }
         }

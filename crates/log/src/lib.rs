@@ -41,6 +41,7 @@ mod sync;
 mod vlf;
 mod writer;
 
+pub use directory::is_unfinished;
 pub use error::{LogError, ReuseWait};
 pub use layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, FIRST_VLF_OFFSET};
 pub use log::{LOG_BUFFERS, Log, LogConfig, LogCounters};

@@ -44,9 +44,35 @@ impl Database {
         self.keeper.checkpoint(options)
     }
 
-    /// Writes on the boot page whether the database was shut down cleanly.
-    pub(crate) fn write_clean_flag(&self, clean: bool) -> Result<(), EngineError> {
-        write_flag(&self.store, clean)
+    /// Writes everything that there is to write, and last of all, on the boot page, that this was all: who
+    /// sees the flag on the disk finds the rest there. Nothing else may be changed meanwhile.
+    pub(super) fn come_to_rest(&self, read_only: bool) -> Result<(), EngineError> {
+        self.checkpoint_now(CheckpointOptions::default())?;
+        self.write_flags(read_only, true)?;
+        self.keeper.checkpoint(CheckpointOptions::default())?;
+        Ok(())
+    }
+
+    /// Writes on the boot page whether the database is read-only, and whether all of it is on the disk.
+    pub(super) fn write_flags(&self, read_only: bool, clean: bool) -> Result<(), EngineError> {
+        let (read_only, clean) = ([u8::from(read_only)], [u8::from(clean)]);
+        let page = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
+        let has = (
+            field::READ_ONLY.get(&page),
+            field::CLEAN_SHUTDOWN.get(&page),
+        );
+        drop(page);
+        if has == (read_only, clean) {
+            return Ok(());
+        }
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let mut mini = Mini::new(&self.store);
+        let page = mini.adopt(self.store.write(BOOT_PAGE, LatchRank::Boot)?);
+        mini.push(page, &field::READ_ONLY.change(&read_only));
+        mini.push(page, &field::CLEAN_SHUTDOWN.change(&clean));
+        mini.commit(&Author::System)?;
+        Ok(())
     }
 
     /// Writes name and number on the boot page, where a database that was attached has others.
@@ -78,10 +104,8 @@ impl Database {
         self.stop_background();
         let written = if self.state() == DatabaseState::Online && !self.is_read_only() {
             let _entered = self.shared.enter();
-            self.checkpoint()
-                .and_then(|_| self.write_clean_flag(true))
-                .and_then(|()| self.keeper.checkpoint(CheckpointOptions::default()))
-                .and_then(|_| Ok(self.store.pool().forget_images(self.id)?))
+            self.come_to_rest(false)
+                .and_then(|()| Ok(self.store.pool().forget_images(self.id)?))
         } else {
             Ok(())
         };
@@ -115,17 +139,19 @@ impl Database {
     }
 }
 
-/// Writes on the boot page whether the database was shut down cleanly.
-pub(super) fn write_flag(store: &Store, clean: bool) -> Result<(), EngineError> {
+/// Writes the boot page to its file, durably, and its records to the log before it.
+pub(super) fn force_boot(store: &Store) -> Result<(), EngineError> {
+    store.pool().force_pages(store.db(), &[(BOOT_PAGE, 1)])?;
+    Ok(())
+}
+
+/// Writes on the boot page that the database is not at rest any more.
+pub(super) fn clear_flag(store: &Store) -> Result<(), EngineError> {
     store.promise(BOOT_LOG_BYTES)?;
     store.log().give_back(BOOT_LOG_BYTES);
-    let page = store.write(BOOT_PAGE, LatchRank::Boot)?;
-    if field::CLEAN_SHUTDOWN.get(&page) == [u8::from(clean)] {
-        return Ok(());
-    }
     let mut mini = Mini::new(store);
-    let page = mini.adopt(page);
-    mini.push(page, &field::CLEAN_SHUTDOWN.change(&[u8::from(clean)]));
+    let page = mini.adopt(store.write(BOOT_PAGE, LatchRank::Boot)?);
+    mini.push(page, &field::CLEAN_SHUTDOWN.change(&[0]));
     mini.commit(&Author::System)?;
     Ok(())
 }

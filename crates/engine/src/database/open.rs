@@ -12,7 +12,7 @@
 //! header and the allocation maps are read.
 
 use super::assemble::{Parts, Registration};
-use super::close::write_flag;
+use super::close::{clear_flag, force_boot};
 use super::create::space_options;
 use super::rebuild::{find_log, new_log, prove_current};
 use super::{Database, DatabaseOptions, EngineError, StateCell, Updateability};
@@ -190,7 +190,7 @@ fn begin<'a>(
     let recorded = read_files1(&*primary.data.file)?;
     let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
     let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
-    let found = find_log(shared, name, moved, (&recorded, &primary.boot))?;
+    let found = find_log(shared, name, moved, (&recorded, &primary.boot, binding))?;
     let path = &found.path;
     let stats = shared
         .instruments
@@ -339,12 +339,14 @@ impl Opening<'_> {
     fn finish(mut self, primary: &Primary, begun: Moment) -> Result<Arc<Database>, EngineError> {
         let own = self.own_boot()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
-        let untouched = own.read_only && own.clean_shutdown && self.analysis.clean;
+        let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
+        let untouched = own.read_only && at_rest;
+        // From here on the boot page may say that the log is needed: a new one stays, whatever fails.
+        self.new_log.take().into_iter().for_each(Made::keep);
         if own.clean_shutdown && !untouched {
             // Before any other page is changed: see `rebuild`.
-            write_flag(&self.store, own.read_only)?;
-            let boot = [(BOOT_PAGE, 1)];
-            self.store.pool().force_pages(self.store.db(), &boot)?;
+            clear_flag(&self.store)?;
+            force_boot(&self.store)?;
         }
         let rows = files_in_pool(&self.store, &|file| {
             file == FileId(1) || self.files.contains_key(&file.0)
@@ -379,18 +381,19 @@ impl Opening<'_> {
             access: Updateability::of(own.read_only),
         })?;
         database.load_groups()?;
-        if !untouched || !self.defunct.is_empty() {
+        if !untouched {
             database.clear_away(&self.defunct)?;
-            database.write_clean_flag(own.read_only)?;
             database.write_identity()?;
             if !self.analysis.clean {
                 let args = [database.name.as_str().into(), database.id.0.into()];
                 say(self.shared, &Message::new(3454, &args));
                 database.catalog.counts_are_behind();
             }
-            database.checkpoint_now(CheckpointOptions::default())?;
+            match own.read_only {
+                true => database.come_to_rest(true)?,
+                false => drop(database.checkpoint_now(CheckpointOptions::default())?),
+            }
         }
-        self.new_log.into_iter().for_each(Made::keep);
         self.told.iter().for_each(|word| say(self.shared, word));
         *database.told.lock() = self.told;
         database.tell_recovered(&self.analysis, undone, begun, self.phases);

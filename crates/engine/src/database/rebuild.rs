@@ -8,6 +8,11 @@
 //! A clean shutdown takes a checkpoint, then writes the flag, then takes another one: with the flag, the disk
 //! has everything. Whoever opens the database forces the page without the flag before it changes any other.
 //!
+//! # A log that was not finished
+//! The new log is a whole one, with a checkpoint, before the flag goes. What a crash leaves of one before
+//! that holds nothing: while the boot page has the flag, it is removed, and a new one is made. From the
+//! moment the flag goes the log is needed, and stays even if the attach fails.
+//!
 //! # LSNs go on
 //! No page of a database that was shut down cleanly has a higher LSN than its boot page, which was written
 //! last. The new log begins in a later virtual log file than that. So a log that comes back after it was
@@ -17,9 +22,10 @@ use super::EngineError;
 use super::open::Moved;
 use crate::files::{Made, open_error};
 use crate::instance::Shared;
+use furrow_format::types::Guid;
 use furrow_format::{Boot, Lsn};
 use furrow_io::{Access, File, IoErrorKind, Open};
-use furrow_log::{Log, LogConfig};
+use furrow_log::{Log, LogConfig, is_unfinished};
 use furrow_observe::messages::Message;
 use furrow_recovery::Analysis;
 use std::path::{Path, PathBuf};
@@ -35,7 +41,7 @@ const APART: u32 = 1024;
 pub(super) struct FoundLog<'s> {
     pub(super) file: Arc<dyn File>,
     pub(super) path: PathBuf,
-    /// Of a new one: removed again unless the database gets online.
+    /// Of a new one: removed again unless the database comes so far that it needs it.
     pub(super) made: Option<Made<'s>>,
     /// What there is to say about that.
     pub(super) told: Vec<Message>,
@@ -46,11 +52,12 @@ pub(super) fn find_log<'s>(
     shared: &'s Arc<Shared>,
     name: &str,
     moved: &Moved,
-    (recorded, boot): (&Path, &Boot),
+    (recorded, boot, binding): (&Path, &Boot, Guid),
 ) -> Result<FoundLog<'s>, EngineError> {
     let path = moved.find(shared, recorded)?;
+    let needed = !boot.own.clean_shutdown || boot.own.read_only;
     let lost = match shared.volume.open(&path, Open::Existing, Access::Log) {
-        Ok(file) => {
+        Ok(file) if needed || !moved.rebuild_log || !is_unfinished(&*file, binding.0)? => {
             let (made, told) = (None, Vec::new());
             return Ok(FoundLog {
                 file,
@@ -59,11 +66,16 @@ pub(super) fn find_log<'s>(
                 told,
             });
         }
+        Ok(file) => {
+            drop(file);
+            shared.volume.remove(&path)?;
+            path
+        }
         Err(e) if e.kind == IoErrorKind::NotFound && moved.rebuild_log => path,
         Err(e) => return Err(open_error(&path, &e)),
     };
     let inactive = Message::new(5111, &[lost.display().to_string().into()]);
-    if !boot.own.clean_shutdown || boot.own.read_only {
+    if needed {
         let aborted = Message::new(1813, &[name.into()]);
         let why = Message::new(5113, &[]);
         return Err(EngineError::Refused(vec![inactive, why, aborted]));

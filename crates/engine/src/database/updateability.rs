@@ -4,20 +4,17 @@
 //! it was attached so: then its files are open for reading only, and it has no log.
 //!
 //! A change of this is made with nobody else in the database and its threads at rest, so that statements
-//! ask one flag and need no lock against it. What makes a database read-only is a checkpoint: from then on
-//! data files and log are as after a clean shutdown, and are not written again, not even by a restart.
+//! ask one flag and need no lock against it. A database becomes read-only as it is shut down
+//! cleanly, the flag last of all: from then on data files and log are not written again, not even by a
+//! restart. When it becomes writable, the flag goes from the disk before anything else is changed.
 
-use super::close::BOOT_LOG_BYTES;
+use super::close::force_boot;
 use super::{Database, EngineError};
 use crate::schema::refuse;
 use crate::session::Session;
-use furrow_format::BOOT_PAGE;
-use furrow_format::boot::field;
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
 use furrow_observe::errorlog::Source;
 use furrow_observe::messages::Message;
-use furrow_pool::{CheckpointOptions, LatchRank};
-use furrow_txn::{Author, Mini};
 use std::sync::Arc;
 
 /// Whether a database takes changes.
@@ -105,40 +102,34 @@ impl Database {
             return Err(refuse(40515, 16, 1, &text));
         }
         self.store.check()?;
-        if !read_only {
-            self.write_read_only(false)?;
-            self.store.log().flush_all()?;
-            self.access.read_only.store(false, Ordering::Release);
-            self.tell(read_only);
-            return self.start_background();
+        match read_only {
+            true => self.rest()?,
+            false => self.wake()?,
         }
-        self.stop_background();
-        let written = self
-            .write_read_only(true)
-            .and_then(|()| self.checkpoint_now(CheckpointOptions::default()));
-        if let Err(error) = written {
-            // It goes on as it was. Where even this cannot be written the database is suspect by now.
-            let _tried = self.write_read_only(false);
-            self.start_background()?;
-            return Err(error);
-        }
-        self.access.read_only.store(true, Ordering::Release);
         self.tell(read_only);
         Ok(())
     }
 
-    /// The flag on the boot page. A database that is read-only is at rest: what it holds is as after a clean
-    /// shutdown.
-    fn write_read_only(&self, read_only: bool) -> Result<(), EngineError> {
-        self.store.promise(BOOT_LOG_BYTES)?;
-        self.store.log().give_back(BOOT_LOG_BYTES);
-        let mut mini = Mini::new(&self.store);
-        let page = mini.adopt(self.store.write(BOOT_PAGE, LatchRank::Boot)?);
-        let flag = [u8::from(read_only)];
-        mini.push(page, &field::READ_ONLY.change(&flag));
-        mini.push(page, &field::CLEAN_SHUTDOWN.change(&flag));
-        mini.commit(&Author::System)?;
+    /// READ_ONLY.
+    fn rest(self: &Arc<Database>) -> Result<(), EngineError> {
+        self.stop_background();
+        if let Err(error) = self.come_to_rest(true) {
+            // It goes on as it was, if the flag can be taken back from the disk. If not, nothing in it may be
+            // changed: SET READ_WRITE tries that again.
+            self.access.read_only.store(true, Ordering::Release);
+            return self.wake().and(Err(error));
+        }
+        self.access.read_only.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// READ_WRITE. What says that all of it is on the disk is gone from there before anything is changed.
+    fn wake(self: &Arc<Database>) -> Result<(), EngineError> {
+        self.write_flags(false, false)?;
+        self.store.log().flush_all()?;
+        force_boot(&self.store)?;
+        self.access.read_only.store(false, Ordering::Release);
+        self.start_background()
     }
 
     fn tell(&self, read_only: bool) {

@@ -8,6 +8,7 @@ use furrow_engine::{
     AttachOptions, ColumnSpec, Database, EngineError, FileSpec, Instance, ScanSpec, Session,
     TableSpec,
 };
+use furrow_format::PAGE_SIZE;
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Crash, Effect, Fault, Ops};
 use furrow_io::{SimVolume, Volume};
@@ -137,6 +138,77 @@ fn a_log_that_comes_back_after_it_was_made_anew_is_refused() {
 }
 
 #[test]
+fn a_log_made_anew_stays_if_the_attach_fails_over_a_damaged_file_that_is_mended_later() {
+    let volume = without_log();
+    let instance = start(&volume).unwrap();
+    let second = Path::new("d/s.ndf");
+    let sound = volume.contents(second).unwrap();
+    volume
+        .rot(second, 2 * PAGE_SIZE as u64 + 200, 0xFF)
+        .unwrap();
+    let refused = attach(&instance).unwrap_err();
+    assert!(refused.has(824), "{refused}");
+    volume.overwrite(second, 0, &sound).unwrap();
+    assert_eq!(ids(&attach(&instance).unwrap()), [0, 1, 2]);
+}
+
+#[test]
+fn an_attach_that_fails_before_the_new_log_is_needed_leaves_none() {
+    let volume = without_log();
+    let instance = start(&volume).unwrap();
+    let second = Path::new("d/s.ndf");
+    let sound = volume.contents(second).unwrap();
+    volume.remove(second).unwrap();
+    attach(&instance).unwrap_err();
+    assert!(!volume.exists(Path::new(LOG)).unwrap());
+    furrow_io::write_file(&volume, second, &sound).unwrap();
+    assert_eq!(ids(&attach(&instance).unwrap()), [0, 1, 2]);
+}
+
+#[test]
+fn whatever_operation_fails_while_a_log_is_made_anew_the_next_attach_succeeds() {
+    let ready = without_log();
+    for effect in [Effect::Fail, Effect::NoSpace] {
+        let (mut n, mut failed) = (0, 0);
+        loop {
+            n += 1;
+            let volume = ready.fork();
+            let instance = start(&volume).unwrap();
+            let before = volume.counts().matching(Ops::Any);
+            volume.inject(Fault::new(Ops::Any, effect).under("d").nth(n));
+            let first = attach(&instance);
+            let met = volume.counts().matching(Ops::Any) - before >= n;
+            volume.heal();
+            let database = first.or_else(|_| {
+                failed += 1;
+                attach(&instance)
+            });
+            let database = database.unwrap_or_else(|e| panic!("{effect:?}, operation {n}: {e}"));
+            assert_eq!(ids(&database), [0, 1, 2], "{effect:?}, operation {n}");
+            drop(database);
+            instance.shut_down().unwrap();
+            if !met {
+                break;
+            }
+        }
+        assert!(failed > 5, "{failed}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_log_is_not_taken_for_one_that_was_not_finished() {
+    for bytes in [&b"my notes"[..], &[7; 9000]] {
+        let volume = without_log();
+        furrow_io::write_file(&volume, Path::new(LOG), bytes).unwrap();
+        let instance = start(&volume).unwrap();
+        assert_eq!(numbers(&attach(&instance).unwrap_err()), [5172]);
+        assert_eq!(volume.contents(Path::new(LOG)).unwrap(), bytes);
+        volume.remove(Path::new(LOG)).unwrap();
+        assert_eq!(ids(&attach(&instance).unwrap()), [0, 1, 2]);
+    }
+}
+
+#[test]
 fn power_lost_anywhere_while_a_log_is_made_anew_loses_no_row() {
     let ready = without_log();
     let mut n = 0;
@@ -154,11 +226,6 @@ fn power_lost_anywhere_while_a_log_is_made_anew_loses_no_row() {
             let after = volume.crash(&crash);
             let instance = start(&after).unwrap();
             let database = instance.database("Db").or_else(|_| attach(&instance));
-            let database = database.or_else(|_| {
-                // A log that was not finished is in the way.
-                after.remove(Path::new(LOG)).unwrap();
-                attach(&instance)
-            });
             let database = database.unwrap_or_else(|e| panic!("operation {n}, {crash:?}: {e}"));
             assert_eq!(ids(&database), [0, 1, 2], "operation {n}, {crash:?}");
         }

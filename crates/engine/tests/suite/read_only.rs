@@ -279,3 +279,83 @@ fn power_lost_while_it_is_set_leaves_the_one_or_the_other_and_all_rows() {
     }
     assert!(n > 10 && seen[0] > 0 && seen[1] > 0, "{n} {seen:?}");
 }
+
+/// What the data files alone say of the rows, without the log: an error where they say that it is needed.
+fn rows_without_log(after: &SimVolume) -> Result<i64, EngineError> {
+    let machine = new_volume();
+    for path in ["d/p.mdf", "d/s.ndf"] {
+        let bytes = after.contents(Path::new(path)).unwrap();
+        furrow_io::write_file(&machine, Path::new(path), &bytes).unwrap();
+    }
+    let instance = start(&machine).unwrap();
+    let database = instance.attach_read_only(Some("Copy"), &[PathBuf::from("d/p.mdf")])?;
+    Ok(count(
+        &database,
+        Isolation::ReadCommitted,
+        LockHints::default(),
+    ))
+}
+
+#[test]
+fn files_that_say_they_were_shut_down_cleanly_hold_every_row_that_was_committed() {
+    let ready = ready();
+    let insert = |database: &Arc<Database>, ids: std::ops::Range<i64>| {
+        let mut session = Session::new(database)?;
+        let table = session.table("t")?;
+        session.begin()?;
+        for id in ids {
+            session.insert(&table, &[Value::BigInt(id), Value::Int(id as i32 % 7)])?;
+        }
+        session.commit()
+    };
+    let (mut n, mut clean, mut needed) = (0, 0, 0);
+    loop {
+        n += 1;
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        let database = instance.database("Db").unwrap();
+        volume.inject(
+            Fault::new(Ops::Changes, Effect::PowerLoss)
+                .under("d")
+                .nth(n),
+        );
+        // Rows that were committed, and those that may have been.
+        let mut rows = (ROWS, ROWS);
+        let work = |rows: &mut (i64, i64)| {
+            for round in 1..=2 {
+                let ids = 100 * round..100 * round + 40;
+                rows.1 += 40;
+                insert(&database, ids)?;
+                rows.0 += 40;
+                database.set_read_only(true)?;
+                database.set_read_only(false)?;
+            }
+            rows.1 += 1;
+            insert(&database, 500..501)?;
+            rows.0 += 1;
+            Ok::<(), EngineError>(())
+        };
+        let done = work(&mut rows).is_ok() && volume.is_powered();
+        for outcome in [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed: n }] {
+            match rows_without_log(&volume.crash(&outcome)) {
+                Ok(found) => {
+                    assert!(
+                        found == rows.0 || found == rows.1,
+                        "{found} of {rows:?}: {n} {outcome:?}"
+                    );
+                    clean += 1;
+                }
+                Err(error) => {
+                    let number = error.number();
+                    assert!(matches!(number, 40517 | 824), "{n} {outcome:?}: {error}");
+                    needed += 1;
+                }
+            }
+        }
+        instance.abandon();
+        if done {
+            break;
+        }
+    }
+    assert!(clean > 0 && needed > 10, "{clean} {needed}");
+}
