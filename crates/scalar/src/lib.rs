@@ -39,6 +39,7 @@ pub mod ops;
 mod testing;
 mod text;
 pub mod types;
+pub mod xml;
 
 pub use env::{Env, RandState, Settings};
 pub use error::SqlResult;

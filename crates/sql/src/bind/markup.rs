@@ -1,4 +1,4 @@
-//! FOR XML and FOR JSON: which column goes where.
+//! FOR XML and FOR JSON: which column goes where. What FOR XML makes of names is in `markup_xml`.
 
 use super::expr::Bound;
 use super::query::BoundQuery;
@@ -6,7 +6,7 @@ use super::scope::Binder;
 use super::shown;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::Plan;
-use crate::exec::markup::{Form, JsonColumn, JsonForm, MarkupPlan, XmlColumn, XmlForm, XmlPlace};
+use crate::exec::markup::{Form, JsonColumn, JsonForm, MarkupPlan};
 use crate::sink::ResultColumn;
 use furrow_format::types::{DataType, TypeId};
 use furrow_tsql::ast::Statement;
@@ -18,11 +18,11 @@ const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
 
 /// An option that is never written: the text of the XML is wanted, not the XML.
-const TEXT_ONLY: &str = "text()";
+pub(super) const TEXT_ONLY: &str = "text()";
 
 /// Whether an item of a select list is a query whose result is markup already.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Inner {
+pub(super) enum Inner {
     Other,
     Xml,
     Json,
@@ -44,7 +44,10 @@ impl Binder<'_> {
         let inner = inner_of(&query.body, bound.columns.len());
         let (name, form) = match clause {
             ForClause::Browse => return Err(unsupported("FOR BROWSE")),
-            ForClause::Xml(options) => (XML_COLUMN, xml(query, options, &bound.columns, &inner)?),
+            ForClause::Xml(options) => (
+                XML_COLUMN,
+                super::markup_xml::form(query, options, &bound.columns, &inner)?,
+            ),
             ForClause::Json(options) => {
                 (JSON_COLUMN, json(query, options, &bound.columns, &inner)?)
             }
@@ -153,6 +156,7 @@ fn is_text_alone(query: &Query, options: &[ForOption]) -> bool {
         return false;
     };
     let unnamed = |item: &SelectItem| match item {
+        item if inner_item(item) == Inner::Xml => false,
         SelectItem::Expr { expr, alias } => match (alias, &expr.kind) {
             (Some(alias), _) => matches!(&*alias.value.to_lowercase(), "text()" | "data()" | "*"),
             (None, ExprKind::Column(_)) => false,
@@ -163,9 +167,9 @@ fn is_text_alone(query: &Query, options: &[ForOption]) -> bool {
     bare && select.items.iter().all(unnamed)
 }
 
-/// What the items of a select list are, as far as they can be told from columns: not behind a star.
-fn inner_of(body: &QueryBody, columns: usize) -> Vec<Inner> {
-    let of = |item: &SelectItem| match item {
+/// What an item of a select list is, as far as its text tells.
+fn inner_item(item: &SelectItem) -> Inner {
+    match item {
         SelectItem::Expr { expr, .. } => match &expr.kind {
             ExprKind::Subquery(query) => match &query.for_clause {
                 Some(ForClause::Xml(options)) if options.iter().any(|o| &*o.name == "TYPE") => {
@@ -183,17 +187,21 @@ fn inner_of(body: &QueryBody, columns: usize) -> Vec<Inner> {
             _ => Inner::Other,
         },
         _ => Inner::Other,
-    };
+    }
+}
+
+/// What the items of a select list are, as far as they can be told from columns: not behind a star.
+fn inner_of(body: &QueryBody, columns: usize) -> Vec<Inner> {
     match body {
         QueryBody::Select(select) if select.items.len() == columns => {
-            select.items.iter().map(of).collect()
+            select.items.iter().map(inner_item).collect()
         }
         _ => vec![Inner::Other; columns],
     }
 }
 
 /// The one table of a query, as it is called: what AUTO names its rows by.
-fn only_table(query: &Query, what: &str) -> Result<String> {
+pub(super) fn only_table(query: &Query, what: &str) -> Result<String> {
     let QueryBody::Select(select) = &query.body else {
         return Err(unsupported(what));
     };
@@ -208,127 +216,8 @@ fn only_table(query: &Query, what: &str) -> Result<String> {
 }
 
 /// The argument of an option.
-fn argument(option: &ForOption) -> Option<String> {
+pub(super) fn argument(option: &ForOption) -> Option<String> {
     option.arg.as_ref().and_then(text_of)
-}
-
-fn xml(
-    query: &Query,
-    options: &[ForOption],
-    columns: &[ResultColumn],
-    inner: &[Inner],
-) -> Result<Form> {
-    let has = |name: &str| options.iter().any(|o| &*o.name == name);
-    let mut row = Some("row".to_owned());
-    let mut root = None;
-    for option in options {
-        let argument = argument(option);
-        match &*option.name {
-            "PATH" | "RAW" => {
-                if let Some(name) = argument {
-                    row = Some(encoded(&name)).filter(|name| !name.is_empty());
-                }
-            }
-            "AUTO" => {
-                let table = only_table(query, "FOR XML AUTO of several tables")?;
-                row = Some(encoded(&table));
-            }
-            "ROOT" => root = Some(encoded(argument.as_deref().unwrap_or("root"))),
-            "TYPE" | "ELEMENTS" | "ELEMENTS ABSENT" | "BINARY BASE64" | TEXT_ONLY => {}
-            other => return Err(unsupported(&format!("FOR XML {other}"))),
-        }
-    }
-    let path = has("PATH");
-    let elements = has("ELEMENTS") || has("ELEMENTS ABSENT");
-    let mut placed = Vec::new();
-    for (column, inner) in columns.iter().zip(inner) {
-        if !path && column.name.is_empty() {
-            return refuse(6809, &[]);
-        }
-        let (names, place) = match path {
-            true => by_path(&column.name)?,
-            false if elements => (vec![encoded(&column.name)], XmlPlace::Text),
-            false => (Vec::new(), XmlPlace::Attribute(encoded(&column.name))),
-        };
-        if row.is_none() && names.is_empty() && matches!(place, XmlPlace::Attribute(_)) {
-            return refuse(6864, &[]);
-        }
-        placed.push(XmlColumn {
-            path: names,
-            place,
-            data_type: column.data_type,
-            raw: *inner == Inner::Xml,
-        });
-    }
-    if let Some(late) = late_attribute(&placed) {
-        return refuse(6852, &[format!("@{late}").into()]);
-    }
-    Ok(Form::Xml(XmlForm {
-        columns: placed,
-        row,
-        root,
-        text_only: has(TEXT_ONLY),
-    }))
-}
-
-/// An attribute that comes when its element has content already.
-fn late_attribute(columns: &[XmlColumn]) -> Option<&str> {
-    let mut open: &[String] = &[];
-    let mut in_tag = true;
-    for column in columns {
-        let common = open
-            .iter()
-            .zip(&column.path)
-            .take_while(|(a, b)| a == b)
-            .count();
-        if common < open.len() {
-            in_tag = false;
-        }
-        if common < column.path.len() {
-            in_tag = true;
-        }
-        open = &column.path;
-        match &column.place {
-            XmlPlace::Attribute(name) if !in_tag => return Some(name),
-            XmlPlace::Attribute(_) => {}
-            _ => in_tag = false,
-        }
-    }
-    None
-}
-
-/// Elements and place that a column's name stands for.
-fn by_path(name: &str) -> Result<(Vec<String>, XmlPlace)> {
-    let mut steps: Vec<&str> = name.split('/').filter(|step| !step.is_empty()).collect();
-    let last = steps.last().copied().unwrap_or("*");
-    let place = match &*last.to_lowercase() {
-        "*" | "text()" | "node()" => Some(XmlPlace::Text),
-        "data()" => Some(XmlPlace::Data),
-        "comment()" => Some(XmlPlace::Comment),
-        _ if last.ends_with(')') => return Err(unsupported(&format!("FOR XML PATH with {last}"))),
-        _ => last
-            .strip_prefix('@')
-            .map(|attribute| XmlPlace::Attribute(encoded(attribute))),
-    };
-    if place.is_some() {
-        steps.pop();
-    }
-    let names = steps.into_iter().map(encoded).collect();
-    Ok((names, place.unwrap_or(XmlPlace::Text)))
-}
-
-/// A name as XML can have it: what it cannot is written by its number.
-fn encoded(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for (at, c) in name.chars().enumerate() {
-        let plain =
-            c.is_alphabetic() || c == '_' || (at > 0 && (c.is_numeric() || "-.:".contains(c)));
-        match plain {
-            true => out.push(c),
-            false => out.push_str(&format!("_x{:04X}_", u32::from(c))),
-        }
-    }
-    out
 }
 
 fn json(

@@ -22,6 +22,7 @@ mod group;
 mod literal;
 mod made;
 mod markup;
+mod markup_xml;
 mod meta;
 mod pivot;
 mod place;

@@ -8,7 +8,7 @@ SELECT (SELECT '[' + name + ']' FROM t FOR XML PATH(''), TYPE).value('(./text())
 SELECT x.id, (SELECT id AS [data()] FROM t WHERE id <= x.id ORDER BY id FOR XML PATH('')) AS ids FROM t AS x ORDER BY id;
 SELECT (SELECT id FROM t WHERE 1 = 0 FOR XML PATH('')) AS nothing;
 GO
-SELECT id, name, price, made, [first word], is_on FROM t ORDER BY id FOR XML PATH;
+SELECT id, name, price, made, [first word] AS words, is_on FROM t ORDER BY id FOR XML PATH;
 SELECT id AS '@id', name AS 'a/b', price AS 'a/c', made AS 'd/@made', 'text' AS 'd', NULL AS e, 1 AS 'comment()' FROM t ORDER BY id FOR XML PATH('thing'), ROOT('things');
 SELECT id, name, [first word] FROM t ORDER BY id FOR XML RAW;
 SELECT id, price FROM t ORDER BY id FOR XML RAW('r'), ELEMENTS, ROOT;
@@ -40,4 +40,62 @@ GO
 SELECT id + 1 FROM t FOR JSON PATH;
 GO
 SELECT id FROM t FOR JSON PATH, ROOT, WITHOUT_ARRAY_WRAPPER;
+GO
+-- XML within XML has a string value as well.
+SELECT (SELECT (SELECT 1 AS a, 'b<c' AS d FOR XML PATH('x'), TYPE) FOR XML PATH(''), TYPE).value('.', 'varchar(100)') AS said;
+SELECT (SELECT (SELECT 1 AS a FOR XML PATH('x'), TYPE) AS [data()], 'b' AS [data()] FOR XML PATH(''), TYPE).value('.', 'varchar(100)') AS said;
+GO
+SELECT (SELECT (SELECT 1 AS a FOR XML PATH('x'), TYPE) FOR XML PATH(''), TYPE).value('text()[1]', 'varchar(100)');
+GO
+-- Names that XML cannot have: RAW and AUTO write them by number, PATH refuses them.
+CREATE TABLE [my #t] ([a b] int, [1c] int, [a_x0020_] int, [a:b] int);
+INSERT [my #t] VALUES (1, 2, 3, 4);
+GO
+SELECT * FROM [my #t] FOR XML AUTO;
+SELECT * FROM [my #t] FOR XML RAW, ELEMENTS;
+SELECT 1 AS [x/y], 2 AS [xml:lang] FOR XML PATH('r');
+GO
+SELECT 1 AS [a b] FOR XML PATH;
+GO
+SELECT 1 AS [x/y z] FOR XML PATH;
+GO
+SELECT 1 AS [1a] FOR XML PATH;
+GO
+SELECT 1 AS [TEXT()] FOR XML PATH;
+GO
+SELECT 1 AS [@] FOR XML PATH;
+GO
+SELECT 1 AS a FOR XML PATH('x y');
+GO
+SELECT 1 AS a FOR XML RAW('x y');
+GO
+SELECT 1 AS a FOR XML PATH, ROOT('p/q');
+GO
+SELECT 1 AS a FOR XML PATH, ROOT('');
+GO
+SELECT 1 AS [a:b] FOR XML PATH;
+GO
+SELECT 1 AS [@a:b] FOR XML PATH;
+GO
+SELECT 1 AS a FOR XML PATH('p:r');
+GO
+SELECT 1 AS a FOR XML PATH, ROOT('p:r');
+GO
+SELECT 1 AS [xmlns] FOR XML PATH;
+GO
+SELECT 1 AS [/a] FOR XML PATH;
+GO
+SELECT 1 AS [a//b] FOR XML PATH;
+GO
+-- Bytes.
+CREATE TABLE bytes (id int PRIMARY KEY, bin varbinary(10));
+INSERT bytes VALUES (1, 0x0102FF);
+GO
+SELECT id, bin FROM bytes FOR XML RAW, BINARY BASE64;
+SELECT id, bin FROM bytes FOR XML AUTO, BINARY BASE64, ELEMENTS;
+SELECT id, bin FROM bytes FOR XML PATH('b');
+GO
+SELECT id, bin FROM bytes FOR XML RAW;
+GO
+SELECT id, bin FROM bytes FOR XML AUTO;
 GO

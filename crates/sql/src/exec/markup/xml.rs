@@ -3,6 +3,7 @@
 use super::plain;
 use crate::error::{Result, refuse};
 use furrow_format::types::{DataType, Value};
+use furrow_scalar::xml::string_value;
 use std::fmt::Write;
 
 /// Where in its element a column goes.
@@ -133,7 +134,7 @@ impl XmlForm {
         Ok(())
     }
 
-    /// Appends the text of a row: what is neither a tag nor an attribute.
+    /// Appends the text of a row: what is neither a tag nor an attribute, of XML within it as well.
     fn text(&self, row: &[Value], after_data: &mut bool, out: &mut String) {
         for (column, value) in self.columns.iter().zip(row) {
             let is_data = column.place == XmlPlace::Data;
@@ -145,7 +146,10 @@ impl XmlForm {
                 out.push(' ');
             }
             *after_data = is_data;
-            plain(value, &column.data_type, out);
+            match (column.raw, value.as_str()) {
+                (true, Some(xml)) => string_value(xml, out),
+                _ => plain(value, &column.data_type, out),
+            }
         }
     }
 
