@@ -77,6 +77,7 @@ impl<'p> Sorter<'p> {
 
     /// Writes a run.
     fn spill(&mut self, cx: &Context) -> Result<()> {
+        cx.check_cancel()?;
         self.cut();
         let file = match &self.file {
             Some(file) => file,

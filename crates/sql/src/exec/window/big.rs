@@ -105,7 +105,12 @@ fn of_window(calls: &[WindowCall], rows: &Arc<Run>, cx: &mut Context) -> Result<
     let mut part = Part::new(calls, cx);
     let mut ranks = Ranks::default();
     let only_ranks = calls.iter().all(|call| ranks.value(call).is_some());
+    let mut taken = 0_usize;
     while let Some((keys, row)) = sorted.next_keyed()? {
+        taken += 1;
+        if taken.is_multiple_of(CHECK_ROWS) {
+            cx.check_cancel()?;
+        }
         if only_ranks {
             ranks.step(first, keys);
             let values: Vec<Value> = calls.iter().filter_map(|call| ranks.value(call)).collect();

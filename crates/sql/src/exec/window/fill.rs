@@ -18,8 +18,8 @@ pub(super) type Give<'g> = &'g mut dyn FnMut(&mut Context, Value) -> Result<()>;
 pub(super) fn run_of<R: Rows>(
     rows: &mut R,
     range: Range<usize>,
-    keys: &[SortKey],
-    from: usize,
+    (keys, from): (&[SortKey], usize),
+    cx: &Context,
 ) -> Result<usize> {
     if keys.is_empty() || range.is_empty() {
         return Ok(range.end);
@@ -32,6 +32,9 @@ pub(super) fn run_of<R: Rows>(
             break;
         }
         at += 1;
+        if at.is_multiple_of(CHECK_ROWS) {
+            cx.check_cancel()?;
+        }
     }
     Ok(at)
 }
@@ -57,10 +60,11 @@ impl<'c, R: Rows> Peers<'c, R> {
     }
 
     /// The run that a row is in; rows come in their order.
-    fn of(&mut self, at: usize) -> Result<&Range<usize>> {
+    fn of(&mut self, at: usize, cx: &Context) -> Result<&Range<usize>> {
         while at >= self.run.end && !self.rest.is_empty() {
             let from = self.call.partition.len();
-            let end = run_of(&mut self.rows, self.rest.clone(), &self.call.order, from)?;
+            let by = (self.call.order.as_slice(), from);
+            let end = run_of(&mut self.rows, self.rest.clone(), by, cx)?;
             self.run = self.rest.start..end;
             self.rest.start = end;
         }
@@ -120,7 +124,7 @@ fn ranks<R: Rows>(
     for at in part.clone() {
         let run = match call.function {
             WindowFunction::RowNumber => at..at + 1,
-            _ => peers.of(at)?.clone(),
+            _ => peers.of(at, cx)?.clone(),
         };
         if last != Some(run.start) {
             dense += 1;
@@ -255,7 +259,7 @@ fn framed<R: Rows>(
         // Rows counted have no use for peers, and may have no order that would make them dear.
         let run = match call.frame.rows {
             true => at..at + 1,
-            false => peers.of(at)?.clone(),
+            false => peers.of(at, cx)?.clone(),
         };
         let frame = frame_of(&mut here, part, &call.frame, (at, &run), cx)?;
         let value = match (&call.function, &mut running) {

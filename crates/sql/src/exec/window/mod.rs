@@ -132,7 +132,7 @@ impl WindowPlan {
             let mut start = 0;
             while start < rows.len() {
                 let all = rows.len();
-                let end = fill::run_of(&mut InMemory(&rows), start..all, &call.partition, 0)?;
+                let end = fill::run_of(&mut InMemory(&rows), start..all, (&call.partition, 0), cx)?;
                 if !fill_in(&mut rows, start..end, call, &mut grant, cx)? {
                     let written = self.written_without_calls(rows, cx)?;
                     drop(grant);

@@ -1,12 +1,15 @@
 //! Frames put together from parts against frames summed up row by row, and how many rows are looked at.
 
 use super::rows::{InMemory, Rows, Writing};
-use super::{FrameEnd, Kept, WindowCall, WindowFrame, WindowFunction, fill, fill_in};
+use super::{FrameEnd, Kept, WindowCall, WindowFrame, WindowFunction, WindowPlan, fill, fill_in};
 use crate::Server;
 use crate::context::Context;
 use crate::error::Result;
 use crate::exec::expr::Expr;
 use crate::exec::memory::Grant;
+use crate::exec::operator::Plan;
+use crate::exec::sort::SortKey;
+use crate::exec::spill::{SpillFile, Stream};
 use furrow_engine::{Instance, InstanceConfig};
 use furrow_format::types::{DataType, Decimal, TypeId, Value};
 use furrow_io::random::{Rng, seeded, test_seed};
@@ -57,7 +60,7 @@ fn call(function: WindowFunction, (start, end): (Offset, Offset)) -> WindowCall 
 fn kept(values: &[Value]) -> Vec<Kept> {
     let kept = |value: &Value| Kept {
         row: vec![value.clone()],
-        keys: Vec::new(),
+        keys: vec![value.clone()],
     };
     values.iter().map(kept).collect()
 }
@@ -264,9 +267,18 @@ fn a_cancelled_statement_does_not_go_through_a_partition() {
         cx.sessions.activity().cancel();
         let sum =
             WindowFunction::Aggregate(bound(Aggregate::Sum, int).unwrap(), Some(Expr::Column(0)));
-        for (function, most) in [(sum, 0), (WindowFunction::RowNumber, 2000)] {
+        for (function, most) in [
+            (sum, 0),
+            (WindowFunction::Rank, 0),
+            (WindowFunction::RowNumber, 2000),
+        ] {
             let mut values = 0;
-            let call = call(function, (None, None));
+            let mut call = call(function, (None, None));
+            call.order.push(SortKey {
+                expr: Expr::Column(0),
+                data_type: int,
+                descending: false,
+            });
             let ended = fill::values(&InMemory(&all), &(0..4000), &call, cx, &mut |_, _| {
                 values += 1;
                 Ok(())
@@ -274,6 +286,15 @@ fn a_cancelled_statement_does_not_go_through_a_partition() {
             assert!(ended.is_err());
             assert!(values <= most, "{values}");
         }
+        let mut written = Stream::new(&SpillFile::create(cx).unwrap());
+        all.iter().for_each(|kept| written.push(&kept.row).unwrap());
+        let plan = WindowPlan {
+            input: Plan::One,
+            width: 1,
+            calls: vec![call(WindowFunction::RowNumber, (None, None))],
+        };
+        let written = written.finish().unwrap();
+        assert!(plan.through_files(written, cx).is_err());
     });
 }
 
