@@ -8,6 +8,7 @@ use crate::undo::UndoOp;
 use crate::{AccessError, By};
 use furrow_format::{Page, PageBuf, PageId, RecordKind, RowId, Status};
 use furrow_pool::{Ex, Sh};
+use smallvec::SmallVec;
 
 /// What may be taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +101,15 @@ impl Heap {
         if only == Only::Ghosts && !ghost {
             return Ok(false);
         }
+        let mut emptied: SmallVec<[PageId; 2]> = SmallVec::from_slice(&[rid.page, at.page]);
+        emptied.dedup();
+        for place in (0..emptied.len()).rev() {
+            let page = emptied.get(place).copied().unwrap_or(rid.page);
+            let mut records = Page::new(find(&pages, page)?).records();
+            if !records.all(|(slot, _)| [rid, at].contains(&RowId { page, slot })) {
+                emptied.remove(place);
+            }
+        }
         let mut edits = Edits::new(self);
         pages.into_iter().for_each(|page| edits.adopt(page));
         edits.free(rid)?;
@@ -108,6 +118,10 @@ impl Heap {
         }
         if ghost {
             edits.count_ghosts(at.page, -1)?;
+        }
+        // With its slots a page is not empty for PFS, and a row of half a page or more would never go there.
+        for page in emptied {
+            edits.clear(page)?;
         }
         edits.commit(by, &[], None)?;
         Ok(true)

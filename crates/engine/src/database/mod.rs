@@ -29,6 +29,7 @@ pub(crate) use open::{Moved, birth, open, sniff, state_after};
 pub(crate) use spec::{Asked, FilePlan, check_filegroup, plan_file, round_growth};
 pub(crate) use state::StateCell;
 pub(crate) use updateability::Updateability;
+pub(crate) use words::is_full;
 
 use crate::background::{Background, Keeper};
 use crate::catalog::Catalog;

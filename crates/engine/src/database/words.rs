@@ -1,6 +1,7 @@
 //! Errors of what lies below, in the product's words: here the names are known that they lack there.
 
 use super::{Database, EngineError, os_error};
+use crate::table::IndexKind;
 use furrow_access::AccessError;
 use furrow_format::AllocUnitId;
 use furrow_format::catalog::BASE_TABLES;
@@ -18,6 +19,11 @@ fn of_space(error: &EngineError) -> Option<&SpaceError> {
         EngineError::Space(e) | EngineError::Access(AccessError::Space(e)) => Some(e),
         _ => None,
     }
+}
+
+/// Whether an error says that a filegroup is full.
+pub(crate) fn is_full(error: &EngineError) -> bool {
+    matches!(of_space(error), Some(SpaceError::FilegroupFull { .. }))
 }
 
 /// Why the log is full, if that is what the error says.
@@ -85,7 +91,7 @@ impl Database {
     }
 
     /// Object and index that an allocation unit belongs to, as message 1105 names them: `dbo.t` and
-    /// `.'PK_t'`.
+    /// `.'PK_t'`, or nothing of a heap.
     fn owner_of(&self, unit: AllocUnitId) -> Option<(String, String)> {
         let base = BASE_TABLES.into_iter().find(|t| t.unit_id() == unit);
         if let Some(base) = base {
@@ -94,7 +100,11 @@ impl Database {
         self.catalog.tables().iter().find_map(|table| {
             let index = table.indexes.iter().find(|i| i.rowset.unit_id() == unit)?;
             let object = format!("{}.{}", table.schema, table.name);
-            Some((object, format!(".'{}'", index.name)))
+            let index = match index.kind() {
+                IndexKind::Heap => String::new(),
+                _ => format!(".'{}'", index.name),
+            };
+            Some((object, index))
         })
     }
 }

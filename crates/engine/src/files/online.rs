@@ -353,9 +353,7 @@ impl Database {
         files: impl Iterator<Item = DataFile>,
     ) -> Result<(), EngineError> {
         for (id, group) in self.files.groups() {
-            if id != 1 {
-                self.space.add_filegroup(group.spec(id));
-            }
+            self.space.add_filegroup(group.spec(id));
         }
         for file in files {
             self.space.add_file(&file)?;

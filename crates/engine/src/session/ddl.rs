@@ -1,9 +1,9 @@
 //! DDL as statements.
 
-use super::Session;
+use super::{LockHints, Session};
 use crate::EngineError;
 use crate::schema::{IndexSpec, TableSpec};
-use crate::table::{Table, each_row};
+use crate::table::{ScanSpec, Table, each_row};
 use furrow_access::By;
 use furrow_txn::lock::LockMode;
 use std::sync::Arc;
@@ -81,22 +81,52 @@ impl Session {
         self.truncate_table_in("dbo", name)
     }
 
-    /// TRUNCATE TABLE.
+    /// TRUNCATE TABLE. New rowsets take the place of the old ones, which go when the transaction ends; where
+    /// the filegroup has no page left for them, the rows are deleted.
     pub fn truncate_table_in(&mut self, schema: &str, name: &str) -> Result<(), EngineError> {
-        self.statement(|session| {
-            let table = session.own_table(schema, name).map_err(|e| match e.number() {
-                208 => {
-                    let text = format!(
-                        "Cannot find the object \"{name}\" because it does not exist or you do not \
-                        have permissions."
-                    );
-                    crate::schema::refuse(4701, 16, 1, &text)
-                }
-                _ => e,
-            })?;
-            session.db.check_filegroups(&table)?;
+        let done = self.statement(|session| {
+            let table = session.table_to_truncate(schema, name)?;
             session
                 .with_changes(|catalog, by, changes| catalog.truncate_table(by, changes, &table))?;
+            Ok(())
+        });
+        match done {
+            Err(full) if full.has(1101) || full.has(1105) => self.delete_all(schema, name),
+            done => done,
+        }
+    }
+
+    fn table_to_truncate(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, EngineError> {
+        let table = self.own_table(schema, name).map_err(|e| match e.number() {
+            208 => {
+                let text = format!(
+                    "Cannot find the object \"{name}\" because it does not exist or you do not \
+                    have permissions."
+                );
+                crate::schema::refuse(4701, 16, 1, &text)
+            }
+            _ => e,
+        })?;
+        self.db.check_filegroups(&table)?;
+        Ok(table)
+    }
+
+    /// Truncates a table for which there are no new pages.
+    fn delete_all(&mut self, schema: &str, name: &str) -> Result<(), EngineError> {
+        self.one_statement(|session| {
+            let table = session.table_to_truncate(schema, name)?;
+            let spec = ScanSpec {
+                hints: LockHints::table_exclusive(),
+                ..ScanSpec::default()
+            };
+            let mut scan = session.open_scan(&table, &spec)?;
+            while session.step_scan(&mut scan)? {
+                if let Some(key) = scan.row_key() {
+                    session.delete(&table, &key)?;
+                }
+            }
+            session.close_scan(scan);
+            session.with_changes(|catalog, by, changes| catalog.begin_anew(by, changes, &table))?;
             Ok(())
         })
     }

@@ -12,6 +12,7 @@ use super::meta::Table;
 use super::pages::{Keep, PageAsk};
 use super::{Index, RowBuffer, lock_hash};
 use crate::EngineError;
+use crate::database::is_full;
 use crate::schema::refuse;
 use crate::session::Session;
 use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
@@ -201,9 +202,28 @@ impl Session {
         Ok(())
     }
 
+    /// Whether a filegroup that was full has room again: ghosts that nobody can want back are taken out.
+    fn made_room(&self, error: &EngineError) -> Result<bool, EngineError> {
+        Ok(is_full(error) && self.db.purge_ghosts()? > 0)
+    }
+
+    fn insert_in_heap(
+        &mut self,
+        table: &Table,
+        heap: &Heap,
+        encoded: &[u8],
+    ) -> Result<RowId, EngineError> {
+        loop {
+            match self.try_insert_in_heap(table, heap, encoded) {
+                Err(error) if self.made_room(&error)? => {}
+                done => return done,
+            }
+        }
+    }
+
     /// Puts an encoded row in a heap. Its address is locked X before the row is there: under the latch of its
     /// page, so that only an address is taken whose lock is free.
-    fn insert_in_heap(
+    fn try_insert_in_heap(
         &mut self,
         table: &Table,
         heap: &Heap,
@@ -272,18 +292,21 @@ impl Session {
         key: &Key,
         encoded: &[u8],
     ) -> Result<(), EngineError> {
-        match self.enter_gap(table, index, key, encoded) {
-            Ok(()) => {
-                if let Some(txn) = &mut self.txn {
-                    index.rowset.count(&mut By::Txn(txn), 1);
+        loop {
+            return match self.enter_gap(table, index, key, encoded) {
+                Ok(()) => {
+                    if let Some(txn) = &mut self.txn {
+                        index.rowset.count(&mut By::Txn(txn), 1);
+                    }
+                    self.owner.add_log_used(encoded.len() as u64);
+                    Ok(())
                 }
-                self.owner.add_log_used(encoded.len() as u64);
-                Ok(())
-            }
-            Err(EngineError::Access(AccessError::DuplicateKey { .. })) if !index.uniquifier => {
-                Err(duplicate_error(index, table, key))
-            }
-            Err(e) => Err(e),
+                Err(EngineError::Access(AccessError::DuplicateKey { .. })) if !index.uniquifier => {
+                    Err(duplicate_error(index, table, key))
+                }
+                Err(e) if self.made_room(&e)? => continue,
+                Err(e) => Err(e),
+            };
         }
     }
 }
