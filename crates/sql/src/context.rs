@@ -87,6 +87,8 @@ pub(crate) struct Context {
     pub(crate) caught: Vec<Caught>,
     /// The procedures and texts at work, innermost last; a text has no name.
     pub(crate) procedures: Vec<String>,
+    /// The line of the statement at work.
+    pub(crate) line: u32,
     /// Transactions open around an INSERT EXEC whose procedure is at work.
     pub(crate) capturing: Option<u32>,
     /// Temporary tables and table variables.
@@ -131,6 +133,7 @@ impl Context {
             last: Last::default(),
             caught: Vec::new(),
             procedures: Vec::new(),
+            line: 0,
             capturing: None,
             temp: Temp::default(),
             now: moment(),

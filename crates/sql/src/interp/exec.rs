@@ -496,6 +496,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     let identity = cx.last.scope_identity.take();
     let database = cx.sessions.database().id();
     let count = cx.sessions.count();
+    let line = cx.line;
     cx.procedures.push(body.name.clone());
     let mut inner = Run {
         cx: &mut *cx,
@@ -527,7 +528,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
         }
         Err(error) => return Err(error),
     };
-    mismatch(run, body, count)?;
+    mismatch(run, body, (count, line))?;
     Ok((status, scope))
 }
 
@@ -551,8 +552,9 @@ fn left(run: &mut Run<'_>, mut error: Box<SqlError>) -> Result<()> {
     Ok(())
 }
 
-/// Error 266: a procedure that leaves more or fewer transactions open than there were.
-fn mismatch(run: &mut Run<'_>, body: &Body<'_>, before: u32) -> Result<()> {
+/// Error 266: a procedure that leaves more or fewer transactions open than there were. It is of the procedure
+/// as a whole, at line 0; of a text, which has no name, it is at the line of its EXEC.
+fn mismatch(run: &mut Run<'_>, body: &Body<'_>, (before, line): (u32, u32)) -> Result<()> {
     let now = run.cx.sessions.count();
     if now == before || run.cx.sessions.is_doomed() {
         return Ok(());
@@ -560,6 +562,9 @@ fn mismatch(run: &mut Run<'_>, body: &Body<'_>, before: u32) -> Result<()> {
     let mut error = Box::<SqlError>::from(Message::new(266, &[before.into(), now.into()]));
     error.origin = Origin::Inner;
     error.procedure = (!body.name.is_empty()).then(|| body.name.clone());
+    if body.name.is_empty() {
+        error = error.at(line, run.procedure());
+    }
     if run.tries > 0 {
         return Err(error);
     }

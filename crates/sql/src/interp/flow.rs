@@ -83,6 +83,7 @@ fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
 }
 
 fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
+    run.cx.line = stmt.line.0;
     match &stmt.kind {
         Statement::Block(statements) => run_statements(run, statements),
         Statement::If(written) => {
