@@ -204,3 +204,176 @@ fn a_session_counts_the_pages_that_it_has_asked_for() {
     let idle = format!("SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id = {id}");
     assert_eq!(number(&mut other, &idle), 0);
 }
+
+/// Rows of a table that a connection has locked, and the modes.
+fn locked(connection: &mut Connection) -> Vec<(String, String, i64)> {
+    let kept = run(
+        connection,
+        "SELECT resource_type, request_mode, COUNT(*) FROM sys.dm_tran_locks
+         WHERE request_session_id = @@SPID AND resource_type IN ('KEY', 'RID', 'OBJECT')
+         AND resource_database_id = DB_ID()
+         GROUP BY resource_type, request_mode ORDER BY resource_type, request_mode",
+    );
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let rows = kept.sets.last().unwrap().rows.iter();
+    rows.map(|row| (text(&row[0]), text(&row[1]), row[2].as_i64().unwrap()))
+        .collect()
+}
+
+fn modes(found: &[(String, String, i64)]) -> Vec<(&str, &str, i64)> {
+    found.iter().map(|l| (&*l.0, &*l.1, l.2)).collect()
+}
+
+/// Three tables with 6,000 rows each: in a clustered index, in a heap, and one with an index on `b`.
+fn tables(connection: &mut Connection) {
+    run(
+        connection,
+        "CREATE TABLE c (a int PRIMARY KEY, b int NOT NULL, n varchar(9) NULL);
+         CREATE TABLE h (a int NOT NULL, b int NOT NULL, n varchar(9) NULL);
+         CREATE TABLE x (a int PRIMARY KEY, b int NOT NULL, n varchar(9) NULL);
+         CREATE INDEX ix ON x (b);
+         WITH n AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM n WHERE a < 6000)
+         INSERT c SELECT a, a % 100, NULL FROM n OPTION (MAXRECURSION 0);
+         INSERT h SELECT * FROM c; INSERT x SELECT * FROM c;",
+    );
+}
+
+#[test]
+fn an_update_or_delete_that_scans_keeps_the_locks_of_the_rows_that_it_changes_alone() {
+    let server = server();
+    let (mut writer, mut other) = (server.connect().unwrap(), server.connect().unwrap());
+    tables(&mut writer);
+    run(&mut other, "SET LOCK_TIMEOUT 0");
+    for (table, row) in [("c", "KEY"), ("h", "RID"), ("x WITH (INDEX(ix))", "KEY")] {
+        let (target, from) = match table.split_once(' ') {
+            Some((name, hints)) => (name, format!("FROM {name} {hints}")),
+            None => (table, String::new()),
+        };
+        for change in [
+            format!(
+                "UPDATE {target} SET n = 'q' {from} WHERE b BETWEEN 3 AND 30 AND a % 1000 = 17"
+            ),
+            format!("DELETE {target} {from} WHERE b BETWEEN 3 AND 30 AND a % 1000 = 17"),
+        ] {
+            run(&mut writer, &format!("BEGIN TRAN; {change}"));
+            let found = locked(&mut writer);
+            let expected = [("OBJECT", "IX", 1), (row, "X", 6)];
+            let mut found = modes(&found);
+            found.sort_by_key(|lock| lock.0 != "OBJECT");
+            assert_eq!(found, expected, "{change}");
+            // Readers and writers of other rows pass.
+            let read = format!("SELECT COUNT(*) FROM {target} WHERE a = 18");
+            let passing = match target {
+                "h" => "SELECT COUNT(*) FROM h WITH (READPAST)".to_owned(),
+                _ => read,
+            };
+            assert!(number(&mut other, &passing) > 0);
+            let written = match target {
+                "h" => "UPDATE h WITH (READPAST) SET n = 'r' WHERE a = 18".to_owned(),
+                target => format!("UPDATE {target} SET n = 'r' WHERE a = 18"),
+            };
+            run(&mut other, &written);
+            run(&mut writer, "ROLLBACK");
+        }
+    }
+}
+
+#[test]
+fn rows_that_do_not_qualify_stay_locked_where_that_was_asked_for() {
+    let server = server();
+    let mut writer = server.connect().unwrap();
+    run(
+        &mut writer,
+        "CREATE TABLE h (a int NOT NULL, b int NOT NULL);
+         INSERT h VALUES (1, 1), (2, 2), (3, 3)",
+    );
+    let cases = [
+        // What was locked before the statement stays as it was.
+        (
+            "SELECT a FROM h WITH (UPDLOCK) WHERE a = 2; UPDATE h SET b = 7 WHERE a = 3",
+            vec![("U", 2), ("X", 1)],
+        ),
+        (
+            "UPDATE h SET b = 7 WHERE a = 2; UPDATE h SET b = 7 WHERE a = 3",
+            vec![("X", 2)],
+        ),
+        (
+            "UPDATE h WITH (UPDLOCK) SET b = 7 WHERE a = 3",
+            vec![("U", 2), ("X", 1)],
+        ),
+        (
+            "UPDATE h WITH (REPEATABLEREAD) SET b = 7 WHERE a = 3",
+            vec![("U", 2), ("X", 1)],
+        ),
+        (
+            "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; DELETE h WHERE a = 3",
+            vec![("U", 2), ("X", 1)],
+        ),
+        (
+            "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED; DELETE h WHERE a = 3",
+            vec![("X", 1)],
+        ),
+        // TOP ends the scan before the rest of the page was asked for.
+        (
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; UPDATE TOP (1) h SET b = 8",
+            vec![("X", 1)],
+        ),
+    ];
+    for (batch, expected) in cases {
+        run(&mut writer, &format!("BEGIN TRAN; {batch}"));
+        let found = locked(&mut writer);
+        let rows = found.iter().filter(|lock| lock.0 == "RID");
+        let rows: Vec<(&str, i64)> = rows.map(|lock| (&*lock.1, lock.2)).collect();
+        assert_eq!(rows, expected, "{batch}");
+        run(&mut writer, "ROLLBACK");
+    }
+}
+
+#[test]
+fn an_update_that_waited_for_a_row_looks_at_it_as_it_is_then() {
+    let server = server();
+    let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
+    let mut watcher = server.connect().unwrap();
+    for (create, row) in [
+        ("CREATE TABLE t (a int PRIMARY KEY, b int NOT NULL)", "KEY"),
+        ("CREATE TABLE t (a int NOT NULL, b int NOT NULL)", "RID"),
+    ] {
+        run(&mut first, create);
+        run(&mut first, "INSERT t VALUES (1, 0), (2, 0), (3, 0), (4, 1)");
+        // It gets a value that qualifies, one that does not, or it goes.
+        for (change, sum, kept) in [
+            ("UPDATE t SET b = 1 WHERE a = 2", 11 + 11, 2),
+            ("UPDATE t SET b = 5 WHERE a = 2", 5 + 11, 1),
+            ("DELETE t WHERE a = 2", 11, 1),
+        ] {
+            run(
+                &mut first,
+                "UPDATE t SET b = 0 WHERE a < 4; UPDATE t SET b = 1 WHERE a = 4",
+            );
+            run(&mut first, &format!("BEGIN TRAN; {change}"));
+            let id = second.id();
+            scope(|threads| {
+                let waiting = threads.spawn(|| {
+                    run(
+                        &mut second,
+                        "BEGIN TRAN; UPDATE t SET b = b + 10 WHERE b = 1",
+                    );
+                });
+                let asked = format!(
+                    "SELECT COUNT(*) FROM sys.dm_exec_requests
+                     WHERE session_id = {id} AND wait_type LIKE 'LCK%'"
+                );
+                until(&mut watcher, &asked, |found| found[0].as_i64() == Some(1));
+                run(&mut first, "COMMIT");
+                waiting.join().unwrap();
+            });
+            let found = locked(&mut second);
+            let mut found = modes(&found);
+            found.sort_by_key(|lock| lock.0 != "OBJECT");
+            assert_eq!(found, [("OBJECT", "IX", 1), (row, "X", kept)], "{change}");
+            run(&mut second, "COMMIT");
+            assert_eq!(number(&mut first, "SELECT SUM(b) FROM t"), sum, "{change}");
+        }
+        run(&mut first, "DROP TABLE t");
+    }
+}

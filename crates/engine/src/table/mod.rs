@@ -27,6 +27,7 @@
 //! what fails below.
 
 mod bulk;
+mod candidates;
 mod change;
 mod encode;
 mod foreign;
@@ -47,6 +48,7 @@ mod read;
 mod resting;
 mod row;
 mod scan;
+mod scan_spec;
 mod whole;
 mod within;
 
@@ -60,7 +62,8 @@ pub use load::BulkRows;
 pub use meta::{Check, Column, Storage, Table, TableChild};
 pub use push::PushValues;
 pub use row::Row;
-pub use scan::{OpenScan, ReadLock, Scan, ScanSpec};
+pub use scan::{OpenScan, Scan};
+pub use scan_spec::{ReadLock, ScanSpec};
 
 pub(crate) use encode::{RowBuffer, null_error, printed_key};
 pub(crate) use ghosts::{GhostQueue, Sweep};

@@ -53,8 +53,10 @@ impl Session {
         }
         let serializable = self.level() == Isolation::Serializable;
         match (lock, self.level()) {
-            (ReadLock::Update, _) if serializable => Reading::Range(LockMode::RangeSU),
-            (ReadLock::Update, _) => Reading::Kept(LockMode::U),
+            (ReadLock::Candidate | ReadLock::Update, _) if serializable => {
+                Reading::Range(LockMode::RangeSU)
+            }
+            (ReadLock::Candidate | ReadLock::Update, _) => Reading::Kept(LockMode::U),
             (ReadLock::Exclusive, _) if serializable => Reading::Range(LockMode::RangeXX),
             (ReadLock::Exclusive, _) => Reading::Kept(LockMode::X),
             (ReadLock::Shared, Isolation::ReadUncommitted) => Reading::Dirty,

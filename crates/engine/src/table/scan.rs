@@ -8,12 +8,13 @@
 //! A heap is scanned in the order of its allocation, files in turn, and only as a whole. SERIALIZABLE
 //! locks all of it: there are no gaps between addresses that could be locked instead.
 
+use super::candidates::Candidates;
 use super::insert::key_of_values;
 use super::leaf::{LeafRows, NumberColumn, Taker};
 use super::pages::{Keep, PageAsk};
 use super::read::{Reading, mode_of_row};
 use super::within::Within;
-use super::{Index, IndexKind, LeafColumn, Row, RowKey, Table, lock_hash, rid_key};
+use super::{Index, IndexKind, LeafColumn, Row, RowKey, ScanSpec, Table, lock_hash, rid_key};
 use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::{Briefly, LockHints, Session, covers_rows};
@@ -25,71 +26,9 @@ use furrow_format::types::Value;
 use furrow_format::{DatabaseId, ObjectId, Page, PageId, RowId};
 use furrow_observe::counters::Counter;
 use furrow_observe::task::TaskGuard;
-use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_txn::lock::{Granted, LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Which locks a scan is after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum ReadLock {
-    /// As the isolation level says.
-    #[default]
-    Shared,
-    /// U on each row, kept: for rows that are going to be changed (UPDLOCK).
-    Update,
-    /// X on each row, kept (XLOCK).
-    Exclusive,
-}
-
-/// What to scan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ScanSpec {
-    /// Place of the index among [`Table::indexes`]; 0 is the clustered one, or the heap.
-    pub index: usize,
-    /// Where the range begins: values of the first key columns.
-    pub low: Bound<Vec<Value>>,
-    /// Where it ends.
-    pub high: Bound<Vec<Value>>,
-    /// In descending order of the index.
-    pub backward: bool,
-    /// Which locks to take.
-    pub lock: ReadLock,
-    /// Further hints; none: those of [`Session::hinted`].
-    pub hints: LockHints,
-    /// Whether only columns of the index are wanted: then the rows themselves are not read.
-    pub covered: bool,
-    /// Whether leaves to come are read ahead.
-    pub read_ahead: bool,
-}
-
-impl Default for ScanSpec {
-    fn default() -> ScanSpec {
-        ScanSpec {
-            index: 0,
-            low: Bound::Unbounded,
-            high: Bound::Unbounded,
-            backward: false,
-            lock: ReadLock::Shared,
-            hints: LockHints::default(),
-            covered: false,
-            read_ahead: true,
-        }
-    }
-}
-
-impl ScanSpec {
-    /// All rows with this key, as far as it goes, of the index at this place.
-    pub fn equal(index: usize, key: Vec<Value>) -> ScanSpec {
-        let (low, high) = (Bound::Included(key.clone()), Bound::Included(key));
-        ScanSpec {
-            index,
-            low,
-            high,
-            read_ahead: false,
-            ..ScanSpec::default()
-        }
-    }
-}
 
 /// Tests and takes locks for a cursor.
 struct Locker<'v, 'r> {
@@ -111,10 +50,15 @@ struct Locker<'v, 'r> {
     error: Option<LockError>,
     /// Who looks at rows in place.
     taker: Option<Taker<'v, 'r>>,
+    /// The row whose lock was waited for, until it is met.
+    expected: Option<Resource>,
 }
 
 impl Locker<'_, '_> {
     fn take(&mut self, resource: Resource, mode: LockMode) -> bool {
+        if self.expected == Some(resource) {
+            self.expected = None;
+        }
         let free = self.locks.try_instant(self.owner, resource, mode);
         let taken = match free {
             true => {
@@ -381,6 +325,8 @@ pub struct OpenScan {
     /// The row that the entry points to, when it is looked up.
     row: Vec<u8>,
     within: Option<Within>,
+    /// Its locks, where rows that do not qualify are given back.
+    candidates: Option<Candidates>,
 }
 
 /// A scan under way. Outside of a transaction its locks go with it.
@@ -460,6 +406,10 @@ impl Session {
     /// Ends a scan.
     pub fn close_scan(&mut self, mut scan: OpenScan) {
         let _task = self.enter();
+        while scan.candidates.is_some() && scan.advance() {
+            // Nobody asked for it.
+            self.pass_over(&scan);
+        }
         self.give_back(scan.brief.take());
     }
 
@@ -487,7 +437,9 @@ impl Session {
     ) -> Result<OpenScan, EngineError> {
         table.check_readable()?;
         self.check_read_past()?;
-        let reading = self.reading_mode(spec.lock.max(self.hinted_lock()));
+        let lock = spec.lock.max(self.hinted_lock());
+        let reading = self.reading_mode(lock);
+        let candidates = self.candidates(lock);
         let index = table.indexes.get(spec.index);
         let missing = || {
             EngineError::Damaged(format!(
@@ -509,6 +461,7 @@ impl Session {
             brief,
             row: Vec::new(),
             within,
+            candidates,
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
@@ -595,6 +548,11 @@ impl OpenScan {
         &self.table
     }
 
+    /// The locks of its rows, where those that do not qualify are given back.
+    pub(super) fn candidate_locks(&self) -> Option<&Candidates> {
+        self.candidates.as_ref()
+    }
+
     /// Whether its rows can be looked at where they lie: not where they are looked up through an index, and
     /// not in another engine's files, whose large values lie elsewhere.
     pub fn hands_over(&self) -> bool {
@@ -634,6 +592,7 @@ impl OpenScan {
                 if !self.look_up || self.fetch_row(session)? {
                     return Ok(true);
                 }
+                session.pass_over(self);
                 continue;
             }
             if !self.step(session, None)? {
@@ -649,7 +608,8 @@ impl OpenScan {
         rows: Option<LeafRows<'_>>,
     ) -> Result<bool, EngineError> {
         let table = Arc::clone(&self.table);
-        let (step, blocked, error) = {
+        let from = self.candidates.as_ref().map(|_| session.lock_mark());
+        let (step, blocked, error, missed) = {
             let index = table.indexes.get(self.place);
             let index =
                 index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
@@ -667,10 +627,15 @@ impl OpenScan {
                 blocked: None,
                 error: None,
                 taker: rows.map(|rows| Taker::new(rows, self.within.as_ref())),
+                expected: self.candidates.as_ref().and_then(Candidates::waited_for),
             };
             let step = self.source.step(index, &mut locker)?;
-            (step, locker.blocked, locker.error)
+            (step, locker.blocked, locker.error, locker.expected)
         };
+        if let (Some(candidates), Some(from)) = (&mut self.candidates, from) {
+            let waits = matches!(step, Step::Wait(_));
+            candidates.stepped(session, from, missed.map(|_| waits));
+        }
         if let Some(error) = error {
             return Err(error.into());
         }
@@ -690,7 +655,7 @@ impl OpenScan {
     }
 
     fn wait_for(
-        &self,
+        &mut self,
         session: &mut Session,
         blocked: Option<(Resource, LockMode)>,
     ) -> Result<(), EngineError> {
@@ -702,7 +667,12 @@ impl OpenScan {
         if self.reading == Reading::Committed || of_page {
             session.wait_until_free(blocked)?;
         } else {
-            session.lock_row(&self.table, resource, mode)?;
+            let granted = session.lock_row(&self.table, resource, mode)?;
+            if let Some(candidates) = &mut self.candidates
+                && granted == Granted::New
+            {
+                candidates.waited(resource);
+            }
         }
         Ok(())
     }
@@ -746,7 +716,7 @@ impl OpenScan {
     }
 
     /// The clustered key, or the address, of the row that was given out last.
-    fn current_key(&self) -> Option<Key> {
+    pub(super) fn current_key(&self) -> Option<Key> {
         if let Source::Heap(scan) = &self.source {
             return scan.current().map(|row| rid_key(row.0));
         }

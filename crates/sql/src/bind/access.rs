@@ -345,7 +345,7 @@ fn begins_with(index: &Index, column: usize) -> bool {
 /// A scan for rows that are going to be changed.
 pub(crate) fn for_update(hints: LockHints) -> LockHints {
     LockHints {
-        lock: hints.lock.max(furrow_engine::ReadLock::Update),
+        lock: hints.lock.max(furrow_engine::ReadLock::Candidate),
         ..hints
     }
 }

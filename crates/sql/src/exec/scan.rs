@@ -403,6 +403,10 @@ impl TableScan<'_> {
             if let Some(filter) = &self.plan.filter
                 && !filter.holds(out, cx)?
             {
+                if self.plan.named {
+                    let session = cx.sessions.by_table(self.plan.db, &self.plan.table)?;
+                    session.pass_over(scan);
+                }
                 continue;
             }
             if self.plan.named

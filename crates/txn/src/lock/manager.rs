@@ -2,6 +2,7 @@
 
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -422,6 +423,27 @@ impl LockManager {
         let hash = resource.hash();
         let mut locks = owner.locks.lock();
         let Some(at) = locks.find(hash, resource) else {
+            return false;
+        };
+        let held = locks.remove(at);
+        self.table.release_one(&held);
+        true
+    }
+
+    /// Gives a lock back if it was taken between two marks ([`LockManager::mark`]) and is in this mode still.
+    pub fn unlock_taken(
+        &self,
+        owner: &LockOwner,
+        resource: &Resource,
+        mode: LockMode,
+        taken: Range<u64>,
+    ) -> bool {
+        let mut locks = owner.locks.lock();
+        let found = locks.find(resource.hash(), resource);
+        let Some(at) = found.filter(|&at| {
+            let held = locks.entries()[at];
+            held.mode == mode && !held.session && taken.contains(&held.sequence)
+        }) else {
             return false;
         };
         let held = locks.remove(at);
