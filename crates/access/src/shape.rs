@@ -115,7 +115,7 @@ impl Shape {
     /// Whether a page is one of this allocation unit. Clustered leaves that SQL Server 2000 wrote bear no
     /// index number.
     #[inline]
-    pub(crate) fn owns(&self, page: Page<'_>, unit: AllocUnitId) -> bool {
+    pub fn owns(&self, page: Page<'_>, unit: AllocUnitId) -> bool {
         page.unit() == unit
             || self.at_rest
                 && page.page_type() == PageType::Data

@@ -72,6 +72,15 @@ pub struct Shrunk {
     pub told: Vec<Message>,
 }
 
+/// An index that is to move, or all of a table.
+struct Piece {
+    table: Arc<Table>,
+    /// `None`: the whole table.
+    index: Option<String>,
+    /// What its pages take.
+    bytes: u64,
+}
+
 impl Database {
     /// DBCC SHRINKFILE without EMPTYFILE, of a data file or the log. Others work on, but wait for the
     /// tables that are being moved.
@@ -172,45 +181,54 @@ impl Database {
         task: &Task,
     ) -> Result<(), EngineError> {
         let mut session = Session::new(self)?;
-        let tables = self.catalog.tables();
-        // Tables that go meanwhile cannot be looked at; then it ends sooner.
-        let to_move = |table: &Arc<Table>| self.bytes_to_move(table, file, target).unwrap_or(0);
-        let all: u64 = tables.iter().map(to_move).sum();
+        let list = self.list_below(file, target)?;
+        let all: u64 = list.iter().map(|piece| piece.bytes).sum();
         let mut seen = 0;
-        for table in tables {
-            for index in self.to_move_below(&table, file, target)? {
-                if !self.space.has_ceiling(file.id)? {
-                    return Ok(());
-                }
-                task.set_progress((seen as f64 / all.max(1) as f64 * 100.0) as f32);
-                let bytes = self.bytes_of(&table, index.as_deref())?;
-                seen += bytes;
-                if !self.make_place(&table, index.as_deref(), (file, target))? {
-                    continue;
-                }
-                match session.rebuild(table.schema(), table.name(), index.as_deref()) {
-                    // It was dropped meanwhile.
-                    Err(e) if matches!(e.number(), 4902 | 7999) => {}
-                    other => {
-                        other?;
-                        self.shrink_bytes.fetch_add(bytes, Ordering::Relaxed);
-                    }
+        for Piece {
+            table,
+            index,
+            bytes,
+        } in &list
+        {
+            if !self.space.has_ceiling(file.id)? {
+                return Ok(());
+            }
+            task.set_progress((seen as f64 / all.max(1) as f64 * 100.0) as f32);
+            seen += bytes;
+            if !self.make_place(table, index.as_deref(), (file, target))? {
+                continue;
+            }
+            match session.rebuild(table.schema(), table.name(), index.as_deref()) {
+                // It was dropped meanwhile.
+                Err(e) if matches!(e.number(), 4902 | 7999) => {}
+                other => {
+                    other?;
+                    self.shrink_bytes.fetch_add(*bytes, Ordering::Relaxed);
                 }
             }
         }
         Ok(())
     }
 
-    /// Bytes of what of a table is to move.
-    fn bytes_to_move(
-        &self,
-        table: &Table,
-        file: &FileEntry,
-        target: u32,
-    ) -> Result<u64, EngineError> {
-        let indexes = self.to_move_below(table, file, target)?.into_iter();
-        let bytes = indexes.map(|index| self.bytes_of(table, index.as_deref()));
-        bytes.sum()
+    /// What is to move, of all tables.
+    fn list_below(&self, file: &FileEntry, target: u32) -> Result<Vec<Piece>, EngineError> {
+        let mut list = Vec::new();
+        for table in self.catalog.tables() {
+            let indexes = match self.to_move_below(&table, file, target) {
+                // It was dropped meanwhile, and its maps with it.
+                Err(_) if self.catalog.table_by_id(table.id()).is_none() => continue,
+                found => found?,
+            };
+            for index in indexes {
+                let bytes = self.bytes_of(&table, index.as_deref())?;
+                list.push(Piece {
+                    table: Arc::clone(&table),
+                    index,
+                    bytes,
+                });
+            }
+        }
+        Ok(list)
     }
 
     /// Bytes of the pages of an index, or of all of a table.

@@ -5,13 +5,13 @@
 //! pages of a heap are, its maps say. SAMPLED reads one page in a hundred where there are many, DETAILED all.
 //!
 //! Pages are copied one by one, with no latch held from one to the next: what changes meanwhile may be seen
-//! twice, or not at all.
+//! twice, or not at all. A page that is not of the index any more, or not of the level where its parent has
+//! it, is passed over: it has moved since, or the file is damaged, which others tell of.
 
 use crate::EngineError;
 use crate::database::Database;
 use crate::table::{Index, IndexKind};
 use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, Status};
-use std::collections::HashMap;
 
 /// Space on a page for records and slots.
 const BODY_BYTES: u64 = furrow_format::BODY_SIZE as u64;
@@ -19,7 +19,9 @@ const BODY_BYTES: u64 = furrow_format::BODY_SIZE as u64;
 const MANY_PAGES: usize = 10_000;
 /// Of many pages, one in so many is read.
 const SAMPLE: usize = 100;
-/// Most levels that a tree can have; more is a circle.
+/// Of a level of so few pages nobody asks whether there are as many.
+const FEW_PAGES: u64 = 10_000;
+/// Most levels that a tree can have.
 const MOST_LEVELS: usize = 32;
 
 /// How closely to look.
@@ -137,14 +139,24 @@ impl Content {
     }
 }
 
+/// What follows a level of a tree.
+enum Step {
+    /// Nothing: these are the leaves.
+    Leaves(Vec<PageId>),
+    /// The pages of the level that were there, and their children.
+    Down(Vec<PageId>, Vec<PageId>),
+}
+
 impl Database {
     /// How the pages of an index or heap lie and how full they are: the leaves first. LIMITED and SAMPLED
-    /// tell of the leaves alone.
-    pub fn physical_stats(
+    /// tell of the leaves alone. Nothing is told of an index whose pages all go meanwhile. `check` is asked
+    /// before each page that is read; its error ends the looking.
+    pub fn physical_stats<E: From<EngineError>>(
         &self,
         index: &Index,
         closely: Closely,
-    ) -> Result<Vec<LevelStats>, EngineError> {
+        check: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<Vec<LevelStats>, E> {
         self.check()?;
         if index.kind() == IndexKind::Heap {
             let pages = self.pages_of(index.rowset())?;
@@ -156,10 +168,10 @@ impl Database {
                 fragments,
                 out_of_order: fragments.saturating_sub(1),
                 places,
-                content: self.content_of(&pages, closely)?,
+                content: self.content_of(index, (0, &pages), closely, check)?,
             }]);
         }
-        let levels = self.levels_of(index)?;
+        let levels = self.levels_of(index, check)?;
         let depth = levels.len() as u8;
         let told = match closely {
             Closely::Detailed => levels.len(),
@@ -174,7 +186,7 @@ impl Database {
                 fragments: runs(pages),
                 out_of_order: out_of_order(pages),
                 places: pages.len() as u64,
-                content: self.content_of(pages, closely)?,
+                content: self.content_of(index, (level, pages), closely, check)?,
             });
         }
         Ok(stats)
@@ -182,32 +194,89 @@ impl Database {
 
     /// The pages of a tree by level, in the order of their keys: the root first. Of the leaves only the first
     /// one is read.
-    fn levels_of(&self, index: &Index) -> Result<Vec<Vec<PageId>>, EngineError> {
+    fn levels_of<E: From<EngineError>>(
+        &self,
+        index: &Index,
+        check: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<Vec<Vec<PageId>>, E> {
         let mut levels: Vec<Vec<PageId>> = Vec::new();
         let mut level = vec![index.tree()?.root()];
+        let mut number = None;
         while levels.len() < MOST_LEVELS {
-            let Some(&first) = level.first() else {
-                return Ok(levels);
-            };
-            let leaves = is_leaf(index, Page::new(&*self.page(first)?));
-            let mut below = Vec::new();
-            for &id in level.iter().filter(|_| !leaves) {
-                below.extend(children(&*self.page(id)?));
+            match self.step(index, level, &mut number, check)? {
+                Step::Leaves(leaves) => {
+                    levels.push(leaves);
+                    return Ok(levels);
+                }
+                Step::Down(_, below) if below.is_empty() => return Ok(Vec::new()),
+                Step::Down(pages, below) => {
+                    levels.push(pages);
+                    level = below;
+                }
             }
-            levels.push(level);
-            level = below;
         }
-        Err(EngineError::Damaged(format!(
-            "a tree of more than {MOST_LEVELS} levels"
-        )))
+        let text = format!("a tree of more than {MOST_LEVELS} levels");
+        Err(EngineError::Damaged(text).into())
     }
 
-    /// What is on some of the pages, or all of them.
-    fn content_of(
+    /// Goes from a level to the one below. `number` is what the pages of the level are to bear, unless it is
+    /// the root, and becomes what those below are to bear.
+    fn step<E: From<EngineError>>(
         &self,
-        pages: &[PageId],
+        index: &Index,
+        level: Vec<PageId>,
+        number: &mut Option<i16>,
+        check: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<Step, E> {
+        let (mut pages, mut below) = (Vec::new(), Vec::new());
+        let mut most = FEW_PAGES;
+        for &id in &level {
+            check()?;
+            let page = self.page(id)?;
+            let view = Page::new(&page);
+            if !belongs(index, view, *number) {
+                continue;
+            }
+            if index.shape().is_leaf(view) {
+                // Of the first page of a level its parents' number has told already, but in another engine's
+                // files, where pages above leaves of data may be numbered from 0.
+                match pages.is_empty() {
+                    true => return Ok(Step::Leaves(level)),
+                    false => continue,
+                }
+            }
+            *number = Some(i16::from(view.level()));
+            pages.push(id);
+            below.extend(children(&page));
+            if below.len() as u64 > most {
+                most = self.most_below(index, below.len() as u64)?;
+            }
+        }
+        *number = number.map(|number| number - 1);
+        Ok(Step::Down(pages, below))
+    }
+
+    /// How many pages a level may have. That pages name more than there are is seen before they fill the
+    /// memory; some may have moved and be named twice.
+    fn most_below(&self, index: &Index, found: u64) -> Result<u64, EngineError> {
+        let most = 2 * self.page_counts(index.rowset())?.used + FEW_PAGES;
+        match found > most {
+            true => Err(EngineError::Damaged(format!(
+                "the pages of index {} name more pages than it has",
+                index.id()
+            ))),
+            false => Ok(most),
+        }
+    }
+
+    /// What is on some of the pages of a level, or all of them.
+    fn content_of<E: From<EngineError>>(
+        &self,
+        index: &Index,
+        (level, pages): (u8, &[PageId]),
         closely: Closely,
-    ) -> Result<Option<Content>, EngineError> {
+        check: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<Option<Content>, E> {
         let step = match closely {
             Closely::Limited => return Ok(None),
             Closely::Sampled if pages.len() >= MANY_PAGES => SAMPLE,
@@ -215,17 +284,36 @@ impl Database {
         };
         let mut content = Content::default();
         for &id in pages.iter().step_by(step) {
-            content.add(Page::new(&*self.page(id)?));
+            check()?;
+            let page = self.page(id)?;
+            let view = Page::new(&page);
+            let leaf = index.shape().is_leaf(view);
+            if belongs(index, view, None) && leaf == (level == 0) {
+                content.add(view);
+            }
         }
-        Ok(Some(content.scaled_to(pages.len() as u64)))
+        Ok(Some(match step {
+            1 => content,
+            _ => content.scaled_to(pages.len() as u64),
+        }))
     }
 }
 
-/// Whether a page holds rows and not the way to them. In files of another engine the pages above leaves of
-/// data may be numbered from 0.
-fn is_leaf(index: &Index, page: Page<'_>) -> bool {
-    let over_data = index.kind() == IndexKind::Clustered;
-    page.page_type() == PageType::Data || page.level() == 0 && !over_data
+/// Whether a page is one of the index, and of the level of this number, if that is known.
+fn belongs(index: &Index, page: Page<'_>, number: Option<i16>) -> bool {
+    let shape = index.shape();
+    let leaf = shape.is_leaf(page);
+    let kind = match leaf {
+        true => shape.leaf_type(),
+        false => PageType::Index,
+    };
+    let there = |number: i16| match leaf {
+        true => number <= 0,
+        false => i16::from(page.level()) == number,
+    };
+    page.page_type() == kind
+        && shape.owns(page, index.rowset().unit_id())
+        && number.is_none_or(there)
 }
 
 fn children(page: &PageBuf) -> Vec<PageId> {
@@ -247,13 +335,9 @@ fn runs(pages: &[PageId]) -> u64 {
 fn out_of_order(pages: &[PageId]) -> u64 {
     let mut sorted = pages.to_vec();
     sorted.sort_unstable();
-    let behind: HashMap<PageId, PageId> = sorted
-        .iter()
-        .zip(sorted.iter().skip(1))
-        .map(|(&a, &b)| (a, b))
-        .collect();
+    let behind = |page: &PageId| sorted.get(sorted.partition_point(|other| other <= page));
     let next = pages.iter().zip(pages.iter().skip(1));
-    next.filter(|(page, next)| behind.get(page) != Some(next))
+    next.filter(|&(page, next)| behind(page) != Some(next))
         .count() as u64
 }
 

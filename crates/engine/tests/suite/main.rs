@@ -8,6 +8,7 @@ mod empty_file;
 mod faults;
 mod files;
 mod format_fixture;
+mod index_stats;
 mod isolation;
 mod isolation_gaps;
 mod isolation_stress;

@@ -4,10 +4,12 @@
 
 use crate::tables_common;
 
-use furrow_engine::{Session, Shrink};
+use furrow_engine::{LockStatus, Resource, Session, Shrink};
 use furrow_format::types::Value;
 use furrow_io::{Access, Open};
+use furrow_observe::task::{self, Task};
 use std::path::Path;
+use std::time::Duration;
 use tables_common::long_rows::{fill, rows, spec};
 use tables_common::{House, house, house_of, i, quiet_house, s};
 
@@ -192,4 +194,40 @@ fn the_log_keeps_what_a_transaction_needs() {
     let mut session = house.session();
     let table = session.table("t").unwrap();
     assert!(rows(&mut session, &table).is_empty());
+}
+
+#[test]
+fn how_much_is_done_is_told_while_a_file_becomes_smaller() {
+    let house = house();
+    let mut session = house.session();
+    let expected = hollow(&house, &mut session);
+    // The heap moves first. Then the tree is waited for.
+    let tree = session.table("tree").unwrap();
+    session.begin().unwrap();
+    let row = [i(5_000), s("one more")];
+    session.insert(&tree, &row).unwrap();
+    let task = Task::new(house.instance.instruments(), 60, "shrink");
+    let wanted = Resource::Object(house.db.id(), tree.id());
+    let waits = || {
+        let locks = house.instance.locks().snapshot();
+        let mut locks = locks.iter();
+        locks.any(|lock| lock.resource == wanted && lock.status == LockStatus::Wait)
+    };
+    let done = furrow_io::thread::scope(|scope| {
+        let shrink = scope.spawn(|| {
+            let _entered = task::enter(&task);
+            house.db.shrink_file("data", Shrink::Full(Some(512)))
+        });
+        while !waits() && !shrink.is_finished() {
+            furrow_io::time::sleep(Duration::from_millis(1));
+        }
+        let percent = task.progress();
+        session.rollback().unwrap();
+        assert!((10.0..90.0).contains(&percent), "{percent}");
+        shrink.join().unwrap().unwrap()
+    });
+    assert!(done.size_pages < done.was_pages / 2, "{done:?}");
+    assert_eq!(task.progress(), 0.0);
+    drop(tree);
+    as_expected(&mut session, &expected);
 }

@@ -31,6 +31,9 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
     rows: physical_stats,
 }];
 
+/// Asks whether the statement is cancelled.
+type Check<'a> = &'a mut dyn FnMut() -> Result<()>;
+
 fn closely(view: &ViewContext<'_>) -> Result<Closely> {
     let mode = view.arguments.get(4).and_then(Value::as_str);
     let mode = mode.unwrap_or("DEFAULT");
@@ -62,6 +65,8 @@ fn physical_stats(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     if wanted(view, 3, 0).is_some_and(|partition| partition != 1) {
         return Ok(());
     }
+    let cx = &*view.cx;
+    let check: Check<'_> = &mut || cx.check_cancel();
     for db in databases {
         for table in db.catalog().tables() {
             if object.is_some_and(|id| id != i64::from(table.id().0)) {
@@ -69,7 +74,7 @@ fn physical_stats(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             }
             for of in table.indexes() {
                 if index.is_none_or(|id| id == i64::from(of.id())) {
-                    of_index((&db, &table, of), closely, rows)?;
+                    of_index((&db, &table, of), closely, check, rows)?;
                 }
             }
         }
@@ -80,9 +85,10 @@ fn physical_stats(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 fn of_index(
     (db, table, index): (&Arc<Database>, &Table, &Index),
     closely: Closely,
+    check: Check<'_>,
     rows: Rows<'_>,
 ) -> Result<()> {
-    for level in db.physical_stats(index, closely)? {
+    for level in db.physical_stats(index, closely, check)? {
         let mut row = vec![
             small(db.id().0),
             int(table.id().0),

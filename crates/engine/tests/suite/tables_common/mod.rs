@@ -103,6 +103,25 @@ impl House {
             instance.shut_down().unwrap();
         }
         drop(instance);
+        House::started(volume, config)
+    }
+
+    /// Ends the instance in order, lets somebody else have the files, and starts it again.
+    pub fn restart_after(self, meanwhile: impl FnOnce()) -> House {
+        let House {
+            volume,
+            instance,
+            db,
+            config,
+        } = self;
+        drop(db);
+        instance.shut_down().unwrap();
+        drop(instance);
+        meanwhile();
+        House::started(volume, config)
+    }
+
+    fn started(volume: Arc<dyn Volume>, config: InstanceConfig) -> House {
         let instance = Instance::start(Arc::clone(&volume), config.clone()).unwrap();
         let db = instance.database("test").unwrap();
         House {
