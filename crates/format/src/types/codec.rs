@@ -7,7 +7,7 @@ use super::code_page::{decode_1252, decode_utf16, encode_1252, encode_utf16};
 use super::compare::magnitude;
 use super::convert::cast;
 use super::data_type::{decimal_len, time_len};
-use super::{DataType, Decimal, Family, Guid, TypeError, TypeId, Value, variant};
+use super::{DataType, Decimal, Family, Guid, TypeError, TypeId, Value, variant, xml};
 
 /// Appends a value in its form on disk, converting it to the type first where SQL Server would.
 ///
@@ -72,14 +72,12 @@ fn encode_same(data_type: &DataType, value: &Value, out: &mut Vec<u8>) -> Result
             encode_utf16(text, out);
             fit(data_type, start, out)?;
         }
-        (
-            T::Binary | T::VarBinary | T::RowVersion | T::Image | T::Xml | T::Udt,
-            Value::Binary(b),
-        ) => {
+        (T::Binary | T::VarBinary | T::RowVersion | T::Image | T::Udt, Value::Binary(b)) => {
             let start = out.len();
             out.extend_from_slice(b);
             fit(data_type, start, out)?;
         }
+        (T::Xml, Value::NVarChar(text)) => xml::encode(text, out),
         (T::Date, Value::Date(date)) => encode_date(*date, out),
         (T::Time, Value::Time(time)) if time.scale() == data_type.scale => encode_time(*time, out),
         (T::DateTime, Value::DateTime(moment)) => {
@@ -212,9 +210,10 @@ fn decode_known(data_type: &DataType, bytes: &[u8]) -> Option<Value> {
         T::Float => Value::Float(f64::from_le_bytes(exactly(bytes)?)),
         T::Char | T::VarChar | T::Text => Value::VarChar(decode_1252(bytes)),
         T::NChar | T::NVarChar | T::NText => Value::NVarChar(decode_utf16(bytes)),
-        T::Binary | T::VarBinary | T::RowVersion | T::Image | T::Xml | T::Udt => {
+        T::Binary | T::VarBinary | T::RowVersion | T::Image | T::Udt => {
             Value::Binary(bytes.to_vec())
         }
+        T::Xml => Value::NVarChar(xml::decode_xml(bytes)?),
         T::Date => Value::Date(decode_date(bytes)?),
         T::Time => Value::Time(decode_time(data_type.scale, bytes)?),
         T::DateTime => {

@@ -44,6 +44,10 @@ pub fn parse_value(to: &DataType, text: &str) -> Result<Value, TypeError> {
     if text.eq_ignore_ascii_case("null") && !to.id.has_collation() {
         return Ok(Value::Null);
     }
+    if to.id == TypeId::Xml {
+        // Whether it is well-formed is for those above to say.
+        return Ok(Value::NVarChar(text.to_owned()));
+    }
     let typed = Value::VarChar(text.to_owned());
     if to.id.family() == Family::Binary || to.id == TypeId::Image {
         return parse::bytes(text)

@@ -26,6 +26,7 @@ mod text;
 mod type_id;
 mod value;
 mod variant;
+mod xml;
 
 pub use calendar::{
     DATETIME_TICKS_PER_DAY, DAYS_TO_1900, Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime,
@@ -43,6 +44,7 @@ pub use prefix::prefix_range;
 pub use text::{character_weight, compare_text, hash_text};
 pub use type_id::{Family, TypeId};
 pub use value::{Decimal, Guid, Value};
+pub use xml::{base64, decode_xml, escape_xml, is_binary_xml};
 
 #[cfg(test)]
 mod tests;

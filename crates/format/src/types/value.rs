@@ -45,9 +45,9 @@ pub enum Value {
     Float(f64),
     /// `char`, `varchar`, `text`.
     VarChar(String),
-    /// `nchar`, `nvarchar`, `ntext`.
+    /// `nchar`, `nvarchar`, `ntext`; the text of `xml`.
     NVarChar(String),
-    /// `binary`, `varbinary`, `image`, and what is kept as bytes: `timestamp`, `xml`, UDTs.
+    /// `binary`, `varbinary`, `image`, and what is kept as bytes: `timestamp`, UDTs.
     Binary(Vec<u8>),
     /// `date`.
     Date(Date),

@@ -104,8 +104,11 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         simple path expressions.";
     6850 16 1 "%.*ls name '%.*ls' contains an invalid XML identifier as required by FOR XML; '%c'(0x%04X) is \
         the first character at fault.";
+    6851 16 1 "Column '%.*ls' has invalid data type for attribute-centric XML serialization in FOR XML PATH.";
     6852 16 1 "Attribute-centric column '%ls' must not come after a non-attribute-centric sibling in XML \
         hierarchy in FOR XML PATH.";
+    6853 16 1 "Column '%.*ls': the last step in the path can't be applied to XML data type or CLR type in \
+        FOR XML PATH.";
     6861 16 1 "Empty root tag name can't be specified with FOR XML.";
     6864 16 1 "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR XML \
         serialization.";

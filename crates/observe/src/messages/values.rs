@@ -40,6 +40,12 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3623 16 1 "An invalid floating point operation occurred.";
     4127 16 1 "At least one of the arguments to COALESCE must be an expression that is not the NULL \
         constant.";
+    6335 16 102 "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is %d levels.";
+    6354 16 10 "Target string size is too small to represent the XML instance";
+    6355 16 1 "Conversion of one or more characters from XML to target collation impossible";
+    6358 16 1 "%d is not a valid style number when converting to XML.";
+    6359 16 1 "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 \
+        to enable limited internal subset DTD support.";
     8114 16 5 "Error converting data type %ls to %ls.";
     8116 16 1 "Argument data type %ls is invalid for argument %d of %ls function.";
     8117 16 1 "Operand data type %ls is invalid for %ls operator.";
@@ -47,6 +53,26 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         than the NULL constant.";
     8144 16 2 "Procedure or function %.*ls has too many arguments specified.";
     8170 16 2 "Insufficient result space to convert uniqueidentifier value to char.";
+    9400 16 1 "XML parsing: line %d, character %d, unexpected end of input";
+    9402 16 1 "XML parsing: line %d, character %d, unable to switch the encoding";
+    9410 16 1 "XML parsing: line %d, character %d, whitespace expected";
+    9411 16 1 "XML parsing: line %d, character %d, semicolon expected";
+    9412 16 1 "XML parsing: line %d, character %d, '>' expected";
+    9413 16 1 "XML parsing: line %d, character %d, A string literal was expected";
+    9414 16 1 "XML parsing: line %d, character %d, equal expected";
+    9415 16 1 "XML parsing: line %d, character %d, well formed check: no '<' in attribute value";
+    9420 16 1 "XML parsing: line %d, character %d, illegal xml character";
+    9421 16 1 "XML parsing: line %d, character %d, illegal name character";
+    9422 16 1 "XML parsing: line %d, character %d, incorrect document syntax";
+    9424 16 1 "XML parsing: line %d, character %d, incorrect comment syntax";
+    9436 16 1 "XML parsing: line %d, character %d, end tag does not match start tag";
+    9437 16 1 "XML parsing: line %d, character %d, duplicate attribute";
+    9438 16 1 "XML parsing: line %d, character %d, text/xmldecl not at the beginning of input";
+    9448 16 1 "XML parsing: line %d, character %d, well formed check: undeclared entity";
+    9454 16 1 "XML parsing: line %d, character %d, no ']]>' in element content";
+    9455 16 1 "XML parsing: line %d, character %d, illegal qualified name character";
+    9458 16 1 "XML parsing: line %d, character %d, redeclared prefix";
+    9459 16 1 "XML parsing: line %d, character %d, undeclared prefix";
     9806 16 1 "The datepart %.*ls is not supported by date function %.*ls.";
     9809 16 1 "The style %d is not supported for conversions from %ls to %ls.";
     9810 16 1 "The datepart %.*ls is not supported by date function %.*ls for data type %ls.";

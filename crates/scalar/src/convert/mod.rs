@@ -12,6 +12,7 @@ mod date;
 mod number;
 mod style;
 mod text;
+mod xml;
 
 use furrow_format::types::{DataType, Family, TypeId, Value, cast_with};
 
@@ -89,6 +90,12 @@ impl Conversion {
         }
         if value.is_null() {
             return Ok(Value::Null);
+        }
+        if to.id == TypeId::Xml {
+            return xml::to_xml(self, value);
+        }
+        if self.from.id == TypeId::Xml {
+            return xml::from_xml(self, value);
         }
         match to.id.family() {
             Family::Char | Family::NChar => text::to_text(self, value),

@@ -137,13 +137,7 @@ impl Binder<'_> {
                 Ok(Bound::of(Expr::Subquery(Box::new(sub)), data_type))
             }
             ExprKind::NextValue(..) => Err(unsupported("NEXT VALUE FOR")),
-            ExprKind::Method(of, name, arguments) => {
-                let text = match name.value.eq_ignore_ascii_case("value") {
-                    true => self.text_of_xml(of, arguments)?,
-                    false => None,
-                };
-                text.ok_or_else(|| unsupported(&format!(".{}()", name.value)))
-            }
+            ExprKind::Method(of, name, arguments) => self.xml_method(of, &name.value, arguments),
             ExprKind::StaticMethod(_, name, _) => Err(unsupported(&name.value)),
         }
     }
@@ -287,6 +281,9 @@ impl Binder<'_> {
     fn call(&mut self, call: &Call) -> Result<Bound> {
         let name = call.name.name();
         if call.name.parts.len() > 1 {
+            if let Some(result) = self.method_of_column(call)? {
+                return Ok(result);
+            }
             let shown = call
                 .name
                 .parts

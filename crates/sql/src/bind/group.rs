@@ -48,6 +48,9 @@ impl Binder<'_> {
 
     fn group_expr(&mut self, written: &Written, exprs: &mut Vec<Bound>) -> Result<usize> {
         let bound = self.expr(written)?;
+        if bound.data_type.id == TypeId::Xml {
+            return refuse(305, &[]);
+        }
         if super::query::is_free(&bound.expr) {
             return refuse(164, &[]);
         }

@@ -6,23 +6,23 @@ use super::scope::Binder;
 use super::shown;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::Plan;
+use crate::exec::expr::{Asked, Expr};
 use crate::exec::markup::{Form, JsonColumn, JsonForm, MarkupPlan};
 use crate::sink::ResultColumn;
-use furrow_format::types::{DataType, TypeId};
+use furrow_format::types::{DataType, TypeId, Value};
+use furrow_scalar::xml::string_value;
 use furrow_tsql::ast::Statement;
-use furrow_tsql::ast::expr::{Expr as Written, ExprKind, Literal};
+use furrow_tsql::ast::expr::{Call, Expr as Written, ExprKind, Literal};
+use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::{ForClause, ForOption, Query, QueryBody, SelectItem, TableRef};
 
 /// What the product calls the column of such a result.
 const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
 
-/// An option that is never written: the text of the XML is wanted, not the XML.
-pub(super) const TEXT_ONLY: &str = "text()";
-
 /// Whether an item of a select list is a query whose result is markup already.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Inner {
+enum Inner {
     Other,
     Xml,
     Json,
@@ -46,11 +46,15 @@ impl Binder<'_> {
             ForClause::Browse => return Err(unsupported("FOR BROWSE")),
             ForClause::Xml(options) => (
                 XML_COLUMN,
-                super::markup_xml::form(query, options, &bound.columns, &inner)?,
+                super::markup_xml::form(query, options, &bound.columns)?,
             ),
             ForClause::Json(options) => {
                 (JSON_COLUMN, json(query, options, &bound.columns, &inner)?)
             }
+        };
+        let data_type = match clause {
+            ForClause::Xml(options) if is_typed(options) => DataType::simple(TypeId::Xml),
+            _ => DataType::sized(TypeId::NVarChar, -1),
         };
         Ok(BoundQuery {
             plan: Plan::Markup(Box::new(MarkupPlan {
@@ -59,7 +63,7 @@ impl Binder<'_> {
             })),
             columns: vec![ResultColumn {
                 name: name.to_owned(),
-                data_type: DataType::sized(TypeId::NVarChar, -1),
+                data_type,
                 nullable: true,
             }],
             assigns: Vec::new(),
@@ -67,47 +71,78 @@ impl Binder<'_> {
         })
     }
 
-    /// `(SELECT .. FOR XML .., TYPE).value('.', 'type')`: the text of the XML. `None` where it is not that.
-    pub(super) fn text_of_xml(
+    /// A method of a value.
+    pub(super) fn xml_method(
         &mut self,
         of: &Written,
+        name: &str,
         arguments: &[Written],
-    ) -> Result<Option<Bound>> {
-        let ExprKind::Subquery(query) = &of.kind else {
+    ) -> Result<Bound> {
+        let text = match name.eq_ignore_ascii_case("value") {
+            true => self.text_of_xml(of, arguments)?,
+            false => None,
+        };
+        text.ok_or_else(|| unsupported(&format!(".{name}()")))
+    }
+
+    /// `column.method()`, which reads like the call of a function; `None` where it is no column of type `xml`.
+    pub(super) fn method_of_column(&mut self, call: &Call) -> Result<Option<Bound>> {
+        let Some((method, column)) = call.name.parts.split_last() else {
             return Ok(None);
         };
-        let (Some(ForClause::Xml(options)), [path, of_type]) = (&query.for_clause, arguments)
-        else {
+        if !["value", "query", "exist", "nodes", "modify"].contains(&&*method.value) {
+            return Ok(None);
+        }
+        let of = Written {
+            kind: ExprKind::Column(ObjectName {
+                parts: column.to_vec(),
+            }),
+            span: method.span,
+        };
+        match self.expr(&of) {
+            Ok(bound) if bound.data_type.id == TypeId::Xml => {
+                self.xml_method(&of, &method.value, &call.args).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `xml.value('.', 'type')`: the text of XML. `None` where it is not that.
+    fn text_of_xml(&mut self, of: &Written, arguments: &[Written]) -> Result<Option<Bound>> {
+        let [path, of_type] = arguments else {
             return Ok(None);
         };
         let (Some(path), Some(of_type)) = (text_of(path), text_of(of_type)) else {
             return Ok(None);
         };
-        let typed = options.iter().any(|o| &*o.name == "TYPE");
+        let xml = self.expr(of)?;
+        if xml.data_type.id != TypeId::Xml {
+            return Ok(None);
+        }
         let path: String = path.chars().filter(|c| !c.is_whitespace()).collect();
         let whole = matches!(path.as_str(), "." | "(.)[1]" | ".[1]" | "(./.)[1]");
         let first = matches!(
             path.as_str(),
             "text()[1]" | "./text()[1]" | "(text())[1]" | "(./text())[1]"
         );
-        if !typed || !(whole || first && is_text_alone(query, options)) {
+        if !whole && !(first && is_text_alone(of)) {
             return Err(unsupported(&format!(".value('{path}')")));
         }
-        let mut query = query.clone();
-        query.for_clause = Some(ForClause::Xml(
-            options
-                .iter()
-                .cloned()
-                .chain([ForOption {
-                    name: TEXT_ONLY.into(),
-                    arg: None,
-                }])
-                .collect(),
-        ));
-        let text = self.expr(&Written {
-            kind: ExprKind::Subquery(query),
-            span: of.span,
-        })?;
+        let asked = Asked {
+            name: "value",
+            ask: |_, values| {
+                let Some(xml) = values.first().and_then(|value| value.as_str()) else {
+                    return Ok(Value::Null);
+                };
+                let mut text = String::new();
+                string_value(xml, &mut text);
+                Ok(Value::NVarChar(text))
+            },
+        };
+        let text = Bound::of(
+            Expr::Ask(asked, vec![xml.expr]),
+            DataType::sized(TypeId::NVarChar, -1),
+        );
         let to = self.written_type(&of_type)?;
         self.cast_to(text, to).map(Some)
     }
@@ -146,8 +181,19 @@ fn text_of(written: &Written) -> Option<String> {
     }
 }
 
-/// Whether the XML of a query has no elements: rows without a tag, columns without a name.
-fn is_text_alone(query: &Query, options: &[ForOption]) -> bool {
+/// Whether FOR XML gives a value of type `xml`.
+fn is_typed(options: &[ForOption]) -> bool {
+    options.iter().any(|option| &*option.name == "TYPE")
+}
+
+/// Whether this is a query whose XML has no elements: rows without a tag, columns without a name.
+fn is_text_alone(of: &Written) -> bool {
+    let ExprKind::Subquery(query) = &of.kind else {
+        return false;
+    };
+    let Some(ForClause::Xml(options)) = &query.for_clause else {
+        return false;
+    };
     let bare = options.iter().any(|option| {
         let name = option.arg.as_ref().and_then(text_of);
         &*option.name == "PATH" && name.as_deref() == Some("")
@@ -172,9 +218,7 @@ fn inner_item(item: &SelectItem) -> Inner {
     match item {
         SelectItem::Expr { expr, .. } => match &expr.kind {
             ExprKind::Subquery(query) => match &query.for_clause {
-                Some(ForClause::Xml(options)) if options.iter().any(|o| &*o.name == "TYPE") => {
-                    Inner::Xml
-                }
+                Some(ForClause::Xml(options)) if is_typed(options) => Inner::Xml,
                 Some(ForClause::Json(options)) => {
                     let bare = options.iter().any(|o| &*o.name == "WITHOUT_ARRAY_WRAPPER");
                     if bare { Inner::Other } else { Inner::Json }

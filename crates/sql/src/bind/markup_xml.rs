@@ -3,7 +3,7 @@
 //! Names of columns and tables that RAW and AUTO write are encoded where XML cannot have them. What PATH takes
 //! from a column's name, and what is written as the name of a row or a root, is refused there instead.
 
-use super::markup::{Inner, TEXT_ONLY, argument, only_table};
+use super::markup::{argument, only_table};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::markup::{Form, XmlColumn, XmlForm, XmlPlace};
 use crate::sink::ResultColumn;
@@ -18,18 +18,13 @@ const ROW: Owner = ("Row", "row");
 const ROOT: Owner = ("ROOT", "ROOT");
 
 /// How the rows of a query become XML.
-pub(super) fn form(
-    query: &Query,
-    options: &[ForOption],
-    columns: &[ResultColumn],
-    inner: &[Inner],
-) -> Result<Form> {
+pub(super) fn form(query: &Query, options: &[ForOption], columns: &[ResultColumn]) -> Result<Form> {
     let has = |name: &str| options.iter().any(|o| &*o.name == name);
     let (row, root) = tags(query, options)?;
     let path = has("PATH");
     let elements = has("ELEMENTS") || has("ELEMENTS ABSENT");
     let mut placed = Vec::new();
-    for (column, inner) in columns.iter().zip(inner) {
+    for column in columns {
         if !path && column.name.is_empty() {
             return refuse(6809, &[]);
         }
@@ -44,9 +39,15 @@ pub(super) fn form(
         }
         let (names, place) = match path {
             true => by_path(&column.name)?,
-            false if elements => (vec![encoded(&column.name)], XmlPlace::Text),
+            // XML is no attribute anywhere.
+            false if elements || column.data_type.id == TypeId::Xml => {
+                (vec![encoded(&column.name)], XmlPlace::Text)
+            }
             false => (Vec::new(), XmlPlace::Attribute(encoded(&column.name))),
         };
+        if path && column.data_type.id == TypeId::Xml {
+            check_xml(&column.name, &place)?;
+        }
         if row.is_none() && names.is_empty() && matches!(place, XmlPlace::Attribute(_)) {
             return refuse(6864, &[]);
         }
@@ -54,17 +55,19 @@ pub(super) fn form(
             path: names,
             place,
             data_type: column.data_type,
-            raw: *inner == Inner::Xml,
+            raw: column.data_type.id == TypeId::Xml,
         });
     }
     if let Some(late) = late_attribute(&placed) {
+        if !path {
+            return Err(unsupported("FOR XML of an xml column before attributes"));
+        }
         return refuse(6852, &[format!("@{late}").into()]);
     }
     Ok(Form::Xml(XmlForm {
         columns: placed,
         row,
         root,
-        text_only: has(TEXT_ONLY),
     }))
 }
 
@@ -88,11 +91,21 @@ fn tags(query: &Query, options: &[ForOption]) -> Result<(Option<String>, Option<
                 "" => return refuse(6861, &[]),
                 name => root = Some(accepted(name, name, ROOT)?),
             },
-            "TYPE" | "ELEMENTS" | "ELEMENTS ABSENT" | "BINARY BASE64" | TEXT_ONLY => {}
+            "TYPE" | "ELEMENTS" | "ELEMENTS ABSENT" | "BINARY BASE64" => {}
             other => return Err(unsupported(&format!("FOR XML {other}"))),
         }
     }
     Ok((row, root))
+}
+
+/// Whether XML can stand where a column's name says.
+fn check_xml(name: &str, place: &XmlPlace) -> Result<()> {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    match place {
+        XmlPlace::Attribute(_) => refuse(6851, &[name.into()]),
+        _ if last.ends_with(')') && last != "node()" => refuse(6853, &[name.into()]),
+        _ => Ok(()),
+    }
 }
 
 /// Whether values are bytes, for which RAW and AUTO want to be told how.

@@ -235,7 +235,8 @@ impl Binder<'_> {
         let exprs: Vec<Expr> = items.into_iter().map(|i| i.bound.expr).collect();
         if select.distinct {
             for column in &columns {
-                if column.data_type.id.family() == Family::Lob {
+                let id = column.data_type.id;
+                if id.family() == Family::Lob || id == TypeId::Xml {
                     return refuse(421, &[column.data_type.id.name().into()]);
                 }
             }
@@ -407,7 +408,10 @@ impl Binder<'_> {
                 None => self.expr(&item.expr)?,
             };
             let id = bound.data_type.id;
-            if id.family() == Family::Lob || id == TypeId::Xml {
+            if id == TypeId::Xml {
+                return refuse(305, &[]);
+            }
+            if id.family() == Family::Lob {
                 return refuse(306, &[]);
             }
             let _ = distinct;

@@ -43,7 +43,7 @@ SELECT id FROM t FOR JSON PATH, ROOT, WITHOUT_ARRAY_WRAPPER;
 GO
 -- XML within XML has a string value as well.
 SELECT (SELECT (SELECT 1 AS a, 'b<c' AS d FOR XML PATH('x'), TYPE) FOR XML PATH(''), TYPE).value('.', 'varchar(100)') AS said;
-SELECT (SELECT (SELECT 1 AS a FOR XML PATH('x'), TYPE) AS [data()], 'b' AS [data()] FOR XML PATH(''), TYPE).value('.', 'varchar(100)') AS said;
+SELECT (SELECT (SELECT 1 AS a FOR XML PATH('x'), TYPE) AS [node()], 'b' AS [data()] FOR XML PATH(''), TYPE).value('.', 'varchar(100)') AS said;
 GO
 SELECT (SELECT (SELECT 1 AS a FOR XML PATH('x'), TYPE) FOR XML PATH(''), TYPE).value('text()[1]', 'varchar(100)');
 GO

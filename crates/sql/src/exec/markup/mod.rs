@@ -13,7 +13,7 @@ use super::memory::Grant;
 use super::operator::{Cursor, Plan, Ready};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::{DataType, Family, TypeId, Value};
+use furrow_format::types::{DataType, Family, TypeId, Value, base64};
 use std::fmt::Write;
 
 /// How rows are written.
@@ -69,7 +69,7 @@ fn plain(value: &Value, of: &DataType, out: &mut String) {
     let mut text = String::new();
     match value {
         Value::Null => return,
-        Value::Binary(bytes) => return base64(bytes, out),
+        Value::Binary(bytes) => return out.push_str(&base64(bytes)),
         Value::Float(number) => return scientific(*number, 15, out),
         Value::Real(number) => return scientific(f64::from(*number), 7, out),
         // Writing to a string cannot fail.
@@ -125,23 +125,6 @@ fn scientific(number: f64, digits: usize, out: &mut String) {
         None => ('+', exponent),
     };
     let _infallible = write!(out, "{mantissa}e{sign}{power:0>3}");
-}
-
-fn base64(bytes: &[u8], out: &mut String) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
-        for at in 0..4_usize {
-            let digit = (bits >> (18 - 6 * at)) & 63;
-            let digit = DIGITS.get(digit as usize).copied().unwrap_or(b'=');
-            out.push(if at <= group.len() {
-                char::from(digit)
-            } else {
-                '='
-            });
-        }
-    }
 }
 
 #[cfg(test)]

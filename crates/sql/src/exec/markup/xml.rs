@@ -2,8 +2,7 @@
 
 use super::plain;
 use crate::error::{Result, refuse};
-use furrow_format::types::{DataType, Value};
-use furrow_scalar::xml::string_value;
+use furrow_format::types::{DataType, Value, escape_xml};
 use std::fmt::Write;
 
 /// Where in its element a column goes.
@@ -35,8 +34,6 @@ pub(crate) struct XmlForm {
     /// The element of a row; none where it is left out.
     pub(crate) row: Option<String>,
     pub(crate) root: Option<String>,
-    /// Whether nothing but text is wanted, as it is.
-    pub(crate) text_only: bool,
 }
 
 /// Elements that are open.
@@ -79,10 +76,6 @@ impl<'n> Open<'n> {
 impl XmlForm {
     /// Appends a row. `after_data`: whether what stands last is `data()`.
     pub(super) fn row(&self, row: &[Value], after_data: &mut bool, out: &mut String) -> Result<()> {
-        if self.text_only {
-            self.text(row, after_data, out);
-            return Ok(());
-        }
         if self.row.is_some() {
             *after_data = false;
         }
@@ -112,7 +105,7 @@ impl XmlForm {
                     return refuse(6852, &[format!("@{name}").into()]);
                 }
                 let _infallible = write!(out, " {name}=\"");
-                escaped(&text, true, out);
+                escape_xml(&text, true, out);
                 out.push('"');
                 continue;
             }
@@ -127,68 +120,24 @@ impl XmlForm {
                     let _infallible = write!(out, "<!--{text}-->");
                 }
                 _ if column.raw => out.push_str(&text),
-                _ => escaped(&text, false, out),
+                _ => escape_xml(&text, false, out),
             }
         }
         open.close_to(0, out);
         Ok(())
     }
 
-    /// Appends the text of a row: what is neither a tag nor an attribute, of XML within it as well.
-    fn text(&self, row: &[Value], after_data: &mut bool, out: &mut String) {
-        for (column, value) in self.columns.iter().zip(row) {
-            let is_data = column.place == XmlPlace::Data;
-            let is_text = is_data || column.place == XmlPlace::Text;
-            if value.is_null() || !is_text {
-                continue;
-            }
-            if is_data && *after_data {
-                out.push(' ');
-            }
-            *after_data = is_data;
-            match (column.raw, value.as_str()) {
-                (true, Some(xml)) => string_value(xml, out),
-                _ => plain(value, &column.data_type, out),
-            }
-        }
-    }
-
-    /// The element around all rows, where there is one.
-    fn around(&self) -> Option<&str> {
-        self.root.as_deref().filter(|_| !self.text_only)
-    }
-
     /// What stands before all rows.
     pub(super) fn begin(&self, out: &mut String) {
-        if let Some(root) = self.around() {
+        if let Some(root) = &self.root {
             let _infallible = write!(out, "<{root}>");
         }
     }
 
     /// What stands behind them.
     pub(super) fn end(&self, out: &mut String) {
-        if let Some(root) = self.around() {
+        if let Some(root) = &self.root {
             let _infallible = write!(out, "</{root}>");
-        }
-    }
-}
-
-/// Text as XML writes it.
-fn escaped(text: &str, in_attribute: bool, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' if in_attribute => out.push_str("&quot;"),
-            '\r' => out.push_str("&#x0D;"),
-            '\n' if in_attribute => out.push_str("&#x0A;"),
-            '\t' if in_attribute => out.push_str("&#x09;"),
-            // No character of XML: the product writes its number all the same.
-            c if c < ' ' && !matches!(c, '\n' | '\t') => {
-                let _infallible = write!(out, "&#x{:02X};", u32::from(c));
-            }
-            c => out.push(c),
         }
     }
 }

@@ -6,8 +6,8 @@
 //! | `tinyint`, `smallint`, `int`, `bigint` | unsigned 8, signed 16, 32, 64 bits |
 //! | `decimal`, `numeric`, `money`, `smallmoney` | decimal of the same digits |
 //! | `real`, `float` | float, double |
-//! | characters, `sql_variant`, `datetimeoffset` | UTF-8 text, as it prints |
-//! | bytes, `xml`, UDTs, `rowversion` | bytes |
+//! | characters, `xml`, `sql_variant`, `datetimeoffset` | UTF-8 text, as it prints |
+//! | bytes, UDTs, `rowversion` | bytes |
 //! | `uniqueidentifier` | UUID |
 //! | `date` | date |
 //! | `time` | time of day in nanoseconds |
@@ -192,7 +192,7 @@ fn logical(data_type: &DataType) -> Option<LogicalType> {
         TypeId::Time => LogicalType::time(false, TimeUnit::NANOS),
         TypeId::DateTime | TypeId::DateTime2 | TypeId::SmallDateTime => timestamp,
         TypeId::UniqueIdentifier => LogicalType::Uuid,
-        TypeId::SqlVariant | TypeId::DateTimeOffset => LogicalType::String,
+        TypeId::SqlVariant | TypeId::DateTimeOffset | TypeId::Xml => LogicalType::String,
         id if id.has_collation() => LogicalType::String,
         _ => {
             let (precision, scale) = digits(data_type)?;

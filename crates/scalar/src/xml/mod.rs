@@ -1,4 +1,8 @@
-//! XML as text: what it says without its tags.
+//! XML as text: what it says without its tags (here), and what makes text XML (`parse`).
+
+mod parse;
+
+pub(crate) use parse::{Source, parse};
 
 /// Appends the string value of XML: the text of all its elements, one after the other, without comments and
 /// processing instructions. What is no XML goes as far as it can be read.
