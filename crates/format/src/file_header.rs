@@ -86,7 +86,8 @@ pub struct FileHeader {
     pub backup_lsn: Lsn,
     /// LSN at which the file came to be.
     pub first_lsn: Lsn,
-    /// Largest LSN known when the header was last written.
+    /// Where the last checkpoint begins that wrote the file; before the first one, where the file came to be.
+    /// Zero: nobody kept it.
     pub max_lsn: Lsn,
     /// LSN of the full backup that differential backups build on.
     pub differential_base_lsn: Lsn,
@@ -212,6 +213,14 @@ impl FileHeader {
         self.build(columns, record.column_count(), record.fixed())
     }
 
+    /// Puts another [`FileHeader::max_lsn`] into page 0.
+    pub fn set_max_lsn(page: &mut PageBuf, lsn: Lsn) -> Result<(), FileHeaderError> {
+        let mut header = FileHeader::decode(page)?;
+        header.max_lsn = lsn;
+        let record = header.updated_record(page)?;
+        Ok(PageMut::new(page).replace(0, &record)?)
+    }
+
     /// Makes `page` this header. `m_lsn` stays: the caller stamps it.
     pub fn format(&self, page: &mut PageBuf) -> Result<(), FileHeaderError> {
         let record = self.record()?;
@@ -307,6 +316,20 @@ fn header_record(page: &PageBuf) -> Result<Record<'_>, FileHeaderError> {
 mod tests {
     use super::*;
     use crate::PAGE_SIZE;
+
+    #[test]
+    fn another_largest_lsn_changes_nothing_else_of_the_header() {
+        let mut page = [0; PAGE_SIZE];
+        sample().format(&mut page).unwrap();
+        let before = FileHeader::decode(&page).unwrap();
+        let lsn = Lsn::new(70, 80, 9).unwrap();
+        FileHeader::set_max_lsn(&mut page, lsn).unwrap();
+        let expected = FileHeader {
+            max_lsn: lsn,
+            ..before
+        };
+        assert_eq!(FileHeader::decode(&page).unwrap(), expected);
+    }
 
     fn sample() -> FileHeader {
         FileHeader {

@@ -77,6 +77,12 @@ impl LogScan {
         self.directory.checkpoint
     }
 
+    /// Whether the next record is the first one that this log ever had.
+    pub fn is_at_its_beginning(&self) -> bool {
+        let first = |block: &ReadBlock| block.header.prev == Lsn::ZERO;
+        self.slot == 0 && self.block.as_ref().is_some_and(first)
+    }
+
     /// Starts at the block of `from`; `binding` must be the one in the file's header.
     pub fn open(file: Arc<dyn File>, binding: [u8; 16], from: Lsn) -> Result<LogScan, LogError> {
         let directory = read_directory(&*file)?;

@@ -174,6 +174,12 @@ impl Pool {
         Ok(())
     }
 
+    /// The files of a database, by number.
+    pub fn files_of(&self, db: DatabaseId) -> Vec<FileId> {
+        let files = self.core.registry.read().files_of(db);
+        files.iter().map(|file| file.id).collect()
+    }
+
     /// Makes a file of a registered database known. The double-write file is sized here; repair it before.
     pub fn add_file(&self, db: DatabaseId, id: FileId, file: PoolFile) -> Result<(), PoolError> {
         let database = self.core.registry.read().database(db)?;

@@ -42,6 +42,9 @@ pub struct Analysis {
     /// Whether the log holds nothing but the checkpoint's own records from its begin on, as after an orderly
     /// end: nothing to redo or undo.
     pub clean: bool,
+    /// Whether the checkpoint is the first thing in the log: that was made anew for files that needed nothing of
+    /// their old one.
+    pub in_new_log: bool,
     /// Committed rows of each rowset at the end of the log; a rowset that is not listed was made empty since
     /// the checkpoint. `None`: the log does not know.
     pub counts: Option<HashMap<RowsetId, i64>>,
@@ -137,6 +140,7 @@ pub fn analyse(
     file.sync().map_err(LogError::from)?;
     let mut scan = LogScan::from_checkpoint(file, binding)?;
     let checkpoint = scan.checkpoint();
+    let in_new_log = scan.is_at_its_beginning() && checkpoint.slot() == 1;
     let (mut seen, mut records, mut end) = (Seen::default(), 0, checkpoint);
     while let Some(record) = scan.next_record()? {
         if record.lsn < checkpoint {
@@ -178,6 +182,7 @@ pub fn analyse(
         records,
         committed: seen.committed,
         clean,
+        in_new_log,
         counts,
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::RecoveryError;
 use crate::body::EndBody;
+use crate::stamp::stamp;
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{Record, RecordKind};
@@ -34,6 +35,7 @@ pub fn checkpoint(
         true => Vec::new(),
         false => store.active.list(begin),
     };
+    stamp(store, begin)?;
     let written = store.pool().checkpoint_pages(store.db(), options)?;
     // Pages that became dirty since then need nothing before `begin`, unless they were dirty all the time.
     let still_needed = store.pool().oldest_rec_lsn(store.db());

@@ -117,6 +117,7 @@ pub(crate) fn header_of(plan: &FilePlan, binding: Guid, guid: Guid, created: Lsn
         growth: plan.growth,
         file_guid: guid,
         first_lsn: created,
+        max_lsn: created,
         name: plan.name.clone(),
         ..FileHeader::new(binding, FileId(plan.id), plan.filegroup, plan.size_pages)
     }

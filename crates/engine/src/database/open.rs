@@ -203,7 +203,7 @@ fn begin<'a>(
         None => {
             let (file, binding, config) = opened;
             let analysis = analyse(file, binding, config).map_err(|e| log_error(path, e))?;
-            prove_current(path, &analysis, primary.boot_lsn)?;
+            prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
             analysis
         }
     };
@@ -215,10 +215,6 @@ fn begin<'a>(
         store.counts.set(rowset, rows);
     }
     registration.add_file(FileId(1), &primary.data)?;
-    if found.made.is_some() {
-        // The boot page may lose its flag only once the new log can be opened.
-        checkpoint(&store, CheckpointOptions::default(), None)?;
-    }
     if primary.torn > 0 {
         let text = format!(
             "{} torn pages of file 1 of database '{name}' were put back.",
@@ -304,7 +300,9 @@ impl Opening<'_> {
         let prove = |file: &dyn File| {
             let header = read_header(file, &path, id)?;
             let ours = header.binding == self.binding && header.file_guid == row.guid;
-            ours.then_some(())
+            // One that is older than the log's checkpoint lacks what recovery does not bring back.
+            (ours && !self.analysis.lies_behind(&header))
+                .then_some(())
                 .ok_or_else(|| EngineError::refused(5173, &[]))
         };
         let (data, torn, ()) = open_data(&*self.shared.volume, &path, id, prove)?;
@@ -341,8 +339,12 @@ impl Opening<'_> {
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
         let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
         let untouched = own.read_only && at_rest;
-        // From here on the boot page may say that the log is needed: a new one stays, whatever fails.
-        self.new_log.take().into_iter().for_each(Made::keep);
+        if let Some(new_log) = self.new_log.take() {
+            // The boot page may lose its flag only once the new log can be opened, with all of the files. From
+            // here on it may say that the log is needed: that stays, whatever fails.
+            checkpoint(&self.store, CheckpointOptions::default(), None)?;
+            new_log.keep();
+        }
         if own.clean_shutdown && !untouched {
             // Before any other page is changed: see `rebuild`.
             clear_flag(&self.store)?;

@@ -23,7 +23,7 @@ use super::open::Moved;
 use crate::files::{Made, open_error};
 use crate::instance::Shared;
 use furrow_format::types::Guid;
-use furrow_format::{Boot, Lsn};
+use furrow_format::{Boot, FileHeader, Lsn};
 use furrow_io::{Access, File, IoErrorKind, Open};
 use furrow_log::{Log, LogConfig, is_unfinished};
 use furrow_observe::messages::Message;
@@ -113,22 +113,26 @@ pub(super) fn new_log(
         records: 0,
         committed: 0,
         clean: true,
+        in_new_log: true,
         // As the catalog has them since the shutdown.
         counts: None,
     })
 }
 
-/// 5108 and 5173 for a log that ends before the boot page was written last: it was rebuilt since.
+/// 5108 and 5173 for a log that ends before the boot page was written last: it was rebuilt since. 9003 for a
+/// primary file that is older than the log's checkpoint: recovery would not give it what it lacks.
 pub(super) fn prove_current(
     path: &Path,
     analysis: &Analysis,
-    boot_lsn: Lsn,
+    (name, header, boot_lsn): (&str, &FileHeader, Lsn),
 ) -> Result<(), EngineError> {
-    match boot_lsn > analysis.end {
-        true => {
-            let why = Message::new(5108, &[path.display().to_string().into()]);
-            Err(EngineError::Refused(vec![why, Message::new(5173, &[])]))
-        }
-        false => Ok(()),
+    if boot_lsn > analysis.end {
+        let why = Message::new(5108, &[path.display().to_string().into()]);
+        return Err(EngineError::Refused(vec![why, Message::new(5173, &[])]));
     }
+    if analysis.lies_behind(header) {
+        let behind = header.max_lsn.to_string();
+        return Err(EngineError::refused(9003, &[behind.into(), name.into()]));
+    }
+    Ok(())
 }

@@ -21,8 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The newest format: files of all formats from 1 to this one are there. 2 has a heap besides, in the format
-/// of 1; 3 says in the log where a heap's row was before an update.
-const FORMAT: u32 = 3;
+/// of 1; 3 says in the log where a heap's row was before an update; 4 has the last checkpoint in every
+/// file's header.
+const FORMAT: u32 = 4;
 /// From this one on there is a heap.
 const FORMAT_WITH_HEAP: u32 = 2;
 /// Rows of the heap.
@@ -52,7 +53,7 @@ fn memory() -> Arc<dyn Volume> {
 }
 
 fn spec() -> DatabaseSpec {
-    let log = FileSpec::new("L", "d/l.ldf").size_kb(512);
+    let log = FileSpec::new("L", "d/l.ldf").size_kb(512).growth_mb(1);
     DatabaseSpec::new("Kept", FileSpec::new("P", "d/p.mdf").size_mb(2))
         .file(FileSpec::new("S", "d/s.ndf").size_kb(512))
         .log(log)

@@ -18,6 +18,7 @@ mod lock_escalation;
 mod lock_hints;
 mod log_rebuilt;
 mod modules;
+mod old_copies;
 mod page_locks;
 mod page_locks_stress;
 mod read_only;
