@@ -1,7 +1,9 @@
 //! The scene of a page that becomes dirty late.
 
+use furrow_format::types::Guid;
 use furrow_format::{
-    AllocUnitId, DatabaseId, FileId, Lsn, PAGE_SIZE, PageId, PageInit, PageMut, PageNo, PageType,
+    AllocUnitId, DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId, PageInit, PageMut, PageNo,
+    PageType,
 };
 use furrow_io::sim::SimOptions;
 use furrow_io::{Access, Fill, Open, SimVolume, Volume};
@@ -78,6 +80,20 @@ fn make(store: &Store, page: u32) -> Result<(), String> {
     Ok(())
 }
 
+/// Makes the header of the file, in which checkpoints are noted.
+fn make_header(store: &Store) -> Result<(), String> {
+    let mut guard = store.create(id(0), LatchRank::FileHeader).map_err(told)?;
+    guard.begin_change();
+    let lsn = note(store)?;
+    let header = FileHeader {
+        name: "late".to_owned(),
+        ..FileHeader::new(Guid(BINDING), FileId(FILE), 1, PAGES)
+    };
+    header.format(&mut guard).map_err(told)?;
+    guard.finish_change(lsn, true);
+    Ok(())
+}
+
 /// A change of a page, which is dirty from this LSN on, or from now on.
 fn change(store: &Store, page: u32, since: Option<Lsn>) -> Result<(), String> {
     let mut guard = store.write(id(page), LatchRank::Data).map_err(told)?;
@@ -106,6 +122,7 @@ fn redo_point(store: &Store) -> Result<Lsn, String> {
 pub(super) fn dirty_too_late(_: u64) -> Result<(), String> {
     let volume = SimVolume::new(SimOptions::default());
     let store = open(&volume)?;
+    make_header(&store)?;
     (1..PAGES).try_for_each(|page| make(&store, page))?;
     redo_point(&store)?;
     let asked = store.log().tail();
