@@ -167,6 +167,17 @@ fn a_request_that_waits_for_a_lock_says_who_holds_it() {
         assert!(text.starts_with("keylock hobtid=72"), "{text}");
         assert!(text.contains(" mode=X associatedObjectId=72"), "{text}");
         assert_eq!(task[1].as_i64(), Some(i64::from(holder.id())));
+        let joined = format!(
+            "SELECT l.request_session_id, l.request_status, l.resource_type, w.blocking_session_id
+             FROM sys.dm_tran_locks AS l JOIN sys.dm_os_waiting_tasks AS w
+                 ON l.lock_owner_address = w.resource_address
+             WHERE w.session_id = {id}"
+        );
+        let blocking = row(&mut other, &joined);
+        assert_eq!(blocking[0].as_i64(), Some(i64::from(id)));
+        assert_eq!(blocking[1].as_str(), Some("WAIT"));
+        assert_eq!(blocking[2].as_str(), Some("KEY"));
+        assert_eq!(blocking[3].as_i64(), Some(i64::from(holder.id())));
         let who = run(&mut other, &format!("EXEC sp_who '{id}'"));
         let blk = who.sets[0].rows[0][5]
             .as_str()
@@ -376,4 +387,23 @@ fn an_update_that_waited_for_a_row_looks_at_it_as_it_is_then() {
         }
         run(&mut first, "DROP TABLE t");
     }
+}
+
+#[test]
+fn sp_helpdb_shows_the_filegroup_of_each_file() {
+    let server = server();
+    let mut connection = server.connect().unwrap();
+    run(
+        &mut connection,
+        "CREATE DATABASE d ON PRIMARY (NAME = d1, FILENAME = 'd1.mdf'),
+         FILEGROUP [more room] (NAME = d2, FILENAME = 'd2.ndf') LOG ON (NAME = dl, FILENAME = 'd.ldf')",
+    );
+    let kept = run(&mut connection, "EXEC sp_helpdb 'd'");
+    let files = &kept.sets.last().unwrap().rows;
+    let of = |row: &Vec<Value>| {
+        let [name, group] = [&row[0], &row[3]].map(|v| v.as_str().unwrap_or("NULL").to_owned());
+        format!("{name} in {group}")
+    };
+    let files: Vec<String> = files.iter().map(of).collect();
+    assert_eq!(files, ["d1 in PRIMARY", "dl in NULL", "d2 in more room"]);
 }

@@ -151,6 +151,13 @@ impl Pieces {
     }
 }
 
+/// Whether an object is one of the product's own catalog views, functions and procedures. A database usually
+/// finds these in the server it is attached to; some files carry rows of them, and they say nothing of this
+/// server. Their numbers are below zero, which no user's are.
+fn is_of_system(object: &SchemaObject) -> bool {
+    object.id < 0
+}
+
 impl Catalog {
     /// Opens the catalog of a database at rest. Gives what of it cannot be used, in words, besides.
     pub(crate) fn open_resting(
@@ -169,8 +176,9 @@ impl Catalog {
     }
 
     fn load_resting(&self, words: &mut Vec<String>) -> Result<(), EngineError> {
-        let objects: Vec<SchemaObject> = self.bases.all()?;
+        let mut objects: Vec<SchemaObject> = self.bases.all()?;
         let schemas: Vec<ClassObject> = self.bases.all()?;
+        objects.retain(|o| !is_of_system(o));
         let is_table = |o: &SchemaObject| o.kind == object_type::USER_TABLE && o.nsclass == 0;
         let (tables, others): (Vec<_>, Vec<_>) = objects.into_iter().partition(is_table);
         let is_module = |o: &SchemaObject| ModuleKind::of_code(o.kind).is_some() && o.nsclass == 0;

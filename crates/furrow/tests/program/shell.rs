@@ -146,3 +146,47 @@ fn a_real_file_is_queried_without_a_server_and_without_changing_a_byte() {
     let after = read_file(&SystemVolume::new(), &sample).unwrap();
     assert!(before == after, "the file has changed");
 }
+
+/// What a query of an opened sample says, without heading and spaces.
+fn asked(sample: &str, query: &str) -> Option<String> {
+    let sample = super::reader::sample(sample)?;
+    let words = ["sql", "--pool", "8MB", "-W", "-h", "-1", "-s", "|"];
+    let run = furrow()
+        .args(words)
+        .args(["--open", text(&sample), "-Q", query])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", err(&run));
+    Some(out(&run))
+}
+
+#[test]
+fn system_objects_that_a_file_carries_are_not_listed_among_its_own() {
+    let query = "SET NOCOUNT ON; SELECT COUNT(*) FROM sys.objects WHERE is_ms_shipped = 1; \
+                 SELECT COUNT(*) FROM sys.views; SELECT COUNT(*) FROM INFORMATION_SCHEMA.VIEWS; \
+                 SELECT COUNT(*) FROM sys.procedures; \
+                 SELECT COUNT(*) FROM (SELECT schema_id, name FROM sys.all_objects \
+                 GROUP BY schema_id, name HAVING COUNT(*) > 1) AS twice; \
+                 SELECT COUNT(*) FROM sys.objects WHERE type = 'U' AND name = 'Albums'";
+    let Some(said) = asked("mvcmusicstore-706.mdf", query) else {
+        return;
+    };
+    let lines: Vec<&str> = said.lines().filter(|l| !l.is_empty()).collect();
+    assert_eq!(lines, ["0", "0", "0", "0", "0", "1"], "{said}");
+}
+
+#[test]
+fn sp_help_shows_the_foreign_keys_of_a_real_file() {
+    let Some(said) = asked("northwnd-655.mdf", "EXEC sp_help 'Orders'") else {
+        return;
+    };
+    for wanted in [
+        "FOREIGN KEY|FK_Orders_Customers|No Action|No Action|Enabled|Is_For_Replication|CustomerID",
+        "REFERENCES northwnd-655.dbo.Customers (CustomerID)",
+        "FOREIGN KEY|FK_Orders_Employees|",
+        "FOREIGN KEY|FK_Orders_Shippers|",
+        "northwnd-655.dbo.Order Details: FK_Order_Details_Orders",
+    ] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+}

@@ -143,6 +143,13 @@ fn results_go_to_files_and_scripts_include_scripts() {
     assert!(err(&run).contains("'x' scripting variable not defined."));
     let said = read_file(&volume, &path("here.txt")).unwrap();
     assert_eq!(said, b"PRINT 'b'\nb\n");
+    // What the shell does by itself was typed by nobody.
+    let run = sql(
+        directory.path(),
+        &["-e", "-d", "master", "-Q", "PRINT 'd'"],
+        "",
+    );
+    assert_eq!(out(&run), "PRINT 'd'\nd\n");
     let run = sql(directory.path(), &["-x", "-Q", "PRINT '$(x)'"], "");
     assert_eq!(out(&run), "$(x)\n");
     let run = sql(directory.path(), &["-i", "missing.sql"], "");

@@ -7,8 +7,8 @@ type Extra = (Object, CounterKind);
 
 use CounterKind::{Average, Base, Gauge, PerSecond, Ratio, Share};
 use Object::{
-    AccessMethods as AM, BackupDevice, BufferManager as BM, Databases as DB,
-    GeneralStatistics as GS, Latches as LA, Locks as LO, SqlStatistics as SQ,
+    AccessMethods as AM, BufferManager as BM, Databases as DB, GeneralStatistics as GS,
+    Latches as LA, Locks as LO, SqlStatistics as SQ,
 };
 
 class_table! {
@@ -26,8 +26,6 @@ class_table! {
         BackgroundWriterPages "Background writer pages/sec" (BM, PerSecond),
             "Pages written to keep recovery short.";
         FreeListStalls "Free list stalls/sec" (BM, PerSecond), "Requests that waited for a free frame.";
-        PageLifeExpectancy "Page life expectancy" (BM, Gauge),
-            "Seconds a page is likely to stay in the pool.";
         DatabasePages "Database pages" (BM, Gauge), "Pages in the pool.";
         TargetPages "Target pages" (BM, Gauge), "Pages that the pool may hold.";
         DataFileSizeKb "Data File(s) Size (KB)" (DB, Gauge), "Size of all data files.";
@@ -46,10 +44,6 @@ class_table! {
         WriteTransactions "Write Transactions/sec" (DB, PerSecond),
             "Transactions that changed something and committed.";
         ActiveTransactions "Active Transactions" (DB, Gauge), "Transactions under way.";
-        BackupRestoreThroughput "Backup/Restore Throughput/sec" (DB, PerSecond),
-            "Bytes read or written by backup and restore.";
-        DbccLogicalScanBytes "DBCC Logical Scan Bytes/sec" (DB, PerSecond),
-            "Bytes looked at by consistency checks.";
         BulkCopyRows "Bulk Copy Rows/sec" (DB, PerSecond), "Rows loaded in bulk.";
         ShrinkDataMovementBytes "Shrink Data Movement Bytes/sec" (DB, PerSecond),
             "Bytes moved to shrink files.";
@@ -81,8 +75,6 @@ class_table! {
         SqlCompilations "SQL Compilations/sec" (SQ, PerSecond), "Plans made.";
         UserConnections "User Connections" (GS, Gauge), "Sessions of users.";
         TempTablesCreationRate "Temp Tables Creation Rate" (GS, PerSecond), "Temporary tables made.";
-        DeviceThroughput "Device Throughput Bytes/sec" (BackupDevice, PerSecond),
-            "Bytes that passed a backup device.";
     }
 }
 
@@ -111,7 +103,7 @@ impl Counter {
     }
 }
 
-/// The reference page of all performance counters.
+/// The reference page of all performance counters: those that are counted, and those read from the waits.
 pub fn render_markdown() -> String {
     let rows = Counter::ALL.iter().map(|counter| {
         vec![
@@ -124,6 +116,6 @@ pub fn render_markdown() -> String {
     markdown(
         "Performance counters",
         &["object", "counter", "type", "meaning"],
-        rows,
+        rows.chain(super::waits::described()),
     )
 }

@@ -11,12 +11,11 @@ pub enum Object {
     Locks,
     SqlStatistics,
     GeneralStatistics,
-    BackupDevice,
 }
 
 impl Object {
     /// All groups, in the order they are listed in.
-    pub const ALL: [Object; 8] = [
+    pub const ALL: [Object; 7] = [
         Object::BufferManager,
         Object::Databases,
         Object::AccessMethods,
@@ -24,7 +23,6 @@ impl Object {
         Object::Locks,
         Object::SqlStatistics,
         Object::GeneralStatistics,
-        Object::BackupDevice,
     ];
 
     /// The published name.
@@ -37,16 +35,12 @@ impl Object {
             Object::Locks => "SQLServer:Locks",
             Object::SqlStatistics => "SQLServer:SQL Statistics",
             Object::GeneralStatistics => "SQLServer:General Statistics",
-            Object::BackupDevice => "SQLServer:Backup Device",
         }
     }
 
-    /// Whether it has instances (databases, lock types, devices) and a total over them.
+    /// Whether it has instances (databases, lock types) and a total over them.
     pub fn has_instances(self) -> bool {
-        matches!(
-            self,
-            Object::Databases | Object::Locks | Object::BackupDevice
-        )
+        matches!(self, Object::Databases | Object::Locks)
     }
 }
 

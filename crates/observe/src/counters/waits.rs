@@ -8,6 +8,16 @@ const OBJECT: &str = "SQLServer:Wait Statistics";
 
 type Belongs = fn(WaitType) -> bool;
 
+/// What is told of a family, each under an instance of its own, and how it is to be read.
+const INSTANCES: [(&str, CounterKind); 3] = [
+    (
+        "Cumulative wait time (ms) per second",
+        CounterKind::PerSecond,
+    ),
+    ("Waits in progress", CounterKind::Gauge),
+    ("Waits started per second", CounterKind::PerSecond),
+];
+
 /// The families: a counter's name and whether a wait type belongs to it.
 const FAMILIES: [(&str, Belongs); 10] = [
     ("Lock waits", |kind| kind.category() == WaitCategory::Lock),
@@ -45,15 +55,8 @@ pub fn wait_statistics(waits: &WaitSnapshot, waiting: &[WaitingTask]) -> Vec<Cou
             .iter()
             .filter(|task| belongs(task.wait_type))
             .count() as u64;
-        for (instance, value, kind) in [
-            (
-                "Cumulative wait time (ms) per second",
-                total_us / 1000,
-                CounterKind::PerSecond,
-            ),
-            ("Waits in progress", under_way, CounterKind::Gauge),
-            ("Waits started per second", begun, CounterKind::PerSecond),
-        ] {
+        let values = [total_us / 1000, under_way, begun];
+        for ((instance, kind), value) in INSTANCES.into_iter().zip(values) {
             rows.push(CounterRow {
                 object: OBJECT,
                 counter,
@@ -64,6 +67,20 @@ pub fn wait_statistics(waits: &WaitSnapshot, waiting: &[WaitingTask]) -> Vec<Cou
         }
     }
     rows
+}
+
+/// The rows of the reference page: object, counter, type, meaning.
+pub(super) fn described() -> impl Iterator<Item = Vec<String>> {
+    FAMILIES.into_iter().flat_map(|(counter, _)| {
+        INSTANCES.into_iter().map(move |(instance, kind)| {
+            vec![
+                OBJECT.to_owned(),
+                counter.to_owned(),
+                kind.cntr_type().to_string(),
+                format!("Instance: {instance}."),
+            ]
+        })
+    })
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         of SELECT values must match the number of INSERT columns.";
     121 15 1 "The select list for the INSERT statement contains more items than the insert list. The number \
         of SELECT values must match the number of INSERT columns.";
+    127 15 1 "A TOP N or FETCH rowcount value may not be negative.";
     130 15 1 "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
     141 15 1 "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \
         operations.";
@@ -66,6 +67,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     1011 16 1 "The correlation name '%.*ls' is specified multiple times in a FROM clause.";
     1013 16 1 "The objects \"%.*ls\" and \"%.*ls\" in the FROM clause have the same exposed names. Use \
         correlation names to distinguish them.";
+    1031 15 1 "Percent values must be between 0 and 100.";
     1033 15 1 "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and \
         common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
     1060 15 1 "The number of rows provided for a TOP or FETCH clauses row count parameter must be an \

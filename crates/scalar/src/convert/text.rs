@@ -8,6 +8,7 @@ use super::Conversion;
 use super::style::{format_moment, parts};
 use crate::error::{SqlResult, cannot_convert, message, overflow, overflow_from};
 use crate::text::{cut, units};
+use furrow_observe::messages::Message;
 
 /// A text of the kind that a type has.
 pub(super) fn same_kind(text: &str, id: TypeId) -> Value {
@@ -121,6 +122,12 @@ fn moment_text(value: &Value, to: &Conversion) -> SqlResult<Value> {
     let style = to.style.unwrap_or(default);
     if matches!(value, Value::SmallDateTime(_)) && style == 126 {
         parts.scale = 0;
+    }
+    if matches!(style, 130 | 131) {
+        let text = format!(
+            "'CONVERT with style {style} (the Hijri calendar)' is not supported in this version of Furrow."
+        );
+        return Err(Message::custom(40_514, 16, 1, &text));
     }
     match format_moment(at, parts, style) {
         Some(text) => Ok(fitted(text, to)),

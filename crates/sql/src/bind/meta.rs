@@ -76,6 +76,13 @@ pub(super) static FUNCTIONS: &[AskInfo] = &[
     row("@@LOCK_TIMEOUT", 0, 0, INT, |cx, _| {
         Ok(value::int(lock_timeout(cx)))
     }),
+    row("@@DATEFIRST", 0, 0, value::TINYINT, |cx, _| {
+        Ok(value::tiny(cx.set.settings.date_first))
+    }),
+    row("@@OPTIONS", 0, 0, INT, |cx, _| Ok(value::int(options(cx)))),
+    row("@@MICROSOFTVERSION", 0, 0, INT, |_, _| {
+        Ok(value::int(MAJOR_VERSION << 24))
+    }),
     row("@@MAX_PRECISION", 0, 0, value::TINYINT, |_, _| {
         Ok(value::tiny(38))
     }),
@@ -114,6 +121,8 @@ const SERVER: &str = "FURROW";
 
 /// What the T-SQL of this engine is like, by the product's numbers.
 const PRODUCT_VERSION: &str = "13.0.0.0";
+/// The first of them, which `@@MICROSOFTVERSION` has in its highest byte.
+const MAJOR_VERSION: i32 = 13;
 
 fn version_text() -> String {
     format!(
@@ -519,6 +528,22 @@ fn server_property(cx: &Context, property: Option<&str>) -> Value {
         }
         _ => Value::Null,
     }
+}
+
+/// The settings of the session as the configuration option `user options` has them: a bit for each that is
+/// on. ANSI_WARNINGS (8), ANSI_PADDING (16), ANSI_NULLS (32), ARITHABORT (64), ANSI_NULL_DFLT_ON (1024) and
+/// CONCAT_NULL_YIELDS_NULL (4096) always are.
+fn options(cx: &Context) -> i32 {
+    let set = &cx.set;
+    let switches = [
+        (true, 8 | 16 | 32 | 64 | 1024 | 4096),
+        (set.implicit, 2),
+        (set.quoted_identifier, 256),
+        (set.nocount, 512),
+        (set.xact_abort, 16384),
+    ];
+    let on = switches.into_iter().filter(|(on, _)| *on);
+    on.fold(0, |all, (_, bits)| all | bits)
 }
 
 fn lock_timeout(cx: &Context) -> i64 {

@@ -91,7 +91,10 @@ impl Binder<'_> {
             return Err(unsupported("IGNORE NULLS"));
         }
         if !call.within_group.is_empty() {
-            return Err(unsupported("WITHIN GROUP"));
+            return Err(unsupported(&format!(
+                "{} WITHIN GROUP",
+                name.to_uppercase()
+            )));
         }
         let ranking = RANKING.iter().any(|r| r.eq_ignore_ascii_case(name));
         if needs_over(name) && over.order_by.is_empty() {

@@ -165,7 +165,7 @@ fn user_options(run: &mut Run<'_>, call: &Call) -> Result<()> {
         ("textsize", "2147483647".to_owned()),
         ("language", "us_english".to_owned()),
         ("dateformat", "mdy".to_owned()),
-        ("datefirst", "7".to_owned()),
+        ("datefirst", set.settings.date_first.to_string()),
         ("lock_timeout", timeout),
     ];
     let switches = [

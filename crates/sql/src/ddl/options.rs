@@ -12,6 +12,7 @@ use furrow_io::time::{Duration, Moment, sleep};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::database::Termination;
 use furrow_tsql::ast::option::{Opt, OptValue};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Options whose named value is how things are.
@@ -32,6 +33,7 @@ const AS_IT_IS: &[(&str, &str)] = &[
     ("AUTO_UPDATE_STATISTICS", "OFF"),
     ("AUTO_UPDATE_STATISTICS_ASYNC", "OFF"),
     ("CHANGE_TRACKING", "OFF"),
+    ("COMPATIBILITY_LEVEL", "130"),
     ("CONCAT_NULL_YIELDS_NULL", "OFF"),
     ("CONTAINMENT", "NONE"),
     ("CURSOR_CLOSE_ON_COMMIT", "OFF"),
@@ -51,11 +53,12 @@ const AS_IT_IS: &[(&str, &str)] = &[
     ("TRUSTWORTHY", "OFF"),
 ];
 
-fn word(option: &Opt) -> &str {
+/// The value of an option as it is written; nothing of one that is a list.
+fn word(option: &Opt) -> Cow<'_, str> {
     match &option.value {
-        Some(OptValue::Word(word)) => word,
-        Some(_) => "?",
-        None => "",
+        Some(OptValue::Word(word)) => Cow::Borrowed(word),
+        Some(OptValue::Expr(value)) => Cow::Owned(furrow_tsql::expression_text(value)),
+        Some(_) | None => Cow::Borrowed(""),
     }
 }
 
@@ -107,7 +110,8 @@ struct Act<'a, 'r> {
 
 impl Act<'_, '_> {
     fn one(&mut self, option: &Opt) -> Result<()> {
-        let (of, value) = (&*option.name, word(option));
+        let value = word(option);
+        let (of, value) = (&*option.name, &*value);
         self.may_be_set(of)?;
         match of {
             "ONLINE" => {

@@ -6,7 +6,6 @@ use super::spill::{Sorter, Store};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use furrow_format::types::{DataType, Value};
-use furrow_observe::messages::Message;
 use furrow_scalar::ops::order;
 use std::cmp::Ordering;
 
@@ -81,10 +80,14 @@ struct Top<'p> {
     over: bool,
 }
 
-fn percent_of(value: &Value, rows: u64) -> u64 {
+/// So many percent of the rows. 1031 for what is no percentage.
+fn percent_of(value: &Value, rows: u64) -> Result<u64> {
     let text = value.to_string();
     let percent: f64 = text.parse().unwrap_or(0.0);
-    (rows as f64 * percent.clamp(0.0, 100.0) / 100.0).ceil() as u64
+    if !(0.0..=100.0).contains(&percent) {
+        return refuse(1031, &[]);
+    }
+    Ok((rows as f64 * percent / 100.0).ceil() as u64)
 }
 
 impl TopPlan {
@@ -116,17 +119,15 @@ impl TopPlan {
         let (input, left): (Cursor<'p>, u64) = match (&count, self.percent) {
             (Some(percent), true) => {
                 let rows = Store::collect(&self.input, cx)?;
-                let left = percent_of(percent, rows.len());
+                let left = percent_of(percent, rows.len())?;
                 (Box::new(rows), left)
             }
             (Some(value), false) => {
                 let left = match as_count(value, cx)? {
                     Some(n) if n > 0 || (n == 0 && !self.is_fetch) => n as u64,
                     Some(_) if self.is_fetch => return refuse(10744, &[]),
-                    _ => {
-                        let text = "A TOP N or FETCH rowcount value may not be negative.";
-                        return Err(Message::custom(1060, 15, 1, text).into());
-                    }
+                    Some(_) => return refuse(127, &[]),
+                    None => return refuse(1060, &[]),
                 };
                 (self.first_of_input(skip.saturating_add(left), cx)?, left)
             }

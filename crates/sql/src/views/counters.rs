@@ -1,7 +1,7 @@
 //! Performance counters.
 //!
 //! What counts as it happens is in the instruments. Figures of databases are brought up to date when somebody
-//! asks: their files and logs keep them anyway. Counters that nothing feeds are not shown: a 0 that stays
+//! asks: their files and logs keep them anyway. There are no counters that nothing feeds: a 0 that stays
 //! would be a false figure.
 
 use super::value::*;
@@ -25,15 +25,6 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
     text: "Performance counters; cntr_type tells how a value is to be read.",
     rows: counters,
 }];
-
-/// Counters that nothing feeds: there are no backups, checks are no statements, and how long pages stay is
-/// not known.
-const SILENT: &[Counter] = &[
-    Counter::PageLifeExpectancy,
-    Counter::BackupRestoreThroughput,
-    Counter::DbccLogicalScanBytes,
-    Counter::DeviceThroughput,
-];
 
 /// A count that only goes up, brought to what it is.
 fn raise(set: &CounterSet, counter: Counter, to: u64) {
@@ -103,10 +94,6 @@ fn counters(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let instance = Arc::clone(view.cx.server.instance());
     update_all(view, &instance)?;
     for row in instance.instruments().counter_rows() {
-        let same = |c: &&Counter| c.name() == row.counter && c.object().name() == row.object;
-        if SILENT.iter().any(|c| same(&c)) {
-            continue;
-        }
         rows(vec![
             padded(row.object, 128),
             padded(row.counter, 128),

@@ -1,5 +1,6 @@
 //! Waits, latches, spinlocks: what the instruments have.
 
+use super::locks::request_address;
 use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
@@ -124,6 +125,12 @@ fn waiting_tasks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         let lock = locks
             .iter()
             .find(|l| l.resource.to_string() == waiting.resource);
+        let waits =
+            |l: &&LockRow| l.session_id == waiting.session_id && l.status != LockStatus::Grant;
+        let request = lock.and_then(|lock| {
+            let of_it = locks.iter().filter(|l| l.resource == lock.resource);
+            of_it.into_iter().find(waits)
+        });
         let resource = match lock {
             Some(lock) => lock_description(&lock.resource, &locks),
             None => waiting.resource,
@@ -135,7 +142,7 @@ fn waiting_tasks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             int(waiting.exec_context_id),
             big(waiting.wait_duration_us / 1000),
             text(waiting.wait_type.name()),
-            Value::Null,
+            request.map_or(Value::Null, request_address),
             of_blocker.map_or(Value::Null, |t| address(t.id())),
             blocker.map_or(Value::Null, small),
             of_blocker.map_or(Value::Null, |t| int(t.exec_context_id())),

@@ -187,7 +187,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
     let printer = Printer::new(options, out);
     let mut shell = Shell::new(connection, printer, under_way);
     shell.ends_on_error = options.batch_abort;
-    (shell.literal, shell.echo) = (options.literal, options.echo);
+    shell.literal = options.literal;
     for (name, value) in &options.variables {
         shell.set(name, value);
     }
@@ -202,6 +202,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         shell.printer.quiet = false;
         shell.ends_on_error = before;
     }
+    shell.echo = options.echo;
     if let Some(text) = &options.first {
         shell.unattended = editor.is_none();
         let done = shell.script(text).and_then(|()| shell.run_gathered(1));

@@ -59,26 +59,55 @@ BEGIN
     RAISERROR(15010, 16, 1, @dbname);
     RETURN 1;
 END
-SELECT d.name, STR(SUM(CONVERT(float, f.size)) * 8 / 1024, 10, 2) + N' MB' AS db_size, d.database_id AS dbid,
-    CONVERT(nvarchar(11), d.create_date) AS created,
-    N'Status=' + d.state_desc + N', Recovery=' + d.recovery_model_desc AS status, d.compatibility_level
-FROM sys.databases d JOIN sys.master_files f ON f.database_id = d.database_id
+SELECT d.name, STR(s.pages * 8 / 1024, 10, 2) + N' MB' AS db_size, SUSER_SNAME(d.owner_sid) AS owner,
+    CONVERT(smallint, d.database_id) AS dbid, CONVERT(nvarchar(11), d.create_date) AS created,
+    CONVERT(nvarchar(600), N'Status=' + d.state_desc
+        + ISNULL(N', Updateability='
+            + CONVERT(nvarchar(20), DATABASEPROPERTYEX(d.name, 'Updateability')), N'')
+        + ISNULL(N', UserAccess=' + d.user_access_desc, N'')
+        + ISNULL(N', Recovery=' + d.recovery_model_desc, N'')
+        + N', Version=' + CONVERT(nvarchar(20), DATABASEPROPERTYEX(d.name, 'Version'))
+        + ISNULL(N', Collation=' + d.collation_name + N', SQLSortOrder=52', N'')
+        + CASE DATABASEPROPERTYEX(d.name, 'IsTornPageDetectionEnabled') WHEN '1'
+            THEN N', IsTornPageDetectionEnabled' ELSE N'' END) AS status, d.compatibility_level
+FROM sys.databases d JOIN (SELECT database_id, SUM(CONVERT(float, size)) AS pages FROM sys.master_files
+    GROUP BY database_id) AS s ON s.database_id = d.database_id
 WHERE @dbname IS NULL OR d.name = @dbname
-GROUP BY d.name, d.database_id, d.create_date, d.state_desc, d.recovery_model_desc, d.compatibility_level
 ORDER BY d.name;
 IF @dbname IS NOT NULL
-    SELECT f.name, f.file_id AS fileid, f.physical_name AS filename,
+BEGIN
+    DECLARE @groups TABLE (id int, name sysname);
+    DECLARE @text nvarchar(400) = N'SELECT data_space_id, name FROM ' + QUOTENAME(@dbname)
+        + N'.sys.filegroups';
+    IF EXISTS (SELECT 1 FROM sys.databases WHERE name = @dbname AND state = 0) INSERT @groups EXEC (@text);
+    SELECT f.name, f.file_id AS fileid, f.physical_name AS filename, g.name AS filegroup,
         CONVERT(nvarchar(15), CONVERT(bigint, f.size) * 8) + N' KB' AS size,
         CASE f.max_size WHEN -1 THEN N'Unlimited'
             ELSE CONVERT(nvarchar(15), CONVERT(bigint, f.max_size) * 8) + N' KB' END AS maxsize,
         CASE f.is_percent_growth WHEN 1 THEN CONVERT(nvarchar(15), f.growth) + N'%'
             ELSE CONVERT(nvarchar(15), CONVERT(bigint, f.growth) * 8) + N' KB' END AS growth,
         CASE f.type WHEN 1 THEN 'log only' ELSE 'data only' END AS usage
-    FROM sys.master_files f WHERE f.database_id = DB_ID(@dbname) ORDER BY f.file_id;
+    FROM sys.master_files f LEFT JOIN @groups g ON g.id = f.data_space_id
+    WHERE f.database_id = DB_ID(@dbname) ORDER BY f.file_id;
+END
 RETURN 0;";
 
-const SPACE_USED: &str = "CREATE PROCEDURE sp_spaceused @objname nvarchar(776) = NULL AS
+/// What the catalog counts is kept right as it changes, and sizes come from the pages themselves: there is
+/// nothing for `@updateusage` to put right. No storage is remote.
+const SPACE_USED: &str = "CREATE PROCEDURE sp_spaceused @objname nvarchar(776) = NULL, \
+    @updateusage varchar(5) = 'false', @mode varchar(11) = 'ALL', @oneresultset bit = 0 AS
 SET NOCOUNT ON;
+SET @updateusage = LOWER(@updateusage);
+IF @updateusage NOT IN ('true', 'false')
+BEGIN
+    RAISERROR(15143, 16, 1, @updateusage);
+    RETURN 1;
+END
+IF UPPER(@mode) NOT IN ('ALL', 'LOCAL_ONLY')
+BEGIN
+    RAISERROR(14822, 16, 1, @mode);
+    RETURN 1;
+END
 IF @objname IS NOT NULL
 BEGIN
     DECLARE @id int = OBJECT_ID(@objname);
@@ -107,6 +136,17 @@ SELECT @size = SUM(CASE type WHEN 0 THEN CONVERT(bigint, size) ELSE 0 END),
 SELECT @all = SUM(allocated_extent_page_count) FROM sys.dm_db_file_space_usage;
 SELECT @table = SUM(CASE WHEN index_id < 2 THEN in_row_data_page_count ELSE 0 END),
     @inuse = SUM(used_page_count) FROM sys.dm_db_partition_stats;
+IF @oneresultset = 1
+BEGIN
+    SELECT DB_NAME() AS database_name,
+        LTRIM(STR((@size + @log) * 8 / 1024.0, 15, 2)) + ' MB' AS database_size,
+        LTRIM(STR((@size - @all) * 8 / 1024.0, 15, 2)) + ' MB' AS [unallocated space],
+        LTRIM(STR(@all * 8, 15, 0)) + ' KB' AS reserved,
+        LTRIM(STR(ISNULL(@table, 0) * 8, 15, 0)) + ' KB' AS data,
+        LTRIM(STR((ISNULL(@inuse, 0) - ISNULL(@table, 0)) * 8, 15, 0)) + ' KB' AS index_size,
+        LTRIM(STR((@all - ISNULL(@inuse, 0)) * 8, 15, 0)) + ' KB' AS unused;
+    RETURN 0;
+END
 SELECT DB_NAME() AS database_name, LTRIM(STR((@size + @log) * 8 / 1024.0, 15, 2)) + ' MB' AS database_size,
     LTRIM(STR((@size - @all) * 8 / 1024.0, 15, 2)) + ' MB' AS [unallocated space];
 SELECT LTRIM(STR(@all * 8, 15, 0)) + ' KB' AS reserved,

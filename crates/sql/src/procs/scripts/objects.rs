@@ -161,17 +161,37 @@ IF EXISTS (SELECT 1 FROM sys.objects WHERE parent_object_id = @id)
     SELECT t.constraint_type, t.constraint_name, t.delete_action, t.update_action, t.status_enabled,
         t.status_for_replication, t.constraint_keys
     FROM (
+        SELECT CONVERT(nvarchar(146), 'FOREIGN KEY') AS constraint_type, f.name AS constraint_name,
+            CONVERT(nvarchar(11), CASE f.delete_referential_action WHEN 1 THEN 'Cascade'
+                WHEN 2 THEN 'Set Null' WHEN 3 THEN 'Set Default' ELSE 'No Action' END) AS delete_action,
+            CONVERT(nvarchar(11), CASE f.update_referential_action WHEN 1 THEN 'Cascade'
+                WHEN 2 THEN 'Set Null' WHEN 3 THEN 'Set Default' ELSE 'No Action' END) AS update_action,
+            CONVERT(varchar(8), CASE f.is_disabled WHEN 1 THEN 'Disabled' ELSE 'Enabled' END)
+                AS status_enabled,
+            CONVERT(varchar(19), 'Is_For_Replication') AS status_for_replication,
+            CONVERT(nvarchar(2126), (SELECT STRING_AGG(COL_NAME(c.parent_object_id, c.parent_column_id), ', ')
+                    WITHIN GROUP (ORDER BY c.constraint_column_id)
+                FROM sys.foreign_key_columns c WHERE c.constraint_object_id = f.object_id))
+                AS constraint_keys,
+            f.name AS nonblank
+        FROM sys.foreign_keys f WHERE f.parent_object_id = @id
+        UNION ALL
+        SELECT ' ', ' ', ' ', ' ', ' ', ' ', CONVERT(nvarchar(2126), 'REFERENCES ' + DB_NAME() + '.'
+            + OBJECT_SCHEMA_NAME(f.referenced_object_id) + '.' + OBJECT_NAME(f.referenced_object_id) + ' ('
+            + (SELECT STRING_AGG(COL_NAME(c.referenced_object_id, c.referenced_column_id), ', ')
+                    WITHIN GROUP (ORDER BY c.constraint_column_id)
+                FROM sys.foreign_key_columns c WHERE c.constraint_object_id = f.object_id) + ')'), f.name
+        FROM sys.foreign_keys f WHERE f.parent_object_id = @id
+        UNION ALL
         SELECT CONVERT(nvarchar(146), CASE RTRIM(k.type) WHEN 'PK' THEN 'PRIMARY KEY' ELSE 'UNIQUE' END
-                + CASE i.type WHEN 1 THEN ' (clustered)' ELSE ' (non-clustered)' END) AS constraint_type,
-            k.name AS constraint_name, CONVERT(nvarchar(9), '(n/a)') AS delete_action,
-            CONVERT(nvarchar(9), '(n/a)') AS update_action, CONVERT(varchar(8), '(n/a)') AS status_enabled,
-            CONVERT(varchar(19), '(n/a)') AS status_for_replication,
+                + CASE i.type WHEN 1 THEN ' (clustered)' ELSE ' (non-clustered)' END),
+            k.name, '(n/a)', '(n/a)', '(n/a)', '(n/a)',
             CONVERT(nvarchar(2126), (SELECT STRING_AGG(COL_NAME(c.object_id, c.column_id)
                     + CASE c.is_descending_key WHEN 1 THEN '(-)' ELSE '' END, ', ')
                     WITHIN GROUP (ORDER BY c.key_ordinal)
                 FROM sys.index_columns c
-                WHERE c.object_id = i.object_id AND c.index_id = i.index_id AND c.key_ordinal > 0))
-                AS constraint_keys
+                WHERE c.object_id = i.object_id AND c.index_id = i.index_id AND c.key_ordinal > 0)),
+            k.name
         FROM sys.key_constraints k
             JOIN sys.indexes i ON i.object_id = k.parent_object_id AND i.index_id = k.unique_index_id
         WHERE k.parent_object_id = @id
@@ -179,14 +199,19 @@ IF EXISTS (SELECT 1 FROM sys.objects WHERE parent_object_id = @id)
         SELECT CASE c.parent_column_id WHEN 0 THEN 'CHECK Table Level '
                 ELSE 'CHECK on column ' + COL_NAME(@id, c.parent_column_id) END,
             c.name, '(n/a)', '(n/a)', CASE c.is_disabled WHEN 1 THEN 'Disabled' ELSE 'Enabled' END,
-            'Is_For_Replication', CONVERT(nvarchar(2126), c.definition)
+            'Is_For_Replication', CONVERT(nvarchar(2126), c.definition), c.name
         FROM sys.check_constraints c WHERE c.parent_object_id = @id
         UNION ALL
         SELECT 'DEFAULT on column ' + COL_NAME(@id, d.parent_column_id), d.name, '(n/a)', '(n/a)', '(n/a)',
-            '(n/a)', CONVERT(nvarchar(2126), d.definition)
+            '(n/a)', CONVERT(nvarchar(2126), d.definition), d.name
         FROM sys.default_constraints d WHERE d.parent_object_id = @id
-    ) AS t ORDER BY t.constraint_type, t.constraint_name;
+    ) AS t ORDER BY t.nonblank, t.constraint_type DESC;
 ELSE
     RAISERROR(15469, 10, 1, @objname);
-RAISERROR(15470, 10, 1, @objname);
+IF EXISTS (SELECT 1 FROM sys.foreign_keys WHERE referenced_object_id = @id)
+    SELECT DB_NAME() + '.' + SCHEMA_NAME(f.schema_id) + '.' + OBJECT_NAME(f.parent_object_id) + ': ' + f.name
+        AS [Table is referenced by foreign key]
+    FROM sys.foreign_keys f WHERE f.referenced_object_id = @id ORDER BY 1;
+ELSE
+    RAISERROR(15470, 10, 1, @objname);
 RETURN 0;";
