@@ -99,14 +99,15 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     6809 16 1 "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used \
         for attribute names. Name unnamed columns/tables using AS in the SELECT statement.";
     6829 16 1 "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as URLs in \
-        column '%.*ls'. Remove the column, or use the BINARY BASE64 mode, or create the URL directly using the \
-        'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' syntax.";
+        column '%.*ls'. Remove the column, or use the BINARY BASE64 mode, or create the URL directly using \
+        the 'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' syntax.";
     6846 16 4 "XML name space prefix '%.*ls' declaration is missing for FOR XML %.*ls name '%.*ls'.";
     6849 16 1 "FOR XML PATH error in column '%.*ls' - '//' and leading and trailing '/' are not allowed in \
         simple path expressions.";
     6850 16 1 "%.*ls name '%.*ls' contains an invalid XML identifier as required by FOR XML; '%c'(0x%04X) is \
         the first character at fault.";
-    6851 16 1 "Column '%.*ls' has invalid data type for attribute-centric XML serialization in FOR XML PATH.";
+    6851 16 1 "Column '%.*ls' has invalid data type for attribute-centric XML serialization in FOR XML \
+        PATH.";
     6852 16 1 "Attribute-centric column '%ls' must not come after a non-attribute-centric sibling in XML \
         hierarchy in FOR XML PATH.";
     6853 16 1 "Column '%.*ls': the last step in the path can't be applied to XML data type or CLR type in \

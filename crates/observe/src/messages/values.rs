@@ -40,7 +40,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3623 16 1 "An invalid floating point operation occurred.";
     4127 16 1 "At least one of the arguments to COALESCE must be an expression that is not the NULL \
         constant.";
-    6335 16 102 "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is %d levels.";
+    6335 16 102 "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is \
+        %d levels.";
     6354 16 10 "Target string size is too small to represent the XML instance";
     6355 16 1 "Conversion of one or more characters from XML to target collation impossible";
     6358 16 1 "%d is not a valid style number when converting to XML.";

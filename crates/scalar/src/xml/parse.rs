@@ -1,13 +1,13 @@
 //! From text to XML as the product keeps it: checked, without its declaration, in one form.
 //!
-//! A value may be a document or a piece of one: text and several elements side by side. So it is parsed within an
-//! element of ours. What is written again: names and prefixes as they were, values between double quotes, sections
-//! as text, elements without content as `<b/>`. White space that is all of a text is dropped, but where
-//! `xml:space` or the style says otherwise.
+//! A value may be a document or a piece of one: text and several elements side by side. So it is parsed
+//! within an element of ours. What is written again: names and prefixes as they were, values between double
+//! quotes, sections as text, elements without content as `<b/>`. White space that is all of a text is
+//! dropped, but where `xml:space` or the style says otherwise.
 //!
-//! What can fail: 9400 and on for text that is not well-formed, 6359 for a document type, 6335 for elements deeper
-//! than 128. The numbers are the product's; the place told is where our parser stopped, which can be some
-//! characters beside the product's.
+//! What can fail: 9400 and on for text that is not well-formed, 6359 for a document type, 6335 for elements
+//! deeper than 128. The numbers are the product's; the place told is where our parser stopped, which can be
+//! some characters beside the product's.
 
 use furrow_format::types::escape_xml;
 use roxmltree::{Document, Error, Node};
@@ -190,8 +190,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Attributes and declarations, in their order; whether white space within counts. The parser has seen that
-    /// they are well-formed.
+    /// Attributes and declarations, in their order; whether white space within counts. The parser has seen
+    /// that they are well-formed.
     fn attributes(&mut self, mut rest: &str, mut preserve: bool) -> bool {
         loop {
             rest = rest.trim_start();

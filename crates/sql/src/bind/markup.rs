@@ -85,7 +85,7 @@ impl Binder<'_> {
         text.ok_or_else(|| unsupported(&format!(".{name}()")))
     }
 
-    /// `column.method()`, which reads like the call of a function; `None` where it is no column of type `xml`.
+    /// `column.method()`, which reads like the call of a function; `None` where it is no column of XML.
     pub(super) fn method_of_column(&mut self, call: &Call) -> Result<Option<Bound>> {
         let Some((method, column)) = call.name.parts.split_last() else {
             return Ok(None);
@@ -125,7 +125,7 @@ impl Binder<'_> {
             path.as_str(),
             "text()[1]" | "./text()[1]" | "(text())[1]" | "(./text())[1]"
         );
-        if !whole && !(first && is_text_alone(of)) {
+        if !(whole || first && is_text_alone(of)) {
             return Err(unsupported(&format!(".value('{path}')")));
         }
         let asked = Asked {

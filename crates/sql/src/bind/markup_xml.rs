@@ -1,7 +1,7 @@
 //! FOR XML: which column goes where, and which names it takes.
 //!
-//! Names of columns and tables that RAW and AUTO write are encoded where XML cannot have them. What PATH takes
-//! from a column's name, and what is written as the name of a row or a root, is refused there instead.
+//! Names of columns and tables that RAW and AUTO write are encoded where XML cannot have them. What PATH
+//! takes from a column's name, and what is written as the name of a row or a root, is refused there instead.
 
 use super::markup::{argument, only_table};
 use crate::error::{Result, refuse, unsupported};
@@ -29,7 +29,7 @@ pub(super) fn form(query: &Query, options: &[ForOption], columns: &[ResultColumn
             return refuse(6809, &[]);
         }
         if !path && !has("BINARY BASE64") && is_binary(&column.data_type) {
-            // AUTO would write a reference to the value, in a scheme of addresses that nothing serves any more.
+            // AUTO would write the address of the value, in a scheme that nothing serves any more.
             return match has("AUTO") {
                 true => Err(unsupported(
                     "FOR XML AUTO of binary columns without BINARY BASE64",

@@ -1,16 +1,16 @@
 //! Values of type `xml` on disk: SQL Server's binary XML, as [MS-BINXML] has it.
 //!
 //! A value is a header (`DF FF`, version 1 or 2, code page 1200) and a run of tokens. Names are told once and
-//! then meant by number: a text by its place among the texts, a qualified name (URI, prefix, local name) by its
-//! place among the qualified names; both count from 1, and text 0 is empty. Numbers that say how many and which
-//! are written seven bits a byte, lowest first.
+//! then meant by number: a text by its place among the texts, a qualified name (URI, prefix, local name) by
+//! its place among the qualified names; both count from 1, and text 0 is empty. Numbers are
+//! written seven bits a byte, lowest first.
 //!
 //! Steps of [`decode_xml`]
 //! 1. The header; an XML declaration is skipped, since the text is no longer in its encoding.
 //! 2. Token by token, text is written: tags as they open and close, values in the forms of XML Schema.
 //! 3. A prefix in use that no attribute declares gets its declaration at the end of the tag.
 //!
-//! What we write ourselves ([`encode`]) is the header and one token that holds the text, which is binary XML, too.
+//! What we write ourselves ([`encode`]) is the header and one token that holds the text: binary XML, too.
 //!
 //! What can fail: bytes that are none of this are no value (`None`), whatever they are. Depth costs no stack.
 

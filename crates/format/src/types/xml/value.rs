@@ -126,7 +126,7 @@ fn moment(token: u8, input: &mut Input<'_>) -> Option<String> {
         0x81 => schema_time(number(input)?)?,
         0x82 => schema_moment(number(input)?)?,
         0x83 => schema_date(number(input)?)?,
-        // Those of SQL Server 2008: as in a row, with the scale before them. A date without an offset has none.
+        // Those of SQL Server 2008: as in a row, with the scale before them; a date alone has none.
         0x7F => codec::decode(&DataType::simple(TypeId::Date), input.bytes(3)?)
             .ok()?
             .to_string(),
