@@ -57,7 +57,7 @@ pub use session::{
     Granularity, LockHints, NewColumn, NewValues, OpenStatement, Session, SessionSavepoint,
 };
 pub use table::{
-    BulkInserter, BulkOptions, BulkRows, Check, Column, ForeignKey, Index, IndexKey, IndexKind,
-    Inserter, LeafRow, LeafRows, Number, NumberColumn, OpenScan, PushValues, ReadLock, Row, RowKey,
-    Rowset, RowsetAudit, Scan, ScanSpec, Storage, Table, TableChild,
+    BulkInserter, BulkOptions, BulkRows, Check, Claim, Column, ForeignKey, Index, IndexKey,
+    IndexKind, Inserter, LeafRow, LeafRows, Number, NumberColumn, OpenScan, PushValues, ReadLock,
+    Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, Storage, Table, TableChild,
 };

@@ -407,3 +407,58 @@ fn sp_helpdb_shows_the_filegroup_of_each_file() {
     let files: Vec<String> = files.iter().map(of).collect();
     assert_eq!(files, ["d1 in PRIMARY", "dl in NULL", "d2 in more room"]);
 }
+
+#[test]
+fn updates_that_look_at_rows_before_they_lock_them_lose_none() {
+    const SESSIONS: i64 = 3;
+    const UPDATES: i64 = 40;
+    let server = server();
+    let mut setup = server.connect().unwrap();
+    for create in [
+        "CREATE TABLE t (a int PRIMARY KEY, b int NOT NULL, n int NOT NULL, d int NOT NULL)",
+        "CREATE TABLE t (a int NOT NULL, b int NOT NULL, n int NOT NULL, d int NOT NULL)",
+    ] {
+        run(&mut setup, create);
+        run(
+            &mut setup,
+            "WITH n AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM n WHERE a < 2000)
+             INSERT t SELECT a, 0, 0, 0 FROM n OPTION (MAXRECURSION 0);
+             UPDATE t SET b = 1 WHERE a IN (500, 1900)",
+        );
+        scope(|threads| {
+            for _ in 0..SESSIONS {
+                threads.spawn(|| {
+                    let mut own = server.connect().unwrap();
+                    // Each row is taken from the state that it is in to the other one, and back.
+                    let batch = format!(
+                        "DECLARE @i int = 0;
+                         WHILE @i < {UPDATES} BEGIN
+                             UPDATE t SET b = 2, n = n + 1 WHERE b = 1 AND d = 0;
+                             UPDATE t SET b = 1, n = n + 1 WHERE b = 2 AND d = 0;
+                             SET @i += 1;
+                         END"
+                    );
+                    run(&mut own, &batch);
+                });
+            }
+            threads.spawn(|| {
+                let mut own = server.connect().unwrap();
+                let batch = format!(
+                    "DECLARE @i int = 0;
+                     WHILE @i < {UPDATES} BEGIN
+                         UPDATE t SET d = 1 - d WHERE b > 0;
+                         SET @i += 1;
+                     END"
+                );
+                run(&mut own, &batch);
+            });
+        });
+        // A row changes its state with each count, whoever counts.
+        let odd =
+            "SELECT COUNT(*) FROM t WHERE b > 0 AND (n % 2 = 0 AND b = 2 OR n % 2 = 1 AND b = 1)";
+        assert_eq!(number(&mut setup, odd), 0);
+        assert_eq!(number(&mut setup, "SELECT COUNT(*) FROM t WHERE b > 0"), 2);
+        assert_eq!(number(&mut setup, "SELECT COUNT(*) FROM t WHERE n > 0"), 2);
+        run(&mut setup, "DROP TABLE t");
+    }
+}

@@ -53,6 +53,7 @@ mod whole;
 mod within;
 
 pub use bulk::{BulkInserter, BulkOptions};
+pub use candidates::Claim;
 pub use change::RowKey;
 pub use foreign::ForeignKey;
 pub use index::{Index, IndexKey, IndexKind, Rowset, RowsetAudit};

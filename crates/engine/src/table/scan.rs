@@ -52,6 +52,10 @@ struct Locker<'v, 'r> {
     taker: Option<Taker<'v, 'r>>,
     /// The row whose lock was waited for, until it is met.
     expected: Option<Resource>,
+    /// Whether rows may be looked at before they are locked.
+    looks_first: bool,
+    /// Whether any were.
+    unlocked: bool,
 }
 
 impl Locker<'_, '_> {
@@ -139,16 +143,22 @@ impl Locker<'_, '_> {
 }
 
 impl Locker<'_, '_> {
-    fn free_pass(&self) -> bool {
+    fn free_pass(&mut self) -> bool {
         let whole = Resource::Object(self.db, self.object);
         match self.reading {
             Reading::Dirty => true,
             // Whoever has changed a row of the table holds IX on it until the end of its transaction.
             Reading::Committed => self.locks.try_instant(self.owner, whole, LockMode::S),
-            Reading::Kept(mode) | Reading::Range(mode) => self
-                .owner
-                .held(&whole)
-                .is_some_and(|held| covers_rows(held, mode)),
+            Reading::Kept(mode) | Reading::Range(mode) => {
+                let held = self.owner.held(&whole);
+                if held.is_some_and(|held| covers_rows(held, mode)) {
+                    return true;
+                }
+                let free =
+                    self.looks_first && self.locks.try_instant(self.owner, whole, LockMode::S);
+                self.unlocked |= free;
+                free
+            }
         }
     }
 
@@ -319,14 +329,16 @@ pub struct OpenScan {
     reading: Reading,
     look_up: bool,
     /// Its hints: they hold while it is stepped.
-    hints: LockHints,
+    pub(super) hints: LockHints,
     /// What its end gives back.
     brief: Option<Briefly>,
-    /// The row that the entry points to, when it is looked up.
-    row: Vec<u8>,
+    /// The row that the entry points to, when it is looked up; or the row that was read once more.
+    pub(super) row: Vec<u8>,
     within: Option<Within>,
     /// Its locks, where rows that do not qualify are given back.
-    candidates: Option<Candidates>,
+    pub(super) candidates: Option<Candidates>,
+    /// Whether the row gone to last was read once more: [`Session::claim`].
+    pub(super) reread: bool,
 }
 
 /// A scan under way. Outside of a transaction its locks go with it.
@@ -408,12 +420,15 @@ impl Session {
         let _task = self.enter();
         while scan.candidates.is_some() && scan.advance() {
             // Nobody asked for it.
-            self.pass_over(&scan);
+            self.pass_over(&mut scan);
         }
         self.give_back(scan.brief.take());
     }
 
-    fn end_failed<T>(&mut self, result: Result<T, EngineError>) -> Result<T, EngineError> {
+    pub(super) fn end_failed<T>(
+        &mut self,
+        result: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         match result {
             Ok(value) => Ok(value),
             Err(e) => self.end_reading(Err(e)),
@@ -462,6 +477,7 @@ impl Session {
             row: Vec::new(),
             within,
             candidates,
+            reread: false,
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
@@ -532,7 +548,7 @@ impl OpenScan {
     /// The row gone to last.
     #[inline]
     pub fn row(&self) -> Result<Row<'_>, EngineError> {
-        match self.look_up {
+        match self.look_up || self.reread {
             true => Row::new(&self.table, self.table.base(), &self.row),
             false => Row::new(&self.table, self.index()?, self.source.current()),
         }
@@ -548,11 +564,6 @@ impl OpenScan {
         &self.table
     }
 
-    /// The locks of its rows, where those that do not qualify are given back.
-    pub(super) fn candidate_locks(&self) -> Option<&Candidates> {
-        self.candidates.as_ref()
-    }
-
     /// Whether its rows can be looked at where they lie: not where they are looked up through an index, and
     /// not in another engine's files, whose large values lie elsewhere.
     pub fn hands_over(&self) -> bool {
@@ -566,7 +577,7 @@ impl OpenScan {
     }
 
     #[inline]
-    fn index(&self) -> Result<&Index, EngineError> {
+    pub(super) fn index(&self) -> Result<&Index, EngineError> {
         let index = self.table.indexes.get(self.place);
         index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))
     }
@@ -574,6 +585,7 @@ impl OpenScan {
     /// Goes to the next row of the batch that belongs to the range.
     #[inline]
     fn advance(&mut self) -> bool {
+        self.reread = false;
         while self.source.advance() {
             let Some(within) = &self.within else {
                 return true;
@@ -609,7 +621,8 @@ impl OpenScan {
     ) -> Result<bool, EngineError> {
         let table = Arc::clone(&self.table);
         let from = self.candidates.as_ref().map(|_| session.lock_mark());
-        let (step, blocked, error, missed) = {
+        let looks_first = rows.is_none() && session.may_look_first(self);
+        let (step, blocked, error, unlocked, missed) = {
             let index = table.indexes.get(self.place);
             let index =
                 index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
@@ -628,13 +641,16 @@ impl OpenScan {
                 error: None,
                 taker: rows.map(|rows| Taker::new(rows, self.within.as_ref())),
                 expected: self.candidates.as_ref().and_then(Candidates::waited_for),
+                looks_first,
+                unlocked: false,
             };
             let step = self.source.step(index, &mut locker)?;
-            (step, locker.blocked, locker.error, locker.expected)
+            let (unlocked, missed) = (locker.unlocked, locker.expected);
+            (step, locker.blocked, locker.error, unlocked, missed)
         };
         if let (Some(candidates), Some(from)) = (&mut self.candidates, from) {
             let waits = matches!(step, Step::Wait(_));
-            candidates.stepped(session, from, missed.map(|_| waits));
+            candidates.stepped(session, (from, unlocked), missed.map(|_| waits));
         }
         if let Some(error) = error {
             return Err(error.into());

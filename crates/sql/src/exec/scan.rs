@@ -5,7 +5,7 @@ use super::expr::{Cond, Expr};
 use super::operator::{Cursor, Operator};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_engine::{LockHints, OpenScan, ScanSpec, Table};
+use furrow_engine::{Claim, LockHints, OpenScan, ScanSpec, Table};
 use furrow_format::DatabaseId;
 use furrow_format::types::{DataType, Value, prefix_range};
 use furrow_scalar::convert::Conversion;
@@ -394,27 +394,44 @@ impl TableScan<'_> {
             if !session.step_scan(scan)? {
                 return Ok(false);
             }
-            let row = scan.row()?;
-            for &column in &self.plan.columns {
-                if let Some(place) = out.get_mut(column) {
-                    *place = row.value(column)?;
-                }
-            }
-            if let Some(filter) = &self.plan.filter
-                && !filter.holds(out, cx)?
-            {
-                if self.plan.named {
-                    let session = cx.sessions.by_table(self.plan.db, &self.plan.table)?;
-                    session.pass_over(scan);
-                }
+            if !take(self.plan, scan, cx, out)? {
                 continue;
             }
-            if self.plan.named
-                && let (Some(key), Some(place)) = (scan.row_key(), out.last_mut())
-            {
-                *place = Value::Binary(key.to_bytes());
+            if self.plan.named {
+                let session = cx.sessions.by_table(self.plan.db, &self.plan.table)?;
+                let qualifies = match session.claim(scan)? {
+                    Claim::Held => true,
+                    Claim::Again => take(self.plan, scan, cx, out)?,
+                    Claim::Gone => false,
+                };
+                if !qualifies {
+                    continue;
+                }
+                if let (Some(key), Some(place)) = (scan.row_key(), out.last_mut()) {
+                    *place = Value::Binary(key.to_bytes());
+                }
             }
             return Ok(true);
         }
     }
+}
+
+/// Takes the columns of a row that are wanted; `false` where it does not qualify.
+fn take(plan: &ScanPlan, scan: &mut OpenScan, cx: &mut Context, out: &mut [Value]) -> Result<bool> {
+    let row = scan.row()?;
+    for &column in &plan.columns {
+        if let Some(place) = out.get_mut(column) {
+            *place = row.value(column)?;
+        }
+    }
+    if let Some(filter) = &plan.filter
+        && !filter.holds(out, cx)?
+    {
+        if plan.named {
+            let session = cx.sessions.by_table(plan.db, &plan.table)?;
+            session.pass_over(scan);
+        }
+        return Ok(false);
+    }
+    Ok(true)
 }
