@@ -42,8 +42,8 @@ pub struct Analysis {
     /// Whether the log holds nothing but the checkpoint's own records from its begin on, as after an orderly
     /// end: nothing to redo or undo.
     pub clean: bool,
-    /// Whether the checkpoint is the first thing in the log: that was made anew for files that needed nothing of
-    /// their old one.
+    /// Whether the checkpoint is the first thing in the log: that was made anew for files that needed nothing
+    /// of their old one.
     pub in_new_log: bool,
     /// Committed rows of each rowset at the end of the log; a rowset that is not listed was made empty since
     /// the checkpoint. `None`: the log does not know.

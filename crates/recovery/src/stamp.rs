@@ -1,12 +1,13 @@
 //! How far each data file is: where its last checkpoint begins, in its header.
 //!
 //! The log names the checkpoint from which a restart reads. A data file that lies behind it (an old copy put
-//! back, a volume that went back to a snapshot) lacks what that checkpoint wrote, and nothing in the log would
-//! tell. So each checkpoint puts its LSN into the header of every data file, among the pages that it writes,
-//! before the log's header names it; and whoever opens the database demands it ([`Analysis::lies_behind`]).
+//! back, a volume that went back to a snapshot) lacks what that checkpoint wrote, and nothing in the log
+//! would tell. So each checkpoint puts its LSN into the header of every data file, among the pages that it
+//! writes, before the log's header names it; and whoever opens the database demands it
+//! ([`Analysis::lies_behind`]).
 //!
-//! This is not logged. A restart may put an older LSN there by repeating an older change of the header; that is
-//! after it was looked at, and the next checkpoint puts it right.
+//! This is not logged. A restart may put an older LSN there by repeating an older change of the header; that
+//! is after it was looked at, and the next checkpoint puts it right.
 
 use crate::{Analysis, RecoveryError};
 use furrow_format::{FileHeader, Lsn, Page, PageId, PageNo, PageType};

@@ -340,8 +340,8 @@ impl Opening<'_> {
         let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
         let untouched = own.read_only && at_rest;
         if let Some(new_log) = self.new_log.take() {
-            // The boot page may lose its flag only once the new log can be opened, with all of the files. From
-            // here on it may say that the log is needed: that stays, whatever fails.
+            // The boot page may lose its flag only once the new log can be opened, with all of the files.
+            // From here on it may say that the log is needed: that stays, whatever fails.
             checkpoint(&self.store, CheckpointOptions::default(), None)?;
             new_log.keep();
         }

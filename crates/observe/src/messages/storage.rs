@@ -106,10 +106,10 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         the file location. Execute DBCC CHECKDB.";
     5182 10 1 "New log file '%.*ls' was created.";
     9002 17 4 "The transaction log for database '%ls' is full due to '%ls'.";
-    9003 20 1 "The log scan number %S_LSN passed to log scan in database '%.*ls' is not valid. This error may \
-        indicate data corruption or that the log file (.ldf) does not match the data file (.mdf). If this \
-        error occurred during replication, re-create the publication. Otherwise, restore from backup if the \
-        problem results in a failure during startup.";
+    9003 20 1 "The log scan number %S_LSN passed to log scan in database '%.*ls' is not valid. This error \
+        may indicate data corruption or that the log file (.ldf) does not match the data file (.mdf). If \
+        this error occurred during replication, re-create the publication. Otherwise, restore from backup \
+        if the problem results in a failure during startup.";
     9006 10 1 "Cannot shrink log file %d (%s) because total number of logical log files cannot be fewer \
         than %d.";
     9007 10 1 "Cannot shrink log file %d (%s) because requested size (%dKB) is larger than the start of \

@@ -117,9 +117,9 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
 /// Without a checksum nothing is proven, the LSN least of all (a power loss may have left it as garbage), and
 /// no page is newer than its newest image.
 ///
-/// A file's header with the LSN of its image differs from it in one thing, which is not logged: the checkpoint
-/// that wrote it. That is to stay what it is in place: it tells an old copy of a file, beside which the images
-/// of a newer one may lie.
+/// A file's header with the LSN of its image differs from it in one thing, which is not logged: the
+/// checkpoint that wrote it. That is to stay what it is in place: it tells an old copy of a file, beside
+/// which the images of a newer one may lie.
 fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
     let (here, there) = (Page::new(page).lsn(), Page::new(image).lsn());
     let newer = here > there || (here == there && id.page == PageNo(0));

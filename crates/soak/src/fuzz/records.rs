@@ -152,8 +152,8 @@ fn value_of(data_type: &DataType, bytes: &[u8]) -> Result<(), String> {
         return Ok(());
     };
     black_box((value.to_string().len(), compare(data_type, bytes, bytes)));
-    // A damaged row may hold more than its column takes: that is read as it lies there, and when it is written
-    // blanks at its end are cut off.
+    // A damaged row may hold more than its column takes: that is read as it lies there, and when it is
+    // written blanks at its end are cut off.
     if data_type.length > 0 && bytes.len() > usize::from(data_type.length.unsigned_abs()) {
         return Ok(());
     }
