@@ -130,6 +130,9 @@ impl<'a> Redo<'a> {
                 .filter_map(Result::ok)
                 .filter(|(p, _)| *p == page)
         };
+        // What a record does to a page before it rebuilds it needs the page as it was, and leaves nothing.
+        let start = mine().position(|(_, change)| change.rebuilds());
+        let mine = || mine().skip(start.unwrap_or(0));
         let first = mine().next();
         // Its rows are on the disk, or nowhere.
         let forced = matches!(first, Some((_, Change::FormatForced(_)))) && !(self.loses)(txn);

@@ -6,7 +6,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     201 16 4 "Procedure or function '%.*ls' expects parameter '%.*ls', which was not supplied.";
     8143 16 1 "Parameter '%.*ls' was supplied multiple times.";
     8145 16 1 "%.*ls is not a parameter for procedure %.*ls.";
-    14822 16 1 "'%s' is not a valid option for the @mode parameter. Enter  \
+    14822 16 1 "'%s' is not a valid option for the @mode parameter. Enter \
         'ALL', 'LOCAL_ONLY' or 'REMOTE_ONLY'.";
     15007 16 1 "'%s' is not a valid login or you do not have permission.";
     15009 16 1 "The object '%s' does not exist in database '%s' or is invalid for this operation.";
