@@ -100,7 +100,7 @@ fn latch_waits_show_in_the_counters() {
 #[test]
 fn every_reference_page_has_a_row_for_each_row_of_its_table() {
     let no_waits = WaitSnapshot { rows: Vec::new() };
-    let of_waits = crate::counters::wait_statistics(&no_waits, &[]);
+    let of_waits = counters::wait_statistics(&no_waits, &[]);
     let rows = [
         WaitType::COUNT,
         LatchClass::COUNT,
