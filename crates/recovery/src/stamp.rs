@@ -10,7 +10,7 @@
 //! is after it was looked at, and the next checkpoint puts it right.
 
 use crate::{Analysis, RecoveryError};
-use furrow_format::{FileHeader, Lsn, Page, PageId, PageNo, PageType};
+use furrow_format::{FileHeader, FileHeaderError, Lsn, Page, PageId, PageNo, PageType};
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
 
@@ -18,16 +18,15 @@ use furrow_txn::Store;
 pub(crate) fn stamp(store: &Store, checkpoint: Lsn) -> Result<(), RecoveryError> {
     for file in store.pool().files_of(store.db()) {
         let page = PageNo(0);
-        let mut page = store.write(PageId { file, page }, LatchRank::FileHeader)?;
+        let id = PageId { file, page };
+        let mut page = store.write(id, LatchRank::FileHeader)?;
         if Page::new(&page).page_type() == PageType::FileHeader {
             page.begin_change();
-            let what = "the header of a file";
-            FileHeader::set_max_lsn(&mut page, checkpoint).map_err(|_| {
-                RecoveryError::BadRecord {
-                    lsn: checkpoint,
-                    what,
-                }
-            })?;
+            let broken = |e: FileHeaderError| RecoveryError::Broken {
+                page: id,
+                reason: e.to_string(),
+            };
+            FileHeader::set_max_lsn(&mut page, checkpoint).map_err(broken)?;
         }
     }
     Ok(())

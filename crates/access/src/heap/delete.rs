@@ -101,13 +101,12 @@ impl Heap {
         if only == Only::Ghosts && !ghost {
             return Ok(false);
         }
-        let mut emptied: SmallVec<[PageId; 2]> = SmallVec::from_slice(&[rid.page, at.page]);
-        emptied.dedup();
-        for place in (0..emptied.len()).rev() {
-            let page = emptied.get(place).copied().unwrap_or(rid.page);
+        let mut emptied: SmallVec<[PageId; 2]> = SmallVec::new();
+        for page in [rid.page, at.page] {
             let mut records = Page::new(find(&pages, page)?).records();
-            if !records.all(|(slot, _)| [rid, at].contains(&RowId { page, slot })) {
-                emptied.remove(place);
+            let goes = |slot| [rid, at].contains(&RowId { page, slot });
+            if !emptied.contains(&page) && records.all(|(slot, _)| goes(slot)) {
+                emptied.push(page);
             }
         }
         let mut edits = Edits::new(self);

@@ -122,8 +122,8 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
 /// which the images of a newer one may lie.
 fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
     let (here, there) = (Page::new(page).lsn(), Page::new(image).lsn());
-    let newer = here > there || (here == there && id.page == PageNo(0));
-    page == image || (newer && verify(page, id) == Ok(Protection::Checksum))
+    let stays = here > there || (here == there && id.page == PageNo(0));
+    page == image || (stays && verify(page, id) == Ok(Protection::Checksum))
 }
 
 /// Enters the images of one batch that are undamaged.
