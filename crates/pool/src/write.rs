@@ -195,6 +195,15 @@ impl Core {
     }
 }
 
+/// How a page is protected, by the option of its database. The file's header has a checksum whatever that says:
+/// whoever opens the file must know whether to believe it.
+fn how(page: PageNo, option: PageVerify) -> PageVerify {
+    match page {
+        PageNo(0) => PageVerify::Checksum,
+        _ => option,
+    }
+}
+
 /// Copies of pages of one file, gathered until they are worth a write.
 struct Batch<'c> {
     core: &'c Core,
@@ -328,8 +337,8 @@ impl<'c> Batch<'c> {
         file.check()?;
         let verify = file.db.verify();
         let pages = self.staging.chunks_exact_mut(PAGE_SIZE);
-        for page in pages.take(self.copies.len()) {
-            stamp(page, verify);
+        for (copy, page) in self.copies.iter().zip(pages) {
+            stamp(page, how(copy.page, verify));
         }
         let lsn = self
             .copies

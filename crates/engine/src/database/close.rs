@@ -45,12 +45,13 @@ impl Database {
     }
 
     /// Writes everything that there is to write, and last of all, on the boot page, that this was all: who
-    /// sees the flag on the disk finds the rest there. Nothing else may be changed meanwhile.
+    /// sees the flag on the disk finds the rest there. Nothing else may be changed meanwhile. No image of a
+    /// page stays, for what becomes of the files is not known from here on.
     pub(super) fn come_to_rest(&self, read_only: bool) -> Result<(), EngineError> {
         self.checkpoint_now(CheckpointOptions::default())?;
         self.write_flags(read_only, true)?;
         self.keeper.checkpoint(CheckpointOptions::default())?;
-        Ok(())
+        Ok(self.store.pool().forget_images(self.id)?)
     }
 
     /// Writes on the boot page whether the database is read-only, and whether all of it is on the disk.
@@ -105,7 +106,6 @@ impl Database {
         let written = if self.state() == DatabaseState::Online && !self.is_read_only() {
             let _entered = self.shared.enter();
             self.come_to_rest(false)
-                .and_then(|()| Ok(self.store.pool().forget_images(self.id)?))
         } else {
             Ok(())
         };

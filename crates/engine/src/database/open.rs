@@ -1,10 +1,11 @@
 //! Opening a database: attach, and the start of an instance.
 //!
-//! 1. The primary file is opened, which locks it; torn pages are put back from its double-write file; header
-//!    and boot page are proven to be ours.
-//! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it.
+//! 1. The primary file is opened, which locks it; header and boot page are proven to be ours. A page that
+//!    was torn is read from the file's double-write file.
+//! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it. Only
+//!    when the file was found to belong to the log, torn pages are put back.
 //! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are
-//!    known; each file it names is opened, proven, repaired and redone, until no more are found.
+//!    known; the files it names are opened and proven, then repaired and redone, until no more are found.
 //! 4. Files that were being made or removed when the system stopped are cleared away.
 //! 5. Space, catalog, undo, checkpoint.
 //!
@@ -20,8 +21,8 @@ use crate::DatabaseState;
 use crate::background::Keeper;
 use crate::catalog::Catalog;
 use crate::files::{
-    FileBook, FileEntry, FileStatus, Guarded, Hooks, LogEntry, Made, Metered, ParsedFile,
-    files_in_pool, open_data, read_boot, read_files1, read_header,
+    Candidate, FileBook, FileEntry, FileStatus, Guarded, Hooks, LogEntry, Made, Metered,
+    ParsedFile, files_in_pool, read_boot, read_files1,
 };
 use crate::instance::Shared;
 use furrow_format::types::Guid;
@@ -49,24 +50,22 @@ pub(crate) struct Sniffed {
 
 /// A primary file that was proven to be one.
 struct Primary {
-    data: Guarded,
+    file: Candidate,
     header: FileHeader,
     boot: Boot,
     /// LSN of the boot page.
     boot_lsn: Lsn,
-    torn: u64,
 }
 
 fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
-    let prove = |file: &dyn File| Ok((read_header(file, path, FileId(1))?, read_boot(file, path)?));
-    let (data, torn, (header, (boot, boot_lsn))) =
-        open_data(&*shared.volume, path, FileId(1), prove)?;
+    let file = Candidate::open(&*shared.volume, path, FileId(1))?;
+    let header = file.header()?;
+    let (boot, boot_lsn) = read_boot(&file, path)?;
     Ok(Primary {
-        data,
+        file,
         header,
         boot,
         boot_lsn,
-        torn,
     })
 }
 
@@ -123,6 +122,7 @@ struct Opening<'a> {
     binding: Guid,
     store: Arc<Store>,
     registration: Registration,
+    primary: Arc<dyn File>,
     log_file: Arc<dyn File>,
     analysis: Analysis,
     files: BTreeMap<u16, FileEntry>,
@@ -148,9 +148,9 @@ pub(crate) fn open(
     let begun = Moment::now();
     say(shared, &Message::new(17137, &[name.into()]));
     let primary = open_primary(shared, path)?;
-    let mut opening = begin(shared, (id, name), moved, &primary)?;
+    let mut opening = begin(shared, (id, name), moved, primary)?;
     opening.redo_all()?;
-    let database = opening.finish(&primary, begun)?;
+    let database = opening.finish(begun)?;
     Ok(database)
 }
 
@@ -179,15 +179,29 @@ fn log_error(path: &Path, e: RecoveryError) -> EngineError {
     }
 }
 
+/// Takes a data file in that was proven to be the right one.
+fn accept(
+    shared: &Shared,
+    name: &str,
+    (id, file): (FileId, Candidate),
+) -> Result<Guarded, EngineError> {
+    let (data, torn) = file.accept(&*shared.volume)?;
+    if torn > 0 {
+        let text = format!("{torn} torn pages of file {id} of database '{name}' were put back.");
+        shared.error_log.write(Source::Server, &text);
+    }
+    Ok(data)
+}
+
 fn begin<'a>(
     shared: &'a Arc<Shared>,
     (id, name): (DatabaseId, &str),
     moved: &'a Moved,
-    primary: &Primary,
+    primary: Primary,
 ) -> Result<Opening<'a>, EngineError> {
     let begun = Moment::now();
     let binding = primary.header.binding;
-    let recorded = read_files1(&*primary.data.file)?;
+    let recorded = read_files1(&primary.file)?;
     let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
     let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
     let found = find_log(shared, name, moved, (&recorded, &primary.boot, binding))?;
@@ -214,14 +228,8 @@ fn begin<'a>(
     for (&rowset, &rows) in analysis.counts.iter().flatten() {
         store.counts.set(rowset, rows);
     }
-    registration.add_file(FileId(1), &primary.data)?;
-    if primary.torn > 0 {
-        let text = format!(
-            "{} torn pages of file 1 of database '{name}' were put back.",
-            primary.torn
-        );
-        shared.error_log.write(Source::Server, &text);
-    }
+    let primary = accept(shared, name, (FileId(1), primary.file))?;
+    registration.add_file(FileId(1), &primary)?;
     let phases = Phases {
         analysis_ms: begun.elapsed_us() / 1000,
         ..Phases::default()
@@ -233,6 +241,7 @@ fn begin<'a>(
         binding,
         store,
         registration,
+        primary: primary.file,
         log_file,
         analysis,
         files: BTreeMap::new(),
@@ -283,8 +292,11 @@ impl Opening<'_> {
                 break;
             }
             let ids: Vec<FileId> = fresh.iter().map(|f| FileId(f.plan.id)).collect();
-            for file in fresh {
-                self.open_secondary(file)?;
+            // None of them is written before all were found right.
+            let opened = fresh.iter().map(|row| self.open_secondary(row));
+            let opened = opened.collect::<Result<Vec<Candidate>, _>>()?;
+            for (row, file) in fresh.into_iter().zip(opened) {
+                self.take_in(row, file)?;
             }
             let lost = ids.last().filter(|_| mutated(Mutation::RedoLosesFile));
             self.redo(&|file| ids.contains(&file) && Some(&file) != lost)?;
@@ -294,24 +306,22 @@ impl Opening<'_> {
         Ok(())
     }
 
-    fn open_secondary(&mut self, row: &ParsedFile) -> Result<(), EngineError> {
-        let id = FileId(row.plan.id);
+    /// Opens a file that the catalog names, and proves that it is the one.
+    fn open_secondary(&self, row: &ParsedFile) -> Result<Candidate, EngineError> {
         let path = self.moved.find(self.shared, &row.plan.path)?;
-        let prove = |file: &dyn File| {
-            let header = read_header(file, &path, id)?;
-            let ours = header.binding == self.binding && header.file_guid == row.guid;
-            // One that is older than the log's checkpoint lacks what recovery does not bring back.
-            (ours && !self.analysis.lies_behind(&header))
-                .then_some(())
-                .ok_or_else(|| EngineError::refused(5173, &[]))
-        };
-        let (data, torn, ()) = open_data(&*self.shared.volume, &path, id, prove)?;
-        if torn > 0 {
-            let name = &self.name;
-            let text =
-                format!("{torn} torn pages of file {id} of database '{name}' were put back.");
-            self.shared.error_log.write(Source::Server, &text);
+        let file = Candidate::open(&*self.shared.volume, &path, FileId(row.plan.id))?;
+        let header = file.header()?;
+        let ours = header.binding == self.binding && header.file_guid == row.guid;
+        // One that is older than the log's checkpoint lacks what recovery does not bring back.
+        if !ours || self.analysis.lies_behind(&header) {
+            return Err(EngineError::refused(5173, &[]));
         }
+        Ok(file)
+    }
+
+    fn take_in(&mut self, row: &ParsedFile, file: Candidate) -> Result<(), EngineError> {
+        let id = FileId(row.plan.id);
+        let data = accept(self.shared, &self.name, (id, file))?;
         self.registration.add_file(id, &data)?;
         self.files.insert(id.0, row.entry(data.file));
         Ok(())
@@ -334,7 +344,7 @@ impl Opening<'_> {
         Ok(())
     }
 
-    fn finish(mut self, primary: &Primary, begun: Moment) -> Result<Arc<Database>, EngineError> {
+    fn finish(mut self, begun: Moment) -> Result<Arc<Database>, EngineError> {
         let own = self.own_boot()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
         let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
@@ -355,8 +365,7 @@ impl Opening<'_> {
         })?;
         let one = rows.files.iter().find(|f| f.plan.id == 1);
         let one = one.ok_or_else(|| EngineError::Damaged("sysprufiles lacks file 1".into()))?;
-        self.files
-            .insert(1, one.entry(Arc::clone(&primary.data.file)));
+        self.files.insert(1, one.entry(Arc::clone(&self.primary)));
         let hooks = Arc::new(Hooks::default());
         let space = self.open_space(&hooks)?;
         let state = Arc::new(StateCell::new(DatabaseState::Recovering));

@@ -14,6 +14,7 @@
 //! A restart that finds a row *being made* (or *being removed*) deletes the file, if it is ours, and the row.
 
 mod book;
+mod candidate;
 mod empty;
 mod groups;
 mod hooks;
@@ -26,11 +27,11 @@ mod rows;
 mod shrink;
 
 pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
+pub(crate) use candidate::Candidate;
 pub(crate) use hooks::{Hooks, SLOW_GROWTH_MS};
 pub(crate) use metered::Metered;
 pub(crate) use physical::{
-    Guarded, Made, check_free, double_write_path, is_own_boot, open_data, open_error, read_boot,
-    read_header, remove_own,
+    Guarded, Made, check_free, double_write_path, is_own_boot, open_error, read_boot, remove_own,
 };
 pub(crate) use resting::RestingFiles;
 pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, parse_file, read_files1};

@@ -4,11 +4,11 @@ use crate::EngineError;
 use crate::database::os_error;
 use furrow_format::types::Guid;
 use furrow_format::{
-    BOOT_PAGE, Boot, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageType, admit,
+    BOOT_PAGE, Boot, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, PageType,
+    admit,
 };
 use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume};
 use furrow_observe::messages::{Arg, Message};
-use furrow_pool::double_write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -125,48 +125,51 @@ pub(crate) fn open_error(path: &Path, e: &IoError) -> EngineError {
     EngineError::refused(5120, &args)
 }
 
-/// Opens a data file and its double-write file, puts back pages that were torn, and lets `prove` look at it.
-///
-/// A double-write file that is missing was left behind when the data file was moved: there is nothing to put
-/// back, and a new one is made once the file is proven. Beside a stranger's file nothing is made.
-pub(crate) fn open_data<T>(
-    volume: &dyn Volume,
-    path: &Path,
-    id: FileId,
-    prove: impl FnOnce(&dyn File) -> Result<T, EngineError>,
-) -> Result<(Guarded, u64, T), EngineError> {
-    let open = |path: &Path, how| {
-        let opened = volume.open(path, how, Access::Data);
-        opened.map_err(|e| open_error(path, &e))
-    };
-    let file = open(path, Open::Existing)?;
-    let guard_path = double_write_path(path);
-    let mut double_write = None;
-    let mut repaired = 0;
-    if volume.exists(&guard_path)? {
-        let found = open(&guard_path, Open::Existing)?;
-        // Of a file too short for a header nothing is put back: `prove` tells what it is.
-        if file.len_bytes()? >= PAGE_SIZE as u64 {
-            repaired = double_write::repair(&*file, &*found, id)?.restored.len() as u64;
-        }
-        double_write = Some(found);
+/// Where pages are read past the pool.
+pub(crate) trait PageReads {
+    /// Reads a page as it is, or would be once what was torn is put back.
+    fn page_bytes(&self, page: PageNo, bytes: &mut [u8]) -> Result<(), IoError>;
+    fn length(&self) -> Result<u64, IoError>;
+    fn place(&self) -> &Path;
+}
+
+impl PageReads for dyn File {
+    fn page_bytes(&self, page: PageNo, bytes: &mut [u8]) -> Result<(), IoError> {
+        self.read_at(u64::from(page.0) * PAGE_SIZE as u64, bytes)
     }
-    let proven = prove(&*file)?;
-    let double_write = match double_write {
-        Some(found) => found,
-        None => open(&guard_path, Open::Create)?,
-    };
-    Ok((Guarded { file, double_write }, repaired, proven))
+
+    fn length(&self) -> Result<u64, IoError> {
+        self.len_bytes()
+    }
+
+    fn place(&self) -> &Path {
+        self.path()
+    }
+}
+
+fn read_raw(from: &(impl PageReads + ?Sized), page: PageNo) -> Result<Box<PageBuf>, IoError> {
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    from.page_bytes(page, &mut bytes)?;
+    let mut page: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
+    page.copy_from_slice(&bytes);
+    Ok(page)
+}
+
+/// Page 0 as it is, and what it should call itself.
+pub(crate) fn header_page(
+    from: &(impl PageReads + ?Sized),
+    file: FileId,
+) -> Result<(Box<PageBuf>, PageId), IoError> {
+    let page = PageNo(0);
+    Ok((read_raw(from, page)?, PageId { file, page }))
 }
 
 /// Reads a page past the pool, proven.
-pub(crate) fn read_page(file: &dyn File, id: PageId) -> Result<Box<PageBuf>, PageReadError> {
-    let mut bytes = AlignedBuf::new(PAGE_SIZE);
-    let offset = u64::from(id.page.0) * PAGE_SIZE as u64;
-    file.read_at(offset, &mut bytes)
-        .map_err(PageReadError::Io)?;
-    let mut page: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
-    page.copy_from_slice(&bytes);
+pub(crate) fn read_page(
+    from: &(impl PageReads + ?Sized),
+    id: PageId,
+) -> Result<Box<PageBuf>, PageReadError> {
+    let mut page = read_raw(from, id.page).map_err(PageReadError::Io)?;
     admit(&mut page, id).map_err(|fault| PageReadError::Bad(fault.to_string()))?;
     Ok(page)
 }
@@ -193,7 +196,7 @@ fn not_a_header(path: &Path, property: &str) -> EngineError {
 /// Reads and proves the header of a data file: 5171 or 5172 when it is none, 5125 when the file is too short
 /// for it.
 pub(crate) fn read_header(
-    file: &dyn File,
+    file: &(impl PageReads + ?Sized),
     path: &Path,
     expected: FileId,
 ) -> Result<FileHeader, EngineError> {
@@ -205,16 +208,14 @@ pub(crate) fn read_header(
             not_a_header(path, property)
         }
     };
-    if file.len_bytes()? < PAGE_SIZE as u64 {
+    if file.length()? < PAGE_SIZE as u64 {
         return Err(stranger("file size"));
     }
-    let page = match read_page(
-        file,
-        PageId {
-            file: expected,
-            page: furrow_format::PageNo(0),
-        },
-    ) {
+    let id = PageId {
+        file: expected,
+        page: PageNo(0),
+    };
+    let page = match read_page(file, id) {
         Ok(page) => page,
         Err(PageReadError::Io(e)) => return Err(e.into()),
         Err(PageReadError::Bad(_)) => {
@@ -231,17 +232,14 @@ pub(crate) fn read_header(
 
 /// A page 0 that is not what was expected: perhaps a whole header of another file, which is worth saying.
 fn of_another_number(
-    file: &dyn File,
+    file: &(impl PageReads + ?Sized),
     path: &Path,
     expected: FileId,
     stranger: impl Fn(&str) -> EngineError,
 ) -> EngineError {
-    let mut bytes = AlignedBuf::new(PAGE_SIZE);
-    let mut page: PageBuf = [0; PAGE_SIZE];
-    if file.read_at(0, &mut bytes).is_err() {
+    let Ok(mut page) = read_raw(file, PageNo(0)) else {
         return stranger(PAGE_AUDIT);
-    }
-    page.copy_from_slice(&bytes);
+    };
     let view = Page::new(&page);
     let claimed = view.page_id();
     let is_header = view.page_type() == PageType::FileHeader && claimed.page.0 == 0;
@@ -262,9 +260,13 @@ fn wrong_number(path: &Path, expected: FileId, found: FileId) -> EngineError {
 }
 
 /// 5125 when the file is shorter than `size_pages`.
-fn check_length(file: &dyn File, path: &Path, size_pages: u32) -> Result<(), EngineError> {
+fn check_length(
+    file: &(impl PageReads + ?Sized),
+    path: &Path,
+    size_pages: u32,
+) -> Result<(), EngineError> {
     let expected = u64::from(size_pages) * PAGE_SIZE as u64;
-    let actual = file.len_bytes()?;
+    let actual = file.length()?;
     if actual < expected {
         let args = [
             shown(path),
@@ -282,7 +284,10 @@ pub(crate) fn is_own_boot(page: &PageBuf) -> bool {
 }
 
 /// Reads and proves the boot page of a primary file of ours.
-pub(crate) fn read_boot(file: &dyn File, path: &Path) -> Result<(Boot, Lsn), EngineError> {
+pub(crate) fn read_boot(
+    file: &(impl PageReads + ?Sized),
+    path: &Path,
+) -> Result<(Boot, Lsn), EngineError> {
     let page = match read_page(file, BOOT_PAGE) {
         Ok(page) => page,
         Err(PageReadError::Io(e)) => return Err(e.into()),

@@ -1,7 +1,7 @@
 //! Rows of `sysprufiles`: made, read through trees, and read page by page before there are any.
 
 use super::book::{FileEntry, LogEntry};
-use super::physical::{PageReadError, bad_page, read_page};
+use super::physical::{PageReadError, PageReads, bad_page, read_page};
 use crate::EngineError;
 use crate::database::{FILES1_PAGE, FilePlan};
 use furrow_format::boot::field;
@@ -301,12 +301,14 @@ impl Walk<'_> {
 
 /// The rows of `sysfiles1`: numbers and paths of the first files, the log among them. Read past the pool: the
 /// page is written once, before the database is first used.
-pub(crate) fn read_files1(file: &dyn File) -> Result<Vec<(u16, PathBuf)>, EngineError> {
+pub(crate) fn read_files1(
+    file: &(impl PageReads + ?Sized),
+) -> Result<Vec<(u16, PathBuf)>, EngineError> {
     let page = match read_page(file, FILES1_PAGE) {
         Ok(page) => page,
         Err(PageReadError::Io(e)) => return Err(e.into()),
         Err(PageReadError::Bad(what)) => {
-            return Err(bad_page(FILES1_PAGE, file.path(), &what));
+            return Err(bad_page(FILES1_PAGE, file.place(), &what));
         }
     };
     let layout = SYSFILES1

@@ -1,14 +1,15 @@
 //! Old copies of data files put beside a newer log: nothing in the log says what they lack, so they are
-//! refused.
+//! refused, and left as they were.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::simulated;
 
 use furrow_engine::{
-    AttachOptions, ColumnSpec, Database, EngineError, FileSpec, Instance, ScanSpec, Session,
-    TableSpec,
+    AttachOptions, ColumnSpec, Database, DatabaseOptions, EngineError, FileChange, FileSpec,
+    Instance, ScanSpec, Session, TableSpec,
 };
+use furrow_format::PageVerify;
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::{Access, Open, SimVolume, Volume, WriteRun};
 use simulated::{new_volume, start};
@@ -54,12 +55,23 @@ fn put_back(path: &Path, from: &SimVolume, to: &SimVolume) {
     file.write_durable(&[WriteRun { offset: 0, bufs }]).unwrap();
 }
 
-/// Two machines with a database that ended abruptly: behind an early checkpoint, and behind a later one.
-fn machines() -> (SimVolume, SimVolume) {
+/// Two machines with a database that ended abruptly: behind an early checkpoint, and behind a later one. In
+/// between the headers of its files have got another change, too.
+fn machines(page_verify: PageVerify) -> (SimVolume, SimVolume) {
+    machines_after(page_verify, |_| ())
+}
+
+/// The same, with something done before the later end.
+fn machines_after(page_verify: PageVerify, last: fn(&Arc<Database>)) -> (SimVolume, SimVolume) {
     let volume = new_volume();
     let instance = start(&volume).unwrap();
     let log = FileSpec::new("L", "d/l.ldf").size_kb(1024);
     let database = instance.create_database(&simulated::spec(log)).unwrap();
+    let options = DatabaseOptions {
+        page_verify,
+        ..database.options()
+    };
+    database.set_options(options).unwrap();
     let mut session = Session::new(&database).unwrap();
     let text = DataType::sized(TypeId::VarChar, 3000);
     let table = TableSpec::new("t").column(ColumnSpec::new("text", text));
@@ -69,41 +81,87 @@ fn machines() -> (SimVolume, SimVolume) {
     database.checkpoint().unwrap();
     put(&database, 3);
     let early = volume.fork();
+    for name in ["P", "S"] {
+        let grown = FileChange {
+            growth: Some(furrow_format::FileGrowth::Pages(128)),
+            ..FileChange::default()
+        };
+        database.modify_file(name, &grown).unwrap();
+    }
     database.checkpoint().unwrap();
     put(&database, 5);
+    last(&database);
     drop(database);
     instance.abandon();
     (early, volume.fork())
 }
 
+/// What a data file and the images beside it hold.
+fn bytes_of(volume: &SimVolume, path: &str) -> [Vec<u8>; 2] {
+    let images = format!("{path}.dw");
+    [path, &images].map(|path| volume.contents(Path::new(path)).unwrap())
+}
+
+/// What the instance says of the database, which it knew.
+fn refusal(instance: &Instance) -> EngineError {
+    let attached = || attach(instance);
+    match instance.detach_database("Db").and_then(|()| attached()) {
+        Err(error) => error,
+        Ok(database) => panic!("{} rows", count(&database)),
+    }
+}
+
+fn is_refused_and_the_right_one_taken(path: &str, page_verify: PageVerify) {
+    let (early, late) = machines(page_verify);
+    let right = late.fork();
+    // The right one has a torn header.
+    let file = right.open(Path::new(path), Open::Existing, Access::Data);
+    file.unwrap().write_durable_at(4096, &[0x5A; 4096]).unwrap();
+    put_back(Path::new(path), &early, &late);
+    let before = bytes_of(&late, path);
+    let instance = start(&late).unwrap();
+    let refused = refusal(&instance);
+    let expected = if path == DATA[0] { 9003 } else { 5173 };
+    assert!(refused.has(expected), "{path}: {refused}");
+    assert!(bytes_of(&late, path) == before, "{path} was written");
+    put_back(Path::new(path), &right, &late);
+    let database = attach(&instance).unwrap();
+    assert_eq!(count(&database), 68, "{path}");
+}
+
 #[test]
-fn an_old_copy_of_a_data_file_beside_a_newer_log_is_refused_and_the_right_one_taken() {
+fn an_old_copy_of_a_data_file_beside_a_newer_log_is_refused_unchanged_and_the_right_one_taken() {
     for path in DATA {
-        let (early, late) = machines();
-        let now = late.fork();
-        put_back(Path::new(path), &early, &late);
-        let instance = start(&late).unwrap();
-        // The instance knew the database, and says why it is not there.
-        let refused = match instance
-            .detach_database("Db")
-            .and_then(|()| attach(&instance))
-        {
-            Err(error) => error,
-            Ok(database) => panic!("{path}: {} rows", count(&database)),
-        };
-        let expected = if path == DATA[0] { 9003 } else { 5173 };
-        assert!(refused.has(expected), "{path}: {refused}");
-        put_back(Path::new(path), &now, &late);
-        let database = attach(&instance).unwrap();
-        assert_eq!(count(&database), 68, "{path}");
+        is_refused_and_the_right_one_taken(path, PageVerify::Checksum);
+    }
+}
+
+#[test]
+fn an_old_copy_is_refused_whatever_protects_the_pages_of_its_database() {
+    for path in DATA {
+        for how in [PageVerify::None, PageVerify::TornPageDetection] {
+            is_refused_and_the_right_one_taken(path, how);
+        }
     }
 }
 
 #[test]
 fn files_of_one_moment_are_taken_whichever_it_is() {
-    let (early, late) = machines();
+    let (early, late) = machines(PageVerify::Checksum);
     for (volume, rows) in [(early, 63), (late, 68)] {
         let instance = start(&volume).unwrap();
         assert_eq!(count(&instance.database("Db").unwrap()), rows);
     }
+}
+
+#[test]
+fn older_files_in_the_place_of_a_read_only_database_are_taken_as_they_are() {
+    let (early, late) = machines_after(PageVerify::Checksum, |database| {
+        database.set_read_only(true).unwrap();
+    });
+    for path in [DATA[0], DATA[1], "d/l.ldf"] {
+        put_back(Path::new(path), &early, &late);
+    }
+    let instance = start(&late).unwrap();
+    assert_eq!(count(&instance.database("Db").unwrap()), 63);
 }

@@ -37,7 +37,7 @@
 mod header;
 mod repair;
 
-pub use repair::{RepairStats, repair, reset};
+pub use repair::{RepairStats, TornPages, repair, reset};
 
 use crate::error::PoolError;
 use furrow_format::{FileId, PAGE_SIZE, PageNo};

@@ -32,6 +32,127 @@ struct Image {
     age: (u64, u32),
 }
 
+/// What is to be put back into a data file. Found by reading alone: who opens a file does not know yet whether
+/// it belongs there, and leaves one that does not as it was.
+#[derive(Debug)]
+pub struct TornPages {
+    file: FileId,
+    /// Where in the double-write file the image of each page lies that is to be put back.
+    images: BTreeMap<PageNo, u64>,
+    /// Whether there is any batch, be it of images that nobody needs.
+    to_forget: bool,
+    stats: RepairStats,
+}
+
+impl TornPages {
+    /// Every page of `file` (file `file_id` of its database) that is torn in place, rotten or older than its
+    /// newest image in `double_write`, if that is usable.
+    pub fn find(
+        file: &dyn File,
+        double_write: &dyn File,
+        file_id: FileId,
+    ) -> Result<TornPages, IoError> {
+        let mut stats = RepairStats::default();
+        let mut newest: BTreeMap<PageNo, Image> = BTreeMap::new();
+        let found = batches(double_write)?;
+        for (start, header) in &found {
+            if header.owner == file_id {
+                stats.batches += 1;
+                collect(double_write, *start, header, &mut newest, &mut stats)?;
+            }
+        }
+        stats.images = newest.len() as u64;
+        let file_pages = file.len_bytes()? / PAGE_SIZE as u64;
+        if mutated(Mutation::SkipTornRepair) {
+            newest.clear();
+        }
+        newest.retain(|page, _| u64::from(page.0) < file_pages);
+        let mut torn = TornPages {
+            file: file_id,
+            images: BTreeMap::new(),
+            to_forget: !found.is_empty(),
+            stats,
+        };
+        let places: Vec<(PageNo, u64)> = newest.into_iter().map(|(p, i)| (p, i.offset)).collect();
+        for_each_image(double_write, &places, |some, images| {
+            torn.compare(file, some, images)
+        })?;
+        Ok(torn)
+    }
+
+    /// Takes note of those of the pages that need their images.
+    fn compare(
+        &mut self,
+        file: &dyn File,
+        places: &[(PageNo, u64)],
+        images: &[PageBuf],
+    ) -> Result<(), IoError> {
+        let mut pages = AlignedBuf::new(images.len() * PAGE_SIZE);
+        read_pages(
+            file,
+            places.iter().map(|place| in_place(place.0)),
+            &mut pages,
+        )?;
+        let both = images.iter().zip(pages.as_chunks().0);
+        for (&(page_no, offset), (image, page)) in places.iter().zip(both) {
+            let id = self.id_of(page_no);
+            if needs_no_image(page, image, id) {
+                self.stats.intact += 1;
+            } else if verify(image, id).is_ok() {
+                self.images.insert(page_no, offset);
+            }
+        }
+        Ok(())
+    }
+
+    fn id_of(&self, page: PageNo) -> PageId {
+        PageId {
+            file: self.file,
+            page,
+        }
+    }
+
+    /// Reads a page as it will be: from its image if that is to be put back.
+    pub fn read(
+        &self,
+        (file, double_write): (&dyn File, &dyn File),
+        page: PageNo,
+        bytes: &mut [u8],
+    ) -> Result<(), IoError> {
+        match self.images.get(&page) {
+            Some(&offset) => double_write.read_at(offset, bytes),
+            None => file.read_at(in_place(page), bytes),
+        }
+    }
+
+    /// Puts the images back, durably, and then forgets them all.
+    pub fn put_back(
+        mut self,
+        file: &dyn File,
+        double_write: &dyn File,
+    ) -> Result<RepairStats, IoError> {
+        let places: Vec<(PageNo, u64)> = self.images.iter().map(|(p, at)| (*p, *at)).collect();
+        for_each_image(double_write, &places, |some, images| {
+            let both = some.iter().zip(images);
+            both.into_iter().try_for_each(|(&(page, _), image)| {
+                file.write(&[WriteRun {
+                    offset: in_place(page),
+                    bufs: &[IoSlice::new(image)],
+                }])
+            })
+        })?;
+        if !places.is_empty() {
+            file.sync()?;
+        }
+        if self.to_forget {
+            reset(double_write)?;
+        }
+        let restored = places.iter().map(|place| self.id_of(place.0)).collect();
+        self.stats.restored = restored;
+        Ok(self.stats)
+    }
+}
+
 /// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file
 /// `file_id` of its database) that is torn in place, rotten or older than the image. Then forgets the images.
 /// To be called before anything else reads the file; safe to repeat and to be interrupted.
@@ -43,52 +164,25 @@ pub fn repair(
     double_write: &dyn File,
     file_id: FileId,
 ) -> Result<RepairStats, IoError> {
-    let mut stats = RepairStats::default();
-    let mut newest: BTreeMap<PageNo, Image> = BTreeMap::new();
-    let found = batches(double_write)?;
-    for (start, header) in &found {
-        if header.owner == file_id {
-            stats.batches += 1;
-            collect(double_write, *start, header, &mut newest, &mut stats)?;
-        }
-    }
-    stats.images = newest.len() as u64;
-    let file_pages = file.len_bytes()? / PAGE_SIZE as u64;
-    if mutated(Mutation::SkipTornRepair) {
-        newest.clear();
-    }
-    newest.retain(|page, _| u64::from(page.0) < file_pages);
-    let places: Vec<(PageNo, Image)> = newest.into_iter().collect();
-    let bytes = places.len().min(PAGES_AT_ONCE) * PAGE_SIZE;
-    let (mut images, mut pages) = (AlignedBuf::new(bytes), AlignedBuf::new(bytes));
+    TornPages::find(file, double_write, file_id)?.put_back(file, double_write)
+}
+
+fn in_place(page: PageNo) -> u64 {
+    u64::from(page.0) * PAGE_SIZE as u64
+}
+
+/// Reads the images at these places, some at a time.
+fn for_each_image(
+    double_write: &dyn File,
+    places: &[(PageNo, u64)],
+    mut work: impl FnMut(&[(PageNo, u64)], &[PageBuf]) -> Result<(), IoError>,
+) -> Result<(), IoError> {
     for some in places.chunks(PAGES_AT_ONCE) {
-        let in_place = |page: PageNo| u64::from(page.0) * PAGE_SIZE as u64;
-        read_pages(double_write, some.iter().map(|s| s.1.offset), &mut images)?;
-        read_pages(file, some.iter().map(|s| in_place(s.0)), &mut pages)?;
-        let both = images.as_chunks().0.iter().zip(pages.as_chunks().0);
-        for (&(page_no, _), (image, page)) in some.iter().zip(both) {
-            let id = PageId {
-                file: file_id,
-                page: page_no,
-            };
-            if needs_no_image(page, image, id) {
-                stats.intact += 1;
-            } else if verify(image, id).is_ok() {
-                file.write(&[WriteRun {
-                    offset: in_place(page_no),
-                    bufs: &[IoSlice::new(image)],
-                }])?;
-                stats.restored.push(id);
-            }
-        }
+        let mut images = AlignedBuf::new(some.len() * PAGE_SIZE);
+        read_pages(double_write, some.iter().map(|place| place.1), &mut images)?;
+        work(some, images.as_chunks().0)?;
     }
-    if !stats.restored.is_empty() {
-        file.sync()?;
-    }
-    if !found.is_empty() {
-        reset(double_write)?;
-    }
-    Ok(stats)
+    Ok(())
 }
 
 /// Forgets all images, durably: for a file whose pages are all known to be whole, or that begins a new life.

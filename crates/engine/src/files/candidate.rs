@@ -1,0 +1,99 @@
+//! A data file that was opened and has yet to be proven the right one.
+//!
+//! Pages that were torn lie whole in the double-write file beside it. They are read from there, and put back
+//! only once everything was found right: a file that does not belong here (an old copy, a stranger's) is left
+//! as it was, and the images stay for the one that does.
+
+use super::physical::{
+    Guarded, PageReads, double_write_path, header_page, open_error, read_header,
+};
+use crate::EngineError;
+use furrow_format::{FileHeader, FileId, PAGE_SIZE, PageNo, Protection, verify};
+use furrow_io::{Access, File, IoError, Open, Volume};
+use furrow_pool::double_write::TornPages;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The file, what lies beside it, and what of that is to be put back.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    id: FileId,
+    file: Arc<dyn File>,
+    guard: Option<(Arc<dyn File>, TornPages)>,
+}
+
+impl PageReads for Candidate {
+    fn page_bytes(&self, page: PageNo, bytes: &mut [u8]) -> Result<(), IoError> {
+        match &self.guard {
+            Some((images, torn)) => torn.read((&*self.file, &**images), page, bytes),
+            None => self.file.page_bytes(page, bytes),
+        }
+    }
+
+    fn length(&self) -> Result<u64, IoError> {
+        self.file.len_bytes()
+    }
+
+    fn place(&self) -> &Path {
+        self.file.path()
+    }
+}
+
+fn open_existing(volume: &dyn Volume, path: &Path) -> Result<Arc<dyn File>, EngineError> {
+    let opened = volume.open(path, Open::Existing, Access::Data);
+    opened.map_err(|e| open_error(path, &e))
+}
+
+impl Candidate {
+    /// Opens a data file, which locks it, and looks what of it was torn.
+    pub(crate) fn open(
+        volume: &dyn Volume,
+        path: &Path,
+        id: FileId,
+    ) -> Result<Candidate, EngineError> {
+        let file = open_existing(volume, path)?;
+        let guard_path = double_write_path(path);
+        // Of a file too short for a header nothing is put back: whoever reads that tells what it is.
+        let mut guard = None;
+        if file.len_bytes()? >= PAGE_SIZE as u64 && volume.exists(&guard_path)? {
+            let images = open_existing(volume, &guard_path)?;
+            let torn = TornPages::find(&*file, &*images, id)?;
+            guard = Some((images, torn));
+        }
+        Ok(Candidate { id, file, guard })
+    }
+
+    /// Reads and proves the header. How far the file is it says itself if its own page is whole: the image of
+    /// an old copy's header may be that of the file which was here before. A header that is torn was being
+    /// written, by a checkpoint at the earliest that followed the one in the log.
+    pub(crate) fn header(&self) -> Result<FileHeader, EngineError> {
+        let mut header = read_header(self, self.file.path(), self.id)?;
+        let (page, id) = header_page(&*self.file, self.id)?;
+        if verify(&page, id) == Ok(Protection::Checksum)
+            && let Ok(own) = FileHeader::decode(&page)
+        {
+            header.max_lsn = own.max_lsn;
+        }
+        Ok(header)
+    }
+
+    /// It is the right one: puts back the pages that were torn, and tells how many.
+    ///
+    /// A double-write file that is missing was left behind when the data file was moved: there is nothing to
+    /// put back, and a new one is made.
+    pub(crate) fn accept(self, volume: &dyn Volume) -> Result<(Guarded, usize), EngineError> {
+        let file = self.file;
+        let (double_write, torn) = match self.guard {
+            Some((images, torn)) => {
+                let torn = torn.put_back(&*file, &*images)?.restored.len();
+                (images, torn)
+            }
+            None => {
+                let path = double_write_path(file.path());
+                let made = volume.open(&path, Open::Create, Access::Data);
+                (made.map_err(|e| open_error(&path, &e))?, 0)
+            }
+        };
+        Ok((Guarded { file, double_write }, torn))
+    }
+}
