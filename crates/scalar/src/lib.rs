@@ -33,6 +33,7 @@ pub mod display;
 mod env;
 pub mod error;
 pub mod functions;
+pub mod json;
 mod operand;
 pub mod ops;
 #[cfg(test)]

@@ -30,6 +30,8 @@ pub struct Operand<'a> {
     pub coercibility: Coercibility,
     /// Whether it can be NULL.
     pub nullable: bool,
+    /// Whether it is JSON by what makes it, so that it is put into JSON as it is.
+    pub is_json: bool,
 }
 
 impl<'a> Operand<'a> {
@@ -41,6 +43,7 @@ impl<'a> Operand<'a> {
             constant: None,
             coercibility: Coercibility::Default,
             nullable: true,
+            is_json: false,
         }
     }
 

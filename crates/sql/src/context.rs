@@ -102,6 +102,8 @@ pub(crate) struct Context {
     pub(crate) memory: Arc<Memory>,
     /// Where the batch began.
     pub(crate) meter: Meter,
+    /// Whether an aggregate of the statement has left a NULL out, of which the client is told at its end.
+    pub(crate) null_eliminated: bool,
 }
 
 fn moment() -> DateTimeOffset {
@@ -141,12 +143,14 @@ impl Context {
             texts: Texts::default(),
             memory: Arc::default(),
             meter: Meter::default(),
+            null_eliminated: false,
         }
     }
 
     /// A statement begins: GETDATE() is this moment for all of it, and subqueries are run anew.
     pub(crate) fn tick(&mut self) {
         self.kept.clear();
+        self.null_eliminated = false;
         self.now = moment();
     }
 

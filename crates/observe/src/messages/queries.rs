@@ -148,6 +148,19 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         name or alias. Use different names and aliases for each column in SELECT list.";
     13605 16 1 "Column expressions and data sources without names or aliases cannot be formatted as JSON \
         text using FOR JSON clause. Add alias to the unnamed column or table.";
+    13606 16 1 "JSON text/path that has more than 128 nesting levels cannot be parsed.";
+    13607 16 1 "JSON path is not properly formatted. Unexpected character '%ls' is found at position %d.";
+    13608 16 1 "Property cannot be found on the specified JSON path.";
+    13609 16 1 "JSON text is not properly formatted. Unexpected character '%ls' is found at position %d.";
+    13611 16 1 "Value referenced by JSON path is not an array or object and cannot be opened with OPENJSON.";
+    13614 16 1 "TEXT, NTEXT, SQL_VARIANT and IMAGE types cannot be used as column types in OPENJSON function \
+        with explicit schema. These types are not supported in WITH clause.";
+    13618 16 1 "AS JSON option can be specified only for column of nvarchar(max) type in WITH clause.";
+    13619 16 1 "Unsupported JSON path found in argument 2 of JSON_MODIFY.";
     13620 16 1 "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove \
         one of these options.";
+    13621 16 1 "Array cannot be found in the specified JSON path.";
+    13623 16 2 "Scalar value cannot be found in the specified JSON path.";
+    13624 16 2 "Object or array cannot be found in the specified JSON path.";
+    13625 16 1 "String value in the specified JSON path would be truncated.";
 };

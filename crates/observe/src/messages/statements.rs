@@ -62,6 +62,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     8115 16 1 "Arithmetic overflow error converting %ls to data type %ls.";
     8134 16 1 "Divide by zero error encountered.";
     8152 16 14 "String or binary data would be truncated.";
+    8153 10 1 "Warning: Null value is eliminated by an aggregate or other SET operation.";
     10738 15 1 "The number of row value expressions in the INSERT statement exceeds the maximum allowed \
         number of %d row values.";
     15048 16 1 "Valid values of the database compatibility level are %s.";

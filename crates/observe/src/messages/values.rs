@@ -84,4 +84,5 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         characters.";
     9829 16 1 "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result \
         truncation.";
+    9834 16 1 "Invalid bucket width value passed to %ls function. Only positive values are allowed.";
 };

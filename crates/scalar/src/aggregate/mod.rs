@@ -273,6 +273,11 @@ fn total_type(aggregate: Aggregate, of: &DataType) -> Option<DataType> {
 }
 
 impl BoundAggregate {
+    /// Whether a NULL that it leaves out is worth a warning: of every aggregate but STRING_AGG.
+    pub fn warns(&self) -> bool {
+        self.aggregate != Aggregate::StringAgg
+    }
+
     /// An accumulator for a group.
     pub fn start(&self) -> Accumulator {
         Accumulator::new(self)

@@ -12,11 +12,11 @@ use crate::error::{SqlResult, date_overflow, message};
 
 const DATE: DataType = DataType::simple(TypeId::Date);
 const DATETIME: DataType = DataType::simple(TypeId::DateTime);
-const DATETIME2: DataType = DataType::simple(TypeId::DateTime2);
-const DATETIMEOFFSET: DataType = DataType::simple(TypeId::DateTimeOffset);
+pub(super) const DATETIME2: DataType = DataType::simple(TypeId::DateTime2);
+pub(super) const DATETIMEOFFSET: DataType = DataType::simple(TypeId::DateTimeOffset);
 
 /// The local moment of a value, and its offset.
-fn local(value: &Value) -> Option<(DateTime2, i16)> {
+pub(super) fn local(value: &Value) -> Option<(DateTime2, i16)> {
     Some(match value {
         Value::Date(date) => (
             DateTime2 {
@@ -41,7 +41,7 @@ fn local(value: &Value) -> Option<(DateTime2, i16)> {
 }
 
 /// A local moment as a value of a type; `None` out of its calendar.
-fn of_type(at: DateTime2, offset_minutes: i16, to: &DataType) -> Option<Value> {
+pub(super) fn of_type(at: DateTime2, offset_minutes: i16, to: &DataType) -> Option<Value> {
     Some(match to.id {
         TypeId::Date => Value::Date(at.date),
         TypeId::Time => Value::Time(at.time.rescale(to.scale).0),
@@ -58,7 +58,7 @@ fn of_type(at: DateTime2, offset_minutes: i16, to: &DataType) -> Option<Value> {
 }
 
 /// The part that the first argument names: 155 for a word that is none, 1023 for what is no word.
-fn part(call: &Call<'_>) -> SqlResult<DatePart> {
+pub(super) fn part(call: &Call<'_>) -> SqlResult<DatePart> {
     let function = call.function.name.to_ascii_lowercase();
     let name = call.get(0).constant.and_then(Value::as_str);
     let name = name.ok_or_else(|| call.refuse(0))?;
@@ -66,7 +66,7 @@ fn part(call: &Call<'_>) -> SqlResult<DatePart> {
 }
 
 /// The type in which an argument is a moment: its own; text, numbers and NULL are `datetime`.
-fn moment(call: &Call<'_>, place: usize, for_text: DataType) -> SqlResult<DataType> {
+pub(super) fn moment(call: &Call<'_>, place: usize, for_text: DataType) -> SqlResult<DataType> {
     let operand = call.get(place);
     match operand.data_type.id.family() {
         _ if operand.is_null_literal => Ok(DATETIME),
@@ -78,7 +78,7 @@ fn moment(call: &Call<'_>, place: usize, for_text: DataType) -> SqlResult<DataTy
 }
 
 /// That a type has a part: 9810 where it has none.
-fn has_part(part: DatePart, of: &DataType, call: &Call<'_>) -> SqlResult<()> {
+pub(super) fn has_part(part: DatePart, of: &DataType, call: &Call<'_>) -> SqlResult<()> {
     let missing = match of.id {
         TypeId::Date => part.is_of_time() || part == DatePart::Offset,
         TypeId::Time => !part.is_of_time(),
@@ -384,6 +384,25 @@ pub(super) fn datetime2fromparts(call: &Call<'_>) -> SqlResult<Binding> {
         let date = Date::from_ymd(year, month, day)?;
         let time = time_of([hour, minute, second, fractions], result.scale)?;
         Some(Value::DateTime2(DateTime2 { date, time }))
+    })
+}
+
+pub(super) fn datetimeoffsetfromparts(call: &Call<'_>) -> SqlResult<Binding> {
+    let result = precision(call, TypeId::DateTimeOffset)?;
+    parts_binding(call, result, move |values| {
+        let [year, month, day, hour, minute, second, fractions] = numbers::<7>(values)?;
+        let date = Date::from_ymd(year, month, day)?;
+        let time = time_of([hour, minute, second, fractions], result.scale)?;
+        let (hours, minutes) = (number(values, 7), number(values, 8));
+        // Both have the sign of the offset.
+        let fits = hours.abs() <= 14 && minutes.abs() <= 59 && hours * minutes >= 0;
+        let offset_minutes = i16::try_from(hours * 60 + minutes).ok().filter(|_| fits)?;
+        let in_day = offset_minutes.abs() <= 14 * 60;
+        let utc = DateTime2 { date, time }.add_minutes(-i32::from(offset_minutes));
+        Some(Value::DateTimeOffset(DateTimeOffset {
+            utc: utc.filter(|_| in_day)?,
+            offset_minutes,
+        }))
     })
 }
 

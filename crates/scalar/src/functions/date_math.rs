@@ -147,11 +147,11 @@ pub(super) fn month_name(date: Date) -> &'static str {
     MONTHS.get(month as usize - 1).copied().unwrap_or_default()
 }
 
-fn ticks(at: DateTime2) -> i128 {
+pub(super) fn ticks(at: DateTime2) -> i128 {
     i128::from(at.date.days()) * i128::from(TICKS_PER_DAY) + i128::from(at.time.ticks())
 }
 
-fn from_ticks(ticks: i128) -> Option<DateTime2> {
+pub(super) fn from_ticks(ticks: i128) -> Option<DateTime2> {
     let day = i128::from(TICKS_PER_DAY);
     let date = Date::from_days(u32::try_from(ticks.div_euclid(day)).ok()?)?;
     let time = Time::new(u64::try_from(ticks.rem_euclid(day)).ok()?, 7)?;
@@ -253,7 +253,7 @@ pub(super) fn part_of(part: DatePart, at: DateTime2, offset_minutes: i16, date_f
 }
 
 /// The place of a day in its week, from 0.
-fn week_place(days: u32, date_first: u8) -> u32 {
+pub(super) fn week_place(days: u32, date_first: u8) -> u32 {
     (days + 8 - u32::from(date_first.clamp(1, 7))) % 7
 }
 

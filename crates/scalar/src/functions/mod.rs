@@ -15,8 +15,10 @@
 mod bind;
 mod date;
 mod date_math;
+mod date_trunc;
 mod format;
 mod hash;
+mod json;
 mod math;
 mod registry;
 mod string;
@@ -54,6 +56,8 @@ pub enum Category {
     Math,
     /// Dates and times.
     Date,
+    /// JSON text.
+    Json,
     /// NULL, choices, identifiers, hashes.
     System,
 }

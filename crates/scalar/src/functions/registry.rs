@@ -1,6 +1,9 @@
 //! The table of functions.
 
-use super::{Category, Function, date, hash, math, string, string_find, string_make, system};
+use super::{
+    Category, Function, date, date_trunc, hash, json, math, string, string_find, string_make,
+    system,
+};
 
 /// Makes the rows: `NAME(arguments) least..=most -> "returns", binder, [flags] "summary";`.
 macro_rules! functions {
@@ -93,6 +96,8 @@ static STRING: &[Function] = functions! { String:
         "So many blanks; NULL for a negative count.";
     "STR" "float [, length [, decimals]]" 1 3 "varchar" string_make::str;
         "A number right-aligned in a text; stars where it does not fit.";
+    "STRING_ESCAPE" "text, type" 2 2 "nvarchar(max)" json::string_escape;
+        "A text as a string of JSON has it (type 'json'), without quotation marks.";
     "STUFF" "text, start, length, replacement" 4 4 "varchar or nvarchar" string_make::stuff;
         "A part of a text replaced; NULL where the start is outside of it.";
     "SUBSTRING" "text, start, length" 3 3 "varchar, nvarchar or varbinary" string::substring;
@@ -177,6 +182,15 @@ static DATE: &[Function] = functions! { Date:
     "DATETIMEFROMPARTS" "year, month, day, hour, minute, seconds, milliseconds"
         7 7 "datetime" date::datetimefromparts;
         "A datetime by its numbers; error 289 where there is none.";
+    "DATETIMEOFFSETFROMPARTS"
+        "year, month, day, hour, minute, seconds, fractions, hour_offset, minute_offset, precision"
+        10 10 "datetimeoffset(precision)" date::datetimeoffsetfromparts;
+        "A datetimeoffset by its numbers; error 289 where there is none.";
+    "DATETRUNC" "datepart, date" 2 2 "the date's type; datetime2(7) for text" date_trunc::datetrunc, part;
+        "The beginning of the part that a moment is in.";
+    "DATE_BUCKET" "datepart, number, date [, origin]" 3 4 "the date's type; datetime2(7) for text"
+        date_trunc::date_bucket, part;
+        "The beginning of the span of so many parts that a moment is in, counted from 1900-01-01 or an origin.";
     "DAY" "date" 1 1 "int" date::day;
         "Day of the month.";
     "EOMONTH" "start [, months]" 1 2 "date" date::eomonth;
@@ -206,6 +220,19 @@ static DATE: &[Function] = functions! { Date:
         "A local moment with its offset.";
     "YEAR" "date" 1 1 "int" date::year;
         "The year.";
+};
+
+static JSON: &[Function] = functions! { Json:
+    "ISJSON" "text" 1 1 "int" json::isjson;
+        "1 where a text is an object or array of JSON, 0 where it is not.";
+    "JSON_MODIFY" "json, path, value" 3 3 "nvarchar(max)" json::json_modify;
+        "The text with another value at the end of a path; the rest stays as it is written.";
+    "JSON_PATH_EXISTS" "json, path" 2 2 "int" json::json_path_exists;
+        "1 where a path leads to something in a text.";
+    "JSON_QUERY" "json [, path]" 1 2 "nvarchar(max)" json::json_query;
+        "The object or array at the end of a path, as it is written; error 13609 for what is no JSON.";
+    "JSON_VALUE" "json, path" 2 2 "nvarchar(4000)" json::json_value;
+        "The text, number or word at the end of a path; error 13609 for what is no JSON.";
 };
 
 static SYSTEM: &[Function] = functions! { System:
@@ -239,18 +266,20 @@ static SYSTEM: &[Function] = functions! { System:
 
 /// All functions, by category and name.
 pub fn all() -> impl Iterator<Item = &'static Function> {
-    [STRING, MATH, DATE, SYSTEM].into_iter().flatten()
+    [STRING, MATH, DATE, JSON, SYSTEM].into_iter().flatten()
 }
 
 /// The function of a name, in any case.
 pub fn find(name: &str) -> Option<&'static Function> {
-    [STRING, MATH, DATE, SYSTEM].into_iter().find_map(|rows| {
-        let order = |row: &Function| {
-            let bytes = name.bytes().map(|byte| byte.to_ascii_uppercase());
-            row.name.bytes().cmp(bytes)
-        };
-        rows.get(rows.binary_search_by(order).ok()?)
-    })
+    [STRING, MATH, DATE, JSON, SYSTEM]
+        .into_iter()
+        .find_map(|rows| {
+            let order = |row: &Function| {
+                let bytes = name.bytes().map(|byte| byte.to_ascii_uppercase());
+                row.name.bytes().cmp(bytes)
+            };
+            rows.get(rows.binary_search_by(order).ok()?)
+        })
 }
 
 /// The reference page of all functions.

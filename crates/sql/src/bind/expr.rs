@@ -1,6 +1,7 @@
 //! Values: names, operators, functions, CASE, conversions.
 
 use super::literal::literal;
+use super::markup::is_json;
 use super::scope::{AGGREGATES, Binder};
 use super::types::data_type;
 use super::{ask, shift};
@@ -29,6 +30,8 @@ pub(crate) struct Bound {
     pub(crate) is_null_literal: bool,
     pub(crate) coercibility: Coercibility,
     pub(crate) nullable: bool,
+    /// Whether it is JSON by what makes it.
+    pub(crate) is_json: bool,
 }
 
 impl Bound {
@@ -40,6 +43,7 @@ impl Bound {
             is_null_literal: false,
             coercibility: Coercibility::Default,
             nullable: true,
+            is_json: false,
         }
     }
 
@@ -53,6 +57,7 @@ impl Bound {
             },
             coercibility: self.coercibility,
             nullable: self.nullable,
+            is_json: self.is_json,
         }
     }
 }
@@ -134,7 +139,10 @@ impl Binder<'_> {
                     return refuse(116, &[]);
                 };
                 let data_type = column.data_type;
-                Ok(Bound::of(Expr::Subquery(Box::new(sub)), data_type))
+                Ok(Bound {
+                    is_json: is_json(query),
+                    ..Bound::of(Expr::Subquery(Box::new(sub)), data_type)
+                })
             }
             ExprKind::NextValue(..) => Err(unsupported("NEXT VALUE FOR")),
             ExprKind::Method(of, name, arguments) => self.xml_method(of, &name.value, arguments),
@@ -348,6 +356,7 @@ impl Binder<'_> {
         // RAND() is asked once for all rows, unless its seed is of the row.
         let same = |expr: &Expr| matches!(expr, Expr::Const(_) | Expr::Variable(_));
         let once = bound.function.name == "RAND" && exprs.iter().all(same);
+        let is_json = matches!(bound.function.name, "JSON_QUERY" | "JSON_MODIFY");
         let call = Expr::Call(Box::new(bound), exprs);
         let expr = match once {
             true => Expr::Once(crate::exec::once::fresh(), Box::new(call)),
@@ -355,6 +364,7 @@ impl Binder<'_> {
         };
         Ok(Bound {
             nullable,
+            is_json,
             ..Bound::of(expr, result)
         })
     }
@@ -455,11 +465,13 @@ impl Binder<'_> {
         };
         let result = bound.result;
         let order = self.within_group(&call.within_group)?;
+        let warns = bound.warns() && self.levels.len() != self.quiet_level;
         let call = AggregateCall {
             bound,
             argument: argument.map(|a| a.expr),
             distinct,
             order,
+            warns,
         };
         let calls = self.level().aggregates.get_or_insert_default();
         let place = AGGREGATES + calls.len();

@@ -423,7 +423,7 @@ impl Binder<'_> {
 
     fn table_function(&mut self, written: &TableFunction) -> Result<Node> {
         let name = shown(&written.name);
-        if written.variable.is_some() || !written.schema.is_empty() {
+        if written.variable.is_some() {
             return Err(unsupported(&name));
         }
         if written.name.parts.len() == 1

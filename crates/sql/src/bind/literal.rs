@@ -117,6 +117,7 @@ impl Bound {
     pub(crate) fn constant(value: Value, data_type: DataType) -> Bound {
         Bound {
             nullable: value.is_null(),
+            is_json: false,
             expr: Expr::Const(value),
             data_type,
             is_null_literal: false,

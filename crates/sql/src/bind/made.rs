@@ -1,4 +1,4 @@
-//! Table functions whose columns depend on their arguments: STRING_SPLIT, GENERATE_SERIES. And expressions
+//! Table functions whose columns depend on their arguments: STRING_SPLIT, GENERATE_SERIES, OPENJSON. And expressions
 //! that are constants, where only a constant will do.
 
 use super::expr::Bound;
@@ -13,7 +13,7 @@ use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::Operand;
 use furrow_scalar::error::invalid_argument;
 use furrow_scalar::types::{string_type, unify};
-use furrow_tsql::ast::query::TableFunction;
+use furrow_tsql::ast::query::{RowsetColumn, TableFunction};
 
 /// A function of that kind.
 pub(crate) struct MadeInfo {
@@ -30,7 +30,10 @@ pub(crate) struct MadeInfo {
 }
 
 /// Makes the plan and the columns of the result from the arguments.
-type Bind = fn(&mut Binder<'_>, Vec<Bound>) -> Result<(MadePlan, Vec<ResultColumn>)>;
+type Bind = fn(&mut Binder<'_>, Vec<Bound>, &[RowsetColumn]) -> Result<Made>;
+
+/// The plan and the columns of its rows.
+pub(super) type Made = (MadePlan, Vec<ResultColumn>);
 
 /// All of them, by name.
 pub(crate) static MADE: &[MadeInfo] = &[
@@ -43,6 +46,16 @@ pub(crate) static MADE: &[MadeInfo] = &[
         least: 2,
         most: 3,
         bind: series,
+    },
+    MadeInfo {
+        name: "OPENJSON",
+        arguments: "json [, path]",
+        columns: "key: nvarchar(4000); value: nvarchar(max); type: tinyint; or those of its WITH clause",
+        text: "The members of an object, or the elements of an array; with a WITH clause what their own \
+               paths lead to, in the types that it says.",
+        least: 1,
+        most: 2,
+        bind: super::openjson::open,
     },
     MadeInfo {
         name: "STRING_SPLIT",
@@ -72,7 +85,7 @@ impl Binder<'_> {
         for argument in &written.args {
             arguments.push(self.expr(argument)?);
         }
-        let (mut plan, columns) = (info.bind)(self, arguments)?;
+        let (mut plan, columns) = (info.bind)(self, arguments, &written.schema)?;
         let mut takes = Vec::new();
         for part in parts(&mut plan) {
             takes.extend(self.taken(std::slice::from_mut(part)));
@@ -119,10 +132,14 @@ fn parts(plan: &mut MadePlan) -> Vec<&mut Expr> {
             .into_iter()
             .flatten()
             .collect(),
+        MadePlan::Json(open) => [Some(&mut open.text), open.path.as_mut()]
+            .into_iter()
+            .flatten()
+            .collect(),
     }
 }
 
-fn result(name: &str, data_type: DataType) -> ResultColumn {
+pub(super) fn result(name: &str, data_type: DataType) -> ResultColumn {
     ResultColumn {
         name: name.to_owned(),
         data_type,
@@ -131,11 +148,11 @@ fn result(name: &str, data_type: DataType) -> ResultColumn {
 }
 
 /// 8116 for an argument of a type that a function does not take.
-fn not_of<T>(argument: &Bound, place: usize, function: &str) -> Result<T> {
+pub(super) fn not_of<T>(argument: &Bound, place: usize, function: &str) -> Result<T> {
     Err(invalid_argument(argument.data_type.id, place, function).into())
 }
 
-fn split(binder: &mut Binder<'_>, arguments: Vec<Bound>) -> Result<(MadePlan, Vec<ResultColumn>)> {
+fn split(binder: &mut Binder<'_>, arguments: Vec<Bound>, _: &[RowsetColumn]) -> Result<Made> {
     const NAME: &str = "string_split";
     let ordinal = match arguments.get(2) {
         Some(flag) => with_ordinal(binder, flag)?,
@@ -202,7 +219,7 @@ fn with_ordinal(binder: &mut Binder<'_>, flag: &Bound) -> Result<bool> {
     }
 }
 
-fn series(binder: &mut Binder<'_>, arguments: Vec<Bound>) -> Result<(MadePlan, Vec<ResultColumn>)> {
+fn series(binder: &mut Binder<'_>, arguments: Vec<Bound>, _: &[RowsetColumn]) -> Result<Made> {
     const NAME: &str = "generate_series";
     let mut first: Option<TypeId> = None;
     for (place, argument) in (1..).zip(&arguments) {

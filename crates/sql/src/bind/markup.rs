@@ -213,16 +213,23 @@ fn is_text_alone(of: &Written) -> bool {
     bare && select.items.iter().all(unnamed)
 }
 
+/// Whether the result of a query is one text of JSON: FOR JSON without brackets around it may be none.
+pub(super) fn is_json(query: &Query) -> bool {
+    match &query.for_clause {
+        Some(ForClause::Json(options)) => {
+            options.iter().all(|o| &*o.name != "WITHOUT_ARRAY_WRAPPER")
+        }
+        _ => false,
+    }
+}
+
 /// What an item of a select list is, as far as its text tells.
 fn inner_item(item: &SelectItem) -> Inner {
     match item {
         SelectItem::Expr { expr, .. } => match &expr.kind {
             ExprKind::Subquery(query) => match &query.for_clause {
                 Some(ForClause::Xml(options)) if is_typed(options) => Inner::Xml,
-                Some(ForClause::Json(options)) => {
-                    let bare = options.iter().any(|o| &*o.name == "WITHOUT_ARRAY_WRAPPER");
-                    if bare { Inner::Other } else { Inner::Json }
-                }
+                Some(ForClause::Json(_)) if is_json(query) => Inner::Json,
                 _ => Inner::Other,
             },
             ExprKind::Call(call) if call.name.name().eq_ignore_ascii_case("JSON_QUERY") => {

@@ -24,6 +24,7 @@ mod made;
 mod markup;
 mod markup_xml;
 mod meta;
+mod openjson;
 mod pivot;
 mod place;
 mod query;

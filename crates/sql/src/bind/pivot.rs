@@ -104,7 +104,11 @@ impl Binder<'_> {
         };
         let written = format!("SELECT {} FROM x{grouped}", list.join(", "));
         let query = query_of(&written, &pivot.source)?;
-        self.stands_for(query, &pivot.alias)
+        // What is of another column is NULL here: that is no news.
+        let outside = std::mem::replace(&mut self.quiet_level, self.levels.len() + 1);
+        let bound = self.stands_for(query, &pivot.alias);
+        self.quiet_level = outside;
+        bound
     }
 
     /// Binds UNPIVOT.

@@ -89,6 +89,8 @@ pub(crate) struct Binder<'c> {
     pub(crate) recursions: Vec<super::cte::Recursing>,
     /// MAXRECURSION.
     pub(crate) max_recursion: u32,
+    /// Aggregates at this level say nothing of NULLs that they leave out.
+    pub(crate) quiet_level: usize,
     /// What names led to.
     pub(crate) basis: Basis,
 }
@@ -163,6 +165,7 @@ impl<'c> Binder<'c> {
             reaches: usize::MAX,
             recursions: Vec::new(),
             max_recursion: 100,
+            quiet_level: usize::MAX,
             basis: Basis::default(),
         }
     }
@@ -296,6 +299,7 @@ impl<'c> Binder<'c> {
             is_null_literal: false,
             coercibility: Coercibility::Implicit,
             nullable,
+            is_json: false,
         })
     }
 
@@ -312,6 +316,7 @@ impl<'c> Binder<'c> {
             is_null_literal: false,
             coercibility: Coercibility::Default,
             nullable: true,
+            is_json: false,
         })
     }
 

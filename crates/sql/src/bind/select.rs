@@ -363,6 +363,7 @@ impl Binder<'_> {
                         is_null_literal: false,
                         coercibility: furrow_scalar::Coercibility::Implicit,
                         nullable: column.nullable,
+                        is_json: false,
                     },
                     assign: None,
                 });

@@ -52,6 +52,14 @@ impl Lane {
             Lane::Other(values) => values.get(row).cloned().unwrap_or(Value::Null),
         }
     }
+
+    /// Whether any value is NULL.
+    pub(crate) fn any_null(&self) -> bool {
+        match self {
+            Lane::Whole(lane) => lane.any_null,
+            Lane::Other(values) => values.iter().any(Value::is_null),
+        }
+    }
 }
 
 impl Whole {

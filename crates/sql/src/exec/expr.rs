@@ -291,9 +291,12 @@ fn exists(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<bool> {
         return Ok(*found);
     }
     query.bring(row, cx)?;
+    // Of its rows nothing is told but that there are some: no more is of their NULLs.
+    let told = cx.null_eliminated;
     let mut cursor = query.plan.open(cx)?;
     let found = cursor.next(cx, &mut Vec::new());
     cursor.close(cx);
+    cx.null_eliminated = told;
     let found = found?;
     if let Some(number) = query.once {
         cx.kept.insert(number, Kept::Exists(found));

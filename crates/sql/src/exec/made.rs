@@ -1,6 +1,7 @@
-//! Rows that table functions make of their arguments: STRING_SPLIT, GENERATE_SERIES.
+//! Rows that table functions make of their arguments: STRING_SPLIT, GENERATE_SERIES, OPENJSON.
 
 use super::Expr;
+use super::openjson::OpenJson;
 use super::operator::{Cursor, Operator, Ready};
 use crate::context::Context;
 use crate::error::{Result, refuse};
@@ -27,11 +28,14 @@ pub(crate) enum MadePlan {
         step: Option<Expr>,
         data_type: DataType,
     },
+    /// The members of a JSON text.
+    Json(OpenJson),
 }
 
 impl MadePlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         match self {
+            MadePlan::Json(open) => Ok(Box::new(Ready::new(open.rows(cx)?))),
             MadePlan::Split {
                 text,
                 separator,

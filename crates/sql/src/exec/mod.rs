@@ -24,6 +24,7 @@ pub(crate) mod made;
 pub(crate) mod markup;
 pub(crate) mod memory;
 pub(crate) mod once;
+pub(crate) mod openjson;
 pub(crate) mod operator;
 pub(crate) mod recursive;
 pub(crate) mod scan;

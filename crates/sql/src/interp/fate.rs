@@ -63,6 +63,8 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 10709
             | 13_601
             | 13_605
+            | 13_614
+            | 13_618
             | 13_620
             | 40_514
     )
@@ -72,7 +74,22 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
 fn takes_transaction(error: &SqlError) -> bool {
     matches!(
         error.number(),
-        217 | 235 | 241 | 242 | 244 | 245 | 248 | 295 | 1205 | 3930 | 8114 | 8169 | 9420..=9499
+        217 | 235
+            | 241
+            | 242
+            | 244
+            | 245
+            | 248
+            | 295
+            | 1205
+            | 3930
+            | 8114
+            | 8169
+            | 9420..=9499
+            | 13_607..=13_609
+            | 13_611
+            | 13_621
+            | 13_623..=13_625
     )
 }
 

@@ -224,6 +224,7 @@ fn condition(run: &mut Run<'_>, written: &furrow_tsql::ast::expr::Condition) -> 
         let cond = planned(plans, written, cx, |binder| binder.cond(written))?;
         cond.holds(&[], cx)
     })?;
+    run.tell_of_nulls();
     // IF and WHILE are statements that succeed and count nothing.
     run.cx.last.rows = 0;
     run.cx.last.error = 0;

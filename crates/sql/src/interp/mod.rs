@@ -81,6 +81,14 @@ impl Run<'_> {
         self.sink.notice(&Notice { message, procedure });
     }
 
+    /// Tells the client, once a statement, that an aggregate has left NULLs out (8153).
+    pub(crate) fn tell_of_nulls(&mut self) {
+        if std::mem::take(&mut self.cx.null_eliminated) {
+            let line = self.cx.line;
+            self.inform(Message::new(8153, &[]).at_line(line));
+        }
+    }
+
     /// The procedure at work.
     pub(crate) fn procedure(&self) -> Option<String> {
         let last = self.cx.procedures.last();
@@ -89,6 +97,7 @@ impl Run<'_> {
 
     /// A statement is done.
     pub(crate) fn done(&mut self, rows: Option<u64>) {
+        self.tell_of_nulls();
         if let Some(rows) = rows {
             self.cx.last.rows = rows;
         }

@@ -51,6 +51,7 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     let result = dispatch(run, renamed.as_ref().unwrap_or(stmt));
     statistics::end(run, measure);
     if result.is_ok() {
+        run.tell_of_nulls();
         run.cx.last.error = 0;
         match stmt.kind {
             Statement::Set(Set::Variable(..)) => run.cx.last.rows = 1,

@@ -22,3 +22,29 @@ SELECT CAST('1700-01-01' AS DATETIME);
 GO
 SELECT YEAR('no date');
 GO
+DECLARE @d datetime2 = '2021-12-08 11:30:15.1234567';
+SELECT DATETRUNC(year, @d) AS year, DATETRUNC(quarter, @d) AS quarter, DATETRUNC(month, @d) AS month, DATETRUNC(week, @d) AS week,
+  DATETRUNC(iso_week, @d) AS iso_week, DATETRUNC(dayofyear, @d) AS day, DATETRUNC(hour, @d) AS hour, DATETRUNC(minute, @d) AS minute,
+  DATETRUNC(second, @d) AS second, DATETRUNC(millisecond, @d) AS ms, DATETRUNC(microsecond, @d) AS us;
+SET DATEFIRST 6;
+SELECT DATETRUNC(week, '2021-11-11') AS week;
+SET DATEFIRST 7;
+SELECT DATETRUNC(hour, CAST('2021-12-08 11:30:15 +05:30' AS datetimeoffset(0))) AS kept_offset,
+  DATETRUNC(minute, CAST('11:30:59' AS time(0))) AS of_time, DATETRUNC(month, CAST('2021-12-08' AS date)) AS of_date,
+  DATETRUNC(day, CAST(NULL AS datetime)) AS none;
+GO
+SELECT DATETRUNC(weekday, CAST('2021-12-08' AS date));
+GO
+SELECT DATETRUNC(hour, CAST('2021-12-08' AS date));
+GO
+SELECT DATETRUNC(millisecond, CAST('11:30:59' AS time(2)));
+GO
+DECLARE @d datetime2 = '2020-04-30 21:21:21';
+SELECT DATE_BUCKET(week, 2, @d) AS weeks, DATE_BUCKET(day, 7, CAST(@d AS date)) AS days, DATE_BUCKET(hour, 6, @d) AS hours,
+  DATE_BUCKET(month, 5, @d, CAST('2019-01-31' AS datetime2)) AS months, DATE_BUCKET(year, 3, @d) AS years,
+  DATE_BUCKET(minute, 15, @d, CAST('2020-05-01' AS datetime2)) AS before_origin;
+SELECT DATE_BUCKET(day, 0, @d);
+GO
+SELECT DATETIMEOFFSETFROMPARTS(2011, 8, 15, 14, 30, 0, 500, 12, 30, 3) AS made, DATETIMEOFFSETFROMPARTS(2011, 8, 15, 14, 30, 0, 0, -3, 0, 0) AS west;
+SELECT DATETIMEOFFSETFROMPARTS(2011, 8, 15, 14, 30, 0, 0, 3, -1, 0) AS none;
+GO

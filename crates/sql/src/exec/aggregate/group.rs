@@ -80,6 +80,7 @@ impl AggregatePlan {
             };
             let value = argument.eval(row, cx)?;
             if value.is_null() {
+                cx.null_eliminated |= call.warns;
                 continue;
             }
             if let Some(seen) = seen {

@@ -27,6 +27,8 @@ pub(crate) struct AggregateCall {
     pub(crate) distinct: Option<DataType>,
     /// WITHIN GROUP (ORDER BY ..): the order in which values are taken in.
     pub(crate) order: Vec<SortKey>,
+    /// Whether the client is told that a NULL was left out (8153).
+    pub(crate) warns: bool,
 }
 
 /// Grouping: its rows are the group's columns, then the aggregates, then, where there are several sets, the
@@ -59,7 +61,8 @@ impl AggregatePlan {
         for argument in self.calls.iter().filter_map(|call| call.argument.as_ref()) {
             Batches::columns_of(argument, &mut wanted);
         }
-        scan.by_page(wanted, cx, &mut |batch| {
+        let mut left_out = false;
+        let fed = scan.by_page(wanted, cx, &mut |batch| {
             for (call, accumulator) in self.calls.iter().zip(group.accumulators()) {
                 let computed;
                 let lane = match &call.argument {
@@ -73,6 +76,9 @@ impl AggregatePlan {
                         continue;
                     }
                 };
+                if call.warns && !left_out {
+                    left_out = batch.rows() > 0 && lane.is_none_or(Lane::any_null);
+                }
                 match (lane, &call.bound.conversion) {
                     (Some(Lane::Whole(lane)), None) => accumulator.add_whole(
                         &call.bound,
@@ -98,7 +104,9 @@ impl AggregatePlan {
                 }
             }
             Ok(())
-        })
+        });
+        cx.null_eliminated |= left_out;
+        fed
     }
 
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {

@@ -2,7 +2,7 @@
 
 use super::plain;
 use furrow_format::types::{DataType, Family, TypeId, Value};
-use std::fmt::Write;
+use furrow_scalar::json::quote;
 
 /// A column and the place that its name gives it.
 #[derive(Debug, Clone)]
@@ -109,25 +109,9 @@ impl JsonForm {
     }
 }
 
-/// A text in quotation marks. The product puts a backslash before slashes, too.
+/// A text in quotation marks.
 fn quoted(text: &str, out: &mut String) {
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '/' => out.push_str("\\/"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c < ' ' => {
-                // Writing to a string cannot fail.
-                let _infallible = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
+    quote(text, true, out);
     out.push('"');
 }

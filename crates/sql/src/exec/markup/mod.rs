@@ -118,13 +118,7 @@ fn moment(text: &str, id: TypeId, out: &mut String) {
 
 /// `1.500000000000000e+000`.
 fn scientific(number: f64, digits: usize, out: &mut String) {
-    let text = format!("{number:.digits$e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((text.as_str(), "0"));
-    let (sign, power) = match exponent.strip_prefix('-') {
-        Some(power) => ('-', power),
-        None => ('+', exponent),
-    };
-    let _infallible = write!(out, "{mantissa}e{sign}{power:0>3}");
+    out.push_str(&furrow_scalar::json::scientific(number, digits));
 }
 
 #[cfg(test)]

@@ -69,6 +69,7 @@ impl Feed<'_> {
         for at in range {
             self.step(cx)?;
             let value = argument.eval(rows.row(at)?, cx)?;
+            cx.null_eliminated |= value.is_null() && self.bound.warns();
             match &self.bound.conversion {
                 Some(conversion) if !value.is_null() => {
                     let value = conversion.apply(&value, &cx.settings())?;
