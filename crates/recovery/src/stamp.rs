@@ -11,11 +11,15 @@
 
 use crate::{Analysis, RecoveryError};
 use furrow_format::{FileHeader, FileHeaderError, Lsn, Page, PageId, PageNo, PageType};
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
 
 /// Puts the LSN into the header of every data file.
 pub(crate) fn stamp(store: &Store, checkpoint: Lsn) -> Result<(), RecoveryError> {
+    if mutated(Mutation::SkipHeaderStamp) {
+        return Ok(());
+    }
     for file in store.pool().files_of(store.db()) {
         let page = PageNo(0);
         let id = PageId { file, page };
@@ -38,6 +42,6 @@ impl Analysis {
         // Older versions kept nothing there. A new log begins with a checkpoint that had nothing to write but
         // the headers: a sound copy of a file that was damaged then is as good.
         let kept = header.max_lsn > Lsn::ZERO && !self.in_new_log;
-        kept && header.max_lsn < self.checkpoint
+        kept && !mutated(Mutation::TakeOldCopy) && header.max_lsn < self.checkpoint
     }
 }

@@ -275,7 +275,7 @@ impl Session {
     }
 
     /// Changes rows of an index once the page where they are is locked, or has the intent that goes with the
-    /// locks of rows.
+    /// locks of rows; again where the filegroup was full and has room now.
     fn change_gated(
         &mut self,
         table: &Table,
@@ -294,7 +294,13 @@ impl Session {
             self.txn = Some(txn);
             match done {
                 Err(AccessError::Barred) => self.wait_until_free(blocked)?,
-                done => return Ok(done?),
+                Err(error) => {
+                    let error = EngineError::from(error);
+                    if !self.made_room(&error)? {
+                        return Err(error);
+                    }
+                }
+                Ok(()) => return Ok(()),
             }
         }
     }

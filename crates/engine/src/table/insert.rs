@@ -203,7 +203,7 @@ impl Session {
     }
 
     /// Whether a filegroup that was full has room again: ghosts that nobody can want back are taken out.
-    fn made_room(&self, error: &EngineError) -> Result<bool, EngineError> {
+    pub(super) fn made_room(&self, error: &EngineError) -> Result<bool, EngineError> {
         Ok(is_full(error) && self.db.purge_ghosts()? > 0)
     }
 

@@ -4,14 +4,17 @@
 
 use crate::tables_common;
 
-use furrow_engine::{ColumnSpec, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec};
+use furrow_engine::{
+    ColumnSpec, FileChange, FileGrowth, IndexSpec, Isolation, RowKey, ScanSpec, Session, Table,
+    TableSpec,
+};
 use furrow_format::types::Value;
 use furrow_io::random::{seeded, test_seed};
 use furrow_io::thread;
 use rand::Rng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tables_common::{House, bigint, int, n, quiet_house};
+use tables_common::{House, bigint, int, n, quiet_house, s, varchar};
 
 fn set_up() -> (House, Arc<Table>) {
     let house = quiet_house();
@@ -224,4 +227,55 @@ fn cleaning_beside_deletes_inserts_and_rollbacks_loses_nothing() {
             table.row_count()
         );
     }
+}
+
+/// Fills the file, which does not grow, with rows of a table; the rows' names, in their order.
+fn filled(house: &House, table: &Arc<Table>) -> Vec<RowKey> {
+    let change = FileChange {
+        growth: Some(FileGrowth::None),
+        ..FileChange::default()
+    };
+    house.db.modify_file("data", &change).unwrap();
+    let mut session = house.session();
+    let text = "x".repeat(1600);
+    let full = (0..).find_map(|id| session.insert(table, &[n(id), s(&text)]).err());
+    assert!(full.as_ref().unwrap().has(1105), "{full:?}");
+    let mut scan = session.scan(table, &ScanSpec::default()).unwrap();
+    let mut keys = Vec::new();
+    while scan.next_row().unwrap().is_some() {
+        keys.push(scan.row_key().unwrap());
+    }
+    keys
+}
+
+fn rows_grow_in_a_full_file(spec: &TableSpec) {
+    let house = quiet_house();
+    let mut session = house.session();
+    let table = session.create_table(spec).unwrap();
+    let keys = filled(&house, &table);
+    let (first, others) = keys.split_at(keys.len() / 2);
+    for key in others {
+        assert!(session.delete(&table, key).unwrap());
+    }
+    let long = s(&"y".repeat(5000));
+    for key in &first[..100] {
+        assert!(session.update(&table, key, &[(1, long.clone())]).unwrap());
+    }
+    let scan = session.scan(&table, &ScanSpec::default()).unwrap();
+    let mut found = 0;
+    scan.for_each(|row| {
+        found += usize::from(row.values()?[1] == long);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(found, 100);
+}
+
+#[test]
+fn rows_grow_in_a_full_file_where_ghosts_hold_room() {
+    let spec = TableSpec::new("t")
+        .column(ColumnSpec::new("id", bigint()).not_null())
+        .column(ColumnSpec::new("text", varchar(5000)));
+    rows_grow_in_a_full_file(&spec.clone().primary_key(["id"]));
+    rows_grow_in_a_full_file(&spec);
 }

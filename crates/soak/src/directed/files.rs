@@ -1,4 +1,4 @@
-//! Scenes of data files: the image of a page's former life, and a file that becomes shorter.
+//! Scenes of data files: the image of a page's former life, a file that becomes shorter, an old copy.
 
 use crate::engine::{Engine, EngineSession, EngineStore};
 use crate::rows::{Row, TABLES};
@@ -168,6 +168,46 @@ pub(super) fn file_cut_off(_: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// A data file of before a checkpoint is put beside the log that names it: nothing in the log would bring back
+/// what the file lacks.
+pub(super) fn old_copy(_: u64) -> Result<(), String> {
+    let layout = Layout { files: 2, ..LAYOUT };
+    let volume = SimVolume::new(SimOptions::default());
+    let engine = Engine::default();
+    let early = two_checkpoints(&engine, &volume, &layout).map_err(told)?;
+    for (path, refusal) in [(primary(), "9003"), (secondary(&engine), "5173")] {
+        let mixed = volume.crash(&Crash::KeepAll);
+        mixed.take_file_from(&early, &path).map_err(told)?;
+        match engine.open(Arc::new(mixed), &layout) {
+            Err(failure) if failure.to_string().contains(refusal) => {}
+            Err(failure) => return Err(format!("{}: {failure}", path.display())),
+            Ok(_) => return Err(format!("an old copy of {} was opened", path.display())),
+        }
+    }
+    let whole = engine.open(Arc::new(volume.crash(&Crash::KeepAll)), &layout);
+    whole.and_then(EngineStore::close).map_err(told)
+}
+
+/// The machine as it was behind the first one.
+fn two_checkpoints(
+    engine: &Engine,
+    volume: &SimVolume,
+    layout: &Layout,
+) -> Result<SimVolume, Failure> {
+    let store = begun(engine, volume, layout)?;
+    each(&store, 0..20, &mut versions(), INSERT)?;
+    store.checkpoint()?;
+    let early = volume.crash(&Crash::KeepAll);
+    each(&store, 20..40, &mut versions(), INSERT)?;
+    store.checkpoint()?;
+    store.abandon();
+    Ok(early)
+}
+
+fn secondary(engine: &Engine) -> PathBuf {
+    engine.home.join("v1").join("data1.ndf")
+}
+
 fn grow_and_cut(engine: &Engine, volume: &SimVolume, layout: &Layout) -> Result<(), Failure> {
     const KEYS: i64 = 320;
     let store = begun(engine, volume, layout)?;
@@ -177,7 +217,7 @@ fn grow_and_cut(engine: &Engine, volume: &SimVolume, layout: &Layout) -> Result<
     }
     store.checkpoint()?;
     let size = || {
-        let bytes = volume.contents(&engine.home.join("v1").join("data1.ndf"));
+        let bytes = volume.contents(&secondary(engine));
         bytes.map_or(0, |bytes| bytes.len())
     };
     let grown = size();

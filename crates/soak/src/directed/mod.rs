@@ -14,9 +14,12 @@
 //!    life.
 //! 8. A file that was cut off is opened after a power loss, though the log has changes of what lay behind.
 //! 9. A page that becomes dirty late, and says that it was so for long, does not move the redo point back.
-//! 10. No key comes between those that a SERIALIZABLE transaction has read.
+//! 10. The log of a transaction that ended is not written over before its end is durable.
+//! 11. An old copy of a data file is not taken for the one that belongs to the log.
+//! 12. No key comes between those that a SERIALIZABLE transaction has read.
 
 mod drops;
+mod ends;
 mod files;
 mod latches;
 mod locks;
@@ -29,7 +32,7 @@ use crate::Finding;
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
 
 /// All scenes.
-pub const SCENES: [Scene; 10] = [
+pub const SCENES: [Scene; 12] = [
     ("two transactions wait for each other", locks::deadlock),
     ("commits in the order of a lock", locks::order_of_commits),
     ("keys between those that were read", locks::guarded_gaps),
@@ -40,6 +43,8 @@ pub const SCENES: [Scene; 10] = [
     ("the image of a former life", files::image_of_a_former_life),
     ("a file that was cut off", files::file_cut_off),
     ("a page that is dirty too late", redo_point::dirty_too_late),
+    ("an end that is not durable", ends::end_not_durable),
+    ("an old copy of a file", files::old_copy),
 ];
 
 /// Plays all scenes.
