@@ -14,6 +14,10 @@ use crate::{
     RecordBuilder, RecordKind, SYSTEM_MAPS_UNIT, VarColumn,
 };
 
+/// Virtual log files between the boot page's LSN and a log that is made anew. One would do; the rest is for
+/// databases that were shut down when the flag was not yet the last thing written.
+pub const NEW_LOG_APART: u32 = 1024;
+
 /// Longest logical name, in UTF-16 units (`sysname`).
 const MAX_NAME_UNITS: usize = 128;
 /// Columns of a fresh header, as the null bitmap counts them.
@@ -219,6 +223,18 @@ impl FileHeader {
         header.max_lsn = lsn;
         let record = header.updated_record(page)?;
         Ok(PageMut::new(page).replace(0, &record)?)
+    }
+
+    /// Whether a file was let go together with the primary file of a database of ours that says it was shut
+    /// down cleanly. The last checkpoint of that wrote the boot page and stands in all headers: an older one
+    /// is from before the boot page's change, and so is one of another end. A log that was being made anew
+    /// may have put its first checkpoint into some of them already.
+    pub fn rests_with(&self, primary: &FileHeader, boot_lsn: Lsn) -> bool {
+        let first = boot_lsn.vlf().saturating_add(NEW_LOG_APART);
+        let in_new_log = |header: &FileHeader| header.max_lsn.vlf() >= first;
+        let alike = self.max_lsn == primary.max_lsn || in_new_log(self) || in_new_log(primary);
+        // Older versions kept nothing there.
+        self.max_lsn == Lsn::ZERO || (self.max_lsn > boot_lsn && alike)
     }
 
     /// Makes `page` this header. `m_lsn` stays: the caller stamps it.

@@ -59,7 +59,7 @@ pub use boot::{
 };
 pub use bytes::Field;
 pub use change::{Change, ChangeError, ChangeReader, ChangeWriter, RowList, RowListBuilder, apply};
-pub use file_header::{FileGrowth, FileHeader, FileHeaderError};
+pub use file_header::{FileGrowth, FileHeader, FileHeaderError, NEW_LOG_APART};
 pub use ids::{
     AllocUnitId, DatabaseId, EXTENT_PAGES, ExtentNo, FileId, ObjectId, PAGE_SIZE, PageId, PageNo,
     RowId, RowsetId, TxnId,

@@ -2,7 +2,7 @@
 
 use crate::RecoveryError;
 use crate::body::EndBody;
-use crate::stamp::stamp;
+use crate::stamp::{force, stamp};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{Record, RecordKind};
@@ -27,6 +27,28 @@ pub fn checkpoint(
     options: CheckpointOptions,
     keep_from: Option<Lsn>,
 ) -> Result<Checkpoint, RecoveryError> {
+    take(store, options, keep_from, Headers::AmongPages)
+}
+
+/// The last checkpoint of a database that is shut down: the headers of all files are durable before any other
+/// page is written, so that whoever finds the boot page of a clean shutdown on the disk finds all else there.
+pub fn last_checkpoint(store: &Store) -> Result<Checkpoint, RecoveryError> {
+    take(store, CheckpointOptions::default(), None, Headers::First)
+}
+
+/// When the headers of the files are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Headers {
+    AmongPages,
+    First,
+}
+
+fn take(
+    store: &Store,
+    options: CheckpointOptions,
+    keep_from: Option<Lsn>,
+    headers: Headers,
+) -> Result<Checkpoint, RecoveryError> {
     let log = store.log();
     let record = Record::system(RecordKind::CheckpointBegin, &[]);
     let (begin, counts) = store.counts.snapshot(|| log.append(&record));
@@ -36,6 +58,9 @@ pub fn checkpoint(
         false => store.active.list(begin),
     };
     stamp(store, begin)?;
+    if headers == Headers::First {
+        force(store)?;
+    }
     let written = store.pool().checkpoint_pages(store.db(), options)?;
     // Pages that became dirty since then need nothing before `begin`, unless they were dirty all the time.
     let still_needed = store.pool().oldest_rec_lsn(store.db());

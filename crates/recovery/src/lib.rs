@@ -31,7 +31,8 @@ mod stamp;
 mod undo;
 
 pub use analysis::{Analysis, Loser, analyse};
-pub use checkpoint::{Checkpoint, checkpoint, truncate};
+pub use checkpoint::{Checkpoint, checkpoint, last_checkpoint, truncate};
 pub use error::RecoveryError;
 pub use redo::{RedoStats, redo};
+pub use stamp::stamp_new_file;
 pub use undo::{UndoStats, undo};

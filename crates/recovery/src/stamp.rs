@@ -10,7 +10,7 @@
 //! is after it was looked at, and the next checkpoint puts it right.
 
 use crate::{Analysis, RecoveryError};
-use furrow_format::{FileHeader, FileHeaderError, Lsn, Page, PageId, PageNo, PageType};
+use furrow_format::{FileHeader, FileHeaderError, FileId, Lsn, Page, PageId, PageNo, PageType};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
@@ -20,19 +20,45 @@ pub(crate) fn stamp(store: &Store, checkpoint: Lsn) -> Result<(), RecoveryError>
     if mutated(Mutation::SkipHeaderStamp) {
         return Ok(());
     }
-    for file in store.pool().files_of(store.db()) {
-        let page = PageNo(0);
-        let id = PageId { file, page };
-        let mut page = store.write(id, LatchRank::FileHeader)?;
-        if Page::new(&page).page_type() == PageType::FileHeader {
-            page.begin_change();
-            let broken = |e: FileHeaderError| RecoveryError::Broken {
-                page: id,
-                reason: e.to_string(),
-            };
-            FileHeader::set_max_lsn(&mut page, checkpoint).map_err(broken)?;
-        }
+    let files = store.pool().files_of(store.db());
+    files
+        .into_iter()
+        .try_for_each(|file| stamp_file(store, file, checkpoint))
+}
+
+/// Puts the LSN into the header of a file that the checkpoints so far did not know: durably, before the
+/// catalog names the file. No checkpoint may be under way between the two: one that ended meanwhile would
+/// leave the file behind itself.
+pub fn stamp_new_file(store: &Store, file: FileId) -> Result<(), RecoveryError> {
+    stamp_file(store, file, store.log().tail())?;
+    let page = PageNo(0);
+    store
+        .pool()
+        .force_pages(store.db(), &[(PageId { file, page }, 1)])?;
+    Ok(())
+}
+
+fn stamp_file(store: &Store, file: FileId, lsn: Lsn) -> Result<(), RecoveryError> {
+    let page = PageNo(0);
+    let id = PageId { file, page };
+    let mut page = store.write(id, LatchRank::FileHeader)?;
+    if Page::new(&page).page_type() == PageType::FileHeader {
+        page.begin_change();
+        let broken = |e: FileHeaderError| RecoveryError::Broken {
+            page: id,
+            reason: e.to_string(),
+        };
+        FileHeader::set_max_lsn(&mut page, lsn).map_err(broken)?;
     }
+    Ok(())
+}
+
+/// Writes the headers of all data files, durably.
+pub(crate) fn force(store: &Store) -> Result<(), RecoveryError> {
+    let page = PageNo(0);
+    let files = store.pool().files_of(store.db()).into_iter();
+    let headers: Vec<_> = files.map(|file| (PageId { file, page }, 1)).collect();
+    store.pool().force_pages(store.db(), &headers)?;
     Ok(())
 }
 

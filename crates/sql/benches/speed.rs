@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p furrow-sql --bench speed [-- aggregates|statements]`. `FURROW_ROWS` (1,000,000) and
 //! `FURROW_WIDTH` (100 bytes of text in a row) say how large the table is, or `FURROW_MB` of text and its
-//! width: 1000 and 1000, 1000 and 100 for a table of 1 GB; `FURROW_RUNS` (5) how often each query is run;
+//! width: 1000 and 1000, 1000 and 100 for a table of 1 GB; `FURROW_RUNS` (5) how often each query is run,
+//! `FURROW_ONLY` which (those with this in their text);
 //! `FURROW_STATEMENTS` (100,000) how often a statement is run. Everything is in memory on both sides:
 //! nothing here tells of disks.
 //!
@@ -150,7 +151,8 @@ fn aggregates() {
         "{:>9} {:>9} {:>6} {:>6}",
         "SQLite", "Furrow", "ratio", "by CPU"
     );
-    for sql in AGGREGATES {
+    let only = std::env::var("FURROW_ONLY").unwrap_or_default();
+    for sql in AGGREGATES.iter().filter(|sql| sql.contains(&only)) {
         let (mut best, mut other) = (f64::MAX, f64::MAX);
         let (mut cpu, mut other_cpu) = (f64::MAX, f64::MAX);
         for _ in 0..runs {

@@ -103,7 +103,7 @@ impl Tree {
             let slot = self.child_slot(&page, key, side)?;
             let child = self.child_at(&page, slot)?;
             if let Some(ahead) = ahead.as_deref_mut() {
-                self.note_ahead(&page, slot, ahead)?;
+                self.note_ahead(&page, slot, child, ahead)?;
             }
             let ends = self.ints.and_then(|ints| ints.ends(Page::new(&page), slot));
             let leaf = self.fetch(child, mode)?;
@@ -116,11 +116,19 @@ impl Tree {
         &self,
         page: &PageRead<'_>,
         slot: u16,
+        child: PageId,
         ahead: &mut Ahead,
     ) -> Result<(), AccessError> {
-        ahead.clear();
-        let first = slot.saturating_add(1);
-        self.note_children(page, first, super::cursor::READ_AHEAD, ahead)?;
+        // What was noted at the last descent still holds, from this child on, unless splits make it a worse
+        // guess: only what is new is looked up.
+        match ahead.iter().position(|&noted| noted == child) {
+            Some(at) => drop(ahead.drain(..=at)),
+            None => ahead.clear(),
+        }
+        let known = u16::try_from(ahead.len()).unwrap_or(u16::MAX);
+        let first = slot.saturating_add(1).saturating_add(known);
+        let most = super::cursor::READ_AHEAD.saturating_sub(ahead.len());
+        self.note_children(page, first, most, ahead)?;
         // Behind the parent's last child come those of its neighbour: else every parent's end would find
         // nothing asked for. One that is not in memory is asked for itself, before the leaves that were asked
         // for already: behind them it would come when the scan has arrived there.
@@ -138,7 +146,8 @@ impl Tree {
             return Ok(());
         };
         self.expect_level(&right, 1)?;
-        self.note_children(&right, 0, more, ahead)
+        let noted = first.saturating_sub(Page::new(page).slot_count());
+        self.note_children(&right, noted, more, ahead)
     }
 
     /// At most so many children of a page, from one slot on.

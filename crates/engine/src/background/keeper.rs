@@ -32,7 +32,7 @@ use furrow_observe::task::{self, Resource};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
-use furrow_recovery::{Checkpoint, RecoveryError, checkpoint, truncate};
+use furrow_recovery::{Checkpoint, RecoveryError, checkpoint, last_checkpoint, truncate};
 use furrow_txn::{LogRelief, Store};
 use std::sync::{Arc, Weak};
 
@@ -126,6 +126,19 @@ impl Keeper {
         self.take(&store, options)
     }
 
+    /// Takes the last one of a database that is shut down.
+    pub(crate) fn last_checkpoint(&self) -> Result<Checkpoint, EngineError> {
+        let store = self.store()?;
+        let _turn = self.turn.lock();
+        self.take_by(&store, last_checkpoint)
+    }
+
+    /// Does something while no checkpoint is under way.
+    pub(crate) fn between_checkpoints<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _turn = self.turn.lock();
+        work()
+    }
+
     /// The same when the one under way, which is waited for, has not made another one needless.
     fn checkpoint_unless(
         &self,
@@ -147,6 +160,14 @@ impl Keeper {
 
     /// Takes a checkpoint; the caller has the turn.
     fn take(&self, store: &Store, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
+        self.take_by(store, |store| checkpoint(store, options, None))
+    }
+
+    fn take_by(
+        &self,
+        store: &Store,
+        take: impl FnOnce(&Store) -> Result<Checkpoint, RecoveryError>,
+    ) -> Result<Checkpoint, EngineError> {
         self.store()?;
         if is_scarce(store) && !truncate(store, None)? && !would_free(store) {
             return Err(LogError::Full(holder(store)).into());
@@ -154,7 +175,7 @@ impl Keeper {
         self.print(TraceFlag::PRINT_CHECKPOINTS, || {
             checkpoint_started(&self.name, self.db.0)
         });
-        let done = match checkpoint(store, options, None) {
+        let done = match take(store) {
             Ok(done) => done,
             // Nothing was lost: the last checkpoint still holds.
             Err(error @ RecoveryError::Log(LogError::Full(_))) => return Err(error.into()),

@@ -195,6 +195,9 @@ pub(crate) fn attach_resting(
     if !files.files.keys().all(|id| known(&id)) {
         return Err(EngineError::refused(5173, &[]));
     }
+    if !files.rest_together() {
+        return Err(EngineError::refused(5173, &[]));
+    }
     let (database, words) = build(shared, id, name, &files, &rows, &boot)?;
     say(&format!(
         "Database '{name}' (version {}) is attached READ_ONLY: its files are open for reading only, its log \

@@ -133,6 +133,9 @@ struct Opening<'a> {
     phases: Phases,
     /// The log, if it was made anew.
     new_log: Option<Made<'a>>,
+    /// By what other files prove then that they were let go together with the primary one: its header, and
+    /// the boot page's LSN.
+    at_rest: Option<(FileHeader, Lsn)>,
     /// What there is to say to who asked for the database.
     told: Vec<Message>,
 }
@@ -228,6 +231,7 @@ fn begin<'a>(
     for (&rowset, &rows) in analysis.counts.iter().flatten() {
         store.counts.set(rowset, rows);
     }
+    let (primary_header, boot_lsn) = (primary.header, primary.boot_lsn);
     let primary = accept(shared, name, (FileId(1), primary.file))?;
     registration.add_file(FileId(1), &primary)?;
     let phases = Phases {
@@ -249,6 +253,7 @@ fn begin<'a>(
         defunct: Vec::new(),
         redone: RedoStats::default(),
         phases,
+        at_rest: found.made.is_some().then_some((primary_header, boot_lsn)),
         new_log: found.made,
         told: found.told,
     })
@@ -312,8 +317,11 @@ impl Opening<'_> {
         let file = Candidate::open(&*self.shared.volume, &path, FileId(row.plan.id))?;
         let header = file.header()?;
         let ours = header.binding == self.binding && header.file_guid == row.guid;
-        // One that is older than the log's checkpoint lacks what recovery does not bring back.
-        if !ours || self.analysis.lies_behind(&header) {
+        // One that is older than the log's checkpoint lacks what recovery does not bring back. Without the old
+        // log only the files themselves tell.
+        let rests = |(primary, boot_lsn): &(FileHeader, Lsn)| header.rests_with(primary, *boot_lsn);
+        let current = self.at_rest.as_ref().is_none_or(rests);
+        if !ours || !current || self.analysis.lies_behind(&header) {
             return Err(EngineError::refused(5173, &[]));
         }
         Ok(file)

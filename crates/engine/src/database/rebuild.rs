@@ -23,7 +23,7 @@ use super::open::Moved;
 use crate::files::{Made, open_error};
 use crate::instance::Shared;
 use furrow_format::types::Guid;
-use furrow_format::{Boot, FileHeader, Lsn};
+use furrow_format::{Boot, FileHeader, Lsn, NEW_LOG_APART};
 use furrow_io::{Access, File, IoErrorKind, Open};
 use furrow_log::{Log, LogConfig, is_unfinished};
 use furrow_observe::messages::Message;
@@ -33,9 +33,6 @@ use std::sync::Arc;
 
 /// Size of a new log, as documented.
 const NEW_LOG_BYTES: u64 = 1 << 20;
-/// Virtual log files between the boot page's LSN and a new log. One would do; the rest is for databases that
-/// were shut down when the flag was not yet the last thing written.
-const APART: u32 = 1024;
 
 /// The log of a database that is being opened.
 pub(super) struct FoundLog<'s> {
@@ -100,7 +97,7 @@ pub(super) fn new_log(
     (file, binding, config): (Arc<dyn File>, [u8; 16], LogConfig),
     boot_lsn: Lsn,
 ) -> Result<Analysis, EngineError> {
-    let first = boot_lsn.vlf().saturating_add(APART);
+    let first = boot_lsn.vlf().saturating_add(NEW_LOG_APART);
     let log = Log::create_from(file, NEW_LOG_BYTES, binding, config, first)?;
     let tail = log.tail();
     Ok(Analysis {

@@ -16,6 +16,7 @@ use furrow_io::sync::atomic::Ordering;
 use furrow_io::{Fill, random};
 use furrow_observe::messages::Message;
 use furrow_pool::{LatchRank, double_write};
+use furrow_recovery::stamp_new_file;
 use furrow_space::{DataFile, FileState, SpaceError, new_file_pages};
 use furrow_txn::{Author, Mini};
 use std::path::{Path, PathBuf};
@@ -96,10 +97,12 @@ impl Database {
                 return Err(refused(error.of_expansion()));
             }
         };
-        // From here on the file stays: if this row does not become durable, the next open removes it.
-        self.replace_row(&file_row(&plan, guid, FileStatus::Online, created))?;
         let id = FileId(plan.id);
-        self.registration.add_file(id, &data)?;
+        // From here on the file stays: if this row does not become durable, the next open removes it.
+        if let Err(error) = self.replace_row(&file_row(&plan, guid, FileStatus::Online, created)) {
+            self.leave_checkpoints(id)?;
+            return Err(error);
+        }
         let entry = FileEntry {
             id,
             filegroup: plan.filegroup,
@@ -158,8 +161,29 @@ impl Database {
         // Whatever the disk refuses, it refuses before the file is there to stay.
         let guard_bytes = double_write::file_bytes(self.shared.config.double_write_pages);
         data.double_write.resize(guard_bytes, Fill::Allocate)?;
+        self.join_checkpoints(FileId(plan.id), &data)?;
         made.keep();
         Ok(data)
+    }
+
+    /// Lets the checkpoints to come write a new file, and its header tell of those that were. The catalog may
+    /// name it afterwards only: a file that it names and that lies behind a checkpoint is taken for an old
+    /// copy at the next open.
+    fn join_checkpoints(&self, id: FileId, data: &Guarded) -> Result<(), EngineError> {
+        let joined = self.keeper.between_checkpoints(|| {
+            self.registration.add_file(id, data)?;
+            Ok(stamp_new_file(&self.store, id)?)
+        });
+        joined.inspect_err(|_| {
+            // It may not have come so far.
+            let _ = self.leave_checkpoints(id);
+        })
+    }
+
+    /// Makes the pool forget a file. A checkpoint under way would miss it.
+    fn leave_checkpoints(&self, id: FileId) -> Result<(), EngineError> {
+        self.keeper
+            .between_checkpoints(|| self.registration.remove_file(id))
     }
 
     /// ALTER DATABASE REMOVE FILE: the file must be empty (5042).
@@ -195,7 +219,7 @@ impl Database {
         if !mutated(Mutation::RemoveEarly) {
             self.checkpoint()?;
         }
-        self.registration.remove_file(entry.id)?;
+        self.leave_checkpoints(entry.id)?;
         self.files.remove(entry.id);
         let cleared = (entry.id, entry.path.clone());
         drop(entry);

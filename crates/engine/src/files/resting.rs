@@ -1,13 +1,13 @@
 //! Files that are read and never written: found, proven to belong together, and read page by page before
 //! there is a pool that knows them.
 
-use super::physical::{bad_page, open_error, read_header};
+use super::physical::{bad_page, is_own_boot, open_error, read_header};
 use crate::EngineError;
 use furrow_format::mdf::{MdfError, PageRef, PageSource};
 use furrow_format::types::Guid;
 use furrow_format::{
-    FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageType, Protection,
-    admit,
+    BOOT_PAGE, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageType,
+    Protection, admit,
 };
 use furrow_io::{Access, AlignedBuf, File, IoError, Open, Volume};
 use std::cell::{Cell, RefCell};
@@ -147,6 +147,17 @@ impl RestingFiles {
             }
         }
         Ok(false)
+    }
+
+    /// Whether the files of a database of our own were let go together. In the product's files nothing tells.
+    pub(crate) fn rest_together(&self) -> bool {
+        let boot = self.page(BOOT_PAGE).filter(|page| is_own_boot(page));
+        let (Some(boot), Some(primary)) = (boot, self.files.get(&1)) else {
+            return true;
+        };
+        let lsn = Page::new(&boot).lsn();
+        let mut others = self.files.values().map(|file| &file.header);
+        others.all(|file| file.file == primary.header.file || file.rests_with(&primary.header, lsn))
     }
 
     /// LSN of the newest page read.

@@ -11,11 +11,14 @@ use furrow_engine::{
 };
 use furrow_format::PageVerify;
 use furrow_format::types::{DataType, TypeId, Value};
+use furrow_io::sim::Crash;
 use furrow_io::{Access, Open, SimVolume, Volume, WriteRun};
+
 use simulated::{new_volume, start};
 use std::io::IoSlice;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 const DATA: [&str; 2] = ["d/p.mdf", "d/s.ndf"];
 
@@ -164,4 +167,86 @@ fn older_files_in_the_place_of_a_read_only_database_are_taken_as_they_are() {
     }
     let instance = start(&late).unwrap();
     assert_eq!(count(&instance.database("Db").unwrap()), 63);
+}
+
+#[test]
+fn a_file_that_comes_while_checkpoints_are_taken_is_no_old_copy_after_a_crash() {
+    let new = Path::new("d/n.ndf");
+    let volume = new_volume();
+    let instance = start(&volume).unwrap();
+    let log = FileSpec::new("L", "d/l.ldf").size_kb(1024);
+    let database = instance.create_database(&simulated::spec(log)).unwrap();
+    let (made, crashed) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(Mutex::new(vec![])),
+    );
+    let (known, forks, of) = (
+        Arc::clone(&made),
+        Arc::clone(&crashed),
+        Arc::downgrade(&database),
+    );
+    volume.on_boundary_of(move |path, now| {
+        // A checkpoint of somebody else ends after the file was made, and before the catalog names it.
+        if path == new && !known.swap(true, Ordering::Relaxed) {
+            of.upgrade().unwrap().checkpoint().unwrap();
+        }
+        forks.lock().unwrap().push(now);
+    });
+    let spec = FileSpec::new("N", "d/n.ndf").size_kb(512);
+    database.add_file(&spec, None).unwrap();
+    drop(database);
+    instance.abandon();
+    assert!(made.load(Ordering::Relaxed));
+    let crashed = std::mem::take(&mut *crashed.lock().unwrap());
+    assert!(crashed.len() > 5);
+    for (at, now) in crashed.iter().enumerate() {
+        for outcome in [Crash::KeepAll, Crash::DropAll] {
+            let instance = start(&now.crash(&outcome)).unwrap();
+            let database = instance.database("Db").unwrap();
+            if let Err(error) = database.checkpoint() {
+                panic!("boundary {at}, {outcome:?}: {error}");
+            }
+        }
+    }
+}
+
+/// A machine with a database that was shut down cleanly twice, and what it held the first time.
+fn rested_machines() -> (SimVolume, SimVolume) {
+    let (_, volume) = machines(PageVerify::Checksum);
+    let stop = || {
+        let instance = start(&volume).unwrap();
+        put(&instance.database("Db").unwrap(), 1);
+        instance.shut_down().unwrap();
+    };
+    stop();
+    let early = volume.fork();
+    stop();
+    (early, volume)
+}
+
+#[test]
+fn without_their_log_files_of_different_shutdowns_are_refused_and_those_of_one_taken() {
+    for path in DATA {
+        let (early, late) = rested_machines();
+        let right = late.fork();
+        put_back(Path::new(path), &early, &late);
+        late.remove(Path::new("d/l.ldf")).unwrap();
+        let instance = start(&late).unwrap();
+        let resting = AttachOptions {
+            read_only: true,
+            ..AttachOptions::default()
+        };
+        let refused = refusal(&instance);
+        assert!(refused.has(5173), "{path}: {refused}");
+        let refused = instance.attach_database(Path::new(DATA[0]), &resting);
+        assert!(refused.is_err_and(|e| e.has(5173)), "{path}, READ_ONLY");
+        put_back(Path::new(path), &right, &late);
+        let database = instance
+            .attach_database(Path::new(DATA[0]), &resting)
+            .unwrap();
+        assert_eq!(count(&database), 70, "{path}");
+        drop(database);
+        instance.detach_database("Db").unwrap();
+        assert_eq!(count(&attach(&instance).unwrap()), 70, "{path}");
+    }
 }

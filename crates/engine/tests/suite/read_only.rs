@@ -346,8 +346,10 @@ fn files_that_say_they_were_shut_down_cleanly_hold_every_row_that_was_committed(
                     clean += 1;
                 }
                 Err(error) => {
-                    let number = error.number();
-                    assert!(matches!(number, 40517 | 824), "{n} {outcome:?}: {error}");
+                    // Not shut down; or nobody knows, for the boot page itself is torn.
+                    let torn = error.number() == 824 && error.to_string().contains("(1:9)");
+                    let says_so = error.number() == 40517 || torn;
+                    assert!(says_so, "{n} {outcome:?}: {error}");
                     needed += 1;
                 }
             }
