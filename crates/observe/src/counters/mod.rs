@@ -1,7 +1,7 @@
 //! Performance counters: what the engine does, counted.
 //!
-//! A [`CounterSet`] has a cell for each counter. The instance has one, the totals; each database, lock
-//! type and backup device has its own beside it, and what is added there is added to the totals too.
+//! A [`CounterSet`] has a cell for each counter. The instance has one, the totals; each database and
+//! lock type has its own beside it, and what is added there is added to the totals too.
 //! Cells are split over shards by thread, so that threads on different processors do not pull one cache
 //! line to and fro; reading adds the shards up.
 

@@ -30,7 +30,7 @@ fn shard_of_this_thread() -> usize {
     SHARD.try_with(|shard| *shard).unwrap_or(0)
 }
 
-/// The counters of an instance, a database, a lock type or a backup device.
+/// The counters of an instance, a database or a lock type.
 pub struct CounterSet {
     name: String,
     shards: Box<[Shard]>,

@@ -205,9 +205,16 @@ fn fault_of(owner: &str, whole: &str, c: char) -> [furrow_observe::messages::Arg
     ]
 }
 
-/// Whether a name of XML may have a character there.
+/// Whether a name of XML may have a character there: NameStartChar and NameChar of XML 1.0, without the colon.
 fn can_be_named(c: char, first: bool) -> bool {
-    c.is_alphabetic() || c == '_' || (!first && (c.is_numeric() || "-.".contains(c)))
+    let begins = matches!(c,
+        'A'..='Z' | '_' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'
+        | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}' | '\u{200C}'..='\u{200D}'
+        | '\u{2070}'..='\u{218F}' | '\u{2C00}'..='\u{2FEF}' | '\u{3001}'..='\u{D7FF}'
+        | '\u{F900}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FFFD}' | '\u{10000}'..='\u{EFFFF}');
+    let goes_on = matches!(c,
+        '-' | '.' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}');
+    begins || (!first && goes_on)
 }
 
 /// A name as XML can have it: what it cannot is written by its number.

@@ -70,8 +70,8 @@ fn entity(resource: &Resource, view: &ViewContext<'_>) -> (i64, String) {
     }
 }
 
-/// A number of a request's own where the product shows an address: it is the same while the request stands,
-/// and `dm_os_waiting_tasks.resource_address` has it of those that wait.
+/// A number of a request's own where the product shows an address: it is the same until the request is
+/// granted, and then while it is held; `dm_os_waiting_tasks.resource_address` has it of those that wait.
 pub(super) fn request_address(lock: &LockRow) -> Value {
     let what = format!("{} {:?}", lock.resource, lock.status);
     let seed = 0xcbf2_9ce4_8422_2325 ^ u64::from(lock.owner_id);

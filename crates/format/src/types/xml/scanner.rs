@@ -2,6 +2,21 @@
 
 use super::super::decode_utf16;
 use super::{CODE_PAGE, NAME_CHARACTERS, SIGNATURE, escape_xml, token};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Least of the most text that a value may stand for, in bytes.
+const SMALL_TEXT: usize = 64 << 20;
+/// Bytes of text that a byte of a larger value may stand for: three bytes end and begin elements of a name, and
+/// names are short as a rule.
+const TEXT_PER_BYTE: usize = 256;
+
+/// Most bytes of text that a value of so many bytes may stand for: what the type holds, and no more than a
+/// damaged one, or one made to hurt, may ask for.
+fn most_text(bytes: usize) -> usize {
+    let text = SMALL_TEXT.saturating_add(bytes.saturating_mul(TEXT_PER_BYTE));
+    text.min(i32::MAX as usize)
+}
 
 /// Bytes yet to be read.
 #[derive(Clone, Copy)]
@@ -59,31 +74,60 @@ impl<'b> Input<'b> {
     }
 }
 
-/// A name as it is written, with what its prefix must mean.
+/// A name as it is written, with what its prefix must mean. A few bytes of a value stand for it again and
+/// again, so its parts are shared.
 #[derive(Clone, Default)]
 struct Name {
-    written: String,
-    prefix: String,
-    uri: String,
+    written: Rc<str>,
+    prefix: Rc<str>,
+    uri: Rc<str>,
     /// Whether it is an attribute that declares this prefix.
-    declares: Option<String>,
+    declares: Option<Rc<str>>,
 }
 
 /// Names that have been told. A document within the document has its own.
 struct Names {
-    texts: Vec<String>,
+    texts: Vec<Rc<str>>,
     qualified: Vec<Name>,
+}
+
+/// What prefixes mean, the innermost declaration last.
+#[derive(Default)]
+struct Declared {
+    prefixes: Vec<Rc<str>>,
+    uris: HashMap<Rc<str>, Vec<Rc<str>>>,
+}
+
+impl Declared {
+    fn push(&mut self, prefix: Rc<str>, uri: Rc<str>) {
+        self.uris.entry(Rc::clone(&prefix)).or_default().push(uri);
+        self.prefixes.push(prefix);
+    }
+
+    fn uri(&self, prefix: &str) -> Option<&Rc<str>> {
+        self.uris.get(prefix)?.last()
+    }
+
+    /// Forgets all but the outermost `count`.
+    fn truncate(&mut self, count: usize) {
+        while self.prefixes.len() > count {
+            let last = self.prefixes.pop();
+            if let Some(uris) = last.and_then(|prefix| self.uris.get_mut(&prefix)) {
+                uris.pop();
+            }
+        }
+    }
 }
 
 impl Names {
     fn new() -> Names {
         Names {
-            texts: vec![String::new()],
+            texts: vec![Rc::default()],
             qualified: vec![Name::default()],
         }
     }
 
-    fn text(&self, input: &mut Input<'_>) -> Option<&String> {
+    fn text(&self, input: &mut Input<'_>) -> Option<&Rc<str>> {
         self.texts.get(input.count()?)
     }
 
@@ -91,7 +135,7 @@ impl Names {
         let text = input
             .text()
             .filter(|text| text.encode_utf16().count() <= NAME_CHARACTERS)?;
-        self.texts.push(text);
+        self.texts.push(text.into());
         Some(())
     }
 
@@ -99,14 +143,14 @@ impl Names {
         let uri = self.text(input)?.clone();
         let prefix = self.text(input)?.clone();
         let local = self.text(input)?.clone();
-        let name = match (prefix.as_str(), local.as_str()) {
+        let name = match (&*prefix, &*local) {
             // SQL Server writes such a one at times; nothing means it.
             ("", "") if uri.is_empty() => Name::default(),
             // A declaration is told in its prefix alone.
             (declaration, "") => {
                 let declared = match declaration.strip_prefix("xmlns")? {
-                    "" => String::new(),
-                    rest => rest.strip_prefix(':').filter(|p| !p.is_empty())?.to_owned(),
+                    "" => Rc::default(),
+                    rest => rest.strip_prefix(':').filter(|p| !p.is_empty())?.into(),
                 };
                 Name {
                     written: prefix,
@@ -120,7 +164,7 @@ impl Names {
                 ..Name::default()
             },
             _ => Name {
-                written: format!("{prefix}:{local}"),
+                written: format!("{prefix}:{local}").into(),
                 prefix,
                 uri,
                 declares: None,
@@ -138,7 +182,7 @@ impl Names {
 
 /// An element that is open.
 struct Open {
-    name: String,
+    name: Rc<str>,
     /// Declarations that were in force before it.
     declared: usize,
 }
@@ -150,12 +194,13 @@ pub(super) struct Scanner<'b> {
     /// Those of the documents around, with how many elements were open there.
     outer: Vec<(Names, usize)>,
     open: Vec<Open>,
-    /// Prefixes and what they mean, the innermost last.
-    declared: Vec<(String, String)>,
+    declared: Declared,
     /// What the tag that is not ended yet needs its prefixes to mean.
-    needed: Vec<(String, String)>,
+    needed: Vec<(Rc<str>, Rc<str>)>,
     in_tag: bool,
     out: String,
+    /// Most bytes of text.
+    most: usize,
 }
 
 impl<'b> Scanner<'b> {
@@ -165,10 +210,11 @@ impl<'b> Scanner<'b> {
             names: Names::new(),
             outer: Vec::new(),
             open: Vec::new(),
-            declared: Vec::new(),
+            declared: Declared::default(),
             needed: Vec::new(),
             in_tag: false,
             out: String::new(),
+            most: most_text(bytes.len()),
         }
     }
 
@@ -177,13 +223,15 @@ impl<'b> Scanner<'b> {
         self.header()?;
         while let Some(token) = self.input.byte() {
             self.token(token)?;
-            // What the type can hold.
-            if self.out.len() > i32::MAX as usize {
-                return None;
-            }
+            self.fits(0)?;
         }
         let is_whole = self.open.is_empty() && self.outer.is_empty();
         is_whole.then_some(self.out)
+    }
+
+    /// Whether so much more text may come.
+    fn fits(&self, more: usize) -> Option<()> {
+        (self.out.len() + more <= self.most).then_some(())
     }
 
     fn header(&mut self) -> Option<()> {
@@ -221,7 +269,7 @@ impl<'b> Scanner<'b> {
                 self.needed.push((name.prefix, name.uri));
                 self.open.push(Open {
                     name: name.written,
-                    declared: self.declared.len(),
+                    declared: self.declared.prefixes.len(),
                 });
                 self.in_tag = true;
             }
@@ -313,6 +361,7 @@ impl<'b> Scanner<'b> {
                     text.push(' ');
                 }
                 text.push_str(&self.value(token)?);
+                self.fits(text.len())?;
             }
         }
         self.out.push(' ');
@@ -321,7 +370,7 @@ impl<'b> Scanner<'b> {
         escape_xml(&text, true, &mut self.out);
         self.out.push('"');
         match name.declares {
-            Some(prefix) => self.declared.push((prefix, text)),
+            Some(prefix) => self.declared.push(prefix, text.into()),
             None if !name.prefix.is_empty() => self.needed.push((name.prefix, name.uri)),
             None => {}
         }
@@ -332,7 +381,7 @@ impl<'b> Scanner<'b> {
         match token {
             super::value::QUALIFIED_NAME => {
                 let name = self.names.qualified(&mut self.input)?;
-                Some(name.written.clone())
+                Some(name.written.to_string())
             }
             token => super::value::text(token, &mut self.input),
         }
@@ -369,8 +418,8 @@ impl<'b> Scanner<'b> {
     /// Declares what the tag needs and nothing declares.
     fn declare(&mut self) {
         for (prefix, uri) in std::mem::take(&mut self.needed) {
-            let now = self.declared.iter().rev().find(|(p, _)| *p == prefix);
-            if prefix == "xml" || now.map_or("", |(_, uri)| uri.as_str()) == uri {
+            let now = self.declared.uri(&prefix).map_or("", |uri| &**uri);
+            if &*prefix == "xml" || now == &*uri {
                 continue;
             }
             self.out.push_str(" xmlns");
@@ -381,7 +430,7 @@ impl<'b> Scanner<'b> {
             self.out.push_str("=\"");
             escape_xml(&uri, true, &mut self.out);
             self.out.push('"');
-            self.declared.push((prefix, uri));
+            self.declared.push(prefix, uri);
         }
     }
 }

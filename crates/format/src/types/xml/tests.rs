@@ -257,3 +257,20 @@ fn damaged_bytes_are_no_value_and_never_a_panic() {
     );
     assert_eq!(read(&[&[0x11, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F]]), None);
 }
+
+#[test]
+fn a_small_value_that_stands_for_a_huge_text_is_refused() {
+    let begin = [name(&"n".repeat(4000)), vec![0xEF, 0, 0, 1]].concat();
+    let elements = |count: usize| [0xF8, 1, 0xF7].repeat(count);
+    let large = read(&[&begin, &elements(10_000)]).map(|text| text.len());
+    assert_eq!(large, Some(10_000 * 4003));
+    assert_eq!(read(&[&begin, &elements(100_000)]), None);
+    // Attributes keep what their prefixes mean until the tag ends.
+    let prefixed = [
+        begin,
+        name("p"),
+        vec![0xEF, 1, 2, 1, 0xF8, 1],
+        [0xF6, 2].repeat(100_000),
+    ];
+    assert_eq!(read(&[&prefixed.concat(), &[0xF5, 0xF7]]), None);
+}
