@@ -202,6 +202,13 @@ pub(crate) struct Meter {
     cpu_ns: u64,
 }
 
+impl Meter {
+    /// The processor time of the thread when the batch began.
+    pub(crate) fn cpu_ns(&self) -> u64 {
+        self.cpu_ns
+    }
+}
+
 impl Activity {
     pub(crate) fn new(id: i32, database: &str, task: &Arc<Task>) -> Activity {
         let now = WallTime::now();

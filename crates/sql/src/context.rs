@@ -5,6 +5,7 @@ use crate::error::{Result, SqlError};
 use crate::exec::memory::Memory;
 use crate::exec::once::Kept;
 use crate::interp::Texts;
+use crate::query_stats::Clock;
 use crate::scope::Scope;
 use crate::server::{MASTER, Server};
 use crate::sessions::Sessions;
@@ -104,6 +105,10 @@ pub(crate) struct Context {
     pub(crate) meter: Meter,
     /// Whether an aggregate of the statement has left a NULL out, of which the client is told at its end.
     pub(crate) null_eliminated: bool,
+    /// What processor time was at the end of the last statement that was measured.
+    pub(crate) clock: Clock,
+    /// Ways to rows that the statement has counted: the places of their plans.
+    pub(crate) counted: Vec<usize>,
 }
 
 fn moment() -> DateTimeOffset {
@@ -144,6 +149,8 @@ impl Context {
             memory: Arc::default(),
             meter: Meter::default(),
             null_eliminated: false,
+            clock: None,
+            counted: Vec::new(),
         }
     }
 
@@ -151,6 +158,7 @@ impl Context {
     pub(crate) fn tick(&mut self) {
         self.kept.clear();
         self.null_eliminated = false;
+        self.counted.clear();
         self.now = moment();
     }
 

@@ -38,12 +38,14 @@ mod exec;
 mod interp;
 mod prepared;
 mod procs;
+mod query_stats;
 mod reference;
 mod scope;
 mod server;
 mod sessions;
 mod sink;
 mod temp;
+mod usage;
 mod views;
 
 pub use activity::{Activity, ActivityView, SessionCost, SessionSettings};

@@ -4,6 +4,8 @@ use crate::activity::{Activity, ActivityView};
 use crate::configuration::Configuration;
 use crate::connection::Connection;
 use crate::error::Result;
+use crate::query_stats::QueryStats;
+use crate::usage::Usage;
 use furrow_engine::{DatabaseSpec, FileSpec, Instance};
 use furrow_io::time::WallTime;
 use parking_lot::Mutex;
@@ -29,6 +31,10 @@ pub struct Server {
     configuration: Configuration,
     /// How often DBCC FREEPROCCACHE has been run: what a connection has read is good within one count.
     forgotten: AtomicU64,
+    /// How often indexes have been used.
+    usage: Usage,
+    /// What statements have cost.
+    query_stats: QueryStats,
     /// Held while figures of databases are brought into the counters.
     counting: Mutex<()>,
 }
@@ -43,6 +49,8 @@ impl Server {
             connections: Mutex::new(BTreeMap::new()),
             configuration: Configuration::default(),
             forgotten: AtomicU64::new(0),
+            usage: Usage::default(),
+            query_stats: QueryStats::default(),
             counting: Mutex::new(()),
         };
         let known = server.instance.databases();
@@ -94,12 +102,23 @@ impl Server {
     /// Connections forget the texts that they have read.
     pub(crate) fn forget_texts(&self) {
         self.forgotten.fetch_add(1, Ordering::Relaxed);
+        self.query_stats.clear();
     }
 
     /// How often texts have been forgotten.
     #[inline]
     pub(crate) fn texts_forgotten(&self) -> u64 {
         self.forgotten.load(Ordering::Relaxed)
+    }
+
+    /// How often indexes have been used.
+    pub(crate) fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// What statements have cost.
+    pub(crate) fn query_stats(&self) -> &QueryStats {
+        &self.query_stats
     }
 
     /// When it was started.

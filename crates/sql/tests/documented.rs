@@ -54,6 +54,71 @@ const FACTS: &[(&str, &str)] = &[
         log_reuse_wait_desc nvarchar(60), is_date_correlation_on bit, is_cdc_enabled bit, is_encrypted bit, \
         is_honor_broker_priority_on bit, ...",
     ),
+    (
+        "sys.dm_db_index_usage_stats",
+        "database_id smallint, object_id int, index_id int, user_seeks bigint, user_scans bigint, \
+        user_lookups bigint, user_updates bigint, last_user_seek datetime, last_user_scan datetime, \
+        last_user_lookup datetime, last_user_update datetime, system_seeks bigint, system_scans bigint, \
+        system_lookups bigint, system_updates bigint, last_system_seek datetime, last_system_scan datetime, \
+        last_system_lookup datetime, last_system_update datetime",
+    ),
+    (
+        "sys.dm_exec_query_stats",
+        "sql_handle varbinary(64), statement_start_offset int, statement_end_offset int, \
+        plan_generation_num bigint, plan_handle varbinary(64), creation_time datetime, \
+        last_execution_time datetime, execution_count bigint, total_worker_time bigint, \
+        last_worker_time bigint, min_worker_time bigint, max_worker_time bigint, \
+        total_physical_reads bigint, last_physical_reads bigint, min_physical_reads bigint, \
+        max_physical_reads bigint, total_logical_writes bigint, last_logical_writes bigint, \
+        min_logical_writes bigint, max_logical_writes bigint, total_logical_reads bigint, \
+        last_logical_reads bigint, min_logical_reads bigint, max_logical_reads bigint, \
+        total_clr_time bigint, last_clr_time bigint, min_clr_time bigint, max_clr_time bigint, \
+        total_elapsed_time bigint, last_elapsed_time bigint, min_elapsed_time bigint, \
+        max_elapsed_time bigint, query_hash binary(8), query_plan_hash binary(8), total_rows bigint, \
+        last_rows bigint, min_rows bigint, max_rows bigint, ...",
+    ),
+    (
+        "sys.dm_os_volume_stats(1, 1)",
+        "database_id int, file_id int, volume_mount_point nvarchar(512), volume_id nvarchar(512), \
+        logical_volume_name nvarchar(512), file_system_type nvarchar(512), total_bytes bigint, \
+        available_bytes bigint, supports_compression tinyint, supports_alternate_streams tinyint, \
+        supports_sparse_files tinyint, is_read_only tinyint, is_compressed tinyint, \
+        incurs_seek_penalty tinyint",
+    ),
+    (
+        "sys.dm_tran_active_transactions",
+        "transaction_id bigint, name nvarchar(32), transaction_begin_time datetime, transaction_type int, \
+        transaction_uow uniqueidentifier, transaction_state int, transaction_status int, \
+        transaction_status2 int, dtc_state int, dtc_status int, dtc_isolation_level int, \
+        filestream_transaction_id varbinary(128)",
+    ),
+    (
+        "sys.dm_tran_session_transactions",
+        "session_id int, transaction_id bigint, transaction_descriptor binary(8), enlist_count int, \
+        is_user_transaction bit, is_local bit, is_enlisted bit, is_bound bit, open_transaction_count int",
+    ),
+    (
+        "sys.stats",
+        "object_id int, name sysname, stats_id int, auto_created bit, user_created bit, no_recompute bit, \
+        has_filter bit, filter_definition nvarchar(max), is_temporary bit, is_incremental bit",
+    ),
+    (
+        "sys.stats_columns",
+        "object_id int, stats_id int, stats_column_id int, column_id int",
+    ),
+    (
+        "sys.server_principals",
+        "name sysname, principal_id int, sid varbinary(85), type char(1), type_desc nvarchar(60), \
+        is_disabled bit, create_date datetime, modify_date datetime, default_database_name sysname, \
+        default_language_name sysname, credential_id int, owning_principal_id int, is_fixed_role bit",
+    ),
+    (
+        "sys.database_principals",
+        "name sysname, principal_id int, type char(1), type_desc nvarchar(60), default_schema_name sysname, \
+        create_date datetime, modify_date datetime, owning_principal_id int, sid varbinary(85), \
+        is_fixed_role bit, authentication_type int, authentication_type_desc nvarchar(60), \
+        default_language_name sysname, default_language_lcid int, allow_encrypted_value_modifications bit",
+    ),
     ("sys.database_files", "file_id int, {FILES}"),
     ("sys.master_files", "database_id int, file_id int, {FILES}"),
     (

@@ -190,7 +190,7 @@ static DATE: &[Function] = functions! { Date:
         "The beginning of the part that a moment is in.";
     "DATE_BUCKET" "datepart, number, date [, origin]" 3 4 "the date's type; datetime2(7) for text"
         date_trunc::date_bucket, part;
-        "The beginning of the span of so many parts that a moment is in, counted from 1900-01-01 or an origin.";
+        "The beginning of the span of so many parts that a moment is in, from 1900-01-01 or an origin.";
     "DAY" "date" 1 1 "int" date::day;
         "Day of the month.";
     "EOMONTH" "start [, months]" 1 2 "date" date::eomonth;

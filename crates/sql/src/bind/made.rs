@@ -1,5 +1,5 @@
-//! Table functions whose columns depend on their arguments: STRING_SPLIT, GENERATE_SERIES, OPENJSON. And expressions
-//! that are constants, where only a constant will do.
+//! Table functions whose columns depend on their arguments: STRING_SPLIT, GENERATE_SERIES, OPENJSON. And
+//! expressions that are constants, where only a constant will do.
 
 use super::expr::Bound;
 use super::from::{Node, renamed};

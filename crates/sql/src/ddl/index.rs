@@ -5,11 +5,13 @@ use super::named;
 use crate::bind::{Binder, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
-use furrow_engine::{EngineError, Session};
+use crate::usage::name_of;
+use furrow_engine::{EngineError, Session, Table};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::option::find;
 use furrow_tsql::ast::table::{AlterIndex, CreateIndex, DropIndex, IndexAction};
+use std::sync::Arc;
 
 /// 1088: the table of an index is not there.
 fn no_table(name: &ObjectName, state: u8) -> Box<SqlError> {
@@ -141,9 +143,16 @@ pub(super) fn drop(run: &mut Run<'_>, written: &DropIndex) -> Result<()> {
         let gone = run.cx.statement(|cx| {
             let db = Binder::new(cx).database_of(&of)?;
             let (schema, table) = named(&of);
-            cx.sessions
-                .of(&db)?
-                .drop_index_in(&schema, &table, &index)?;
+            let session = cx.sessions.of(&db)?;
+            let known = session.table_in(&schema, &table).ok();
+            session.drop_index_in(&schema, &table, &index)?;
+            let gone = |table: Arc<Table>| {
+                let index = table.index_named(&index)?;
+                Some(name_of(db.id().0, &table, index))
+            };
+            if let Some((db, table, index)) = known.and_then(gone) {
+                cx.server.usage().forget(db, table, Some(index));
+            }
             Ok(())
         });
         match gone {

@@ -89,7 +89,12 @@ pub(super) fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
             of_kind(cx, name, "table")?;
             let db = Binder::new(cx).database_of(name)?;
             let (schema, table) = named(name);
-            cx.sessions.of(&db)?.drop_table_in(&schema, &table)?;
+            let session = cx.sessions.of(&db)?;
+            let known = session.table_in(&schema, &table).ok();
+            session.drop_table_in(&schema, &table)?;
+            if let Some(known) = known {
+                cx.server.usage().forget(db.id().0, known.id().0, None);
+            }
             Ok(())
         });
         match gone {

@@ -15,11 +15,13 @@ use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr};
 use crate::interp::Run;
 use crate::sink::ResultColumn;
-use furrow_engine::{Check, DefaultValue, Table};
+use crate::usage::{IndexName, Use, name_of};
+use furrow_engine::{Check, Database, DefaultValue, Index, IndexKind, Table};
 use furrow_format::types::{DataType, TypeId, Value, decode, encode};
 use furrow_tsql::ast::dml::{Output, Target, TargetTable};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::SelectItem;
+use std::sync::Arc;
 
 /// Which rows a statement changes, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub(super) struct Rules {
     pub(super) looks_around: bool,
     /// Where rows are changed through a query: how its columns lie in the rows that OUTPUT is given.
     seen: Option<Seen>,
+    /// The database, and the indexes of the table that are kept up to date.
+    kept: (Arc<Database>, Vec<IndexName>),
 }
 
 /// The columns that a query makes of a changed row: `inserted` and `deleted` have those, not the table's.
@@ -182,7 +186,16 @@ impl Rules {
             foreign,
             looks_around,
             seen: through.map(|names| Seen::of(names, table, changed)),
+            kept: (Arc::clone(&target.db), kept_indexes(target, |_| true)),
         })
+    }
+
+    /// An UPDATE: of the indexes only those change that have one of its columns, and the table itself.
+    pub(super) fn changes_only(&mut self, target: &TargetOf, columns: &[usize]) {
+        let has_one = |index: &Index| columns.iter().any(|at| index.has_column(*at));
+        self.kept.1 = kept_indexes(target, |index| {
+            index.kind() != IndexKind::Nonclustered || has_one(index)
+        });
     }
 
     /// Whether rows are looked at as a whole.
@@ -271,6 +284,10 @@ impl Rules {
     /// At the end of the statement: rows go to their tables, and those for the client are given back.
     pub(super) fn finish(self, cx: &mut Context) -> Result<Told> {
         self.foreign.settle(cx)?;
+        let (db, indexes) = &self.kept;
+        for index in indexes {
+            cx.server.usage().count(db, *index, Use::Update);
+        }
         let mut told = Vec::new();
         for output in self.outputs {
             let Some((target, columns)) = output.into else {
@@ -295,6 +312,13 @@ pub(super) fn tell(run: &mut Run<'_>, told: Told, rows: u64) {
         }
     }
     run.done(Some(rows));
+}
+
+fn kept_indexes(target: &TargetOf, is_kept: impl Fn(&Index) -> bool) -> Vec<IndexName> {
+    let indexes = target.table.indexes().iter().filter(|i| is_kept(i));
+    indexes
+        .map(|index| name_of(target.db.id().0, &target.table, index))
+        .collect()
 }
 
 fn output_plan(

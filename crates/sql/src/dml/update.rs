@@ -208,7 +208,9 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
     };
     let around = found.around(binder, &written.from);
     let seen = (found.through.as_ref(), around.as_slice());
-    let rules = Rules::bind(binder, Verb::Update, &target, &written.output, seen)?;
+    let mut rules = Rules::bind(binder, Verb::Update, &target, &written.output, seen)?;
+    let columns: Vec<usize> = sets.iter().filter_map(|set| set.column).collect();
+    rules.changes_only(&target, &columns);
     let (row_at, name_at) = (found.start..found.name_at, found.name_at);
     if rules.whole() {
         binder.use_all(row_at.clone());

@@ -5,7 +5,8 @@ use super::expr::{Cond, Expr};
 use super::operator::{Cursor, Operator};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_engine::{Claim, LockHints, OpenScan, ScanSpec, Table};
+use crate::usage::{Use, name_of};
+use furrow_engine::{Claim, IndexKind, LockHints, OpenScan, ScanSpec, Table};
 use furrow_format::DatabaseId;
 use furrow_format::types::{DataType, Value, prefix_range};
 use furrow_scalar::convert::Conversion;
@@ -252,7 +253,37 @@ impl ScanPlan {
         Ok(scan)
     }
 
+    /// Counts the use of its index, once a statement.
+    fn count(&self, cx: &mut Context) {
+        let place = std::ptr::from_ref(self).addr();
+        if cx.counted.last() == Some(&place) || cx.counted.contains(&place) {
+            return;
+        }
+        cx.counted.push(place);
+        let Some(index) = self.table.indexes().get(self.index) else {
+            return;
+        };
+        let Some(db) = cx.server.instance().database_by_id(self.db) else {
+            return;
+        };
+        let usage = cx.server.usage();
+        let in_range = self.low.is_some() || self.high.is_some();
+        let what = match in_range || !self.equal.is_empty() {
+            true => Use::Seek,
+            false => Use::Scan,
+        };
+        usage.count(&db, name_of(self.db.0, &self.table, index), what);
+        let base = self.table.indexes().first().filter(|_| {
+            let leads_on = index.kind() == IndexKind::Nonclustered;
+            leads_on && !self.covered
+        });
+        if let Some(base) = base {
+            usage.count(&db, name_of(self.db.0, &self.table, base), Use::Lookup);
+        }
+    }
+
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        self.count(cx);
         let mut specs = self.specs(cx)?.into_iter();
         let scan = match specs.next() {
             Some(spec) => Some(self.open_spec(&spec, cx)?),
@@ -280,6 +311,7 @@ impl ScanPlan {
         if self.named || !batches.rest.is_empty() {
             return Ok(None);
         }
+        self.count(cx);
         for spec in self.specs(cx)? {
             let mut scan = self.open_spec(&spec, cx)?;
             let mut done = Ok(scan.hands_over());

@@ -136,7 +136,9 @@ pub(crate) fn read(text: &str, cx: &mut Context) -> Result<Arc<Text>, Box<SqlErr
     let read = Text::new(text, parse(text, cx)?);
     let counters = &cx.sessions.task().instruments().counters;
     counters.add(Counter::SqlCompilations, 1);
-    cx.texts.keep(quoted_identifier, &read);
+    if cx.texts.keep(quoted_identifier, &read) {
+        read.plans.count_in(cx.server.query_stats().of(text));
+    }
     Ok(read)
 }
 
@@ -171,6 +173,8 @@ pub(crate) fn run_read(
     cx.caught.clear();
     cx.procedures.clear();
     cx.capturing = None;
+    let is_compiled = read.is_ok_and(|read| read.plans.is_compiled());
+    cx.clock = is_compiled.then(|| cx.meter.cpu_ns());
     let mut run = Run {
         cx,
         sink,

@@ -13,6 +13,7 @@
 use crate::bind::Binder;
 use crate::context::Context;
 use crate::error::Result;
+use crate::query_stats::TextStats;
 use furrow_engine::{Module, Table};
 use furrow_format::DatabaseId;
 use furrow_scalar::Settings;
@@ -20,8 +21,8 @@ use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A table has other ways to its rows than before when it has this many times the rows, or less than one in
 /// this many.
@@ -124,6 +125,8 @@ pub(crate) struct Plans {
     made: Mutex<HashMap<usize, Arc<Made>>>,
     /// Whether all statements have been compiled together.
     compiled: AtomicBool,
+    /// What the text's statements have cost, where that is kept.
+    stats: OnceLock<Arc<TextStats>>,
 }
 
 impl Plans {
@@ -135,6 +138,16 @@ impl Plans {
     /// Whether all statements have been compiled together.
     pub(crate) fn is_compiled(&self) -> bool {
         self.compiled.load(Ordering::Relaxed)
+    }
+
+    /// Keeps what the statements cost.
+    pub(crate) fn count_in(&self, stats: Arc<TextStats>) {
+        let _ = self.stats.set(stats);
+    }
+
+    /// What the statements have cost.
+    pub(crate) fn stats(&self) -> Option<&Arc<TextStats>> {
+        self.stats.get()
     }
 
     pub(crate) fn note_compiled(&self) {

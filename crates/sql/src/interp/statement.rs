@@ -5,7 +5,7 @@ use crate::activity::CommandKind;
 use crate::bind::BoundQuery;
 use crate::context::Context;
 use crate::error::Result;
-use crate::{dbcc, ddl, dml};
+use crate::{dbcc, ddl, dml, query_stats};
 use furrow_format::types::{DataType, TypeId};
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::flow::{Set, Transaction};
@@ -48,7 +48,19 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         _ => None,
     };
     let measure = statistics::begin(run);
+    let text = run.plans.and_then(Plans::stats).cloned();
+    let text = text.filter(|_| is_measured(stmt));
+    let running = text.map(|text| (query_stats::begin(run.cx), text));
     let result = dispatch(run, renamed.as_ref().unwrap_or(stmt));
+    match &running {
+        Some((running, text)) if result.is_ok() => {
+            let rows = run.cx.last.rows;
+            query_stats::end(run.cx, text, stmt.span, running, rows);
+        }
+        Some(_) => {}
+        None if matches!(stmt.kind, Statement::Set(_) | Statement::Transaction(_)) => {}
+        None => run.cx.clock = None,
+    }
     statistics::end(run, measure);
     if result.is_ok() {
         run.tell_of_nulls();
@@ -65,6 +77,18 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         }
     }
     result
+}
+
+/// Whether what a statement costs is kept: those that read or change rows.
+fn is_measured(stmt: &Stmt) -> bool {
+    matches!(
+        stmt.kind,
+        Statement::Select(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+    )
 }
 
 fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {

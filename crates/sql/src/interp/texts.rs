@@ -74,9 +74,10 @@ impl Texts {
 
     /// Keeps a text. When there are too many, those go that were not asked for a second time since the last
     /// clearing: texts that are made for one run do not push out those that are sent again and again.
-    pub(crate) fn keep(&mut self, quoted_identifier: bool, text: &Arc<Text>) {
+    /// `false` where it is too long.
+    pub(crate) fn keep(&mut self, quoted_identifier: bool, text: &Arc<Text>) -> bool {
         if text.text.len() > LONGEST {
-            return;
+            return false;
         }
         let read = self.read(quoted_identifier);
         if read.len() >= MOST {
@@ -90,6 +91,7 @@ impl Texts {
             again: false,
         };
         read.insert(text.text.clone(), kept);
+        true
     }
 
     /// Notes a text that the client holds.

@@ -4,9 +4,11 @@
 //! function that gives its rows from the engine's own state at the moment of the query.
 
 mod constraints;
+mod cost;
 mod counters;
 mod files;
 mod foreign;
+mod host;
 mod indexes;
 mod information;
 mod locks;
@@ -14,10 +16,15 @@ mod objects;
 mod pages;
 mod parameters;
 mod physical;
+mod principals;
+mod processes;
+mod routines;
 mod server;
 mod sessions;
+mod statistics;
 mod storage;
 mod system;
+mod transactions;
 mod types;
 pub(crate) mod value;
 mod waits;
@@ -35,6 +42,7 @@ use furrow_format::types::{DataType, Value};
 use furrow_tsql::ast::Statement;
 pub(crate) use objects::{Object, objects_of};
 pub(crate) use server::{COLLATION, FILE_VERSION, recovery_model};
+pub(crate) use sessions::handle;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 pub(crate) use system::of_system;
@@ -218,6 +226,13 @@ static TABLES: &[&[SystemView]] = &[
     information::VIEWS,
     constraints::VIEWS,
     system::VIEWS,
+    cost::VIEWS,
+    host::VIEWS,
+    principals::VIEWS,
+    processes::VIEWS,
+    routines::VIEWS,
+    statistics::VIEWS,
+    transactions::VIEWS,
 ];
 
 /// All of them, by table.

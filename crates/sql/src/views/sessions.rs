@@ -109,7 +109,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "text" NTEXT null;
         },
         parameters: Some(&[HANDLE]),
-        text: "The text that a handle stands for: a batch under way, or the last one of a session.",
+        text: "The text that a handle stands for: a batch under way, the last one of a session, or one whose cost \
+            is kept.",
         rows: sql_text,
     },
     SystemView {
@@ -143,6 +144,12 @@ fn others(view: &ViewContext<'_>, known: &[ActivityView]) -> Vec<Arc<Task>> {
     }
     found.sort_by_key(|t| t.session_id());
     found
+}
+
+/// The number of the transaction that a session has locks for.
+pub(super) fn transaction_of(locks: &[furrow_engine::LockRow], session: i32) -> Option<i64> {
+    let own = locks.iter().find(|l| l.session_id == session)?;
+    i64::try_from(own.txn.0).ok()
 }
 
 /// Milliseconds from one moment to a later one.
@@ -201,7 +208,7 @@ fn settings(of: &ActivityView) -> Vec<Value> {
     ]
 }
 
-fn database_id(view: &ViewContext<'_>, name: &str) -> u16 {
+pub(super) fn database_id(view: &ViewContext<'_>, name: &str) -> u16 {
     let known = view.cx.server.instance().database(name);
     known.map_or(0, |db| db.id().0)
 }
@@ -295,7 +302,7 @@ pub(crate) fn handle(of: &str) -> Value {
 }
 
 /// What a session waits for: the innermost of its waits.
-fn wait_of(waits: &[WaitingTask], id: i32) -> Option<&WaitingTask> {
+pub(super) fn wait_of(waits: &[WaitingTask], id: i32) -> Option<&WaitingTask> {
     let own = |w: &&WaitingTask| w.session_id == id && w.exec_context_id == 0;
     waits.iter().rev().find(own)
 }
@@ -346,7 +353,7 @@ fn requests(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         } else {
             of.command
         };
-        let transaction = locks.iter().find(|l| l.session_id == of.id);
+        let transaction = transaction_of(&locks, of.id);
         let mut row = vec![
             small(of.id),
             int(0),
@@ -365,7 +372,7 @@ fn requests(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         row.extend([
             int(of.open_transactions),
             int(i32::from(of.command == "SELECT")),
-            big(transaction.map_or(0, |l| l.txn.0)),
+            big(transaction.unwrap_or(0)),
             Value::Null,
             Value::Real(of.task.progress()),
             big(0),
@@ -449,14 +456,19 @@ fn sql_text(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let found = connected(view)
         .into_iter()
         .find(|of| handle(&of.text) == wanted);
-    if let Some(of) = found {
+    let kept = || {
+        let texts = view.cx.server.query_stats().texts();
+        let found = texts.into_iter().find(|t| *t.handle() == wanted)?;
+        Some(found.text.to_string())
+    };
+    if let Some(found) = found.map(|of| of.text).or_else(kept) {
         let null = Value::Null;
         rows(vec![
             null.clone(),
             null.clone(),
             null,
             bit(false),
-            text(of.text),
+            text(found),
         ]);
     }
     Ok(())

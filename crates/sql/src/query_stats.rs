@@ -1,0 +1,246 @@
+//! What statements have cost: `sys.dm_exec_query_stats`.
+//!
+//! Every connection keeps the texts that it reads; the figures of a text's statements are the server's, so
+//! that they add up over all connections and outlive them. A text is forgotten with its figures by DBCC
+//! FREEPROCCACHE, or when there are too many: then the half of them goes that ran longest ago.
+//!
+//! Figures are taken at the end of each statement that reads or changes rows. Processor time costs a call to
+//! the system, so that it is asked once a statement: what a statement has taken is what has passed since the
+//! one before it ended, unless something else came between them ([`Clock`]).
+
+use crate::context::Context;
+use crate::views;
+use furrow_format::types::Value;
+use furrow_io::process::thread_cpu_ns;
+use furrow_io::time::{Moment, WallTime};
+use furrow_observe::task::{PageWork, page_work};
+use furrow_tsql::Span;
+use furrow_tsql::lex::{Kind, Lexer};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+/// Texts that are kept.
+const MOST: usize = 1024;
+
+/// A figure over all runs of a statement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Figure {
+    pub(crate) total: u64,
+    pub(crate) last: u64,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+}
+
+impl Figure {
+    fn add(&mut self, value: u64, is_first: bool) {
+        self.total = self.total.saturating_add(value);
+        self.last = value;
+        self.min = if is_first { value } else { self.min.min(value) };
+        self.max = self.max.max(value);
+    }
+}
+
+/// What a statement has cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StatementStats {
+    /// When it ran first, and when last.
+    pub(crate) first: WallTime,
+    pub(crate) last: WallTime,
+    pub(crate) runs: u64,
+    pub(crate) cpu_us: Figure,
+    pub(crate) elapsed_us: Figure,
+    pub(crate) logical_reads: Figure,
+    pub(crate) physical_reads: Figure,
+    pub(crate) writes: Figure,
+    pub(crate) rows: Figure,
+}
+
+/// A text and what its statements have cost, by where they stand.
+#[derive(Debug)]
+pub(crate) struct TextStats {
+    pub(crate) text: Arc<str>,
+    handle: OnceLock<Value>,
+    statements: Mutex<BTreeMap<(u32, u32), StatementStats>>,
+}
+
+impl TextStats {
+    /// What stands for the text: made when it is first asked for.
+    pub(crate) fn handle(&self) -> &Value {
+        self.handle.get_or_init(|| views::handle(&self.text))
+    }
+
+    /// The statements that have run.
+    pub(crate) fn statements(&self) -> Vec<(Span, StatementStats)> {
+        let all = self.statements.lock();
+        all.iter()
+            .map(|((start, end), stats)| (Span::new(*start, *end), *stats))
+            .collect()
+    }
+
+    fn last(&self) -> i64 {
+        let all = self.statements.lock();
+        all.values()
+            .map(|s| s.last.unix_us())
+            .max()
+            .unwrap_or(i64::MAX)
+    }
+}
+
+/// The texts of a server.
+#[derive(Debug, Default)]
+pub(crate) struct QueryStats {
+    texts: Mutex<HashMap<Arc<str>, Arc<TextStats>>>,
+}
+
+impl QueryStats {
+    /// The figures of a text.
+    pub(crate) fn of(&self, text: &str) -> Arc<TextStats> {
+        let mut texts = self.texts.lock();
+        if let Some(known) = texts.get(text) {
+            return Arc::clone(known);
+        }
+        if texts.len() >= MOST {
+            let mut ages: Vec<i64> = texts.values().map(|t| t.last()).collect();
+            ages.sort_unstable();
+            let middle = ages.get(MOST / 2).copied().unwrap_or(i64::MAX);
+            texts.retain(|_, t| t.last() > middle);
+        }
+        // Nothing was old enough: all have run at the same moment, or none has ended yet.
+        if texts.len() >= MOST {
+            texts.clear();
+        }
+        let text: Arc<str> = text.into();
+        let new = Arc::new(TextStats {
+            text: Arc::clone(&text),
+            handle: OnceLock::new(),
+            statements: Mutex::default(),
+        });
+        texts.insert(text, Arc::clone(&new));
+        new
+    }
+
+    /// All texts, in the order of what they say.
+    pub(crate) fn texts(&self) -> Vec<Arc<TextStats>> {
+        let mut all: Vec<Arc<TextStats>> = self.texts.lock().values().cloned().collect();
+        all.sort_by(|a, b| a.text.cmp(&b.text));
+        all
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&self) {
+        self.texts.lock().clear();
+    }
+}
+
+/// The processor time of a connection's thread at the end of its last measured statement. `None` where
+/// something has run since that is not measured.
+pub(crate) type Clock = Option<u64>;
+
+/// A statement under way.
+pub(crate) struct Running {
+    cpu_ns: u64,
+    began: Moment,
+    pages: PageWork,
+}
+
+/// A statement begins.
+pub(crate) fn begin(cx: &mut Context) -> Running {
+    Running {
+        cpu_ns: cx.clock.take().unwrap_or_else(thread_cpu_ns),
+        began: Moment::now(),
+        pages: page_work(),
+    }
+}
+
+/// It is over, having given or changed so many rows. One that failed is not counted.
+pub(crate) fn end(cx: &mut Context, of: &TextStats, at: Span, running: &Running, rows: u64) {
+    let cpu_ns = thread_cpu_ns();
+    cx.clock = Some(cpu_ns);
+    let elapsed_us = running.began.elapsed_us();
+    let pages = page_work().since(running.pages);
+    let now = WallTime::now();
+    let mut all = of.statements.lock();
+    let stats = all
+        .entry((at.start, at.end))
+        .or_insert_with(|| StatementStats {
+            first: now,
+            last: now,
+            runs: 0,
+            cpu_us: Figure::default(),
+            elapsed_us: Figure::default(),
+            logical_reads: Figure::default(),
+            physical_reads: Figure::default(),
+            writes: Figure::default(),
+            rows: Figure::default(),
+        });
+    let is_first = stats.runs == 0;
+    stats.runs += 1;
+    stats.last = now;
+    let cpu_us = cpu_ns.saturating_sub(running.cpu_ns) / 1000;
+    stats.cpu_us.add(cpu_us, is_first);
+    stats.elapsed_us.add(elapsed_us, is_first);
+    stats.logical_reads.add(pages.logical_reads, is_first);
+    stats.physical_reads.add(pages.reads, is_first);
+    stats.writes.add(pages.writes, is_first);
+    stats.rows.add(rows, is_first);
+}
+
+/// What statements have in common that differ in their constants alone: `query_hash`.
+pub(crate) fn query_hash(statement: &str) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for token in Lexer::tokens(statement) {
+        let word = match token.kind {
+            Kind::Integer
+            | Kind::Decimal
+            | Kind::Float
+            | Kind::Money
+            | Kind::Binary
+            | Kind::String
+            | Kind::National => "?".to_owned(),
+            _ => token.span.of(statement).to_lowercase(),
+        };
+        for byte in word.bytes().chain([b' ']) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_differ_in_constants_have_the_same_hash() {
+        let hash = query_hash("SELECT a FROM t WHERE b = 1");
+        assert_eq!(hash, query_hash("select a\n from T where b = 'x' -- why"));
+        assert_ne!(hash, query_hash("SELECT a FROM t WHERE c = 1"));
+    }
+
+    #[test]
+    fn of_too_many_texts_those_go_that_ran_longest_ago() {
+        let stats = QueryStats::default();
+        let at = |n: i64| StatementStats {
+            first: WallTime::from_unix_us(n),
+            last: WallTime::from_unix_us(n),
+            runs: 1,
+            cpu_us: Figure::default(),
+            elapsed_us: Figure::default(),
+            logical_reads: Figure::default(),
+            physical_reads: Figure::default(),
+            writes: Figure::default(),
+            rows: Figure::default(),
+        };
+        for n in 0..=MOST as i64 {
+            let text = stats.of(&format!("SELECT {n}"));
+            text.statements.lock().insert((0, 8), at(n));
+        }
+        let texts = stats.texts();
+        assert!(texts.len() <= MOST / 2 + 1, "{}", texts.len());
+        assert!(texts.iter().all(|t| &*t.text != "SELECT 1"));
+        assert!(texts.iter().any(|t| &*t.text == "SELECT 1024"));
+        stats.clear();
+        assert!(stats.texts().is_empty());
+    }
+}
