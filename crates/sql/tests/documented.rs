@@ -119,6 +119,28 @@ const FACTS: &[(&str, &str)] = &[
         is_fixed_role bit, authentication_type int, authentication_type_desc nvarchar(60), \
         default_language_name sysname, default_language_lcid int, allow_encrypted_value_modifications bit",
     ),
+    (
+        "sys.triggers",
+        "name sysname, object_id int, parent_class tinyint, parent_class_desc nvarchar(60), parent_id int, \
+        type char(2), type_desc nvarchar(60), create_date datetime, modify_date datetime, \
+        is_ms_shipped bit, is_disabled bit, is_not_for_replication bit, is_instead_of_trigger bit",
+    ),
+    ("sys.synonyms", "{OBJECTS}, base_object_name nvarchar(1035)"),
+    (
+        "sys.extended_properties",
+        "class tinyint, class_desc nvarchar(60), major_id int, minor_id int, name sysname, value sql_variant",
+    ),
+    (
+        "sys.messages",
+        "message_id int, language_id smallint, severity tinyint, is_event_logged bit, text nvarchar(2048)",
+    ),
+    (
+        "sys.dm_os_sys_memory",
+        "total_physical_memory_kb bigint, available_physical_memory_kb bigint, total_page_file_kb bigint, \
+        available_page_file_kb bigint, system_cache_kb bigint, kernel_paged_pool_kb bigint, \
+        kernel_nonpaged_pool_kb bigint, system_high_memory_signal_state bit, \
+        system_low_memory_signal_state bit, system_memory_state_desc nvarchar(256)",
+    ),
     ("sys.database_files", "file_id int, {FILES}"),
     ("sys.master_files", "database_id int, file_id int, {FILES}"),
     (

@@ -48,7 +48,7 @@ fn locate(text: &str, steps: &[Step]) -> Result<Place, Bad> {
                 }
             },
             (Some(b'['), Step::Index(index)) => {
-                if !reader.to_index(*index)? {
+                if !reader.find_index(*index)? {
                     return Ok(Place::Nothing);
                 }
                 (key, comma) = (None, None);

@@ -81,7 +81,7 @@ impl Bad {
 type Read<T> = Result<T, Bad>;
 
 /// A place in a text, and how deep it lies.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Reader<'t> {
     text: &'t str,
     pub(super) at: usize,
@@ -352,8 +352,8 @@ impl Reader<'_> {
     fn follow(&mut self, steps: &[Step]) -> Read<Option<Node>> {
         for step in steps {
             let found = match (self.peek(), step) {
-                (Some(b'{'), Step::Key(key)) => self.to_key(key)?,
-                (Some(b'['), Step::Index(index)) => self.to_index(*index)?,
+                (Some(b'{'), Step::Key(key)) => self.find_key(key)?,
+                (Some(b'['), Step::Index(index)) => self.find_index(*index)?,
                 // The bracket and the first member settle that there is no such thing.
                 (Some(bracket @ (b'{' | b'[')), _) => match self.is_entered(bracket)? {
                     true => return Ok(None),
@@ -383,7 +383,7 @@ impl Reader<'_> {
         Ok(entered)
     }
 
-    fn to_key(&mut self, wanted: &str) -> Read<bool> {
+    fn find_key(&mut self, wanted: &str) -> Read<bool> {
         self.enter()?;
         let mut is_first = true;
         while let Some(key) = self.next_member(is_first, b'}')? {
@@ -396,7 +396,7 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    pub(super) fn to_index(&mut self, wanted: usize) -> Read<bool> {
+    pub(super) fn find_index(&mut self, wanted: usize) -> Read<bool> {
         self.enter()?;
         let mut at = 0;
         while self.next_member(at == 0, b']')?.is_some() {

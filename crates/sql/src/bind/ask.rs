@@ -162,7 +162,8 @@ fn db_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
 
 /// All of them.
 pub(crate) fn all() -> impl Iterator<Item = &'static AskInfo> {
-    FUNCTIONS.iter().chain(super::meta::FUNCTIONS)
+    let others = super::meta::FUNCTIONS.iter().chain(super::who::FUNCTIONS);
+    FUNCTIONS.iter().chain(others)
 }
 
 /// The function of a name, in any case of letters.

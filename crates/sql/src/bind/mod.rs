@@ -35,6 +35,7 @@ mod spool;
 mod through;
 mod types;
 mod variant;
+mod who;
 mod window;
 
 pub(crate) use ask::{AskInfo, all as asked};

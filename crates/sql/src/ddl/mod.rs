@@ -36,6 +36,7 @@ pub(crate) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Truncate(written) => table::truncate(run, written),
         Statement::CreateIndex(written) => index::create(run, written),
         Statement::AlterIndex(written) => index::alter(run, written),
+        Statement::UpdateStatistics(written) => index::update_statistics(run, written),
         Statement::DropIndex(written) => index::drop(run, written),
         Statement::Procedure(written) => module::procedure(run, written),
         Statement::View(written) => module::view(run, written),

@@ -3,6 +3,7 @@
 //! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the
 //! function that gives its rows from the engine's own state at the moment of the query.
 
+mod absent;
 mod constraints;
 mod cost;
 mod counters;
@@ -12,6 +13,7 @@ mod host;
 mod indexes;
 mod information;
 mod locks;
+mod memory;
 mod objects;
 mod pages;
 mod parameters;
@@ -226,8 +228,10 @@ static TABLES: &[&[SystemView]] = &[
     information::VIEWS,
     constraints::VIEWS,
     system::VIEWS,
+    absent::VIEWS,
     cost::VIEWS,
     host::VIEWS,
+    memory::VIEWS,
     principals::VIEWS,
     processes::VIEWS,
     routines::VIEWS,

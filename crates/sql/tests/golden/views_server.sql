@@ -31,3 +31,15 @@ CREATE PROCEDURE p @n int AS SELECT @n AS n;
 GO
 SELECT ROUTINE_CATALOG, ROUTINE_SCHEMA, ROUTINE_NAME, ROUTINE_TYPE, DATA_TYPE, ROUTINE_DEFINITION, IS_DETERMINISTIC FROM INFORMATION_SCHEMA.ROUTINES;
 GO
+SELECT SUSER_ID() AS login, SUSER_ID('nobody') AS none, SUSER_SID() AS sid, USER_ID() AS [user], USER_ID('guest') AS guest,
+  USER_ID('db_owner') AS role, DATABASE_PRINCIPAL_ID('db_owner') AS principal, DATABASE_PRINCIPAL_ID() AS own;
+SELECT CONNECTIONPROPERTY('net_transport') AS transport, CONNECTIONPROPERTY('local_tcp_port') AS port,
+  FILEGROUPPROPERTY('PRIMARY', 'IsDefault') AS is_default, FILEGROUPPROPERTY('PRIMARY', 'IsUserDefinedFG') AS is_own,
+  FILEGROUPPROPERTY('nowhere', 'IsDefault') AS none, STATS_DATE(OBJECT_ID('t'), 1) AS stats;
+SELECT IIF(m.total_physical_memory_kb >= m.available_physical_memory_kb AND p.physical_memory_in_use_kb > 0, 1, 0) AS fits
+FROM sys.dm_os_sys_memory AS m CROSS JOIN sys.dm_os_process_memory AS p;
+SELECT COUNT(host_platform) AS hosts FROM sys.dm_os_host_info;
+SELECT message_id, language_id, severity, text FROM sys.messages WHERE message_id IN (208, 8153) ORDER BY message_id;
+SELECT (SELECT COUNT(*) FROM sys.triggers) + (SELECT COUNT(*) FROM sys.synonyms) + (SELECT COUNT(*) FROM sys.sequences)
+  + (SELECT COUNT(*) FROM sys.extended_properties) AS none;
+GO
