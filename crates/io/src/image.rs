@@ -1,9 +1,14 @@
 //! The bytes of a file that lives in memory: sparse, and cheap to copy.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes per chunk: a page, so that a copied file shares the pages that neither side has changed.
 const CHUNK: usize = 8192;
+
+/// Bytes that cannot be read as one.
+const UNIT: u64 = 512;
 
 type Chunk = [u8; CHUNK];
 
@@ -13,12 +18,19 @@ pub(crate) struct Image {
     len: u64,
     /// Chunks from the start of the file; those absent or past the end of the list are zeros.
     chunks: Vec<Option<Arc<Chunk>>>,
+    /// Units that the device cannot read, by number: until each is written again as a whole.
+    unreadable: BTreeSet<u64>,
 }
 
 /// Where a byte lies: its chunk, and its place in that.
 fn place(offset: u64) -> (usize, usize) {
     let chunk = usize::try_from(offset / CHUNK as u64).unwrap_or(usize::MAX);
     (chunk, (offset % CHUNK as u64) as usize)
+}
+
+/// The units that lie wholly in a range.
+fn whole_units(offset: u64, len: u64) -> Range<u64> {
+    offset.div_ceil(UNIT)..(offset + len) / UNIT
 }
 
 impl Image {
@@ -46,6 +58,10 @@ impl Image {
             return;
         }
         self.len = self.len.max(offset + from.len() as u64);
+        if !self.unreadable.is_empty() {
+            let written = whole_units(offset, from.len() as u64);
+            self.unreadable.retain(|unit| !written.contains(unit));
+        }
         while !from.is_empty() {
             let (chunk, start) = place(offset);
             let (now, rest) = from.split_at(from.len().min(CHUNK - start));
@@ -60,6 +76,17 @@ impl Image {
         }
     }
 
+    /// Makes the units that lie wholly in this range unreadable.
+    pub(crate) fn spoil(&mut self, offset: u64, len: u64) {
+        self.unreadable.extend(whole_units(offset, len));
+    }
+
+    /// Whether the device can read this range.
+    pub(crate) fn is_readable(&self, offset: u64, len: u64) -> bool {
+        let touched = offset / UNIT..(offset + len).div_ceil(UNIT);
+        len == 0 || self.unreadable.range(touched).next().is_none()
+    }
+
     /// Sets the length; bytes cut off are gone, new ones are zeros.
     pub(crate) fn set_len(&mut self, len: u64) {
         if len < self.len {
@@ -69,6 +96,7 @@ impl Image {
             if let Some(Some(bytes)) = self.chunks.get_mut(chunk) {
                 Arc::make_mut(bytes)[start..].fill(0);
             }
+            self.unreadable.split_off(&len.div_ceil(UNIT));
         }
         self.len = len;
     }
@@ -127,5 +155,23 @@ mod tests {
         image.set_len(3);
         assert_eq!(copy.to_vec()[CHUNK - 1..], [1, 2]);
         assert_eq!(image.to_vec(), [0, 0, 0]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_can_be_once_it_is_written_again_as_a_whole() {
+        let mut image = Image::default();
+        image.write(0, &[1; 4096]);
+        image.spoil(500, 1100);
+        let copy = image.clone();
+        assert!(image.is_readable(0, 512) && !image.is_readable(511, 2));
+        assert!(!image.is_readable(1500, 1) && image.is_readable(1536, 2560));
+        image.write(600, &[2; 500]);
+        assert!(!image.is_readable(600, 1), "half a unit was written");
+        image.write(512, &[2; 512]);
+        assert!(image.is_readable(0, 1024) && !image.is_readable(1024, 512));
+        image.set_len(1024);
+        image.set_len(4096);
+        assert!(image.is_readable(0, 4096));
+        assert!(!copy.is_readable(512, 512) && copy.is_readable(700, 0));
     }
 }

@@ -40,6 +40,7 @@
 //! all others work, by a copy or through the page cache. Nothing reads ahead: who scans asks for big runs.
 
 mod align;
+mod around;
 mod error;
 pub mod host;
 mod image;
@@ -62,6 +63,7 @@ pub mod weave;
 mod whole;
 
 pub use align::{AlignedBuf, DIRECT_ALIGN};
+pub use around::read_around;
 pub use error::{IoError, IoErrorKind, IoOp};
 pub use memory::MemoryVolume;
 pub use region::Region;

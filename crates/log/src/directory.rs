@@ -164,14 +164,22 @@ pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<
     Ok(file.sync()?)
 }
 
-/// Both copies, or what there is of them, and zeros behind it.
+/// Both copies, or what there is of them, and zeros behind it. A copy that was being written when the power
+/// went may be unreadable; the other one is not.
 fn read_head(file: &dyn File) -> Result<AlignedBuf, LogError> {
     let mut bytes = AlignedBuf::new(2 * DIRECTORY_BYTES);
     let len = file.len_bytes()?.min(2 * DIRECTORY_BYTES as u64) as usize;
-    if let Some(there) = bytes.get_mut(..len).filter(|there| !there.is_empty()) {
-        file.read_at(0, there)?;
+    let mut errors = Vec::new();
+    if let Some(there) = bytes.get_mut(..len) {
+        for (at, copy) in (0..).zip(there.chunks_mut(DIRECTORY_BYTES)) {
+            let read = file.read_at(at * DIRECTORY_BYTES as u64, copy);
+            errors.extend(read.inspect_err(|_| copy.fill(0)).err());
+        }
     }
-    Ok(bytes)
+    match errors.pop() {
+        Some(error) if newest(&bytes).is_none() => Err(error.into()),
+        _ => Ok(bytes),
+    }
 }
 
 /// The newer valid copy.

@@ -129,19 +129,20 @@ impl Log {
     /// Writes what is pending up to block `wanted` and what has gathered behind it. `false` when others had
     /// taken that block already.
     fn write_pending(&self, wanted: u64) -> Result<bool, LogError> {
-        let (first, metas) = {
+        let (durable, first, metas) = {
             let mut roll = self.roll.lock();
             if roll.next_to_write > wanted {
                 return Ok(false);
             }
-            self.take_blocks(&mut roll)
+            let (first, metas) = self.take_blocks(&mut roll);
+            (roll.durable_base, first, metas)
         };
-        self.write_blocks(first, &metas)?;
+        self.write_blocks(durable, first, &metas)?;
         let mut roll = self.roll.lock();
         for number in first..first + metas.len() as u64 {
             roll.meta(number).done = true;
         }
-        self.publish_durable(&roll);
+        self.publish_durable(&mut roll);
         Ok(true)
     }
 
@@ -166,11 +167,15 @@ impl Log {
         (first, (first..end).map(|n| *roll.meta(n)).collect())
     }
 
-    /// Seals the blocks and writes them durably, neighbours in the file as one run.
-    fn write_blocks(&self, first: u64, metas: &[BlockMeta]) -> Result<(), LogError> {
+    /// Seals the blocks and writes them durably, neighbours in the file as one run. `durable`: the newest
+    /// block that is durable already.
+    fn write_blocks(&self, durable: Lsn, first: u64, metas: &[BlockMeta]) -> Result<(), LogError> {
         let mut pieces: Vec<(u64, IoSlice<'_>)> = Vec::with_capacity(metas.len());
         for (number, meta) in (first..).zip(metas).filter(|(_, meta)| meta.padded > 0) {
-            pieces.push((meta.file_offset, IoSlice::new(self.seal(number, meta))));
+            pieces.push((
+                meta.file_offset,
+                IoSlice::new(self.seal(number, meta, durable)),
+            ));
         }
         let offsets: Vec<u64> = pieces.iter().map(|p| p.0).collect();
         let slices: Vec<IoSlice<'_>> = pieces.into_iter().map(|p| p.1).collect();
@@ -210,7 +215,7 @@ impl Log {
     }
 
     /// Waits until all records of a closed block are copied in, then writes its header and padding.
-    fn seal(&self, number: u64, meta: &BlockMeta) -> &[u8] {
+    fn seal(&self, number: u64, meta: &BlockMeta, durable: Lsn) -> &[u8] {
         let block = self.block(number);
         let state = block.state();
         let mut spins = 0;
@@ -229,18 +234,25 @@ impl Log {
             lsn: block.base(),
             prev: meta.prev,
             log_id: self.log_id,
+            durable,
         };
         header.seal(bytes);
         &bytes[..meta.padded]
     }
 
     /// Moves the durable end over all finished blocks and wakes those who wait for them.
-    pub(crate) fn publish_durable(&self, roll: &Roll) {
+    pub(crate) fn publish_durable(&self, roll: &mut Roll) {
         let before = self.durable_number.load(Ordering::Relaxed);
         let current = self.current.load(Ordering::Acquire);
         let mut number = before;
-        let done = |n: u64| roll.metas[(n % self.blocks.len() as u64) as usize].done;
-        while number < roll.next_to_write && number <= current && done(number) {
+        while number < roll.next_to_write && number <= current {
+            let meta = *roll.meta(number);
+            if !meta.done {
+                break;
+            }
+            if meta.padded > 0 {
+                roll.durable_base = self.block(number).base();
+            }
             number += 1;
         }
         let lsn = match number <= current {

@@ -18,7 +18,9 @@
 //! | 24-31 | LSN of the block before it |
 //! | 32-39 | identity of the log |
 //! | 40-43 | CRC-32C of the used bytes, this field taken as zero |
-//! | 44-47 | zero |
+//! | 44-47 | which block was the newest durable one when this was written; zero: unknown (older logs) |
+//!
+//! The last field is `FFFFFFFF` for the block before this one, else so many sectors back in the same VLF.
 
 use furrow_format::Lsn;
 
@@ -48,6 +50,34 @@ pub(crate) struct BlockHeader {
     pub prev: Lsn,
     /// Identity of the log the block belongs to.
     pub log_id: u64,
+    /// The newest block that was durable when this one was written, as far as it tells; else zero.
+    pub durable: Lsn,
+}
+
+/// In place of a distance: the block before.
+const BLOCK_BEFORE: u32 = u32::MAX;
+
+/// How a block names the one that was durable when it was written.
+fn durable_word(lsn: Lsn, prev: Lsn, durable: Lsn) -> u32 {
+    if durable == Lsn::ZERO {
+        0
+    } else if durable == prev {
+        BLOCK_BEFORE
+    } else if durable.vlf() == lsn.vlf() {
+        lsn.block().saturating_sub(durable.block())
+    } else {
+        0
+    }
+}
+
+/// The block that is named so.
+fn durable_of(word: u32, lsn: Lsn, prev: Lsn) -> Lsn {
+    let back = || Lsn::new(lsn.vlf(), lsn.block().checked_sub(word)?, 0);
+    match word {
+        0 => Lsn::ZERO,
+        BLOCK_BEFORE => prev,
+        _ => back().unwrap_or(Lsn::ZERO),
+    }
 }
 
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -81,7 +111,8 @@ impl BlockHeader {
         put(block, 16, &self.lsn.0.to_le_bytes());
         put(block, 24, &self.prev.0.to_le_bytes());
         put(block, 32, &self.log_id.to_le_bytes());
-        put(block, 44, &[0; 4]);
+        let durable = durable_word(self.lsn, self.prev, self.durable);
+        put(block, 44, &durable.to_le_bytes());
         let crc = block_crc(block.get(..self.used as usize).unwrap_or_default());
         put(block, 40, &crc.to_le_bytes());
     }
@@ -89,13 +120,15 @@ impl BlockHeader {
     /// Reads the header at the start of `bytes`; `None` unless magic, sizes and identity fit. The
     /// checksum is not looked at.
     pub(crate) fn read(bytes: &[u8], log_id: u64) -> Option<BlockHeader> {
+        let (lsn, prev) = (Lsn(u64_at(bytes, 16)?), Lsn(u64_at(bytes, 24)?));
         let header = BlockHeader {
             used: u32_at(bytes, 4)?,
             incarnation: u32_at(bytes, 8)?,
             records: u32_at(bytes, 12)? as u16,
-            lsn: Lsn(u64_at(bytes, 16)?),
-            prev: Lsn(u64_at(bytes, 24)?),
+            lsn,
+            prev,
             log_id: u64_at(bytes, 32)?,
+            durable: durable_of(u32_at(bytes, 44)?, lsn, prev),
         };
         let sizes_fit = (BLOCK_HEADER_BYTES..=BLOCK_MAX_BYTES).contains(&(header.used as usize));
         (u32_at(bytes, 0)? == BLOCK_MAGIC && sizes_fit && header.log_id == log_id).then_some(header)
@@ -130,6 +163,7 @@ mod tests {
             lsn: lsn(16),
             prev: lsn(15),
             log_id: 99,
+            durable: lsn(14),
         };
         header.seal(&mut block);
         assert_eq!(BlockHeader::read(&block, 99), Some(header));
@@ -142,5 +176,23 @@ mod tests {
             assert!(noticed, "flip at {at}");
             block[at] ^= 0x10;
         }
+    }
+
+    #[test]
+    fn a_block_names_the_newest_durable_one_and_a_block_of_an_older_log_none() {
+        let lsn = |vlf, block| Lsn::new(vlf, block, 0).unwrap();
+        let (here, before) = (lsn(40, 64), lsn(39, 500));
+        for (durable, word) in [
+            (Lsn::ZERO, 0),
+            (before, BLOCK_BEFORE),
+            (lsn(40, 24), 40),
+            (lsn(40, 0), 64),
+        ] {
+            assert_eq!(durable_word(here, before, durable), word);
+            assert_eq!(durable_of(word, here, before), durable);
+        }
+        // Farther back than this VLF it is not told.
+        assert_eq!(durable_word(here, before, lsn(39, 400)), 0);
+        assert_eq!(durable_of(65, here, before), Lsn::ZERO);
     }
 }

@@ -17,13 +17,15 @@
 //! 3. A block is padded to the sector; no byte acknowledged as durable is ever written again before
 //!    its VLF is reused.
 //! 4. Blocks behind a hole left by a crash never come back: see `reader`.
-//! 5. After a failed write the log is poisoned: nothing more is appended or acknowledged.
+//! 5. What was durable is never taken for the end of the log when it cannot be read: see `beyond`.
+//! 6. After a failed write the log is poisoned: nothing more is appended or acknowledged.
 //!
 //! # What can fail
 //! [`LogError`]: the device (then the log is poisoned), no space, a record too large, a file that
 //! is not this log.
 
 mod append;
+mod beyond;
 mod block;
 mod directory;
 mod error;

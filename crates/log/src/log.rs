@@ -87,6 +87,8 @@ pub(crate) struct Roll {
     pub(crate) next_offset: u64,
     /// LSN of the last block that had records.
     pub(crate) last_base: Lsn,
+    /// LSN of the last of them that is durable, as all before it.
+    pub(crate) durable_base: Lsn,
     /// Whether the current block is closed and the next could not be opened yet.
     pub(crate) unopened: bool,
     /// First block that nobody has taken for writing.
@@ -219,6 +221,7 @@ impl Log {
                 ],
                 next_offset: end.offset,
                 last_base: end.base,
+                durable_base: end.base,
                 unopened: true,
                 next_to_write: LOG_BUFFERS as u64 + 1,
             }),
@@ -238,7 +241,7 @@ impl Log {
         {
             let mut roll = log.roll.lock();
             log.open_next(&mut roll, BLOCK_HEADER_BYTES)?;
-            log.publish_durable(&roll);
+            log.publish_durable(&mut roll);
         }
         let log = Arc::new(log);
         if log.config.background {

@@ -1,19 +1,20 @@
 //! Reading the log forward, from a checkpoint to its end, at restart.
 //!
-//! The end of the log is the first place where no valid block follows: one with a right checksum,
+//! The end of the log is the first place where no valid block follows, unless blocks behind it prove that some
+//! did (`beyond`). A valid block is one with a right checksum,
 //! our log's identity, the expected LSN, the LSN of the block before it, and an incarnation not
 //! below the last one's. The last two keep apart blocks that were in flight behind a lost one at a
 //! crash: the next start writes with a higher incarnation, so such blocks can never join a later
 //! log.
 
 use crate::LogError;
+use crate::beyond::{Beyond, Place};
 use crate::directory::{Directory, read_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, SECTOR};
 use crate::record::{OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::{AlignedBuf, File, ReadRun};
-use std::io::IoSliceMut;
+use furrow_io::{AlignedBuf, File, IoError, IoErrorKind, read_around};
 use std::sync::Arc;
 
 /// Where the log ends.
@@ -63,6 +64,9 @@ pub struct LogScan {
     block: Option<ReadBlock>,
     at: usize,
     slot: u16,
+    /// What the device said where it could not read. That is no block, unless it turns out that there must be
+    /// one.
+    unreadable: Option<IoError>,
 }
 
 impl LogScan {
@@ -99,22 +103,37 @@ impl LogScan {
             block: None,
             at: 0,
             slot: 0,
+            unreadable: None,
         };
         scan.seqs = scan.find_seqs()?;
         if !scan.load_next_block()? {
-            return Err(LogError::Missing(from));
+            return Err(scan.unreadable_or(LogError::Missing(from)));
         }
         Ok(scan)
     }
 
+    /// The device's error, if there was any, for one that follows from it.
+    fn unreadable_or(&mut self, error: LogError) -> LogError {
+        self.unreadable.take().map_or(error, LogError::Io)
+    }
+
+    /// The block at an offset of the file, as [`read_block`]; what cannot be read is none.
+    fn block_at(&mut self, offset: u64, room: u64) -> Result<Option<ReadBlock>, LogError> {
+        match read_block(&*self.file, offset, room, self.directory.log_id()) {
+            Err(LogError::Io(e)) if matches!(e.kind, IoErrorKind::Os(..)) => {
+                self.unreadable = Some(e);
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
     /// Sequence number of each VLF, as its first block says; of two that claim the same, the later
     /// incarnation has it.
-    fn find_seqs(&self) -> Result<Vec<u32>, LogError> {
+    fn find_seqs(&mut self) -> Result<Vec<u32>, LogError> {
         let mut seen: Vec<Option<BlockHeader>> = Vec::new();
         for (start, size) in self.directory.vlfs() {
-            seen.push(
-                read_block(&*self.file, start, size, self.directory.log_id())?.map(|b| b.header),
-            );
+            seen.push(self.block_at(start, size)?.map(|b| b.header));
         }
         for i in 0..seen.len() {
             let Some(Some(mine)) = seen.get(i).copied() else {
@@ -148,7 +167,13 @@ impl LogScan {
             (None, Some(_)) => self.valid_block(seq + 1, 0)?,
             (None, None) => None,
         };
-        let Some(block) = found else { return Ok(false) };
+        let Some(block) = found else {
+            let ends = self.prove_end();
+            return match ends {
+                Err(e @ LogError::Damaged(_)) => Err(self.unreadable_or(e)),
+                ends => ends.map(|()| false),
+            };
+        };
         let padded =
             BlockHeader::padded(block.header.used as usize, self.directory.sector as usize);
         let at = u64::from(block.header.lsn.block()) * SECTOR as u64;
@@ -160,14 +185,48 @@ impl LogScan {
         Ok(true)
     }
 
-    fn valid_block(&self, seq: u32, offset: u64) -> Result<Option<ReadBlock>, LogError> {
+    /// An error if the log does not end here: see `beyond`.
+    fn prove_end(&self) -> Result<(), LogError> {
+        let Some(last) = self.last.filter(|_| !mutated(Mutation::HoleIsTheEnd)) else {
+            return Ok(());
+        };
+        // A device that reads nothing at all any more proves nothing.
+        let known_bytes = read_directory(&*self.file)?.file_bytes();
+        let vlfs = self.directory.vlfs().into_iter().zip(&self.seqs);
+        let places = vlfs.filter_map(|((start, size), &seq)| {
+            let from = if seq == last.lsn.vlf() {
+                self.end_offset
+            } else {
+                0
+            };
+            let span = (start + from.min(size), start + size);
+            // An older VLF that nothing has been written to since has nothing to tell.
+            (seq == 0 || seq >= last.lsn.vlf()).then_some(Place {
+                span,
+                surely: seq != 0,
+            })
+        });
+        // The directory that knows of a growth may be lost.
+        let unknown = Place {
+            span: (known_bytes, self.file.len_bytes()?),
+            surely: false,
+        };
+        let beyond = Beyond {
+            file: &*self.file,
+            log_id: self.directory.log_id(),
+            last: last.lsn,
+        };
+        beyond.prove_end(places.chain([unknown]))
+    }
+
+    fn valid_block(&mut self, seq: u32, offset: u64) -> Result<Option<ReadBlock>, LogError> {
         let Some((start, size)) = self.place(seq) else {
             return Ok(None);
         };
         let Some(room) = size.checked_sub(offset).filter(|&r| r >= SECTOR as u64) else {
             return Ok(None);
         };
-        let block = read_block(&*self.file, start + offset, room, self.directory.log_id())?;
+        let block = self.block_at(start + offset, room)?;
         let expected = Lsn::new(seq, (offset / SECTOR as u64) as u32, 0);
         Ok(block.filter(|b| {
             Some(b.header.lsn) == expected
@@ -225,7 +284,8 @@ pub(crate) fn find_record(block: &ReadBlock, lsn: Lsn) -> Option<OwnedRecord> {
     OwnedRecord::copy(block.bytes.get(at..)?, lsn)
 }
 
-/// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF.
+/// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF. The device's
+/// error, if there is none as far as it can read.
 pub(crate) fn read_block(
     file: &dyn File,
     offset: u64,
@@ -234,12 +294,19 @@ pub(crate) fn read_block(
 ) -> Result<Option<ReadBlock>, LogError> {
     let room = (room as usize).min(BLOCK_MAX_BYTES) / SECTOR * SECTOR;
     let mut bytes = AlignedBuf::new(room);
-    read_at(file, offset, &mut bytes)?;
-    let Some(header) = BlockHeader::read(&bytes, log_id) else {
-        return Ok(None);
-    };
-    if !header.checksum_fits(&bytes) && !mutated(Mutation::TrustTornBlocks) {
-        return Ok(None);
+    let unreadable = read_around(file, offset, &mut bytes)?;
+    let block = block_in(&bytes, log_id);
+    match unreadable.into_iter().next() {
+        Some((_, error)) if block.is_none() => Err(error.into()),
+        _ => Ok(block),
+    }
+}
+
+/// The block at the start of `bytes`, if a whole valid one lies there.
+fn block_in(bytes: &[u8], log_id: u64) -> Option<ReadBlock> {
+    let header = BlockHeader::read(bytes, log_id)?;
+    if !header.checksum_fits(bytes) && !mutated(Mutation::TrustTornBlocks) {
+        return None;
     }
     let used = bytes
         .get(..header.used as usize)
@@ -251,13 +318,5 @@ pub(crate) fn read_block(
     };
     // A right checksum over records that do not parse cannot come from this engine.
     let whole = block.records().count() == usize::from(header.records);
-    Ok(whole.then_some(block))
-}
-
-fn read_at(file: &dyn File, offset: u64, bytes: &mut [u8]) -> Result<(), LogError> {
-    let mut bufs = [IoSliceMut::new(bytes)];
-    Ok(file.read(&mut [ReadRun {
-        offset,
-        bufs: &mut bufs,
-    }])?)
+    whole.then_some(block)
 }

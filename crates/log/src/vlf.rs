@@ -99,7 +99,8 @@ impl VlfTable {
         table
     }
 
-    /// A table as found on disk: `seqs[i]` is the sequence number seen in the i-th VLF, 0 for none.
+    /// A table as found on disk: `seqs[i]` is the sequence number seen in the i-th VLF, 0 for none. `None` if one
+    /// that is needed is missing: it would be taken for free, and written over.
     pub(crate) fn restored(
         places: &[(u64, u64)],
         seqs: &[u32],
@@ -115,7 +116,11 @@ impl VlfTable {
                 seq: if seq > current { 0 } else { seq },
             })
             .collect();
-        let at = vlfs.iter().position(|v| v.seq == current)?;
+        let there = |seq| vlfs.iter().position(|v| v.seq == seq);
+        let at = there(current)?;
+        if !(oldest.max(1)..current).all(|seq| there(seq).is_some()) {
+            return None;
+        }
         Some(VlfTable {
             vlfs,
             current: at,

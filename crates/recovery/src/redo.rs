@@ -17,7 +17,7 @@ use furrow_format::{
 };
 use furrow_io::File;
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_log::{LogScan, OwnedRecord, RecordKind};
+use furrow_log::{LogError, LogScan, OwnedRecord, RecordKind};
 use furrow_pool::{Ex, LatchRank, PageWrite, PoolError};
 use furrow_txn::Store;
 use std::collections::HashMap;
@@ -56,11 +56,12 @@ pub fn redo(
         broken: HashMap::new(),
         before: Box::new([0; PAGE_SIZE]),
     };
-    while let Some(record) = scan.next_record()? {
-        if record.lsn > end {
-            break;
-        }
-        if record.lsn >= from {
+    let mut last = Lsn::ZERO;
+    while last < end {
+        // Analysis has read as far: what is not there any more is no end.
+        let record = scan.next_record()?.ok_or(LogError::Missing(end))?;
+        last = record.lsn;
+        if last >= from && last <= end {
             redo.record(&record)?;
         }
     }

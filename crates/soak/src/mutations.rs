@@ -45,6 +45,7 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     ),
     (Mutation::TrustTornBlocks, "small worlds"),
     (Mutation::SameIncarnation, "scenes"),
+    (Mutation::HoleIsTheEnd, "rotten pages"),
     (Mutation::LateCheckpoint, "small worlds"),
     (Mutation::RedoPointBack, "scenes"),
     (Mutation::ForgetActive, "power losses at random"),

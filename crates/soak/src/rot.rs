@@ -1,9 +1,12 @@
 //! Bits that rot at rest, one at a time.
 //!
 //! A database is filled and closed, or the power goes; then, on a copy for each, one bit of one page of a
-//! data file flips behind its back. Whoever opens and reads the copy must be told with a message of the
+//! data file, or of the log, flips behind its back. Whoever opens and reads the copy must be told with a message of the
 //! engine, or get every row as it was committed: the flip lies where nothing is. A row that reads otherwise,
-//! or a panic, is a finding.
+//! or a panic, is a finding. Of the log all is tried but the last of what was written: if that cannot be read, the
+//! power may have gone before it was acknowledged.
+
+mod log;
 
 use crate::Finding;
 use crate::engine::Engine;
@@ -17,6 +20,8 @@ use std::sync::Arc;
 
 /// Flips of one database.
 const FLIPS: u32 = 40;
+/// And of its log.
+const LOG_FLIPS: u32 = 16;
 const PAGE_BYTES: u64 = 8192;
 /// How long a page is looked for that holds something.
 const LOOKS: u32 = 30;
@@ -79,10 +84,13 @@ fn run_after(seed: u64, end: End) -> Result<Figures, Box<Finding>> {
     let same = ledger.model.check(&sound);
     same.map_err(|e| found("before any flip".to_owned(), e.to_string()))?;
     let mut figures = Figures::default();
-    for _ in 0..FLIPS {
+    for n in 0..FLIPS + LOG_FLIPS {
         let machine = volume.fork();
-        let place =
-            flip(&machine, &files, &mut rng).map_err(|e| found("flipping".to_owned(), e))?;
+        let place = match n < FLIPS {
+            true => flip(&machine, &files, &mut rng),
+            false => log::flip(&machine, &engine.home, &mut rng),
+        };
+        let place = place.map_err(|e| found("flipping".to_owned(), e))?;
         let read = engine.open(Arc::new(machine), &layout).and_then(|store| {
             let state = store.read_all();
             store.abandon();

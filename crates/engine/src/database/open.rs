@@ -164,10 +164,15 @@ fn say(shared: &Shared, message: &Message) {
         .write_message(Source::SystemSpid(session), message);
 }
 
-/// What is wrong with a log file, in the product's words.
-fn log_error(path: &Path, e: RecoveryError) -> EngineError {
+/// What is wrong with a log file, in the product's words; `tell` hears what they leave out.
+fn log_error(path: &Path, e: RecoveryError, name: &str, tell: &dyn Fn(&str)) -> EngineError {
     let shown = || Arg::from(path.display().to_string());
     match e {
+        RecoveryError::NoCheckpoint(_)
+        | RecoveryError::Log(LogError::Damaged(_) | LogError::Missing(_)) => {
+            tell(&format!("{}: {e}.", path.display()));
+            EngineError::refused(9004, &[name.into()])
+        }
         RecoveryError::Log(LogError::NotALog(_)) => {
             EngineError::refused(5172, &[shown(), "PageAudit".into()])
         }
@@ -219,7 +224,9 @@ fn begin<'a>(
         Some(_) => new_log(opened, primary.boot_lsn)?,
         None => {
             let (file, binding, config) = opened;
-            let analysis = analyse(file, binding, config).map_err(|e| log_error(path, e))?;
+            let analysis = analyse(file, binding, config);
+            let tell = |text: &str| shared.error_log.write(Source::Server, text);
+            let analysis = analysis.map_err(|e| log_error(path, e, name, &tell))?;
             prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
             analysis
         }
@@ -268,7 +275,10 @@ impl Opening<'_> {
         let span = (self.analysis.redo_point, self.analysis.end);
         let losers: HashSet<TxnId> = self.analysis.losers.iter().map(|l| l.id).collect();
         let log = Arc::clone(&self.log_file);
-        let done = redo(&self.store, log, span, wanted, &|txn| losers.contains(&txn))?;
+        let done = redo(&self.store, log, span, wanted, &|txn| losers.contains(&txn));
+        let path = self.log_file.path();
+        let tell = |text: &str| self.shared.error_log.write(Source::Server, text);
+        let done = done.map_err(|e| log_error(path, e, &self.name, &tell))?;
         self.redone.applied += done.applied;
         self.redone.skipped += done.skipped;
         self.redone.rebuilt += done.rebuilt;

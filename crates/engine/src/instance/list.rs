@@ -82,12 +82,24 @@ impl DatabaseList {
             }
         };
         let home = [file(0)?, file(1)?];
-        let mut found = None;
+        let (mut found, mut unreadable) = (None, None);
         for file in &home {
-            let read = read(&**file)?;
+            // The copy that was being written when the power went may be so.
+            let read = match read(&**file).or_else(|_| read(&**file)) {
+                Err(error) if matches!(error.kind, IoErrorKind::Os(..)) => {
+                    unreadable = Some(error);
+                    None
+                }
+                read => read?,
+            };
             if read.as_ref().map(|r| r.0) > found.as_ref().map(|f: &(u64, _)| f.0) {
                 found = read;
             }
+        }
+        // A device that reads nothing any more proves nothing.
+        let still_there = || home.iter().any(|file| matches!(read(&**file), Ok(Some(_))));
+        if let Some(error) = unreadable.filter(|_| found.is_none() || !still_there()) {
+            return Err(error);
         }
         let (generation, databases) = found.unwrap_or_default();
         Ok(DatabaseList {
@@ -104,8 +116,10 @@ impl DatabaseList {
         let generation = self.generation + 1;
         if let Some(home) = &self.home {
             let file = &home[(generation % 2) as usize];
-            let bytes = encode(generation, &databases);
+            let mut bytes = encode(generation, &databases);
             let wanted = (bytes.len() as u64).next_multiple_of(UNIT_BYTES);
+            // Whole sectors: one that became unreadable when the power went is written anew, not read first.
+            bytes.resize(wanted as usize, 0);
             if file.len_bytes()? < wanted {
                 file.resize(wanted, Fill::Allocate)?;
             }

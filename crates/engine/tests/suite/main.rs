@@ -16,6 +16,7 @@ mod lifecycle;
 mod lifecycle_background;
 mod lock_escalation;
 mod lock_hints;
+mod log_damaged;
 mod log_rebuilt;
 mod modules;
 mod old_copies;

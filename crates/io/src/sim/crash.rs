@@ -1,7 +1,8 @@
 //! What a power loss leaves: every legal outcome has a name, random ones a seed.
 //!
 //! Unsynced operations have no order: any subset may have reached the disk. A write reaches it in units of
-//! 512 or 4096 bytes, each whole, not at all, or (random outcomes only) as garbage inside its own bytes;
+//! 512 or 4096 bytes, each whole, not at all, or (random outcomes only) as garbage inside its own bytes, or so
+//! that it cannot be read until it is written again;
 //! bytes that were synced and not written again never suffer. Operations on the same unit keep their order:
 //! a later one that was kept covers an earlier one.
 
@@ -28,6 +29,12 @@ pub enum Crash {
     },
     /// As `Random`, without garbage: units are kept or dropped whole.
     Torn {
+        /// Replays the outcome.
+        seed: u64,
+    },
+    /// As `Torn`; but where a write was torn, the units that were lost cannot be read now and then, until they
+    /// are written again.
+    Unreadable {
         /// Replays the outcome.
         seed: u64,
     },
@@ -59,6 +66,18 @@ pub enum Crash {
     AllButFile(PathBuf),
 }
 
+impl Crash {
+    fn is_random(&self) -> bool {
+        matches!(
+            self,
+            Crash::Random { .. } | Crash::Torn { .. } | Crash::Unreadable { .. }
+        )
+    }
+}
+
+/// In an outcome with unreadable units: of how many that were lost one is. A head writes one track at a time.
+const LOST_TO_UNREADABLE: u32 = 6;
+
 /// The unit of [`Crash::AllButUnit`].
 pub const HOLE_BYTES: usize = 512;
 
@@ -68,6 +87,7 @@ enum Fate {
     Kept,
     Dropped,
     Garbage,
+    Unreadable,
 }
 
 /// How a random outcome treats one file.
@@ -97,7 +117,7 @@ impl<'a> Judge<'a> {
     fn new(crash: &'a Crash, path: &'a Path, number: usize, pending: &[Pending]) -> Judge<'a> {
         let (seed, garbage) = match crash {
             Crash::Random { seed } => (*seed, true),
-            Crash::Torn { seed } => (*seed, false),
+            Crash::Torn { seed } | Crash::Unreadable { seed } => (*seed, false),
             _ => (0, false),
         };
         let mut rng =
@@ -136,12 +156,14 @@ impl<'a> Judge<'a> {
             | Crash::AllButHeaders
             | Crash::AllButUnit { .. } => true,
             Crash::DropAll | Crash::HeadersOnly => false,
-            Crash::Random { .. } | Crash::Torn { .. } => match self.style {
-                Style::All => true,
-                Style::None => false,
-                Style::Prefix(end) => number < end || (number == end && self.rng.random()),
-                Style::Operations(percent) | Style::Units(percent) => self.chance(percent),
-            },
+            Crash::Random { .. } | Crash::Torn { .. } | Crash::Unreadable { .. } => {
+                match self.style {
+                    Style::All => true,
+                    Style::None => false,
+                    Style::Prefix(end) => number < end || (number == end && self.rng.random()),
+                    Style::Operations(percent) | Style::Units(percent) => self.chance(percent),
+                }
+            }
             Crash::OnlyOp(one) => number == *one,
             Crash::AllButOp(one) => number != *one,
             Crash::UpToOp(last) => number <= *last,
@@ -165,7 +187,9 @@ impl<'a> Judge<'a> {
                 let header = *self.crash == Crash::HeadersOnly;
                 vec![(0, inside, fate(header)), (inside, len, fate(!header))]
             }
-            Crash::Random { .. } | Crash::Torn { .. } => self.random_parts(number, offset, len),
+            Crash::Random { .. } | Crash::Torn { .. } | Crash::Unreadable { .. } => {
+                self.random_parts(number, offset, len)
+            }
             Crash::AllButUnit { op, unit } if *op == number => {
                 let start = (unit * HOLE_BYTES).min(len);
                 let end = (start + HOLE_BYTES).min(len);
@@ -186,6 +210,7 @@ impl<'a> Judge<'a> {
                 return vec![(0, len, if kept { Fate::Kept } else { Fate::Dropped })];
             }
         };
+        let unreadable = matches!(self.crash, Crash::Unreadable { .. });
         let mut parts = Vec::new();
         let mut start = 0;
         while start < len {
@@ -195,6 +220,8 @@ impl<'a> Judge<'a> {
                 Fate::Garbage
             } else if self.chance(unit_percent) {
                 Fate::Kept
+            } else if unreadable && self.rng.random_ratio(1, LOST_TO_UNREADABLE) {
+                Fate::Unreadable
             } else {
                 Fate::Dropped
             };
@@ -206,8 +233,7 @@ impl<'a> Judge<'a> {
 
     /// The length that a change to `to` leaves when it took hold: in growth, any on the way.
     fn length(&mut self, from: u64, to: u64) -> u64 {
-        let random = matches!(self.crash, Crash::Random { .. } | Crash::Torn { .. });
-        if random && to > from && self.rng.random_ratio(1, 3) {
+        if self.crash.is_random() && to > from && self.rng.random_ratio(1, 3) {
             let part = self.rng.random_range(from..=to);
             return part - part % self.unit_bytes.min(part.max(1));
         }
@@ -248,6 +274,7 @@ pub(super) fn survivor(crash: &Crash, path: &Path, number: usize, node: &Node) -
                     match fate {
                         Fate::Kept => image.write(at, part),
                         Fate::Garbage => image.write(at, &garbage(&mut judge.rng, part)),
+                        Fate::Unreadable => image.spoil(at, part.len() as u64),
                         Fate::Dropped => continue,
                     }
                     kept_end = offset + end as u64;
@@ -270,7 +297,7 @@ pub(super) fn name_survives(crash: &Crash, path: &Path, number: u64) -> bool {
         .unwrap_or(usize::MAX)
         .wrapping_add(1 << 20);
     let mut judge = Judge::new(crash, path, of_name, &[]);
-    if matches!(crash, Crash::Random { .. } | Crash::Torn { .. }) {
+    if crash.is_random() {
         return judge.rng.random();
     }
     judge.keeps_whole(number)

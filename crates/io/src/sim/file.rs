@@ -180,6 +180,9 @@ impl File for SimFile {
                     IoErrorKind::PastEnd,
                 ));
             }
+            if !node.current.is_readable(run.offset, run.len_bytes()) {
+                return Err(device_error(IoOp::Read, &self.path, run.offset));
+            }
             let mut at = run.offset;
             for buf in run.bufs.iter_mut() {
                 let now = buf.len().min(usize::try_from(left).unwrap_or(usize::MAX));
