@@ -426,3 +426,34 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_eq!(outcomes, (0..20).map(run).collect::<Vec<_>>());
     assert!(outcomes.windows(2).any(|pair| pair[0] != pair[1]));
 }
+
+#[test]
+fn what_was_torn_may_be_unreadable_until_it_is_written_again_and_nothing_else() {
+    let volume = machine();
+    let file = ones(&volume, "a", 3);
+    file.write_at(PAGE as u64, &[2; PAGE]).unwrap();
+    drop(file);
+    let read = |file: &dyn File, page: u64| file.read_at(page * PAGE as u64, &mut [0; PAGE]);
+    let mut spoilt = 0;
+    for seed in 0..200 {
+        let after = volume.crash(&Crash::Unreadable { seed });
+        let file = after.open(Path::new("a"), Open::Existing, Access::Data);
+        let file = file.unwrap();
+        assert!(
+            read(&*file, 0).is_ok() && read(&*file, 2).is_ok(),
+            "seed {seed}"
+        );
+        if read(&*file, 1).is_ok() {
+            continue;
+        }
+        spoilt += 1;
+        file.write_at(PAGE as u64, &[3; PAGE]).unwrap();
+        assert!(read(&*file, 1).is_ok(), "seed {seed}");
+        // Until that is durable the old state may come back.
+        drop(file);
+        let again = after.crash(&Crash::DropAll);
+        let file = again.open(Path::new("a"), Open::Existing, Access::Data);
+        assert!(read(&*file.unwrap(), 1).is_err(), "seed {seed}");
+    }
+    assert!(spoilt > 10, "{spoilt}");
+}

@@ -3,7 +3,7 @@
 use crate::LogError;
 use crate::layout::{FIRST_VLF_OFFSET, put, u32_at, u64_at};
 use furrow_format::Lsn;
-use furrow_io::{AlignedBuf, File, WriteRun};
+use furrow_io::{AlignedBuf, File, IoError, WriteRun, read_around};
 use std::io::IoSlice;
 
 /// Bytes of one copy of the directory.
@@ -164,22 +164,18 @@ pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<
     Ok(file.sync()?)
 }
 
-/// Both copies, or what there is of them, and zeros behind it. A copy that was being written when the power
-/// went may be unreadable; the other one is not.
-fn read_head(file: &dyn File) -> Result<AlignedBuf, LogError> {
+/// Both copies, or what there is of them, and zeros behind it; what the device says of what it cannot read. A
+/// copy that was being written when the power went may be unreadable; the other one is not.
+fn read_head(file: &dyn File) -> Result<(AlignedBuf, Option<IoError>), LogError> {
     let mut bytes = AlignedBuf::new(2 * DIRECTORY_BYTES);
     let len = file.len_bytes()?.min(2 * DIRECTORY_BYTES as u64) as usize;
-    let mut errors = Vec::new();
-    if let Some(there) = bytes.get_mut(..len) {
-        for (at, copy) in (0..).zip(there.chunks_mut(DIRECTORY_BYTES)) {
-            let read = file.read_at(at * DIRECTORY_BYTES as u64, copy);
-            errors.extend(read.inspect_err(|_| copy.fill(0)).err());
-        }
-    }
-    match errors.pop() {
-        Some(error) if newest(&bytes).is_none() => Err(error.into()),
-        _ => Ok(bytes),
-    }
+    let there = bytes.get_mut(..len).unwrap_or_default();
+    let unreadable = match there.is_empty() {
+        true => Vec::new(),
+        false => read_around(file, 0, there)?,
+    };
+    let error = unreadable.into_iter().next().map(|(_, error)| error);
+    Ok((bytes, error))
 }
 
 /// The newer valid copy.
@@ -196,7 +192,8 @@ pub(crate) fn read_directory(file: &dyn File) -> Result<Directory, LogError> {
     if file.len_bytes()? < FIRST_VLF_OFFSET {
         return Err(not_a_log());
     }
-    let newest = newest(&read_head(file)?).ok_or_else(not_a_log)?;
+    let (head, unreadable) = read_head(file)?;
+    let newest = newest(&head).ok_or_else(|| unreadable.map_or_else(not_a_log, LogError::Io))?;
     let (expected, actual) = (newest.file_bytes(), file.len_bytes()?);
     if actual < expected {
         let path = file.path().display().to_string();
@@ -210,22 +207,29 @@ pub(crate) fn read_directory(file: &dyn File) -> Result<Directory, LogError> {
 }
 
 /// Whether a file is what a crash leaves of a log of this database that was being made: nothing was written
-/// to it, or no checkpoint was completed in it. Nobody can need what is in it.
+/// to it but its first directory, or no checkpoint was completed in it. Nobody can need what is in it.
 pub fn is_unfinished(file: &dyn File, binding: [u8; 16]) -> Result<bool, LogError> {
-    let head = read_head(file)?;
+    let (head, _) = read_head(file)?;
     match newest(&head) {
         Some(directory) => Ok(directory.binding == binding && directory.checkpoint == Lsn::ZERO),
-        None => is_zero(file),
+        None => is_zero_but_for_the_first(file),
     }
 }
 
-/// Whether a file holds nothing but zeros, if anything.
-fn is_zero(file: &dyn File) -> Result<bool, LogError> {
+/// Whether a file holds nothing but zeros, if anything, and perhaps what a power loss left where the first
+/// directory of a log is written: anything, or what cannot be read. That one is durable before anything else
+/// is written.
+fn is_zero_but_for_the_first(file: &dyn File) -> Result<bool, LogError> {
     let len = file.len_bytes()?;
     let mut bytes = AlignedBuf::new(ZERO_CHUNK_BYTES);
-    for at in (0..len).step_by(ZERO_CHUNK_BYTES) {
-        let wanted = (len - at).min(ZERO_CHUNK_BYTES as u64) as usize;
+    let (before, behind) = (DIRECTORY_BYTES as u64, FIRST_VLF_OFFSET);
+    let chunks = (behind..len).step_by(ZERO_CHUNK_BYTES).map(|at| (at, len));
+    for (at, end) in std::iter::once((0, len.min(before))).chain(chunks) {
+        let wanted = (end - at).min(ZERO_CHUNK_BYTES as u64) as usize;
         let chunk = bytes.get_mut(..wanted).unwrap_or_default();
+        if chunk.is_empty() {
+            continue;
+        }
         file.read_at(at, chunk)?;
         if chunk.iter().any(|&byte| byte != 0) {
             return Ok(false);
@@ -287,7 +291,15 @@ mod tests {
         file.write_at(0, &[0; 2 * DIRECTORY_BYTES]).unwrap();
         assert!(unfinished());
         file.write_at(5000, b"words").unwrap();
-        assert!(!unfinished());
+        assert!(unfinished(), "the first directory may have become anything");
+        file.resize(FIRST_VLF_OFFSET + (1 << 20), Fill::Zero)
+            .unwrap();
+        for at in [100, 9000] {
+            file.write_at(at, b"words").unwrap();
+            assert!(!unfinished());
+            file.write_at(at, &[0; 5]).unwrap();
+        }
+        file.write_at(100, b"words").unwrap();
         file.resize(10, Fill::Zero).unwrap();
         assert!(unfinished());
     }

@@ -16,7 +16,7 @@ use furrow_format::{
     verify,
 };
 use furrow_io::random::{Rng, seeded, test_seed};
-use furrow_io::sim::{Crash, SimOptions};
+use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
 use furrow_pool::{CheckpointOptions, Ex, LatchRank, PageKey, PoolConfig, double_write};
 use std::path::Path;
@@ -45,6 +45,8 @@ struct Tally {
     losses: AtomicU64,
     restored: AtomicU64,
     rebuilt: AtomicU64,
+    /// Of those, pages that the device could not read.
+    unreadable: AtomicU64,
 }
 
 type Records = Arc<Mutex<Vec<Record>>>;
@@ -71,9 +73,14 @@ fn recover(machine: &SimVolume, log: &FakeLog, records: &Records, tally: &Tally)
         for page_no in 0..FILE_PAGES {
             let mine = records.iter().filter(|r| r.key == key(id, page_no));
             let expected = mine.clone().next_back().map_or(0, |r| r.value);
-            let mut page = read_raw(file.as_ref(), page_no);
+            let mut page = [0; PAGE_SIZE];
+            let offset = u64::from(page_no) * PAGE_SIZE as u64;
+            let readable = file.read_at(offset, &mut page).is_ok();
+            tally
+                .unreadable
+                .fetch_add(u64::from(!readable), Ordering::Relaxed);
             let page_id = PageId::new(id, page_no);
-            let mut whole = admit(&mut page, page_id).is_ok();
+            let mut whole = readable && admit(&mut page, page_id).is_ok();
             for record in mine.filter(|r| r.lsn.0 >= redo_point) {
                 if record.formats && !whole {
                     // From nothing: the LSN of a torn page means no more than the rest of it.
@@ -166,6 +173,7 @@ fn run(seed: u64, tally: &Arc<Tally>, how: PageVerify) {
             for outcome in [
                 Crash::Random { seed },
                 Crash::Torn { seed },
+                Crash::Unreadable { seed },
                 Crash::FirstHalves,
                 Crash::SecondHalves,
                 Crash::DropAll,
@@ -197,9 +205,14 @@ fn no_power_loss_costs_a_page() {
         println!("FURROW_SEED={seed}");
         run(seed, &tally, PageVerify::Checksum);
     }
-    let counts =
-        [&tally.losses, &tally.restored, &tally.rebuilt].map(|n| n.load(Ordering::Relaxed));
-    println!("losses, restored from images, rebuilt by the log: {counts:?}");
+    let counts = [
+        &tally.losses,
+        &tally.restored,
+        &tally.rebuilt,
+        &tally.unreadable,
+    ];
+    let counts = counts.map(|n| n.load(Ordering::Relaxed));
+    println!("losses, restored from images, rebuilt by the log, unreadable: {counts:?}");
     assert!(
         counts.iter().all(|&n| n > 0),
         "something was never put to the test: {counts:?}"
@@ -415,4 +428,48 @@ fn a_double_write_file_lives_through_a_change_of_its_size() {
             assert_eq!(value(&read_raw(file.as_ref(), page_no)), expected);
         }
     }
+}
+
+/// A page that the device cannot read any more is put back from its image; a device that reads nothing ends the
+/// repair, and loses none.
+#[test]
+fn an_unreadable_page_is_put_back_and_a_dead_device_is_told() {
+    let volume = SimVolume::new(SimOptions::default());
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    let mut page = bench.pool.fetch(key(1, 7), Ex, LatchRank::Data).unwrap();
+    change(&bench.log, &mut page, 1);
+    drop(page);
+    checkpoint(&bench);
+    let sound = read_raw(bench.files[0].inner.as_ref(), 7);
+    drop(bench);
+    let machine = volume.crash(&Crash::KeepAll);
+    let open = |machine: &SimVolume, name: String| {
+        machine
+            .open(Path::new(&name), Open::Existing, Access::Data)
+            .unwrap()
+    };
+    let file = open(&machine, name(1));
+    write_raw(file.as_ref(), 7, &sound);
+    drop(file);
+    // Torn until a sector of it cannot be read.
+    let spoilt = (0..1000)
+        .map(|seed| machine.crash(&Crash::Unreadable { seed }))
+        .find(|machine| {
+            let file = open(machine, name(1));
+            file.read_at(7 * PAGE_SIZE as u64, &mut [0; PAGE_SIZE])
+                .is_err()
+        })
+        .unwrap();
+    let dead = spoilt.fork();
+    let (file, area) = (open(&dead, name(1)), open(&dead, dw_name(1)));
+    dead.inject(
+        Fault::new(Ops::Only(OpKind::Read), Effect::Fail)
+            .under(name(1))
+            .sticky(),
+    );
+    assert!(double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).is_err());
+    dead.heal();
+    let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
+    assert_eq!(stats.restored, [PageId::new(1, 7)]);
+    assert_eq!(read_raw(file.as_ref(), 7), sound);
 }

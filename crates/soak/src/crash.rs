@@ -300,7 +300,8 @@ pub(crate) fn draw_outcome(volume: &SimVolume, rng: &mut SeededRng) -> Crash {
     let seed = rng.random();
     match rng.random_range(0..100) {
         0..40 => Crash::Random { seed },
-        40..60 => Crash::Torn { seed },
+        40..50 => Crash::Torn { seed },
+        50..60 => Crash::Unreadable { seed },
         60..68 => Crash::DropAll,
         68..72 => Crash::KeepAll,
         _ => volume

@@ -1,14 +1,20 @@
 //! After a crash: images put back over torn pages.
+//!
+//! What was being written when the power went may be unreadable afterwards. A page that the device cannot read is
+//! as torn as any; an image, or the header of a batch, that it cannot read was not whole, and no page of its batch
+//! was in place yet. Only a device that reads nothing at all any more ends the repair.
 
 use super::header::BatchHeader;
 use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::{AlignedBuf, File, IoError, ReadRun, WriteRun};
+use furrow_io::{AlignedBuf, File, IoError, IoErrorKind, ReadRun, WriteRun, read_around};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, IoSliceMut};
 
 /// Pages read together: as many as a device takes at once.
 const PAGES_AT_ONCE: usize = 64;
+/// Pages that a device is asked for, to see whether it reads anything.
+const LOOKED_AT: u64 = 64;
 
 /// What a repair found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,35 +80,40 @@ impl TornPages {
             stats,
         };
         let places: Vec<(PageNo, u64)> = newest.into_iter().map(|(p, i)| (p, i.offset)).collect();
+        let mut unreadable = None;
         for_each_image(double_write, &places, |some, images| {
-            torn.compare(file, some, images)
+            unreadable = torn.compare(file, some, images)?.or(unreadable.take());
+            Ok(())
         })?;
+        unreadable.map_or(Ok(()), |error| answers(file, error))?;
         Ok(torn)
     }
 
-    /// Takes note of those of the pages that need their images.
+    /// Takes note of those of the pages that need their images; what the device says of one that it cannot
+    /// read.
     fn compare(
         &mut self,
         file: &dyn File,
         places: &[(PageNo, u64)],
         images: &[PageBuf],
-    ) -> Result<(), IoError> {
+    ) -> Result<Option<IoError>, IoError> {
         let mut pages = AlignedBuf::new(images.len() * PAGE_SIZE);
-        read_pages(
-            file,
-            places.iter().map(|place| in_place(place.0)),
-            &mut pages,
-        )?;
+        let offsets = places.iter().map(|place| in_place(place.0));
+        let mut errors = match read_pages(file, offsets.clone(), &mut pages) {
+            Err(error) if is_of_device(&error) => each_by_itself(file, offsets, &mut pages)?,
+            read => read.map(|()| Vec::new())?,
+        };
+        errors.resize(places.len(), None);
         let both = images.iter().zip(pages.as_chunks().0);
-        for (&(page_no, offset), (image, page)) in places.iter().zip(both) {
+        for ((&(page_no, offset), error), (image, page)) in places.iter().zip(&errors).zip(both) {
             let id = self.id_of(page_no);
-            if needs_no_image(page, image, id) {
+            if error.is_none() && needs_no_image(page, image, id) {
                 self.stats.intact += 1;
             } else if verify(image, id).is_ok() {
                 self.images.insert(page_no, offset);
             }
         }
-        Ok(())
+        Ok(errors.into_iter().flatten().next())
     }
 
     fn id_of(&self, page: PageNo) -> PageId {
@@ -230,12 +241,21 @@ fn collect(
 ) -> Result<(), IoError> {
     let first = start + PAGE_SIZE as u64;
     let mut images = AlignedBuf::new(header.images.len() * PAGE_SIZE);
-    read_page(double_write, first, &mut images)?;
+    let unreadable = read_around(double_write, first, &mut images)?;
+    if let Some((_, error)) = unreadable.first() {
+        answers(double_write, error.clone())?;
+    }
+    let lost = |at: usize| {
+        let (start, end) = (at * PAGE_SIZE, (at + 1) * PAGE_SIZE);
+        unreadable
+            .iter()
+            .any(|(part, _)| part.start < end && part.end > start)
+    };
     let age = (header.generation, header.batch);
     let images = images.chunks_exact(PAGE_SIZE);
     for ((at, &(page_no, crc)), image) in (0..).zip(&header.images).zip(images) {
-        let offset = first + at * PAGE_SIZE as u64;
-        if crc32c::crc32c(image) != crc {
+        let offset = first + (at * PAGE_SIZE) as u64;
+        if lost(at) || crc32c::crc32c(image) != crc {
             stats.damaged_images += 1;
             continue;
         }
@@ -284,15 +304,41 @@ pub(super) fn newest_generation(double_write: &dyn File) -> Result<u64, IoError>
 
 fn read_header(file: &dyn File, page: u64) -> Result<Option<BatchHeader>, IoError> {
     let mut buf = AlignedBuf::new(PAGE_SIZE);
-    read_page(file, page * PAGE_SIZE as u64, &mut buf)?;
+    let unreadable = read_around(file, page * PAGE_SIZE as u64, &mut buf)?;
+    if let Some((_, error)) = unreadable.into_iter().next() {
+        return answers(file, error).map(|()| None);
+    }
     Ok(BatchHeader::decode(as_page(&buf)))
 }
 
-fn read_page(file: &dyn File, offset: u64, buf: &mut AlignedBuf) -> Result<(), IoError> {
-    file.read(&mut [ReadRun {
-        offset,
-        bufs: &mut [IoSliceMut::new(buf)],
-    }])
+fn is_of_device(error: &IoError) -> bool {
+    matches!(error.kind, IoErrorKind::Os(..))
+}
+
+/// The error, unless some page of the file can be read: then the device is well but for what it lost.
+fn answers(file: &dyn File, error: IoError) -> Result<(), IoError> {
+    let mut page = AlignedBuf::new(PAGE_SIZE);
+    let pages = file.len_bytes()? / PAGE_SIZE as u64;
+    let read = |at: u64| file.read_at(at * PAGE_SIZE as u64, &mut page).is_ok();
+    // The first few: one that is well reads one of them.
+    match (0..pages.min(LOOKED_AT)).any(read) {
+        true => Ok(()),
+        false => Err(error),
+    }
+}
+
+/// Reads each page by itself; the error of those that cannot be read.
+fn each_by_itself(
+    file: &dyn File,
+    offsets: impl Iterator<Item = u64>,
+    buf: &mut AlignedBuf,
+) -> Result<Vec<Option<IoError>>, IoError> {
+    let pages = buf.chunks_exact_mut(PAGE_SIZE).zip(offsets);
+    let read = |(page, offset)| match file.read_at(offset, page) {
+        Err(error) if is_of_device(&error) => Ok(Some(error)),
+        read => read.map(|()| None),
+    };
+    pages.map(read).collect()
 }
 
 /// Reads pages from here and there, all at once.
