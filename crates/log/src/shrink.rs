@@ -116,6 +116,10 @@ impl Log {
             return Ok(false);
         }
         let number = self.current.load(Ordering::Acquire);
+        // A VLF that holds no block cannot be left: who reads the log goes from each to the next.
+        if roll.next_offset == 0 && self.block(number).state().records() == 0 {
+            return Ok(false);
+        }
         let buffers_full =
             number + 1 - self.durable_number.load(Ordering::Acquire) >= LOG_BUFFERS as u64;
         let rest = current.size.saturating_sub(roll.next_offset) as i64;

@@ -208,3 +208,32 @@ fn a_log_of_another_database_or_another_kind_of_file_is_refused() {
     let error = LogScan::open(other, BINDING, lsn).unwrap_err();
     assert!(matches!(error, LogError::NotALog(_)), "{error}");
 }
+
+#[test]
+fn a_log_that_turns_back_from_an_empty_vlf_is_read_to_its_end() {
+    let volume = MemoryVolume::new();
+    let file = new_file(&volume);
+    let alone = LogConfig {
+        background: false,
+        ..config(1)
+    };
+    let log = Log::create(file.clone(), 1 << 20, BINDING, alone).unwrap();
+    let last_vlf = log.vlfs().len() as u32 - 1 + log.tail().vlf();
+    let commit = || {
+        let lsn = log.append(&change(1, Lsn::ZERO, &[1; 900])).unwrap();
+        log.flush_to(lsn).unwrap();
+        lsn
+    };
+    // The last VLF is the current one, and nothing is in it yet.
+    let mut from = commit();
+    while log.tail() != Lsn::new(last_vlf, 0, 1).unwrap() {
+        from = commit();
+    }
+    log.truncate_before(from);
+    let turned = log.turn_back(0).unwrap();
+    let lsns: Vec<Lsn> = (0..5).map(|_| commit()).collect();
+    drop(log);
+    let (back, _) = read_all(LogScan::open(file, BINDING, from).unwrap());
+    let back: Vec<Lsn> = back.into_iter().map(|record| record.0).collect();
+    assert_eq!(back[1..], lsns, "turned back: {turned}");
+}

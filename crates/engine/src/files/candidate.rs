@@ -9,7 +9,7 @@ use super::physical::{
 };
 use crate::EngineError;
 use furrow_format::{FileHeader, FileId, PAGE_SIZE, PageNo, Protection, verify};
-use furrow_io::{Access, File, IoError, Open, Volume};
+use furrow_io::{Access, File, IoError, IoErrorKind, Open, Volume};
 use furrow_pool::double_write::TornPages;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,12 @@ impl Candidate {
     /// written, by a checkpoint at the earliest that followed the one in the log.
     pub(crate) fn header(&self) -> Result<FileHeader, EngineError> {
         let mut header = read_header(self, self.file.path(), self.id)?;
-        let (page, id) = header_page(&*self.file, self.id)?;
+        let own = match header_page(&*self.file, self.id) {
+            // It was being written, too; its image is there, or there were no header to come so far with.
+            Err(e) if matches!(e.kind, IoErrorKind::Os(..)) => return Ok(header),
+            own => own?,
+        };
+        let (page, id) = own;
         if verify(&page, id) == Ok(Protection::Checksum)
             && let Ok(own) = FileHeader::decode(&page)
         {

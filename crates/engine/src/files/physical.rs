@@ -7,7 +7,7 @@ use furrow_format::{
     BOOT_PAGE, Boot, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, PageType,
     admit,
 };
-use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume};
+use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume, read_around};
 use furrow_observe::messages::{Arg, Message};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -350,7 +350,10 @@ fn is_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoErr
     let Some(head) = bytes.get_mut(..len) else {
         return Ok(false);
     };
-    file.read_at(0, head)?;
+    // What cannot be read was being written, too.
+    if !head.is_empty() {
+        read_around(&*file, 0, head)?;
+    }
     let unwritten = head.iter().take(SECTOR_BYTES).all(|&b| b == 0);
     Ok(unwritten
         || head

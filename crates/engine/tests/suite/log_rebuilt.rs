@@ -222,7 +222,10 @@ fn power_lost_anywhere_while_a_log_is_made_anew_loses_no_row() {
                 .nth(n),
         );
         let done = attach(&instance).is_ok() && volume.is_powered();
-        for crash in [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed: n }] {
+        let named = [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed: n }];
+        let seeds = (0..16).map(|seed| n * 16 + seed);
+        let drawn = seeds.flat_map(|seed| [Crash::Random { seed }, Crash::Unreadable { seed }]);
+        for crash in named.into_iter().chain(drawn) {
             let after = volume.crash(&crash);
             let instance = start(&after).unwrap();
             let database = instance.database("Db").or_else(|_| attach(&instance));
