@@ -2,7 +2,7 @@
 
 use crate::connection::{BatchEnd, Connection};
 use crate::error::{Result, SqlError, refuse};
-use crate::interp::{self, Text};
+use crate::interp::{self, Text, Texts};
 use crate::scope::Scope;
 use crate::sink::Sink;
 use furrow_format::types::{DataType, Value};
@@ -70,6 +70,10 @@ impl Connection {
         }
         let text = Text::new(text, interp::parse(text, &cx)?);
         cx.texts.prepare(&text);
+        if Texts::is_short(&text.text) {
+            let stats = cx.server.query_stats().of(&text.text);
+            text.plans.count_in(stats);
+        }
         Ok(Prepared {
             text,
             parameters: declared.into(),

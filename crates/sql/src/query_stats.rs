@@ -18,6 +18,7 @@ use furrow_tsql::Span;
 use furrow_tsql::lex::{Kind, Lexer};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Texts that are kept.
@@ -61,6 +62,8 @@ pub(crate) struct StatementStats {
 pub(crate) struct TextStats {
     pub(crate) text: Arc<str>,
     handle: OnceLock<Value>,
+    /// Whether the server has forgotten it: who still counts here has to ask for it anew.
+    forgotten: AtomicBool,
     statements: Mutex<BTreeMap<(u32, u32), StatementStats>>,
 }
 
@@ -68,6 +71,17 @@ impl TextStats {
     /// What stands for the text: made when it is first asked for.
     pub(crate) fn handle(&self) -> &Value {
         self.handle.get_or_init(|| views::handle(&self.text))
+    }
+
+    /// Whether the server has forgotten it.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.forgotten.load(Ordering::Relaxed)
+    }
+
+    /// Whether it stays, by what it is asked for; what goes is marked.
+    fn stays(&self, stays: bool) -> bool {
+        self.forgotten.store(!stays, Ordering::Relaxed);
+        stays
     }
 
     /// The statements that have run.
@@ -104,16 +118,17 @@ impl QueryStats {
             let mut ages: Vec<i64> = texts.values().map(|t| t.last()).collect();
             ages.sort_unstable();
             let middle = ages.get(MOST / 2).copied().unwrap_or(i64::MAX);
-            texts.retain(|_, t| t.last() > middle);
+            texts.retain(|_, t| t.stays(t.last() > middle));
         }
         // Nothing was old enough: all have run at the same moment, or none has ended yet.
         if texts.len() >= MOST {
-            texts.clear();
+            texts.retain(|_, t| t.stays(false));
         }
         let text: Arc<str> = text.into();
         let new = Arc::new(TextStats {
             text: Arc::clone(&text),
             handle: OnceLock::new(),
+            forgotten: AtomicBool::new(false),
             statements: Mutex::default(),
         });
         texts.insert(text, Arc::clone(&new));
@@ -129,7 +144,7 @@ impl QueryStats {
 
     /// Forgets all.
     pub(crate) fn clear(&self) {
-        self.texts.lock().clear();
+        self.texts.lock().retain(|_, t| t.stays(false));
     }
 }
 

@@ -144,3 +144,26 @@ fn statistics_io_and_time_tell_what_a_statement_read_and_took() {
     let (_, kept) = run(&mut one, "SET STATISTICS IO OFF; SELECT COUNT(*) FROM t");
     assert!(kept.notices.is_empty());
 }
+
+#[test]
+fn prepared_texts_are_counted_over_connections_and_again_after_they_were_forgotten() {
+    let server = server();
+    let (mut one, mut other) = (server.connect().unwrap(), server.connect().unwrap());
+    let text = "SELECT @n AS prepared_here";
+    let runs = "SELECT SUM(s.execution_count) FROM sys.dm_exec_query_stats AS s \
+        CROSS APPLY sys.dm_exec_sql_text(s.sql_handle) AS t WHERE t.text = 'SELECT @n AS prepared_here'";
+    let prepared = one.prepare(text, "@n int").unwrap();
+    let same = other.prepare(text, "@n int").unwrap();
+    let mut kept = Kept::default();
+    for n in 0..3 {
+        one.execute_prepared(&prepared, &[Value::Int(n)], &mut kept);
+    }
+    other.execute_prepared(&same, &[Value::Int(3)], &mut kept);
+    assert!(kept.errors().is_empty(), "{:?}", kept.errors());
+    assert_eq!(value(&mut one, runs), Value::BigInt(4));
+    run(&mut other, "DBCC FREEPROCCACHE");
+    assert_eq!(value(&mut one, runs), Value::Null);
+    one.execute_prepared(&prepared, &[Value::Int(4)], &mut kept);
+    other.execute_prepared(&same, &[Value::Int(5)], &mut kept);
+    assert_eq!(value(&mut one, runs), Value::BigInt(2));
+}

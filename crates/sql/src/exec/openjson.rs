@@ -109,7 +109,8 @@ fn by_default(text: &str, at: usize, key: Option<Node>, value: &Node) -> Vec<Val
 }
 
 impl OpenColumn {
-    /// Its value in a row. What is missing, of another kind or too long is NULL, or an error of a strict path.
+    /// Its value in a row. What is missing, of another kind or too long is NULL, or an error where the path
+    /// is strict.
     fn value(&self, row: &str, settings: &Settings) -> Result<Value> {
         let otherwise = |number: u32, state: u8| match self.path.strict {
             true => Err(Message::new(number, &[]).with_state(state).into()),

@@ -13,7 +13,7 @@
 use crate::bind::Binder;
 use crate::context::Context;
 use crate::error::Result;
-use crate::query_stats::TextStats;
+use crate::query_stats::{QueryStats, TextStats};
 use furrow_engine::{Module, Table};
 use furrow_format::DatabaseId;
 use furrow_scalar::Settings;
@@ -21,8 +21,8 @@ use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 /// A table has other ways to its rows than before when it has this many times the rows, or less than one in
 /// this many.
@@ -126,7 +126,7 @@ pub(crate) struct Plans {
     /// Whether all statements have been compiled together.
     compiled: AtomicBool,
     /// What the text's statements have cost, where that is kept.
-    stats: OnceLock<Arc<TextStats>>,
+    stats: Mutex<Option<Arc<TextStats>>>,
 }
 
 impl Plans {
@@ -142,12 +142,17 @@ impl Plans {
 
     /// Keeps what the statements cost.
     pub(crate) fn count_in(&self, stats: Arc<TextStats>) {
-        let _ = self.stats.set(stats);
+        *self.stats.lock() = Some(stats);
     }
 
-    /// What the statements have cost.
-    pub(crate) fn stats(&self) -> Option<&Arc<TextStats>> {
-        self.stats.get()
+    /// What the statements have cost, kept anew where the server has forgotten it.
+    pub(crate) fn stats(&self, of: &QueryStats) -> Option<Arc<TextStats>> {
+        let mut stats = self.stats.lock();
+        if let Some(known) = stats.as_mut().filter(|known| known.is_forgotten()) {
+            let anew = of.of(&known.text);
+            *known = anew;
+        }
+        stats.clone()
     }
 
     pub(crate) fn note_compiled(&self) {

@@ -48,8 +48,8 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         _ => None,
     };
     let measure = statistics::begin(run);
-    let text = run.plans.and_then(Plans::stats).cloned();
-    let text = text.filter(|_| is_measured(stmt));
+    let measured = run.plans.filter(|_| is_measured(stmt));
+    let text = measured.and_then(|plans| plans.stats(run.cx.server.query_stats()));
     let running = text.map(|text| (query_stats::begin(run.cx), text));
     let result = dispatch(run, renamed.as_ref().unwrap_or(stmt));
     match &running {

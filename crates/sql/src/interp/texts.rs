@@ -76,7 +76,7 @@ impl Texts {
     /// clearing: texts that are made for one run do not push out those that are sent again and again.
     /// `false` where it is too long.
     pub(crate) fn keep(&mut self, quoted_identifier: bool, text: &Arc<Text>) -> bool {
-        if text.text.len() > LONGEST {
+        if !Texts::is_short(&text.text) {
             return false;
         }
         let read = self.read(quoted_identifier);
@@ -92,6 +92,11 @@ impl Texts {
         };
         read.insert(text.text.clone(), kept);
         true
+    }
+
+    /// Whether a text is short enough to be kept.
+    pub(crate) fn is_short(text: &str) -> bool {
+        text.len() <= LONGEST
     }
 
     /// Notes a text that the client holds.

@@ -109,8 +109,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "text" NTEXT null;
         },
         parameters: Some(&[HANDLE]),
-        text: "The text that a handle stands for: a batch under way, the last one of a session, or one whose cost \
-            is kept.",
+        text: "The text that a handle stands for: a batch under way, the last one of a session, or one whose \
+            cost is kept.",
         rows: sql_text,
     },
     SystemView {
