@@ -48,7 +48,7 @@ mutations! {
     IgnoreWriteFailure "ignore-write-failure" "A page write that failed is taken for done.",
     TrustTornBlocks "trust-torn-blocks" "Log blocks are believed without their checksum.",
     SameIncarnation "same-incarnation" "A restarted log numbers its blocks as the one before did.",
-    HoleIsTheEnd "hole-is-the-end" "The log ends at the first block that cannot be read, whatever lies behind it.",
+    HoleIsTheEnd "hole-is-the-end" "The log ends at the first block that cannot be read.",
     LateCheckpoint "late-checkpoint" "A checkpoint says that it began after its pages were written.",
     RedoPointBack "redo-point-back" "The redo point moves back to where a page says that it is dirty from.",
     ForgetActive "forget-active" "A checkpoint does not write down the transactions under way.",

@@ -1,7 +1,7 @@
 //! Reading the log forward, from a checkpoint to its end, at restart.
 //!
-//! The end of the log is the first place where no valid block follows, unless blocks behind it prove that some
-//! did (`beyond`). A valid block is one with a right checksum,
+//! The end of the log is the first place where no valid block follows, unless blocks behind it prove that
+//! some did (`beyond`). A valid block is one with a right checksum,
 //! our log's identity, the expected LSN, the LSN of the block before it, and an incarnation not
 //! below the last one's. The last two keep apart blocks that were in flight behind a lost one at a
 //! crash: the next start writes with a higher incarnation, so such blocks can never join a later
@@ -284,8 +284,8 @@ pub(crate) fn find_record(block: &ReadBlock, lsn: Lsn) -> Option<OwnedRecord> {
     OwnedRecord::copy(block.bytes.get(at..)?, lsn)
 }
 
-/// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF. The device's
-/// error, if there is none as far as it can read.
+/// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF. The
+/// device's error, if there is none as far as it can read.
 pub(crate) fn read_block(
     file: &dyn File,
     offset: u64,

@@ -99,8 +99,8 @@ impl VlfTable {
         table
     }
 
-    /// A table as found on disk: `seqs[i]` is the sequence number seen in the i-th VLF, 0 for none. `None` if one
-    /// that is needed is missing: it would be taken for free, and written over.
+    /// A table as found on disk: `seqs[i]` is the sequence number seen in the i-th VLF, 0 for none. `None` if
+    /// one that is needed is missing: it would be taken for free, and written over.
     pub(crate) fn restored(
         places: &[(u64, u64)],
         seqs: &[u32],

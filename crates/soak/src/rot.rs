@@ -1,10 +1,10 @@
 //! Bits that rot at rest, one at a time.
 //!
 //! A database is filled and closed, or the power goes; then, on a copy for each, one bit of one page of a
-//! data file, or of the log, flips behind its back. Whoever opens and reads the copy must be told with a message of the
-//! engine, or get every row as it was committed: the flip lies where nothing is. A row that reads otherwise,
-//! or a panic, is a finding. Of the log all is tried but the last of what was written: if that cannot be read, the
-//! power may have gone before it was acknowledged.
+//! data file, or of the log, flips behind its back. Whoever opens and reads the copy must be told with a
+//! message of the engine, or get every row as it was committed: the flip lies where nothing is. A row that
+//! reads otherwise, or a panic, is a finding. Of the log all is tried but the last of what was written: if
+//! that cannot be read, the power may have gone before it was acknowledged.
 
 mod log;
 

@@ -1,8 +1,8 @@
 //! What a power loss leaves: every legal outcome has a name, random ones a seed.
 //!
 //! Unsynced operations have no order: any subset may have reached the disk. A write reaches it in units of
-//! 512 or 4096 bytes, each whole, not at all, or (random outcomes only) as garbage inside its own bytes, or so
-//! that it cannot be read until it is written again;
+//! 512 or 4096 bytes, each whole, not at all, or (random outcomes only) as garbage inside its own bytes, or
+//! so that it cannot be read until it is written again;
 //! bytes that were synced and not written again never suffer. Operations on the same unit keep their order:
 //! a later one that was kept covers an earlier one.
 
@@ -32,8 +32,8 @@ pub enum Crash {
         /// Replays the outcome.
         seed: u64,
     },
-    /// As `Torn`; but where a write was torn, the units that were lost cannot be read now and then, until they
-    /// are written again.
+    /// As `Torn`; but where a write was torn, the units that were lost cannot be read now and then, until
+    /// they are written again.
     Unreadable {
         /// Replays the outcome.
         seed: u64,

@@ -111,8 +111,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         this error occurred during replication, re-create the publication. Otherwise, restore from backup \
         if the problem results in a failure during startup.";
     // States 4 to 12: a log block is not valid when its records are to be processed (documentation of 9004).
-    9004 21 4 "An error occurred while processing the log for database '%.*ls'. If possible, restore from backup. \
-        If a backup is not available, it might be necessary to rebuild the log.";
+    9004 21 4 "An error occurred while processing the log for database '%.*ls'. If possible, restore from \
+        backup. If a backup is not available, it might be necessary to rebuild the log.";
     9006 10 1 "Cannot shrink log file %d (%s) because total number of logical log files cannot be fewer \
         than %d.";
     9007 10 1 "Cannot shrink log file %d (%s) because requested size (%dKB) is larger than the start of \

@@ -1,8 +1,8 @@
 //! After a crash: images put back over torn pages.
 //!
-//! What was being written when the power went may be unreadable afterwards. A page that the device cannot read is
-//! as torn as any; an image, or the header of a batch, that it cannot read was not whole, and no page of its batch
-//! was in place yet. Only a device that reads nothing at all any more ends the repair.
+//! What was being written when the power went may be unreadable afterwards. A page that the device cannot
+//! read is as torn as any; an image, or the header of a batch, that it cannot read was not whole, and no page
+//! of its batch was in place yet. Only a device that reads nothing at all any more ends the repair.
 
 use super::header::BatchHeader;
 use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
