@@ -4,7 +4,8 @@
 //! back, a volume that went back to a snapshot) lacks what that checkpoint wrote, and nothing in the log
 //! would tell. So each checkpoint puts its LSN into the header of every data file, among the pages that it
 //! writes, before the log's header names it; and whoever opens the database demands it
-//! ([`Analysis::lies_behind`]).
+//! ([`Analysis::lies_behind`]). The checkpoint's first record is durable before, so that no file is ahead of
+//! its log: one that is was written with another, or the log is the old copy ([`Analysis::ends_before`]).
 //!
 //! This is not logged. A restart may put an older LSN there by repeating an older change of the header; that
 //! is after it was looked at, and the next checkpoint puts it right.
@@ -20,6 +21,7 @@ pub(crate) fn stamp(store: &Store, checkpoint: Lsn) -> Result<(), RecoveryError>
     if mutated(Mutation::SkipHeaderStamp) {
         return Ok(());
     }
+    store.log().flush_to(checkpoint)?;
     let files = store.pool().files_of(store.db());
     files
         .into_iter()
@@ -69,5 +71,11 @@ impl Analysis {
         // the headers: a sound copy of a file that was damaged then is as good.
         let kept = header.max_lsn > Lsn::ZERO && !self.in_new_log;
         kept && !mutated(Mutation::TakeOldCopy) && header.max_lsn < self.checkpoint
+    }
+
+    /// Whether a data file knows of a checkpoint that the log has not: the log is older than the file.
+    pub fn ends_before(&self, header: &FileHeader) -> bool {
+        // A new log may be the second one that is made: the first was not finished, but noted in the headers.
+        !self.in_new_log && header.max_lsn > self.end
     }
 }

@@ -3,7 +3,7 @@
 //! 1. The primary file is opened, which locks it; header and boot page are proven to be ours. A page that
 //!    was torn is read from the file's double-write file.
 //! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it. Only
-//!    when the file was found to belong to the log, torn pages are put back.
+//!    when the file was found to belong to the log, torn pages are put back, as far as the log reaches.
 //! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are
 //!    known; the files it names are opened and proven, then repaired and redone, until no more are found.
 //! 4. Files that were being made or removed when the system stopped are cleared away.
@@ -59,14 +59,28 @@ struct Primary {
 
 fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
     let file = Candidate::open(&*shared.volume, path, FileId(1))?;
-    let header = file.header()?;
-    let (boot, boot_lsn) = read_boot(&file, path)?;
-    Ok(Primary {
-        file,
-        header,
-        boot,
-        boot_lsn,
-    })
+    Primary::proven(file)
+}
+
+impl Primary {
+    fn proven(file: Candidate) -> Result<Primary, EngineError> {
+        let header = file.header()?;
+        let (boot, boot_lsn) = read_boot(&file, file.path())?;
+        Ok(Primary {
+            file,
+            header,
+            boot,
+            boot_lsn,
+        })
+    }
+
+    /// As it is with images of pages up to the end of the log alone.
+    fn up_to(mut self, end: Lsn) -> Result<Primary, EngineError> {
+        match self.file.believe_up_to(end) {
+            true => Primary::proven(self.file),
+            false => Ok(self),
+        }
+    }
 }
 
 /// Looks what database a primary file belongs to, without opening it for good.
@@ -205,7 +219,7 @@ fn begin<'a>(
     shared: &'a Arc<Shared>,
     (id, name): (DatabaseId, &str),
     moved: &'a Moved,
-    primary: Primary,
+    mut primary: Primary,
 ) -> Result<Opening<'a>, EngineError> {
     let begun = Moment::now();
     let binding = primary.header.binding;
@@ -227,6 +241,7 @@ fn begin<'a>(
             let analysis = analyse(file, binding, config);
             let tell = |text: &str| shared.error_log.write(Source::Server, text);
             let analysis = analysis.map_err(|e| log_error(path, e, name, &tell))?;
+            primary = primary.up_to(analysis.end)?;
             prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
             analysis
         }
@@ -324,14 +339,18 @@ impl Opening<'_> {
     /// Opens a file that the catalog names, and proves that it is the one.
     fn open_secondary(&self, row: &ParsedFile) -> Result<Candidate, EngineError> {
         let path = self.moved.find(self.shared, &row.plan.path)?;
-        let file = Candidate::open(&*self.shared.volume, &path, FileId(row.plan.id))?;
+        let mut file = Candidate::open(&*self.shared.volume, &path, FileId(row.plan.id))?;
+        file.believe_up_to(self.analysis.end);
         let header = file.header()?;
         let ours = header.binding == self.binding && header.file_guid == row.guid;
-        // One that is older than the log's checkpoint lacks what recovery does not bring back. Without the old
-        // log only the files themselves tell.
+        // One that is older than the log's checkpoint lacks what recovery does not bring back; one that is
+        // newer than the log has what recovery knows nothing of. Without the old log only the files themselves
+        // tell.
         let rests = |(primary, boot_lsn): &(FileHeader, Lsn)| header.rests_with(primary, *boot_lsn);
-        let current = self.at_rest.as_ref().is_none_or(rests);
-        if !ours || !current || self.analysis.lies_behind(&header) {
+        let together = self.at_rest.as_ref().is_none_or(rests);
+        let analysis = &self.analysis;
+        let current = !analysis.lies_behind(&header) && !analysis.ends_before(&header);
+        if !ours || !together || !current {
             return Err(EngineError::refused(5173, &[]));
         }
         Ok(file)

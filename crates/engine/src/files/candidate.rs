@@ -3,12 +3,16 @@
 //! Pages that were torn lie whole in the double-write file beside it. They are read from there, and put back
 //! only once everything was found right: a file that does not belong here (an old copy, a stranger's) is left
 //! as it was, and the images stay for the one that does.
+//!
+//! The images may be those of another time: files and log were put back as they had been once, and the
+//! double-write file was left. No page is written, be it as an image, before the log is
+//! durable up to it; so an image of a page that is newer than the log's end is no part of this.
 
 use super::physical::{
     Guarded, PageReads, double_write_path, header_page, open_error, read_header,
 };
 use crate::EngineError;
-use furrow_format::{FileHeader, FileId, PAGE_SIZE, PageNo, Protection, verify};
+use furrow_format::{FileHeader, FileId, Lsn, PAGE_SIZE, PageNo, Protection, verify};
 use furrow_io::{Access, File, IoError, IoErrorKind, Open, Volume};
 use furrow_pool::double_write::TornPages;
 use std::path::Path;
@@ -63,23 +67,33 @@ impl Candidate {
         Ok(Candidate { id, file, guard })
     }
 
-    /// Reads and proves the header. How far the file is it says itself if its own page is whole: the image of
-    /// an old copy's header may be that of the file which was here before. A header that is torn was being
-    /// written, by a checkpoint at the earliest that followed the one in the log.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Leaves out the images of pages that are newer than the end of the log; whether there are any.
+    pub(crate) fn believe_up_to(&mut self, end: Lsn) -> bool {
+        let torn = self.guard.as_mut().map(|(_, torn)| torn);
+        torn.is_some_and(|torn| torn.believe_up_to(end))
+    }
+
+    /// Reads and proves the header: the file's own page if that is whole, for an old copy may lie beside the
+    /// image of a newer header. One that is torn was being written, by a checkpoint at the earliest that
+    /// followed the one in the log.
     pub(crate) fn header(&self) -> Result<FileHeader, EngineError> {
-        let mut header = read_header(self, self.file.path(), self.id)?;
-        let own = match header_page(&*self.file, self.id) {
-            // It was being written, too; its image is there, or there were no header to come so far with.
-            Err(e) if matches!(e.kind, IoErrorKind::Os(..)) => return Ok(header),
-            own => own?,
+        let own = match &self.guard {
+            Some(_) => match header_page(&*self.file, self.id) {
+                Ok((page, id)) => verify(&page, id) == Ok(Protection::Checksum),
+                // It was being written, too.
+                Err(e) if matches!(e.kind, IoErrorKind::Os(..)) => false,
+                Err(e) => return Err(e.into()),
+            },
+            None => true,
         };
-        let (page, id) = own;
-        if verify(&page, id) == Ok(Protection::Checksum)
-            && let Ok(own) = FileHeader::decode(&page)
-        {
-            header.max_lsn = own.max_lsn;
+        match own {
+            true => read_header(&*self.file, self.path(), self.id),
+            false => read_header(self, self.path(), self.id),
         }
-        Ok(header)
     }
 
     /// It is the right one: puts back the pages that were torn, and tells how many.

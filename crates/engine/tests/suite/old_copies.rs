@@ -13,7 +13,6 @@ use furrow_format::PageVerify;
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::Crash;
 use furrow_io::{Access, Open, SimVolume, Volume, WriteRun};
-
 use simulated::{new_volume, start};
 use std::io::IoSlice;
 use std::path::Path;
@@ -21,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 const DATA: [&str; 2] = ["d/p.mdf", "d/s.ndf"];
+const LOG: &str = "d/l.ldf";
 
 fn put(database: &Arc<Database>, rows: usize) {
     let mut session = Session::new(database).unwrap();
@@ -68,7 +68,7 @@ fn machines(page_verify: PageVerify) -> (SimVolume, SimVolume) {
 fn machines_after(page_verify: PageVerify, last: fn(&Arc<Database>)) -> (SimVolume, SimVolume) {
     let volume = new_volume();
     let instance = start(&volume).unwrap();
-    let log = FileSpec::new("L", "d/l.ldf").size_kb(1024);
+    let log = FileSpec::new("L", LOG).size_kb(1024);
     let database = instance.create_database(&simulated::spec(log)).unwrap();
     let options = DatabaseOptions {
         page_verify,
@@ -158,11 +158,37 @@ fn files_of_one_moment_are_taken_whichever_it_is() {
 }
 
 #[test]
+fn older_files_and_log_in_the_place_of_a_database_that_ended_abruptly_are_taken_as_they_are() {
+    for how in [PageVerify::Checksum, PageVerify::None] {
+        let (early, late) = machines(how);
+        for path in [DATA[0], DATA[1], LOG] {
+            put_back(Path::new(path), &early, &late);
+        }
+        let instance = start(&late).unwrap();
+        assert_eq!(count(&instance.database("Db").unwrap()), 63, "{how:?}");
+    }
+}
+
+#[test]
+fn an_old_copy_of_the_log_beside_newer_data_files_is_refused_and_the_right_one_taken() {
+    let (early, late) = machines(PageVerify::Checksum);
+    let right = late.fork();
+    put_back(Path::new(LOG), &early, &late);
+    let before = DATA.map(|path| bytes_of(&late, path));
+    let instance = start(&late).unwrap();
+    let refused = refusal(&instance);
+    assert!(refused.has(5108) && refused.has(5173), "{refused}");
+    assert!(DATA.map(|path| bytes_of(&late, path)) == before);
+    put_back(Path::new(LOG), &right, &late);
+    assert_eq!(count(&attach(&instance).unwrap()), 68);
+}
+
+#[test]
 fn older_files_in_the_place_of_a_read_only_database_are_taken_as_they_are() {
     let (early, late) = machines_after(PageVerify::Checksum, |database| {
         database.set_read_only(true).unwrap();
     });
-    for path in [DATA[0], DATA[1], "d/l.ldf"] {
+    for path in [DATA[0], DATA[1], LOG] {
         put_back(Path::new(path), &early, &late);
     }
     let instance = start(&late).unwrap();

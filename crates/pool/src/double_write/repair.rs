@@ -5,7 +5,7 @@
 //! of its batch was in place yet. Only a device that reads nothing at all any more ends the repair.
 
 use super::header::BatchHeader;
-use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
+use furrow_format::{FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{AlignedBuf, File, IoError, IoErrorKind, ReadRun, WriteRun, read_around};
 use std::collections::BTreeMap;
@@ -43,8 +43,8 @@ struct Image {
 #[derive(Debug)]
 pub struct TornPages {
     file: FileId,
-    /// Where in the double-write file the image of each page lies that is to be put back.
-    images: BTreeMap<PageNo, u64>,
+    /// Where in the double-write file the image of each page lies that is to be put back, and its LSN.
+    images: BTreeMap<PageNo, (u64, Lsn)>,
     /// Whether there is any batch, be it of images that nobody needs.
     to_forget: bool,
     stats: RepairStats,
@@ -110,10 +110,19 @@ impl TornPages {
             if error.is_none() && needs_no_image(page, image, id) {
                 self.stats.intact += 1;
             } else if verify(image, id).is_ok() {
-                self.images.insert(page_no, offset);
+                let lsn = Page::new(image).lsn();
+                self.images.insert(page_no, (offset, lsn));
             }
         }
         Ok(errors.into_iter().flatten().next())
+    }
+
+    /// Leaves out images of pages with an LSN beyond `end`, the last record of the log: they were not written
+    /// with it. Whether there are any.
+    pub fn believe_up_to(&mut self, end: Lsn) -> bool {
+        let before = self.images.len();
+        self.images.retain(|_, image| image.1 <= end);
+        self.images.len() < before
     }
 
     fn id_of(&self, page: PageNo) -> PageId {
@@ -131,7 +140,7 @@ impl TornPages {
         bytes: &mut [u8],
     ) -> Result<(), IoError> {
         match self.images.get(&page) {
-            Some(&offset) => double_write.read_at(offset, bytes),
+            Some(&(offset, _)) => double_write.read_at(offset, bytes),
             None => file.read_at(in_place(page), bytes),
         }
     }
@@ -142,7 +151,7 @@ impl TornPages {
         file: &dyn File,
         double_write: &dyn File,
     ) -> Result<RepairStats, IoError> {
-        let places: Vec<(PageNo, u64)> = self.images.iter().map(|(p, at)| (*p, *at)).collect();
+        let places: Vec<(PageNo, u64)> = self.images.iter().map(|(p, i)| (*p, i.0)).collect();
         for_each_image(double_write, &places, |some, images| {
             let both = some.iter().zip(images);
             both.into_iter().try_for_each(|(&(page, _), image)| {
