@@ -151,7 +151,7 @@ impl Core {
     }
 
     /// Sets the gauges that follow from other counters.
-    fn publish(&self) {
+    pub(crate) fn publish(&self) {
         let counters = &self.counters;
         let (lookups, reads) = (
             counters.value(Counter::PageLookups),

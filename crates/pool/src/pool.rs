@@ -339,6 +339,11 @@ impl Pool {
         }
     }
 
+    /// Brings the pool's gauges among the performance counters up to date: for who is about to read them.
+    pub fn publish_gauges(&self) {
+        self.core.publish();
+    }
+
     /// Throws every clean page that nobody uses out of memory; the number thrown out.
     pub fn drop_clean_buffers(&self) -> usize {
         self.core.drop_clean()

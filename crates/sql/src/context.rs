@@ -88,6 +88,8 @@ pub(crate) struct Context {
     pub(crate) caught: Vec<Caught>,
     /// The procedures and texts at work, innermost last; a text has no name.
     pub(crate) procedures: Vec<String>,
+    /// The number of the procedure at work; 0 for a text.
+    pub(crate) module: i32,
     /// The line of the statement at work.
     pub(crate) line: u32,
     /// Transactions open around an INSERT EXEC whose procedure is at work.
@@ -140,6 +142,7 @@ impl Context {
             last: Last::default(),
             caught: Vec::new(),
             procedures: Vec::new(),
+            module: 0,
             line: 0,
             capturing: None,
             temp: Temp::default(),

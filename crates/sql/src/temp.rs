@@ -46,6 +46,9 @@ impl Temp {
     }
 }
 
+/// Temporary tables that are out of sight for a while.
+pub(crate) struct Aside(Vec<TempTable>);
+
 /// Whether this names a temporary table of one connection, or a table variable.
 pub(crate) fn is_own(name: &str) -> bool {
     name.starts_with('@') || (name.starts_with('#') && !name.starts_with("##"))
@@ -111,6 +114,16 @@ impl Context {
             depth,
         });
         Ok(Some(in_tempdb(&inner)))
+    }
+
+    /// Puts the connection's temporary tables out of sight.
+    pub(crate) fn put_temp_aside(&mut self) -> Aside {
+        Aside(std::mem::take(&mut self.temp.tables))
+    }
+
+    /// Puts them in sight again.
+    pub(crate) fn put_temp_back(&mut self, aside: Aside) {
+        self.temp.tables = aside.0;
     }
 
     fn is_there(&mut self, inner: &str) -> bool {
@@ -191,7 +204,8 @@ impl Context {
     }
 
     /// An error with the names that the user knows in place of those of `tempdb`, as the product has them: a
-    /// table variable by its name, a temporary table by its short name where a key is concerned.
+    /// table variable by its name, a temporary table by its short name where a key or a column twice is
+    /// concerned, and in messages of our own.
     pub(crate) fn with_own_names(&self, mut error: Box<SqlError>) -> Box<SqlError> {
         for table in &self.temp.tables {
             let (inner, shown) = (table.inner.as_str(), table.shown.as_str());
@@ -199,7 +213,7 @@ impl Context {
                 if !message.text.contains(inner) {
                     continue;
                 }
-                let of_key = matches!(message.number, 2601 | 2627);
+                let of_key = matches!(message.number, 2601 | 2627 | 2705 | 40_514);
                 let schema = format!("dbo.{inner}");
                 message.text = match (of_key, shown.starts_with('@')) {
                     (true, _) => message.text.replace(inner, shown),

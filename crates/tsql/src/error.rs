@@ -18,6 +18,8 @@ pub struct SyntaxError {
     pub span: Span,
     /// The message, filled in.
     pub message: String,
+    /// The procedure, view, function or trigger that the text makes, once its name is read.
+    pub module: Option<Box<str>>,
 }
 
 impl fmt::Display for SyntaxError {
@@ -130,6 +132,12 @@ pub(crate) const UNKNOWN_CURSOR: Message =
     syntax(155, 2, "'%s' is not a recognized CURSOR option.");
 /// Keyword that fits nowhere.
 pub(crate) const NEAR_KEYWORD: Message = syntax(156, 1, "Incorrect syntax near the keyword '%s'.");
+/// DROP INDEX without a table.
+pub(crate) const INDEX_ALONE: Message = syntax(
+    159,
+    1,
+    "Must specify the table name and index name for the DROP INDEX statement.",
+);
 /// RETURN with a value in a batch.
 pub(crate) const STRAY_RETURN: Message = syntax(
     178,
@@ -158,7 +166,7 @@ pub(crate) const UNKNOWN_SET: Message = syntax(195, 5, "'%s' is not a recognized
 pub(crate) const NEAR_WITH: Message = syntax(
     319,
     1,
-    "Incorrect syntax near the keyword '%s'. If this statement is a common table expression, an \
+    "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an \
      xmlnamespaces \
      clause or a change tracking context clause, the previous statement must be terminated with a semicolon.",
 );
@@ -248,6 +256,7 @@ impl Message {
             line,
             span,
             message,
+            module: None,
         })
     }
 }

@@ -306,6 +306,8 @@ fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTi
             delayed_durability: spec.options.delayed_durability,
             user_access: spec.options.user_access,
             mixed_pages: spec.options.mixed_pages,
+            auto_create_statistics: spec.options.auto_create_statistics,
+            auto_update_statistics: spec.options.auto_update_statistics,
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use super::close::BOOT_LOG_BYTES;
 use super::{Database, EngineError};
-use furrow_format::boot::field;
+use furrow_format::boot::{auto_statistics, field};
 use furrow_format::{BOOT_PAGE, DelayedDurability, OwnBoot, PageVerify, RecoveryModel, UserAccess};
 use furrow_io::sync::atomic::{AtomicU8, Ordering};
 use furrow_pool::LatchRank;
@@ -24,6 +24,10 @@ pub struct DatabaseOptions {
     pub user_access: UserAccess,
     /// Whether the first eight pages of a table or an index come from mixed extents.
     pub mixed_pages: bool,
+    /// AUTO_CREATE_STATISTICS as it was set: kept and shown. There are no statistics yet.
+    pub auto_create_statistics: bool,
+    /// AUTO_UPDATE_STATISTICS, likewise.
+    pub auto_update_statistics: bool,
 }
 
 impl Default for DatabaseOptions {
@@ -35,6 +39,8 @@ impl Default for DatabaseOptions {
             delayed_durability: DelayedDurability::Disabled,
             user_access: UserAccess::Multi,
             mixed_pages: false,
+            auto_create_statistics: false,
+            auto_update_statistics: false,
         }
     }
 }
@@ -49,6 +55,8 @@ impl DatabaseOptions {
             delayed_durability: own.delayed_durability,
             user_access: own.user_access,
             mixed_pages: own.mixed_pages,
+            auto_create_statistics: own.auto_create_statistics,
+            auto_update_statistics: own.auto_update_statistics,
         }
     }
 }
@@ -142,6 +150,11 @@ impl Database {
         let delayed = byte(options.delayed_durability.to_byte());
         let access = byte(options.user_access.to_byte());
         let mixed = byte(u8::from(options.mixed_pages));
+        let (create, update) = (
+            options.auto_create_statistics,
+            options.auto_update_statistics,
+        );
+        let statistics = byte(auto_statistics(create, update));
         let target = options.target_recovery_s.to_le_bytes();
         mini.push(page, &field::RECOVERY_MODEL.change(&model));
         mini.push(page, &field::PAGE_VERIFY.change(&verify));
@@ -149,6 +162,7 @@ impl Database {
         mini.push(page, &field::DELAYED_DURABILITY.change(&delayed));
         mini.push(page, &field::USER_ACCESS.change(&access));
         mini.push(page, &field::MIXED_PAGES.change(&mixed));
+        mini.push(page, &field::AUTO_STATISTICS.change(&statistics));
         mini.commit(&Author::System)?;
         self.store.log().flush_all()?;
         Ok(())

@@ -71,6 +71,8 @@ pub const DELAYED_DURABILITY: Field<1059, 1> = Field;
 pub const USER_ACCESS: Field<1060, 1> = Field;
 /// Own: 1 = the first pages of tables and indexes come from mixed extents.
 pub const MIXED_PAGES: Field<1061, 1> = Field;
+/// Own: bits of what statistics are to be made and kept by themselves: 1 = create, 2 = update.
+pub const AUTO_STATISTICS: Field<1062, 1> = Field;
 /// Own: end of the area.
 pub(super) const OWN_END: usize = 1064;
 
@@ -86,6 +88,7 @@ const _: () = {
     assert!(READ_ONLY.end() <= DELAYED_DURABILITY.start());
     assert!(DELAYED_DURABILITY.end() <= USER_ACCESS.start());
     assert!(USER_ACCESS.end() <= MIXED_PAGES.start());
-    assert!(MIXED_PAGES.end() <= OWN_END);
+    assert!(MIXED_PAGES.end() <= AUTO_STATISTICS.start());
+    assert!(AUTO_STATISTICS.end() <= OWN_END);
     assert!(OWN_END <= crate::HEADER_SIZE + super::RECORD_SIZE);
 };

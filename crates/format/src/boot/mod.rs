@@ -96,6 +96,10 @@ pub struct OwnBoot {
     pub user_access: UserAccess,
     /// Whether the first pages of tables and indexes come from mixed extents.
     pub mixed_pages: bool,
+    /// AUTO_CREATE_STATISTICS as it was set.
+    pub auto_create_statistics: bool,
+    /// AUTO_UPDATE_STATISTICS as it was set.
+    pub auto_update_statistics: bool,
 }
 
 /// Why a page is no boot page, or one cannot be written.
@@ -236,6 +240,7 @@ impl OwnBoot {
         let [delayed] = field::DELAYED_DURABILITY.get(page);
         let [access] = field::USER_ACCESS.get(page);
         let [mixed] = field::MIXED_PAGES.get(page);
+        let [statistics] = field::AUTO_STATISTICS.get(page);
         OwnBoot {
             clean_shutdown: clean == 1,
             recovery_model: RecoveryModel::from_byte(recovery_model),
@@ -247,6 +252,8 @@ impl OwnBoot {
             delayed_durability: DelayedDurability::from_byte(delayed),
             user_access: UserAccess::from_byte(access),
             mixed_pages: mixed == 1,
+            auto_create_statistics: statistics & 1 != 0,
+            auto_update_statistics: statistics & 2 != 0,
         }
     }
 
@@ -262,7 +269,18 @@ impl OwnBoot {
         field::DELAYED_DURABILITY.set(page, [self.delayed_durability.to_byte()]);
         field::USER_ACCESS.set(page, [self.user_access.to_byte()]);
         field::MIXED_PAGES.set(page, [u8::from(self.mixed_pages)]);
+        field::AUTO_STATISTICS.set(page, [self.auto_statistics()]);
     }
+
+    /// [`field::AUTO_STATISTICS`] of it.
+    fn auto_statistics(&self) -> u8 {
+        auto_statistics(self.auto_create_statistics, self.auto_update_statistics)
+    }
+}
+
+/// [`field::AUTO_STATISTICS`] for the two options.
+pub const fn auto_statistics(create: bool, update: bool) -> u8 {
+    create as u8 | (update as u8) << 1
 }
 
 /// Length of the boot record, when the page is a boot page and the record reaches behind

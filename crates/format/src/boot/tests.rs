@@ -32,6 +32,8 @@ fn sample() -> Boot {
             delayed_durability: DelayedDurability::Forced,
             user_access: UserAccess::Restricted,
             mixed_pages: true,
+            auto_create_statistics: false,
+            auto_update_statistics: true,
         },
     }
 }

@@ -58,6 +58,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5023 10 1 "The database name '%.*ls' has been set.";
     5058 16 1 "Option '%.*ls' cannot be set in database '%.*ls'.";
     5074 16 1 "The %S_MSG '%.*ls' is dependent on %S_MSG '%.*ls'.";
+    7940 16 1 "System databases master, model, msdb, and tempdb cannot be detached.";
+    8108 16 1 "Cannot add identity column, using the SELECT INTO statement, to table '%.*ls', which already \
+        has column '%.*ls' that inherits the identity property.";
     8110 16 0 "Cannot add multiple PRIMARY KEY constraints to table '%.*ls'.";
     8111 16 1 "Cannot define PRIMARY KEY constraint on nullable column in table '%.*ls'.";
     8112 16 0 "Cannot add more than one clustered index for constraints on table '%.*ls'.";

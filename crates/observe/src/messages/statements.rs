@@ -9,6 +9,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     137 15 1 "Must declare the scalar variable \"%.*ls\".";
     156 15 1 "Incorrect syntax near the keyword '%.*ls'.";
     170 15 1 "Line %d: Incorrect syntax near '%.*ls'.";
+    177 15 1 "The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
     195 15 10 "'%.*ls' is not a recognized %S_MSG.";
     207 16 1 "Invalid column name '%.*ls'.";
     208 16 1 "Invalid object name '%.*ls'.";

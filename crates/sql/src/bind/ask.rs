@@ -163,6 +163,7 @@ fn db_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
 /// All of them.
 pub(crate) fn all() -> impl Iterator<Item = &'static AskInfo> {
     let others = super::meta::FUNCTIONS.iter().chain(super::who::FUNCTIONS);
+    let others = others.chain(super::globals::FUNCTIONS);
     FUNCTIONS.iter().chain(others)
 }
 
@@ -189,12 +190,4 @@ pub(crate) fn bind(function: &'static AskInfo, arguments: Vec<Bound>) -> Result<
     };
     let arguments = arguments.into_iter().map(|a| a.expr).collect();
     Ok(Bound::of(Expr::Ask(asked, arguments), function.result))
-}
-
-/// Binds `@@NAME`.
-pub(crate) fn global(name: &str) -> Result<Bound> {
-    match find(name) {
-        Some(function) => bind(function, Vec::new()),
-        None => refuse(137, &[name.into()]),
-    }
 }

@@ -4,7 +4,7 @@ use super::literal::literal;
 use super::markup::is_json;
 use super::scope::{AGGREGATES, Binder};
 use super::types::data_type;
-use super::{ask, shift};
+use super::{ask, globals, shift};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::AggregateCall;
 use crate::exec::sort::SortKey;
@@ -85,8 +85,8 @@ impl Binder<'_> {
         match &written.kind {
             ExprKind::Literal(constant) => literal(constant),
             ExprKind::Column(name) => self.column(name),
-            ExprKind::Variable(name) => self.variable(&name.value),
-            ExprKind::Global(name) => ask::global(&name.value),
+            ExprKind::Variable(name) => self.value_of_variable(&name.value),
+            ExprKind::Global(name) => globals::global(&name.value),
             ExprKind::Default => Err(unsupported("DEFAULT")),
             ExprKind::Unary(op, operand) => self.unary(*op, operand),
             ExprKind::Binary(left, op, right) => {
@@ -95,7 +95,11 @@ impl Binder<'_> {
             }
             ExprKind::Collate(of, name) => {
                 let mut bound = self.expr(of)?;
-                let Some(collation) = Collation::from_name(&name.value) else {
+                let collation = match name.value.eq_ignore_ascii_case("database_default") {
+                    true => Some(Collation::DEFAULT),
+                    false => Collation::from_name(&name.value),
+                };
+                let Some(collation) = collation else {
                     return refuse(448, &[(*name.value).into()]);
                 };
                 let collated = bound.operand().collate(collation)?;
@@ -315,6 +319,9 @@ impl Binder<'_> {
         }
         let mut arguments = Vec::new();
         let known = functions::find(name);
+        if name.eq_ignore_ascii_case("IDENTITY") {
+            return refuse(177, &[]);
+        }
         if known.is_none() && ask::find(name).is_none() && !name.eq_ignore_ascii_case(VARIANT) {
             return refuse(195, &[name.into(), "built-in function name".into()]);
         }

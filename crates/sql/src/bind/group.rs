@@ -5,7 +5,7 @@ use super::shift::{same_expr, walk, walk_cond};
 use super::{Bound, access};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::{AggregateCall, AggregatePlan};
-use crate::exec::sort::TopPlan;
+use crate::exec::sort::{SortKey, SortPlan, TopPlan};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::aggregate::Aggregate;
@@ -220,6 +220,29 @@ pub(super) fn group_plan(input: Plan, groups: Groups, calls: Vec<AggregateCall>)
         groups: keys,
         sets: groups.sets,
         calls,
+    }))
+}
+
+/// Several sets of groups in the order in which they are read: by what is grouped by, a total behind its
+/// parts.
+pub(super) fn totals_last(plan: Plan, groups: &[DataType], calls: usize) -> Plan {
+    let set = groups.len() + calls;
+    let mut keys = Vec::new();
+    for (at, data_type) in groups.iter().enumerate() {
+        let bit = (groups.len() - 1 - at) as u32;
+        let left_out = Expr::Grouping(Box::new(Expr::Column(set)), vec![bit]);
+        keys.push((left_out, DataType::simple(TypeId::Int)));
+        keys.push((Expr::Column(at), *data_type));
+    }
+    let key = |(expr, data_type)| SortKey {
+        expr,
+        data_type,
+        descending: false,
+    };
+    Plan::Sort(Box::new(SortPlan {
+        input: plan,
+        keys: keys.into_iter().map(key).collect(),
+        width: set + 1,
     }))
 }
 

@@ -451,6 +451,11 @@ fn file_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
     })
 }
 
+/// An option as DATABASEPROPERTYEX gives it: NULL for one that is not known.
+fn said_bit(on: Option<bool>) -> Result<Value> {
+    Ok(on.map_or(Value::Null, |on| value::text(if on { "1" } else { "0" })))
+}
+
 fn database_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
     let (Some(name), Some(property)) = (text(values, 0), text(values, 1)) else {
         return Ok(Value::Null);
@@ -475,13 +480,12 @@ fn database_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> 
             Some(options) => said(options.user_access.name()),
             None => Ok(Value::Null),
         },
-        "istornpagedetectionenabled" => match view.options {
-            Some(options) => said(match options.page_verify {
-                PageVerify::TornPageDetection => "1",
-                _ => "0",
-            }),
-            None => Ok(Value::Null),
-        },
+        "isautocreatestatistics" => said_bit(view.options.map(|o| o.auto_create_statistics)),
+        "isautoupdatestatistics" => said_bit(view.options.map(|o| o.auto_update_statistics)),
+        "istornpagedetectionenabled" => {
+            let torn = PageVerify::TornPageDetection;
+            said_bit(view.options.map(|o| o.page_verify == torn))
+        }
         "collation" => said(views::COLLATION),
         "version" => said(&views::FILE_VERSION.to_string()),
         "lcid" => said("1033"),
@@ -489,8 +493,6 @@ fn database_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> 
         "edition" => said("Furrow"),
         "isautoclose"
         | "isautoshrink"
-        | "isautocreatestatistics"
-        | "isautoupdatestatistics"
         | "isinstandby"
         | "isfulltextenabled"
         | "ispublished"

@@ -320,6 +320,16 @@ impl<'c> Binder<'c> {
         })
     }
 
+    /// A variable whose value is looked at: 137 has another state than where one is set.
+    pub(super) fn value_of_variable(&mut self, name: &str) -> Result<Bound> {
+        self.variable(name).map_err(|mut error| {
+            for message in error.messages.iter_mut().filter(|m| m.number == 137) {
+                message.state = 2;
+            }
+            error
+        })
+    }
+
     /// Error 8120 and its like: a column that is neither grouped by nor within an aggregate.
     pub(crate) fn not_grouped(&mut self, place: usize, number: u32) -> Message {
         let names = self.level().column_at(place);

@@ -1,7 +1,7 @@
 //! One SELECT: where, grouping, the list, order, top.
 
 use super::from::conjuncts;
-use super::group::{Grouped, Groups, group_plan};
+use super::group::{self, Grouped, Groups, group_plan};
 use super::place::filtered;
 use super::query::{BoundQuery, Nested, output_column};
 use super::scope::{Binder, Level, Source, WINDOWS};
@@ -137,9 +137,13 @@ impl Binder<'_> {
         let Some(source) = level.sources.iter().find(named).cloned() else {
             return Err(unsupported("changing rows through this query"));
         };
+        // Of a query that is one of another query in turn, the row stands behind that one's own columns.
+        let inner = self.through.as_mut().and_then(|t| t.columns.take());
+        let own = inner.as_ref().map_or(0, Vec::len);
         let (start, width) = (source.start, source.columns.len());
-        let of_row = |item: &Item| match item.bound.expr {
-            Expr::Column(at) => at.checked_sub(start).filter(|at| *at + 1 < width),
+        let of_row = |item: &Item| match (&item.bound.expr, &inner) {
+            (Expr::Column(at), None) => at.checked_sub(start).filter(|at| *at + 1 < width),
+            (Expr::Column(at), Some(inner)) => *inner.get(at.checked_sub(start)?)?,
             _ => None,
         };
         let columns = items.iter().map(of_row).collect();
@@ -147,7 +151,7 @@ impl Binder<'_> {
             through.columns = Some(columns);
         }
         self.use_all(start..start + width);
-        for (at, column) in source.columns.iter().enumerate() {
+        for (at, column) in source.columns.iter().enumerate().skip(own) {
             items.push(Item {
                 name: String::new(),
                 bound: Bound {
@@ -157,7 +161,7 @@ impl Binder<'_> {
                 assign: None,
             });
         }
-        Ok(width)
+        Ok(width - own)
     }
 
     /// Binds WHERE, part by part.
@@ -200,7 +204,12 @@ impl Binder<'_> {
             window::each_expr(call, &mut |expr| self.regroup(expr, &row, 8120))?;
         }
         parts.width = row.width();
+        let types: Vec<_> = groups.exprs.iter().map(|g| g.data_type).collect();
+        let (sets, count) = (groups.sets.len(), calls.len());
         parts.plan = group_plan(parts.plan, groups, calls);
+        if sets > 1 && parts.order.is_empty() && parts.windows.is_empty() {
+            parts.plan = group::totals_last(parts.plan, &types, count);
+        }
         parts.plan = filtered(parts.plan, having.into_iter().collect());
         Ok(parts)
     }

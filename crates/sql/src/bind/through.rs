@@ -8,8 +8,9 @@ use super::from::{Resolved, renamed, table_hints};
 use super::query::BoundQuery;
 use super::scope::{Binder, CteDef};
 use crate::error::{Result, refuse, unsupported};
+use crate::temp::is_temp;
 use furrow_engine::{Database, LockHints, Module, Table};
-use furrow_tsql::ast::name::Ident;
+use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::{Query, QueryBody, TableHint, TableRef};
 use std::sync::Arc;
 
@@ -18,18 +19,32 @@ use std::sync::Arc;
 pub(crate) struct Through {
     /// What FROM calls it.
     pub(crate) name: String,
-    /// Whether the next SELECT is the query's.
+    /// What it calls the query that it is of in turn, and so on inwards, where it is not the table's own.
+    inner: Vec<String>,
+    /// How many of these queries are being bound.
+    depth: usize,
+    /// Whether the next SELECT is that of the next of them.
     armed: bool,
-    /// Once it is bound: which column of the table each of its own columns is, if any.
+    /// Once one is bound: which column of the table each of its own columns is, if any.
     pub(crate) columns: Option<Vec<Option<usize>>>,
 }
 
 impl Through {
-    pub(crate) fn new(name: &str) -> Through {
+    pub(crate) fn new(name: &str, inner: Vec<String>) -> Through {
         Through {
             name: name.to_owned(),
+            inner,
+            depth: 0,
             armed: false,
             columns: None,
+        }
+    }
+
+    /// The name that the next query goes by in the FROM around it.
+    fn next(&self) -> Option<&str> {
+        match self.depth.checked_sub(1) {
+            None => Some(&self.name),
+            Some(at) => self.inner.get(at).map(String::as_str),
         }
     }
 }
@@ -39,8 +54,18 @@ pub(crate) struct Beneath {
     pub(crate) db: Arc<Database>,
     pub(crate) table: Arc<Table>,
     pub(crate) hints: LockHints,
-    /// What the query calls it.
+    /// What the innermost query calls it.
     pub(crate) name: String,
+    /// The queries between the one asked about and the table, outermost first, as FROM calls them.
+    pub(crate) inner: Vec<String>,
+}
+
+impl Beneath {
+    /// The same, asked of a query around this one, which is called `name` there.
+    fn within(mut self, name: &str) -> Beneath {
+        self.inner.insert(0, name.to_owned());
+        self
+    }
 }
 
 impl BoundQuery {
@@ -63,7 +88,7 @@ impl Binder<'_> {
         if let Some(through) = &mut self.through
             && own_from
             && through.columns.is_none()
-            && through.name.eq_ignore_ascii_case(name)
+            && through.next().is_some_and(|n| n.eq_ignore_ascii_case(name))
         {
             through.armed = true;
         }
@@ -76,8 +101,12 @@ impl Binder<'_> {
 
     /// The same, asked by the SELECT that takes it on.
     pub(super) fn disarm(&mut self) -> bool {
-        let through = self.through.as_mut();
-        through.is_some_and(|t| std::mem::take(&mut t.armed))
+        let Some(through) = self.through.as_mut() else {
+            return false;
+        };
+        let armed = std::mem::take(&mut through.armed);
+        through.depth += usize::from(armed);
+        armed
     }
 
     /// The table beneath a common table expression.
@@ -98,12 +127,9 @@ impl Binder<'_> {
         let written = self.view_text(view)?;
         let ctes = std::mem::take(&mut self.ctes);
         let home = self.home.replace(db);
-        let found = match written.query.ctes.is_empty() {
-            true => self.beneath(&written.query, view.name(), hints),
-            false => Err(unsupported(
-                "changing rows through a view with a common table expression",
-            )),
-        };
+        let found = self
+            .define(&written.query.ctes)
+            .and_then(|()| self.beneath(&written.query, view.name(), hints));
         (self.ctes, self.home) = (ctes, home);
         found
     }
@@ -122,24 +148,52 @@ impl Binder<'_> {
             return refuse(4403, &[of.into()]);
         }
         let (name, alias, own) = match select.from.as_slice() {
-            [TableRef::Table(table)] => (&table.name, table.alias.as_ref(), table.hints.as_slice()),
+            [TableRef::Table(table)] => (
+                table.name.clone(),
+                table.alias.as_ref(),
+                table.hints.as_slice(),
+            ),
+            [TableRef::Variable { variable, alias }] => (
+                ObjectName::single(variable.clone()),
+                alias.as_ref(),
+                &[][..],
+            ),
+            [TableRef::Derived { query, alias }] => {
+                let name = &*alias.name.value;
+                return Ok(self.beneath(query, name, hints)?.within(name));
+            }
             [TableRef::Pivot(_) | TableRef::Unpivot(_)] => return refuse(4403, &[of.into()]),
             [TableRef::Join(_)] | [_, _, ..] => {
                 return Err(unsupported("changing rows through a join"));
             }
             _ => return Err(unsupported("changing rows through a query of no table")),
         };
-        let Resolved::Table(db, table) = self.resolve(name)? else {
-            return Err(unsupported("changing rows through a query of another one"));
-        };
-        let all: Vec<TableHint> = own.iter().chain(hints).cloned().collect();
-        let (hints, _) = table_hints(&table, &all)?;
-        let name = alias.map_or(table.name(), |alias| &*alias.value).to_owned();
-        Ok(Beneath {
-            db,
-            table,
-            hints,
-            name,
-        })
+        let hints: Vec<TableHint> = own.iter().chain(hints).cloned().collect();
+        let shown = |own: &str| alias.map_or(own, |alias| &*alias.value).to_owned();
+        match self.resolve(&name)? {
+            Resolved::Table(db, table) => {
+                // A temporary table goes by the name it was given, not by the one that `tempdb` has for it.
+                let name = match is_temp(name.name()) {
+                    true => shown(name.name()),
+                    false => shown(table.name()),
+                };
+                Ok(Beneath {
+                    hints: table_hints(&table, &hints)?.0,
+                    db,
+                    table,
+                    name,
+                    inner: Vec::new(),
+                })
+            }
+            Resolved::Cte(cte) => {
+                let name = shown(&cte.name);
+                Ok(self.beneath_cte(&cte, &hints)?.within(&name))
+            }
+            Resolved::Module(db, view) => {
+                let name = shown(view.name());
+                Ok(self.beneath_view(db, &view, &hints)?.within(&name))
+            }
+            Resolved::View(..) => Err(unsupported("changing rows through a system view")),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Types as written.
 
-use crate::error::{Result, refuse};
+use crate::error::{Result, SqlError, refuse};
 use furrow_format::types::{DataType, TypeError, TypeId};
 use furrow_observe::messages::Message;
 use furrow_scalar::convert::default_length;
@@ -25,6 +25,96 @@ fn synonym(name: &str) -> &str {
         "sysname" => "nvarchar",
         other => other,
     }
+}
+
+/// What a type is written for: messages name it.
+#[derive(Clone, Copy)]
+pub(crate) enum Declared<'n> {
+    /// A column.
+    Column(&'n str),
+    /// A variable, with its `@`.
+    Variable(&'n str),
+    /// A parameter, with its `@`.
+    Parameter(&'n str),
+}
+
+/// The type that is written for a column, variable or parameter, the one of this number in its statement.
+/// Where it can't be, the product's messages differ from those of CAST.
+pub(crate) fn declared_type(
+    written: &name::DataType,
+    of: Declared<'_>,
+    place: usize,
+) -> Result<DataType> {
+    data_type(written, false).map_err(|e| declared_error(&e, written, of, place).unwrap_or(e))
+}
+
+fn declared_error(
+    error: &SqlError,
+    written: &name::DataType,
+    of: Declared<'_>,
+    place: usize,
+) -> Option<Box<SqlError>> {
+    let shown = written.name.name();
+    let digits = |at: usize| match written.args.get(at) {
+        Some(TypeArg::Number(digits)) => &**digits,
+        _ => "0",
+    };
+    let (size, scale) = (digits(0), digits(1));
+    let (name, is_column) = match of {
+        Declared::Column(name) => (name, true),
+        Declared::Variable(name) | Declared::Parameter(name) => (name, false),
+    };
+    let (number, level, state, text) = match error.number() {
+        131 => {
+            let (state, what) = match is_column {
+                true => (2, format!("column '{name}'")),
+                false => (3, format!("type '{shown}'")),
+            };
+            let text = format!(
+                "The size ({size}) given to the {what} exceeds the maximum allowed for any data type \
+                (8000)."
+            );
+            (131, 15, state, text)
+        }
+        243 => {
+            let text =
+                format!("Column, parameter, or variable #{place}: Cannot find data type {shown}.");
+            let state = match of {
+                Declared::Variable(_) => 3,
+                _ => 6,
+            };
+            (2715, 16, state, text)
+        }
+        2716 => {
+            let text = format!(
+                "Column, parameter, or variable #{place}: Cannot specify a column width on data type \
+                {shown}."
+            );
+            (2716, 16, 1, text)
+        }
+        2717 => {
+            let text = format!(
+                "The size ({size}) given to the parameter '{name}' exceeds the maximum allowed (4000)."
+            );
+            (2717, 16, 2, text)
+        }
+        2750 => {
+            let text = format!(
+                "Column or parameter #{place}: Specified column precision {size} is greater than the \
+                maximum precision of 38."
+            );
+            (2750, 16, 1, text)
+        }
+        192 if is_column => {
+            let text = format!(
+                "Column or parameter #{place}: Specified column scale {scale} is greater than the \
+                specified precision of {size}."
+            );
+            (2751, 16, 1, text)
+        }
+        _ => return None,
+    };
+    Some(Message::custom(number, level, state, &text).into())
 }
 
 /// The type that is written. `length_of_cast`: a string type without a length is 30 long, as in CAST, not 1.

@@ -1,8 +1,8 @@
 //! ALTER TABLE.
 
-use super::columns::{Parts, checked_default, column_type, custom, index_options};
+use super::columns::{Parts, checked_default, custom, index_options};
 use super::{bind_check, foreign, named, violates};
-use crate::bind::{Binder, shown};
+use crate::bind::{Binder, Declared, declared_type, shown};
 use crate::context::Context;
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
@@ -270,7 +270,7 @@ fn alter_column(cx: &mut Context, of: &Of, written: &ColumnDef) -> Result<()> {
     let ColumnKind::Stored(kind) = &written.kind else {
         return Err(unsupported("ALTER COLUMN to a computed column"));
     };
-    let to = column_type(kind, 1)?;
+    let to = declared_type(kind, Declared::Column(&written.name.value), 1)?;
     let mut nullable = true;
     for attribute in &written.attributes {
         match attribute {

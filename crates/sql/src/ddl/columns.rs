@@ -2,7 +2,7 @@
 
 use super::foreign;
 use super::normal::{check_text, default_text, only_column};
-use crate::bind::{Binder, data_type};
+use crate::bind::{Binder, Declared, declared_type};
 use crate::error::{Result, unsupported};
 use crate::exec::Expr;
 use furrow_engine::{
@@ -174,28 +174,6 @@ fn integer(binder: &mut Binder<'_>, written: &Written) -> Result<i64> {
     }
 }
 
-/// The type of a column, with the errors of columns: 2715 and 2716 with its place.
-pub(super) fn column_type(of: &furrow_tsql::ast::name::DataType, place: usize) -> Result<DataType> {
-    data_type(of, false).map_err(|e| {
-        let shown = of.name.name();
-        match e.number() {
-            243 => {
-                let text =
-                    format!("Column, parameter, or variable #{place}: Cannot find data type {shown}.");
-                Message::custom(2715, 16, 6, &text).into()
-            }
-            2716 => {
-                let text = format!(
-                    "Column, parameter, or variable #{place}: Cannot specify a column width on data \
-                    type {shown}."
-                );
-                Message::custom(2716, 16, 1, &text).into()
-            }
-            _ => e,
-        }
-    })
-}
-
 /// A default for a column of this type: the engine's own where it has it, else its text.
 pub(super) fn set_default(
     binder: &mut Binder<'_>,
@@ -297,7 +275,9 @@ impl Parts {
         place: usize,
     ) -> Result<()> {
         let of = match &written.kind {
-            ColumnKind::Stored(of) => column_type(of, place)?,
+            ColumnKind::Stored(of) => {
+                declared_type(of, Declared::Column(&written.name.value), place)?
+            }
             ColumnKind::Timestamp => return Err(unsupported("a timestamp column")),
             ColumnKind::Computed { .. } => return Err(unsupported("a computed column")),
         };

@@ -2,9 +2,9 @@
 //!
 //! A module is kept as its text; whoever runs it reads it again. Functions and triggers are refused.
 
-use super::columns::{column_type, custom};
+use super::columns::custom;
 use super::named;
-use crate::bind::{Binder, shown};
+use crate::bind::{Binder, Declared, declared_type, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
 use furrow_engine::ModuleKind;
@@ -84,8 +84,10 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
         if parameter.read_only {
             return Err(unsupported("a table-valued parameter"));
         }
-        column_type(&parameter.data_type, place)?;
+        let of = Declared::Parameter(&parameter.name.value);
+        declared_type(&parameter.data_type, of, place)?;
     }
+    crate::interp::check_procedure(run, written)?;
     // With the comments before it, as the product keeps it: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::Procedure;
@@ -100,7 +102,10 @@ pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
     }
     let name = written.name.name();
     run.cx.statement(|cx| {
-        let bound = Binder::new(cx).query(&written.query)?;
+        let mut binder = Binder::new(cx);
+        binder.hints(&written.query.options)?;
+        binder.define(&written.query.ctes)?;
+        let (bound, _) = binder.nested_query(&written.query)?;
         if written.columns.is_empty() {
             let nameless = bound.columns.iter().position(|c| c.name.is_empty());
             if let Some(at) = nameless {

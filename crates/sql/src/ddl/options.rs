@@ -26,11 +26,6 @@ const AS_IT_IS: &[(&str, &str)] = &[
     ("ARITHABORT", "OFF"),
     ("AUTO_CLOSE", "OFF"),
     ("AUTO_SHRINK", "OFF"),
-    // There are no statistics that could be made or updated, by themselves or not.
-    ("AUTO_CREATE_STATISTICS", "ON"),
-    ("AUTO_CREATE_STATISTICS", "OFF"),
-    ("AUTO_UPDATE_STATISTICS", "ON"),
-    ("AUTO_UPDATE_STATISTICS", "OFF"),
     ("AUTO_UPDATE_STATISTICS_ASYNC", "OFF"),
     ("CHANGE_TRACKING", "OFF"),
     ("COMPATIBILITY_LEVEL", "130"),
@@ -136,6 +131,13 @@ impl Act<'_, '_> {
             }
             ("DELAYED_DURABILITY", _) => options.delayed_durability = delayed(value),
             ("MIXED_PAGE_ALLOCATION", _) => options.mixed_pages = value == "ON",
+            // There are no statistics yet: the setting is kept and shown.
+            ("AUTO_CREATE_STATISTICS", "ON" | "OFF") => {
+                options.auto_create_statistics = value == "ON";
+            }
+            ("AUTO_UPDATE_STATISTICS", "ON" | "OFF") => {
+                options.auto_update_statistics = value == "ON";
+            }
             ("SINGLE_USER", _) => return self.single_user(&db),
             ("RESTRICTED_USER", _) => return access(&db, UserAccess::Restricted),
             ("MULTI_USER", _) => return access(&db, UserAccess::Multi),

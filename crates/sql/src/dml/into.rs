@@ -1,6 +1,6 @@
 //! SELECT INTO: a new table with the columns of a query, and its rows.
 
-use crate::bind::{Binder, Resolved};
+use crate::bind::{Binder, Resolved, data_type};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::Plan;
@@ -8,10 +8,10 @@ use crate::interp::Run;
 use crate::sink::ResultColumn;
 use crate::temp::{is_own, is_temp};
 use furrow_engine::{ColumnSpec, TableSpec};
-use furrow_format::types::Value;
+use furrow_format::types::{DataType, Value};
 use furrow_observe::messages::Message;
-use furrow_tsql::ast::expr::ExprKind;
-use furrow_tsql::ast::name::ObjectName;
+use furrow_tsql::ast::expr::{Call, Expr, ExprKind, Literal, UnaryOp};
+use furrow_tsql::ast::name::{DataType as Written, ObjectName, TypeArg};
 use furrow_tsql::ast::query::{Query, QueryBody, Select, SelectItem, TableRef};
 
 /// Runs SELECT ... INTO.
@@ -40,32 +40,50 @@ pub(crate) fn select_into(run: &mut Run<'_>, query: &Query) -> Result<()> {
 
 fn fill(cx: &mut Context, query: &Query, select: &Select, name: &ObjectName) -> Result<u64> {
     let mut bare = query.clone();
+    let mut numbered = None;
+    let written = select;
     if let QueryBody::Select(select) = &mut bare.body {
         select.into = None;
+        numbered = numbered_column(&mut select.items, select_target(written))?;
     }
     let mut binder = Binder::new(cx);
     let bound = binder.query(&bare)?;
     let identity = identity_of(&mut binder, select)?;
     let db = binder.database_of(name)?;
     let mut spec = spec(name, &bound.columns)?;
-    if let Some((column, seed, step)) = identity {
+    let mut made_here = None;
+    if let Some(column) = numbered {
+        if let Some((of, ..)) = identity {
+            return refuse(8108, &[select_target(select).into(), of.into()]);
+        }
+        made_here = Some(column.put_in(&mut spec)?);
+    } else if let Some((column, seed, step)) = identity {
         let made = spec.columns.iter_mut().find(|c| c.name == column);
         if let Some(made) = made {
             *made = made.clone().identity(seed, step);
         }
     }
-    let counted = spec.columns.iter().any(|c| c.identity.is_some());
+    let counted = made_here.is_none() && spec.columns.iter().any(|c| c.identity.is_some());
     let session = cx.sessions.of(&db)?;
     let table = session.create_table(&spec)?;
     if counted {
         session.set_identity_insert(&table, true)?;
     }
-    let columns: Vec<usize> = (0..spec.columns.len()).collect();
+    let given = |at: &usize| Some(*at) != made_here;
+    let columns: Vec<usize> = (0..spec.columns.len()).filter(given).collect();
     let plan: Plan = bound.plan;
     let mut rows = 0_u64;
+    let mut values = Vec::new();
     let done = plan.for_each(cx, &mut |cx, row: &[Value]| {
         let session = cx.sessions.of(&db)?;
-        session.insert_columns(&table, &columns, row)?;
+        match made_here {
+            None => session.insert_columns(&table, &columns, row)?,
+            Some(_) => {
+                values.clear();
+                values.extend(columns.iter().filter_map(|at| row.get(*at).cloned()));
+                session.insert_columns(&table, &columns, &values)?
+            }
+        };
         rows += 1;
         Ok(())
     });
@@ -75,6 +93,111 @@ fn fill(cx: &mut Context, query: &Query, select: &Select, name: &ObjectName) -> 
     }
     done?;
     Ok(rows)
+}
+
+/// A column that `IDENTITY(type, seed, increment)` makes.
+struct Numbered {
+    name: String,
+    data_type: DataType,
+    seed: i64,
+    step: i64,
+}
+
+impl Numbered {
+    /// Makes the table's column of this name the one that is numbered; gives its place.
+    fn put_in(&self, spec: &mut TableSpec) -> Result<usize> {
+        let of_name = |c: &ColumnSpec| c.name.eq_ignore_ascii_case(&self.name);
+        let Some(at) = spec.columns.iter().position(of_name) else {
+            return refuse(207, &[self.name.as_str().into()]);
+        };
+        if let Some(column) = spec.columns.get_mut(at) {
+            let made = ColumnSpec::new(&self.name, self.data_type).identity(self.seed, self.step);
+            *column = made;
+            column.nullable = false;
+        }
+        Ok(at)
+    }
+}
+
+/// The table of INTO, as it is written.
+fn select_target(select: &Select) -> &str {
+    select.into.as_ref().map_or("", |into| into.name())
+}
+
+/// The column of the list that the IDENTITY function makes. In the list a NULL stands for it: the table
+/// numbers its rows itself.
+fn numbered_column(items: &mut [SelectItem], table: &str) -> Result<Option<Numbered>> {
+    let mut found = None;
+    for item in items {
+        let SelectItem::Expr { expr, alias } = item else {
+            continue;
+        };
+        let ExprKind::Call(call) = &expr.kind else {
+            continue;
+        };
+        if call.name.parts.len() != 1 || !call.name.name().eq_ignore_ascii_case("IDENTITY") {
+            continue;
+        }
+        let Some(alias) = alias else {
+            let text = "Incorrect syntax near ')'.";
+            return Err(Message::custom(102, 15, 1, text).into());
+        };
+        let (data_type, seed, step) = numbering(call)?;
+        let column = Numbered {
+            name: alias.value.to_string(),
+            data_type,
+            seed,
+            step,
+        };
+        if found.is_some() {
+            return refuse(2744, &[table.into()]);
+        }
+        expr.kind = ExprKind::Literal(Literal::Null);
+        found = Some(column);
+    }
+    Ok(found)
+}
+
+/// The arguments of the IDENTITY function: a type, and where the numbers begin and how they go on.
+fn numbering(call: &Call) -> Result<(DataType, i64, i64)> {
+    let wrong = || refuse(174, &["identity".into(), 3.into()]);
+    let (of, seed, step) = match call.args.as_slice() {
+        [of] => (of, None, None),
+        [of, seed, step] => (of, Some(seed), Some(step)),
+        _ => return wrong(),
+    };
+    let (name, args) = match &of.kind {
+        ExprKind::Column(name) => (name.clone(), Vec::new()),
+        ExprKind::Call(of) => {
+            let digits = |arg: &Expr| match &arg.kind {
+                ExprKind::Literal(Literal::Integer(digits)) => {
+                    Some(TypeArg::Number(digits.clone()))
+                }
+                _ => None,
+            };
+            let Some(args) = of.args.iter().map(digits).collect() else {
+                return wrong();
+            };
+            (of.name.clone(), args)
+        }
+        _ => return wrong(),
+    };
+    let data_type = data_type(&Written { name, args }, false)?;
+    let number = |of: Option<&Expr>| of.map_or(Some(1), whole_number);
+    match (number(seed), number(step)) {
+        (Some(seed), Some(step)) => Ok((data_type, seed, step)),
+        _ => wrong(),
+    }
+}
+
+/// A whole number as written, with a sign or without.
+fn whole_number(written: &Expr) -> Option<i64> {
+    match &written.kind {
+        ExprKind::Literal(Literal::Integer(digits)) => digits.parse().ok(),
+        ExprKind::Unary(UnaryOp::Minus, of) => whole_number(of)?.checked_neg(),
+        ExprKind::Unary(UnaryOp::Plus, of) => whole_number(of),
+        _ => None,
+    }
 }
 
 fn spec(name: &ObjectName, columns: &[ResultColumn]) -> Result<TableSpec> {

@@ -46,7 +46,7 @@ fn changed(
     binder: &mut Binder<'_>,
     name: &ObjectName,
     hints: &[TableHint],
-) -> Result<(TargetOf, Option<String>)> {
+) -> Result<(TargetOf, Option<Inner>)> {
     let beneath = match binder.resolve(name)? {
         Resolved::Table(db, table) => {
             let (hints, _) = table_hints(&table, hints)?;
@@ -62,14 +62,18 @@ fn changed(
     Ok(through(beneath))
 }
 
-fn through(beneath: Beneath) -> (TargetOf, Option<String>) {
+/// What the innermost query calls the table, and the queries between.
+type Inner = (String, Vec<String>);
+
+fn through(beneath: Beneath) -> (TargetOf, Option<Inner>) {
     let Beneath {
         db,
         table,
         hints,
         name,
+        inner,
     } = beneath;
-    (TargetOf { db, table, hints }, Some(name))
+    (TargetOf { db, table, hints }, Some((name, inner)))
 }
 
 /// The name of a target; a table variable's has its `@`.
@@ -158,8 +162,16 @@ pub(super) fn sources(
         (None, Some(query)) => through(binder.beneath(query, name.name(), &target.hints)?),
         (None, None) => changed(binder, name, &target.hints)?,
     };
-    binder.through = inner.as_ref().map(|_| Through::new(name.name()));
-    let inner = inner.unwrap_or_else(|| name.name().to_owned());
+    let inner = match inner {
+        Some((table, queries)) => {
+            binder.through = Some(Through::new(name.name(), queries));
+            table
+        }
+        None => {
+            binder.through = None;
+            name.name().to_owned()
+        }
+    };
     binder.target = Some((resolved.table.id(), inner));
     let alone = [TableRef::Table(Box::new(TableSource {
         name: name.clone(),

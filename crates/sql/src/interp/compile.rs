@@ -6,13 +6,15 @@
 //! is there. Nothing is compiled ahead behind a USE. The plans are kept for when the statements run.
 
 use super::plans::{Plans, planned};
-use super::{Run, fate, statement};
+use super::{Run, fate, flow, statement};
 use crate::bind::{Binder, data_type};
 use crate::dml;
 use crate::error::{Result, SqlError};
+use crate::scope::Scope;
 use furrow_format::types::Value;
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::flow::{Declare, DeclareKind, Set};
+use furrow_tsql::ast::module::Procedure;
 use furrow_tsql::ast::{Statement, Stmt};
 
 /// Whether the statements come after one another in one compilation.
@@ -41,6 +43,25 @@ pub(super) fn compile(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
     compiled?;
     plans.note_compiled();
     Ok(())
+}
+
+/// Compiles the body of a procedure that is about to be kept, and forgets the plans: what is wrong with it
+/// where all names are there is told now, not when it runs. The temporary tables in sight are not those that
+/// it will see.
+pub(crate) fn check_procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
+    let mut scope = Scope::default();
+    for parameter in &written.parameters {
+        let to = data_type(&parameter.data_type, false)?;
+        scope.declare(&parameter.name.value, to, Value::Null);
+    }
+    let outer = std::mem::replace(&mut run.cx.scope, scope);
+    let temp = run.cx.put_temp_aside();
+    run.cx.procedures.push(written.name.name().to_owned());
+    let compiled = all(run, &written.body, &Plans::default());
+    run.cx.procedures.pop();
+    run.cx.put_temp_back(temp);
+    run.cx.scope = outer;
+    compiled.map(|_| ())
 }
 
 fn is_compound(stmt: &Stmt) -> bool {
@@ -87,8 +108,8 @@ fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
             };
         }
         Statement::Declare(declared) => {
-            for one in declared {
-                declare(run, one)?;
+            for (place, one) in (1..).zip(declared) {
+                declare(run, one, place)?;
             }
         }
         Statement::Set(Set::Variable(name, _, expr)) => {
@@ -136,9 +157,9 @@ fn unless_it_waits<T>(error: Box<SqlError>) -> Result<Option<T>> {
     }
 }
 
-fn declare(run: &mut Run<'_>, declared: &Declare) -> Result<()> {
+fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
     if let DeclareKind::Scalar(written, initial) = &declared.kind {
-        let to = data_type(written, false)?;
+        let to = flow::variable_type(written, &declared.variable.value, place)?;
         if let Some(initial) = initial {
             let bound = Binder::new(run.cx).expr(initial);
             bound.map(Some).or_else(unless_it_waits)?;

@@ -43,6 +43,8 @@ struct Given {
 struct Body<'a> {
     /// Empty for a text.
     name: String,
+    /// Its number; 0 for a text.
+    id: i32,
     text: &'a str,
     /// A text with its parameters, as messages show it.
     query: String,
@@ -137,7 +139,8 @@ fn arguments(run: &mut Run<'_>, written: &[ExecuteArg]) -> Result<Vec<Given>> {
                 let place = run.cx.scope.find(&variable.value);
                 let found = place.and_then(|at| Some((at, run.cx.scope.get(at)?)));
                 let Some((place, variable)) = found else {
-                    return refuse(137, &[(*variable.value).into()]);
+                    let missing = Message::new(137, &[(*variable.value).into()]);
+                    return Err(missing.with_state(2).into());
                 };
                 let value = (variable.value.clone(), variable.data_type);
                 (Some(value), arg.output.then_some(place))
@@ -188,6 +191,7 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
     {
         return call_system(run, system, &name, given).map(Some);
     }
+    let id = module.as_ref().map_or(0, |m| m.id().0);
     let (shown, text) = match (module, procs::script(name.name())) {
         (Some(module), _) => (module.name().to_owned(), module.text().to_owned()),
         (None, Some(text)) => (name.name().to_owned(), text.to_owned()),
@@ -203,6 +207,7 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
     };
     let body = Body {
         name: shown,
+        id,
         text: &text,
         query: String::new(),
         statements: &procedure.body,
@@ -303,6 +308,7 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
     let read = read(&text, run.cx).map_err(inner)?;
     let body = Body {
         name: String::new(),
+        id: 0,
         text: &text,
         query: format!("({declared}){text}"),
         statements: &read.statements,
@@ -320,6 +326,7 @@ fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
     let read = Text::new(text, parse(text, run.cx).map_err(inner)?);
     let body = Body {
         name: String::new(),
+        id: 0,
         text,
         query: String::new(),
         statements: &read.statements,
@@ -497,6 +504,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     let database = cx.sessions.database().id();
     let count = cx.sessions.count();
     let line = cx.line;
+    let caller = std::mem::replace(&mut cx.module, body.id);
     cx.procedures.push(body.name.clone());
     let mut inner = Run {
         cx: &mut *cx,
@@ -511,6 +519,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     run.worst = inner.worst;
     let cx = &mut *run.cx;
     cx.procedures.pop();
+    cx.module = caller;
     cx.leave_temp();
     let scope = std::mem::replace(&mut cx.scope, outer);
     cx.set = set;

@@ -42,6 +42,9 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 1087
             | 2715
             | 2716
+            | 2717
+            | 2750
+            | 2751
             | 4104
             | 4108
             | 4199

@@ -2,7 +2,7 @@
 
 use super::fate::{Fate, dooms, fate};
 use super::{Flow, Run, exec, planned, raise, statement};
-use crate::bind::Bound;
+use crate::bind::{Bound, Declared, declared_type};
 use crate::context::Caught;
 use crate::ddl;
 use crate::error::{Origin, Result, SqlError, refuse, unsupported};
@@ -155,7 +155,7 @@ fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
             Statement::Declare(all) => {
                 for one in all {
                     if let DeclareKind::Scalar(written, _) = &one.kind {
-                        let of = variable_type(written, 1)?;
+                        let of = variable_type(written, &one.variable.value, 1)?;
                         run.cx.scope.declare_once(&one.variable.value, of);
                     }
                 }
@@ -177,14 +177,12 @@ fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
 }
 
 /// The type of a variable: 2715 with its place for what is none, 2739 for what no variable can have.
-fn variable_type(written: &furrow_tsql::ast::name::DataType, place: i64) -> Result<DataType> {
-    let of = crate::bind::data_type(written, false).map_err(|error| match error.number() {
-        243 => {
-            let args = [place.into(), written.name.name().into()];
-            Message::new(2715, &args).with_state(3).into()
-        }
-        _ => error,
-    })?;
+pub(super) fn variable_type(
+    written: &furrow_tsql::ast::name::DataType,
+    name: &str,
+    place: usize,
+) -> Result<DataType> {
+    let of = declared_type(written, Declared::Variable(name), place)?;
     match of.id {
         TypeId::Text | TypeId::NText | TypeId::Image => refuse(2739, &[]),
         _ => Ok(of),
@@ -254,10 +252,10 @@ pub(crate) fn evaluate_as(run: &mut Run<'_>, written: &Written, to: DataType) ->
     })
 }
 
-fn declare(run: &mut Run<'_>, declared: &Declare, place: i64) -> Result<()> {
+fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
     match &declared.kind {
         DeclareKind::Scalar(written, initial) => {
-            let to = variable_type(written, place)?;
+            let to = variable_type(written, &declared.variable.value, place)?;
             let variable = run.cx.scope.declare_once(&declared.variable.value, to);
             if let Some(initial) = initial {
                 let value = evaluate_as(run, initial, to)?;

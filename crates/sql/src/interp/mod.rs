@@ -32,6 +32,7 @@ use furrow_tsql::ast::Stmt;
 use furrow_tsql::{Options, SyntaxError};
 use std::sync::Arc;
 
+pub(crate) use compile::check_procedure;
 pub(crate) use exec::execute_captured;
 pub(crate) use flow::{evaluate, run_statements};
 pub(crate) use plans::{Basis, Plans, planned};
@@ -119,7 +120,9 @@ pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>
         Ok(batch) => Ok(batch.statements),
         Err(errors) => Err(Box::new(SqlError {
             messages: errors.iter().map(of_syntax).collect(),
-            procedure: None,
+            procedure: errors
+                .first()
+                .and_then(|e| Some(e.module.as_deref()?.to_owned())),
             cancelled: false,
             origin: Origin::Statement,
         })),

@@ -55,6 +55,10 @@ fn value(run: &mut Run<'_>, name: &str, expr: &Expr) -> Result<()> {
     let number = value.as_i64();
     let text = value.as_str().unwrap_or("").to_lowercase();
     match name {
+        "LOCK_TIMEOUT" | "ROWCOUNT" if number.is_none() && !value.is_null() => {
+            let word = value.as_str().unwrap_or(name);
+            return refuse(102, &[word.into()]);
+        }
         "LOCK_TIMEOUT" => {
             run.cx.sessions.set_lock_timeout(match number {
                 Some(0) => Timeout::NoWait,

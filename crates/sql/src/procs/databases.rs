@@ -61,6 +61,9 @@ fn detach(run: &mut Run<'_>, values: &[Value]) -> Result<i32> {
     if !known.iter().any(|d| d.name.eq_ignore_ascii_case(name)) {
         return refuse(15010, &[name.into()]);
     }
+    if ["master", "model", "msdb", "tempdb"].contains(&&*name.to_lowercase()) {
+        return refuse(7940, &[]);
+    }
     instance.detach_database(name)?;
     Ok(0)
 }

@@ -83,6 +83,7 @@ fn update_all(view: &ViewContext<'_>, instance: &Arc<Instance>) -> Result<()> {
             counters.forget(Object::Databases, &row.instance);
         }
     }
+    instance.pool().publish_gauges();
     let users = i64::try_from(view.cx.server.connections().len()).unwrap_or(i64::MAX);
     let total = counters.total();
     total.set(Counter::UserConnections, users);

@@ -4,9 +4,9 @@ use super::value::*;
 use super::waits::address;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
-use furrow_engine::{LockRow, Resource};
+use furrow_engine::{LockRow, LockStatus, Resource};
 use furrow_format::types::{DataType, Guid, Value};
-use furrow_format::{DatabaseId, Page, PageId};
+use furrow_format::{DatabaseId, Page, PageId, TxnId};
 
 const DETAIL: DataType = nvarchar(256);
 const LOCKSPACE: DataType = nvarchar(32);
@@ -70,9 +70,38 @@ fn entity(resource: &Resource, view: &ViewContext<'_>) -> (i64, String) {
     }
 }
 
+/// A request as it is shown.
+struct Shown {
+    resource: Resource,
+    mode: &'static str,
+    status: LockStatus,
+    owner_type: &'static str,
+    owner_id: u32,
+    session_id: i32,
+    txn: TxnId,
+}
+
+impl From<&LockRow> for Shown {
+    fn from(lock: &LockRow) -> Shown {
+        Shown {
+            resource: lock.resource,
+            mode: lock.mode.name(),
+            status: lock.status,
+            owner_type: "TRANSACTION",
+            owner_id: lock.owner_id,
+            session_id: lock.session_id,
+            txn: lock.txn,
+        }
+    }
+}
+
 /// A number of a request's own where the product shows an address: it is the same until the request is
 /// granted, and then while it is held; `dm_os_waiting_tasks.resource_address` has it of those that wait.
 pub(super) fn request_address(lock: &LockRow) -> Value {
+    address_of(&Shown::from(lock))
+}
+
+fn address_of(lock: &Shown) -> Value {
     let what = format!("{} {:?}", lock.resource, lock.status);
     let seed = 0xcbf2_9ce4_8422_2325 ^ u64::from(lock.owner_id);
     let hash = what.bytes().fold(seed, |sum, byte| {
@@ -81,31 +110,60 @@ pub(super) fn request_address(lock: &LockRow) -> Value {
     address(hash)
 }
 
+/// What each session has of the database that it is in: no one drops it as long as somebody is there. Of
+/// `master` and `tempdb`, which nobody can drop, there is none, as in the product.
+fn of_sessions(view: &ViewContext<'_>) -> Vec<Shown> {
+    let mut held = Vec::new();
+    for of in view.cx.server.connections() {
+        let database = super::sessions::database_id(view, &of.database);
+        if matches!(of.database.to_lowercase().as_str(), "master" | "tempdb") || database == 0 {
+            continue;
+        }
+        held.push(Shown {
+            resource: Resource::Database(DatabaseId(database)),
+            mode: "S",
+            status: LockStatus::Grant,
+            owner_type: "SHARED_TRANSACTION_WORKSPACE",
+            owner_id: of.id.unsigned_abs(),
+            session_id: of.id,
+            txn: TxnId(0),
+        });
+    }
+    held
+}
+
 fn locks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    for lock in of_sessions(view) {
+        rows(row(view, &lock));
+    }
     for lock in view.cx.server.instance().locks().snapshot() {
-        let (entity, description) = entity(&lock.resource, view);
-        rows(vec![
-            text(lock.resource.type_name()),
-            text(""),
-            int(lock.resource.database().0),
-            text(description),
-            Value::BigInt(entity),
-            int(0),
-            text(lock.mode.name()),
-            text("LOCK"),
-            text(lock.status.text()),
-            small(1),
-            int(0),
-            int(lock.session_id),
-            int(0),
-            int(0),
-            text("TRANSACTION"),
-            big(lock.txn.0),
-            // Of distributed transactions, which there are none of.
-            guid(Guid::default()),
-            text(format!("{:#018x}:0:0", lock.owner_id)),
-            request_address(&lock),
-        ]);
+        rows(row(view, &Shown::from(&lock)));
     }
     Ok(())
+}
+
+fn row(view: &ViewContext<'_>, lock: &Shown) -> Vec<Value> {
+    let (entity, description) = entity(&lock.resource, view);
+    vec![
+        text(lock.resource.type_name()),
+        text(""),
+        int(lock.resource.database().0),
+        text(description),
+        Value::BigInt(entity),
+        int(0),
+        text(lock.mode),
+        text("LOCK"),
+        text(lock.status.text()),
+        small(1),
+        int(0),
+        int(lock.session_id),
+        int(0),
+        int(0),
+        text(lock.owner_type),
+        big(lock.txn.0),
+        // Of distributed transactions, which there are none of.
+        guid(Guid::default()),
+        text(format!("{:#018x}:0:0", lock.owner_id)),
+        address_of(lock),
+    ]
 }

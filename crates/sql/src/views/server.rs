@@ -37,10 +37,19 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_subscribed" BIT; "is_merge_published" BIT; "is_distributor" BIT; "is_sync_with_backup" BIT;
             "service_broker_guid" GUID; "is_broker_enabled" BIT; "log_reuse_wait" TINYINT null;
             "log_reuse_wait_desc" DESC null; "is_date_correlation_on" BIT; "is_cdc_enabled" BIT;
-            "is_encrypted" BIT null; "is_honor_broker_priority_on" BIT null; "containment" TINYINT null;
+            "is_encrypted" BIT null; "is_honor_broker_priority_on" BIT null; "replica_id" GUID null;
+            "group_database_id" GUID null; "resource_pool_id" INT null; "default_language_lcid" SMALLINT null;
+            "default_language_name" SYSNAME null; "default_fulltext_language_lcid" INT null;
+            "default_fulltext_language_name" SYSNAME null; "is_nested_triggers_on" BIT null;
+            "is_transform_noise_words_on" BIT null; "two_digit_year_cutoff" SMALLINT null;
+            "containment" TINYINT null;
             "containment_desc" DESC null; "target_recovery_time_in_seconds" INT null;
             "delayed_durability" INT null; "delayed_durability_desc" DESC null;
-            "is_mixed_page_allocation_on" BIT null;
+            "is_memory_optimized_elevate_to_snapshot_on" BIT null; "is_federation_member" BIT null;
+            "is_remote_data_archive_enabled" BIT null; "is_mixed_page_allocation_on" BIT null;
+            "is_temporal_history_retention_enabled" BIT null; "catalog_collation_type" INT;
+            "catalog_collation_type_desc" DESC null; "physical_database_name" SYSNAME null;
+            "is_result_set_caching_on" BIT null; "is_accelerated_database_recovery_on" BIT null;
         },
         parameters: None,
         text: "The databases of the instance, their states and options.",
@@ -92,6 +101,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     let created = open.as_ref().and_then(|db| db.created());
     let state = database.state as u8;
     let off = bit(false);
+    let name = database.name.clone();
     let mut row = vec![
         text(database.name),
         int(database.id.0),
@@ -119,7 +129,12 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     row.push(options.map_or(Value::Null, |o| tiny(o.page_verify.to_byte())));
     row.push(maybe_text(options.map(|o| o.page_verify.name())));
     // Statistics: created, incremental, updated, asynchronously.
-    row.extend(vec![off.clone(); 4]);
+    row.extend([
+        bit(options.is_some_and(|o| o.auto_create_statistics)),
+        off.clone(),
+        bit(options.is_some_and(|o| o.auto_update_statistics)),
+        off.clone(),
+    ]);
     // Defaults of connections that say nothing: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL,
     // NUMERIC_ROUNDABORT, QUOTED_IDENTIFIER, RECURSIVE_TRIGGERS, CURSOR_CLOSE_ON_COMMIT, local cursors.
     row.extend(vec![off.clone(); 11]);
@@ -128,21 +143,22 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     row.extend([guid(Guid::default()), off.clone()]);
     row.push(wait.map_or(Value::Null, |w| tiny(w.number())));
     row.push(wait.map_or(Value::Null, |w| text(w.name())));
-    row.extend([
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        off.clone(),
-        tiny(0),
-        text("NONE"),
-    ]);
+    row.extend(vec![off.clone(); 4]);
+    // Of availability groups, resource pools and contained databases, which there are none of.
+    row.extend(vec![Value::Null; 10]);
+    row.extend([tiny(0), text("NONE")]);
     row.push(options.map_or(Value::Null, |o| int(o.target_recovery_s)));
     let delayed = options.map(|o| o.delayed_durability);
     row.push(delayed.map_or(Value::Null, |d| int(d.to_byte())));
     row.push(maybe_text(
         delayed.map(furrow_format::DelayedDurability::name),
     ));
+    // Memory-optimized tables, federation, remote archive.
+    row.extend(vec![off.clone(); 3]);
     row.push(bit(options.is_some_and(|o| o.mixed_pages)));
+    row.extend([off.clone(), int(0), text("DATABASE_DEFAULT"), text(name)]);
+    // Result set caching, accelerated recovery.
+    row.extend([off.clone(), off]);
     row
 }
 

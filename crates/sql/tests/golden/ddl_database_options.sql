@@ -20,3 +20,13 @@ ALTER DATABASE CURRENT SET OFFLINE;
 GO
 ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 90;
 GO
+-- There are no statistics: what is set is kept and shown.
+SELECT is_auto_create_stats_on, is_auto_update_stats_on, is_auto_update_stats_async_on FROM sys.databases WHERE name = 'd';
+ALTER DATABASE d SET AUTO_CREATE_STATISTICS ON, AUTO_UPDATE_STATISTICS ON;
+SELECT is_auto_create_stats_on, is_auto_update_stats_on, DATABASEPROPERTYEX('d', 'IsAutoCreateStatistics') AS made,
+    DATABASEPROPERTYEX('d', 'IsAutoUpdateStatistics') AS kept FROM sys.databases WHERE name = 'd';
+ALTER DATABASE d SET AUTO_CREATE_STATISTICS OFF;
+SELECT is_auto_create_stats_on, is_auto_update_stats_on FROM sys.databases WHERE name = 'd';
+GO
+ALTER DATABASE d SET AUTO_UPDATE_STATISTICS_ASYNC ON;
+GO

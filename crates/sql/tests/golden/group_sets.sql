@@ -10,3 +10,9 @@ SELECT CASE GROUPING(y) WHEN 1 THEN 'all' ELSE CAST(y AS VARCHAR(4)) END AS y, C
 GO
 SELECT GROUPING(v) FROM s GROUP BY y;
 GO
+-- Without ORDER BY a total stands behind its parts.
+INSERT INTO s VALUES (2019, 2, 1);
+SELECT y, q, SUM(v) AS v, GROUPING(q) AS total FROM s GROUP BY y, q WITH ROLLUP;
+SELECT y, q, SUM(v) AS v FROM s GROUP BY GROUPING SETS ((y), (q), ());
+SELECT y, q, SUM(v) AS v FROM s GROUP BY CUBE (q, y) HAVING SUM(v) > 5;
+GO

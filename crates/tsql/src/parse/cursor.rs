@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn unexpected_at(&self, token: Token) -> Box<SyntaxError> {
         match token.kind {
-            Kind::Keyword(Keyword::WITH) => self.error_at(token, NEAR_WITH, &[self.slice(token)]),
+            Kind::Keyword(Keyword::WITH) => self.error_at(token, NEAR_WITH, &[]),
             Kind::Keyword(_) => self.error_at(token, NEAR_KEYWORD, &[self.slice(token)]),
             Kind::Unclosed => self.error_at(token, UNCLOSED, &[&self.shown(token)]),
             Kind::UnclosedComment => self.error_at(token, UNCLOSED_COMMENT, &[]),
@@ -313,6 +313,9 @@ impl<'a> Parser<'a> {
                 }
                 _ => {}
             }
+        }
+        for error in &mut errors {
+            error.module.clone_from(&self.scope.module);
         }
         errors
     }

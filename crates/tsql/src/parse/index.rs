@@ -8,7 +8,7 @@ use crate::ast::table::{
     CreateType, DropIndex, IndexAction, IndexBody, IndexColumn, Sequence, TypeKind,
     UpdateStatistics,
 };
-use crate::error::Parsed;
+use crate::error::{INDEX_ALONE, Parsed};
 use crate::lex::{Keyword, Kind};
 
 /// Options of sequences.
@@ -160,7 +160,7 @@ impl Parser<'_> {
             let on = if p.eat_keyword(Keyword::ON) {
                 Some(p.object_name()?)
             } else if name.parts.len() < 2 {
-                return Err(p.unexpected());
+                return Err(p.error_at(p.blamed(), INDEX_ALONE, &[]));
             } else {
                 None
             };

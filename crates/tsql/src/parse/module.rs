@@ -35,6 +35,7 @@ impl Parser<'_> {
 
     fn procedure(&mut self, action: ModuleAction) -> Parsed<Statement> {
         let name = self.object_name()?;
+        self.scope.module = Some(name.name().into());
         let mut number = None;
         if self.eat(Kind::Semicolon) {
             let token = self.expect(Kind::Integer)?;
@@ -131,6 +132,7 @@ impl Parser<'_> {
             "CALLED ON NULL INPUT",
         ];
         let name = self.object_name()?;
+        self.scope.module = Some(name.name().into());
         self.expect(Kind::Open)?;
         let mut parameters = Vec::new();
         if !self.eat(Kind::Close) {
@@ -233,6 +235,7 @@ impl Parser<'_> {
 
     fn view(&mut self, action: ModuleAction) -> Parsed<Statement> {
         let name = self.object_name()?;
+        self.scope.module = Some(name.name().into());
         let columns = self.optional_columns()?;
         let options = self.module_options(&["SCHEMABINDING", "ENCRYPTION", "VIEW_METADATA"])?;
         self.expect_keyword(Keyword::AS)?;

@@ -38,6 +38,8 @@ pub(super) struct Scope {
     pub(super) separated: bool,
     /// Whether the next statement is the first of its batch.
     pub(super) first: bool,
+    /// The name of the procedure, view, function or trigger that the text makes.
+    pub(super) module: Option<Box<str>>,
     variables: HashSet<String>,
     labels: HashSet<String>,
     jumps: Vec<(Ident, Token)>,

@@ -10,6 +10,7 @@ use crate::lex::{Keyword, Kind};
 impl Parser<'_> {
     pub(super) fn trigger(&mut self, action: ModuleAction) -> Parsed<Statement> {
         let name = self.object_name()?;
+        self.scope.module = Some(name.name().into());
         self.expect_keyword(Keyword::ON)?;
         let on = self.trigger_on()?;
         let options = self.module_options(&["ENCRYPTION", "SCHEMABINDING"])?;
