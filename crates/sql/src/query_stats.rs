@@ -5,8 +5,9 @@
 //! FREEPROCCACHE, or when there are too many: then the half of them goes that ran longest ago.
 //!
 //! Figures are taken at the end of each statement that reads or changes rows. Processor time costs a call to
-//! the system, so that it is asked once a statement: what a statement has taken is what has passed since the
-//! one before it ended, unless something else came between them ([`Clock`]).
+//! the system, dear for a statement that looks up one row: of one that lasts less than [`SHORT_NS`] its
+//! elapsed time is taken for it. The time of a longer one is what the thread has used since the last call,
+//! less the short ones since ([`Mark`]), and never more than has passed.
 
 use crate::context::Context;
 use crate::views;
@@ -20,6 +21,9 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Shorter statements are not worth a call for their processor time.
+const SHORT_NS: u64 = 20_000;
 
 /// Texts that are kept.
 const MOST: usize = 1024;
@@ -148,13 +152,29 @@ impl QueryStats {
     }
 }
 
-/// The processor time of a connection's thread at the end of its last measured statement. `None` where
-/// something has run since that is not measured.
-pub(crate) type Clock = Option<u64>;
+/// The processor time of a connection's thread when it was asked last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    cpu_ns: u64,
+    /// What short statements have taken since.
+    short_ns: u64,
+}
+
+impl Mark {
+    pub(crate) fn at(cpu_ns: u64) -> Mark {
+        Mark {
+            cpu_ns,
+            short_ns: 0,
+        }
+    }
+}
+
+/// `None` where something has run since that is not measured.
+pub(crate) type Clock = Option<Mark>;
 
 /// A statement under way.
 pub(crate) struct Running {
-    cpu_ns: u64,
+    mark: Mark,
     began: Moment,
     pages: PageWork,
 }
@@ -162,7 +182,7 @@ pub(crate) struct Running {
 /// A statement begins.
 pub(crate) fn begin(cx: &mut Context) -> Running {
     Running {
-        cpu_ns: cx.clock.take().unwrap_or_else(thread_cpu_ns),
+        mark: (cx.clock.take()).unwrap_or_else(|| Mark::at(thread_cpu_ns())),
         began: Moment::now(),
         pages: page_work(),
     }
@@ -170,9 +190,20 @@ pub(crate) fn begin(cx: &mut Context) -> Running {
 
 /// It is over, having given or changed so many rows. One that failed is not counted.
 pub(crate) fn end(cx: &mut Context, of: &TextStats, at: Span, running: &Running, rows: u64) {
-    let cpu_ns = thread_cpu_ns();
-    cx.clock = Some(cpu_ns);
-    let elapsed_us = running.began.elapsed_us();
+    let elapsed_ns = running.began.elapsed_ns();
+    let mut mark = running.mark;
+    let cpu_ns = match elapsed_ns < SHORT_NS {
+        true => {
+            mark.short_ns += elapsed_ns;
+            elapsed_ns
+        }
+        false => {
+            let before = mark.cpu_ns + mark.short_ns;
+            mark = Mark::at(thread_cpu_ns());
+            mark.cpu_ns.saturating_sub(before).min(elapsed_ns)
+        }
+    };
+    cx.clock = Some(mark);
     let pages = page_work().since(running.pages);
     let now = WallTime::now();
     let mut all = of.statements.lock();
@@ -192,9 +223,8 @@ pub(crate) fn end(cx: &mut Context, of: &TextStats, at: Span, running: &Running,
     let is_first = stats.runs == 0;
     stats.runs += 1;
     stats.last = now;
-    let cpu_us = cpu_ns.saturating_sub(running.cpu_ns) / 1000;
-    stats.cpu_us.add(cpu_us, is_first);
-    stats.elapsed_us.add(elapsed_us, is_first);
+    stats.cpu_us.add(cpu_ns / 1000, is_first);
+    stats.elapsed_us.add(elapsed_ns / 1000, is_first);
     stats.logical_reads.add(pages.logical_reads, is_first);
     stats.physical_reads.add(pages.reads, is_first);
     stats.writes.add(pages.writes, is_first);

@@ -23,6 +23,7 @@ mod wait;
 use crate::connection::BatchEnd;
 use crate::context::Context;
 use crate::error::{Origin, SqlError};
+use crate::query_stats::Mark;
 use crate::scope::Scope;
 use crate::sink::{Notice, Sink};
 use furrow_format::types::Value;
@@ -177,7 +178,7 @@ pub(crate) fn run_read(
     cx.procedures.clear();
     cx.capturing = None;
     let is_compiled = read.is_ok_and(|read| read.plans.is_compiled());
-    cx.clock = is_compiled.then(|| cx.meter.cpu_ns());
+    cx.clock = is_compiled.then(|| Mark::at(cx.meter.cpu_ns()));
     let mut run = Run {
         cx,
         sink,
