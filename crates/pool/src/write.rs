@@ -195,8 +195,8 @@ impl Core {
     }
 }
 
-/// How a page is protected, by the option of its database. The file's header has a checksum whatever that says:
-/// whoever opens the file must know whether to believe it.
+/// How a page is protected, by the option of its database. The file's header has a checksum whatever that
+/// says: whoever opens the file must know whether to believe it.
 fn how(page: PageNo, option: PageVerify) -> PageVerify {
     match page {
         PageNo(0) => PageVerify::Checksum,

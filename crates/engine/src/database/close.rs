@@ -45,8 +45,9 @@ impl Database {
     }
 
     /// Writes everything that there is to write, and last of all, on the boot page, that this was all: who
-    /// sees the flag on the disk finds the rest there, the headers of the files as they are to stay. Nothing else may be changed meanwhile. No image of a
-    /// page stays, for what becomes of the files is not known from here on.
+    /// sees the flag on the disk finds the rest there, the headers of the files as they are to stay. Nothing
+    /// else may be changed meanwhile. No image of a page stays, for what becomes of the files is not known
+    /// from here on.
     pub(super) fn come_to_rest(&self, read_only: bool) -> Result<(), EngineError> {
         self.checkpoint_now(CheckpointOptions::default())?;
         self.write_flags(read_only, true)?;

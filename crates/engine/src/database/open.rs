@@ -2,8 +2,8 @@
 //!
 //! 1. The primary file is opened, which locks it; header and boot page are proven to be ours. A page that
 //!    was torn is read from the file's double-write file.
-//! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it. Only
-//!    when the file was found to belong to the log, torn pages are put back, as far as the log reaches.
+//! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it.
+//!    Only when the file was found to belong to the log, torn pages are put back, as far as the log reaches.
 //! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are
 //!    known; the files it names are opened and proven, then repaired and redone, until no more are found.
 //! 4. Files that were being made or removed when the system stopped are cleared away.
@@ -344,8 +344,8 @@ impl Opening<'_> {
         let header = file.header()?;
         let ours = header.binding == self.binding && header.file_guid == row.guid;
         // One that is older than the log's checkpoint lacks what recovery does not bring back; one that is
-        // newer than the log has what recovery knows nothing of. Without the old log only the files themselves
-        // tell.
+        // newer than the log has what recovery knows nothing of. Without the old log only the files
+        // themselves tell.
         let rests = |(primary, boot_lsn): &(FileHeader, Lsn)| header.rests_with(primary, *boot_lsn);
         let together = self.at_rest.as_ref().is_none_or(rests);
         let analysis = &self.analysis;

@@ -16,8 +16,8 @@
 //! # LSNs go on
 //! No page of a database that was shut down cleanly has a higher LSN than its boot page, which was written
 //! last. The new log begins in a later virtual log file than that. So a log that comes back after it was
-//! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy of
-//! a log, by the checkpoints that the headers of the data files know of.
+//! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy
+//! of a log, by the checkpoints that the headers of the data files know of.
 
 use super::EngineError;
 use super::open::Moved;
@@ -117,9 +117,9 @@ pub(super) fn new_log(
     })
 }
 
-/// 5108 and 5173 for a log that ends before the boot page was written last, or before the last checkpoint that
-/// the file has: it was rebuilt since, or is an old copy. 9003 for a
-/// primary file that is older than the log's checkpoint: recovery would not give it what it lacks.
+/// 5108 and 5173 for a log that ends before the boot page was written last, or before the last checkpoint
+/// that the file has: it was rebuilt since, or is an old copy. 9003 for a primary file that is older than the
+/// log's checkpoint: recovery would not give it what it lacks.
 pub(super) fn prove_current(
     path: &Path,
     analysis: &Analysis,

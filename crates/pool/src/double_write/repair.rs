@@ -38,8 +38,8 @@ struct Image {
     age: (u64, u32),
 }
 
-/// What is to be put back into a data file. Found by reading alone: who opens a file does not know yet whether
-/// it belongs there, and leaves one that does not as it was.
+/// What is to be put back into a data file. Found by reading alone: who opens a file does not know yet
+/// whether it belongs there, and leaves one that does not as it was.
 #[derive(Debug)]
 pub struct TornPages {
     file: FileId,

@@ -168,8 +168,8 @@ pub(super) fn file_cut_off(_: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// A data file of before a checkpoint is put beside the log that names it: nothing in the log would bring back
-/// what the file lacks.
+/// A data file of before a checkpoint is put beside the log that names it: nothing in the log would bring
+/// back what the file lacks.
 pub(super) fn old_copy(_: u64) -> Result<(), String> {
     let layout = Layout { files: 2, ..LAYOUT };
     let volume = SimVolume::new(SimOptions::default());
