@@ -16,6 +16,8 @@ use std::sync::{Arc, Weak};
 
 /// The database that connections begin in.
 pub(crate) const MASTER: &str = "master";
+/// The files that `tempdb` is made with.
+const TEMPDB_FILES: [&str; 2] = ["tempdb.mdf", "templog.ldf"];
 /// The database of temporary tables, made anew at each start.
 pub(crate) const TEMPDB: &str = "tempdb";
 
@@ -58,9 +60,11 @@ impl Server {
             server.make((MASTER, 1), "master.mdf", "mastlog.ldf")?;
         }
         if known.iter().any(|d| d.name.eq_ignore_ascii_case(TEMPDB)) {
-            server.instance.drop_database(TEMPDB)?;
+            let files = TEMPDB_FILES.map(|file| server.path(file));
+            server.instance.discard_database(TEMPDB, &files)?;
         }
-        server.make((TEMPDB, 2), "tempdb.mdf", "templog.ldf")?;
+        let [data, log] = TEMPDB_FILES;
+        server.make((TEMPDB, 2), data, log)?;
         crate::exec::spill::remove_leftovers(&server)?;
         Ok(Arc::new(server))
     }

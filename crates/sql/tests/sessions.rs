@@ -6,7 +6,10 @@ use furrow_engine::{Instance, InstanceConfig};
 use furrow_format::types::Value;
 use furrow_io::thread::scope;
 use furrow_io::time::{Duration, Moment, sleep};
+use furrow_io::{Access, Fill, MemoryVolume, Open, Volume, WriteRun};
 use furrow_sql::{Connection, Kept, Server};
+use std::io::IoSlice;
+use std::path::Path;
 use std::sync::Arc;
 
 fn server() -> Arc<Server> {
@@ -459,5 +462,46 @@ fn updates_that_look_at_rows_before_they_lock_them_lose_none() {
         assert_eq!(number(&mut setup, odd), 0);
         assert_eq!(number(&mut setup, "SELECT COUNT(*) FROM t WHERE b > 0"), 2);
         run(&mut setup, "DROP TABLE t");
+    }
+}
+
+fn garbage(volume: &dyn Volume, path: &Path) {
+    let file = volume.open(path, Open::Existing, Access::Data).unwrap();
+    let bufs = &[IoSlice::new(&[0xA5; 16_384])];
+    file.write(&[WriteRun { offset: 0, bufs }]).unwrap();
+}
+
+fn cut_short(volume: &dyn Volume, path: &Path) {
+    let file = volume.open(path, Open::Existing, Access::Data).unwrap();
+    file.resize(100, Fill::Allocate).unwrap();
+}
+
+#[test]
+fn tempdb_is_made_anew_whatever_has_become_of_its_files() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    let inst = Path::new("/instance");
+    volume.create_dir(inst).unwrap();
+    type Injury = fn(&dyn Volume, &Path);
+    let gone: Injury = |volume, path| volume.remove(path).unwrap();
+    for injury in [gone, garbage, cut_short] {
+        for file in ["tempdb.mdf", "templog.ldf", "tempdb.mdf.dw"] {
+            let config = InstanceConfig {
+                pool_pages: 2048,
+                directory: Some(inst.into()),
+                ..InstanceConfig::default()
+            };
+            let instance = Instance::start(Arc::clone(&volume), config).unwrap();
+            let server = Server::start(Arc::clone(&instance)).unwrap();
+            let mut connection = server.connect().unwrap();
+            run(
+                &mut connection,
+                "CREATE TABLE #t (a INT); INSERT #t VALUES (1)",
+            );
+            assert_eq!(number(&mut connection, "SELECT a FROM #t"), 1);
+            drop((connection, server));
+            instance.shut_down().unwrap();
+            drop(instance);
+            injury(&*volume, &inst.join(file));
+        }
     }
 }

@@ -31,7 +31,8 @@ pub(crate) use candidate::Candidate;
 pub(crate) use hooks::{Hooks, SLOW_GROWTH_MS};
 pub(crate) use metered::Metered;
 pub(crate) use physical::{
-    Guarded, Made, check_free, double_write_path, is_own_boot, open_error, read_boot, remove_own,
+    Guarded, Made, check_free, double_write_path, is_own_boot, open_error, read_boot, remove_any,
+    remove_own,
 };
 pub(crate) use resting::RestingFiles;
 pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, parse_file, read_files1};

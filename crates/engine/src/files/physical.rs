@@ -330,14 +330,18 @@ pub(crate) fn remove_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Res
     if found && !is_own(volume, path, binding)? {
         return Ok(false);
     }
-    if found {
-        volume.remove(path)?;
-    }
-    let guard = double_write_path(path);
-    if volume.exists(&guard)? {
-        volume.remove(&guard)?;
-    }
+    remove_any(volume, path)?;
     Ok(true)
+}
+
+/// Removes a file with its double-write file, as far as they are there, whatever they hold.
+pub(crate) fn remove_any(volume: &dyn Volume, path: &Path) -> Result<(), IoError> {
+    for path in [path, &double_write_path(path)] {
+        if volume.exists(path)? {
+            volume.remove(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a file that bears the name of one of ours is it. What a crash left of a file that was being made

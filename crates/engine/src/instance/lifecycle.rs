@@ -3,7 +3,7 @@
 use super::{DatabaseList, Entry, Instance, Listed, Phase};
 use crate::EngineError;
 use crate::database::{self, Database, DatabaseSpec, DatabaseState, Moved, RestingPrimary};
-use crate::files::remove_own;
+use crate::files::{remove_any, remove_own};
 use furrow_format::DatabaseId;
 use furrow_format::types::Guid;
 use furrow_io::random;
@@ -397,6 +397,29 @@ impl Instance {
         }
         self.forget(name);
         self.clear(&mut list, &listed)
+    }
+
+    /// DROP DATABASE of one of which nothing is ever wanted, as `tempdb` is between two starts. Where it could
+    /// not be opened, be its files damaged, cut short or gone, `files` are deleted as they are: nobody else
+    /// may have any of these names.
+    pub fn discard_database(&self, name: &str, files: &[PathBuf]) -> Result<(), EngineError> {
+        if self.database(name).is_ok() {
+            return self.drop_database(name);
+        }
+        let _entered = self.shared.enter();
+        let mut list = self.list.lock();
+        let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
+        let listed = self.listed(&list, name, no)?;
+        // Its handles, if it has any: it may have been opened and found to be suspect.
+        let entry = self.databases.write().remove(&name.to_lowercase());
+        if let Some(database) = entry.and_then(|entry| entry.database) {
+            database.abandon();
+        }
+        for path in files {
+            remove_any(&*self.shared.volume, path)?;
+        }
+        list.change(|all| all.retain(|d| d.id != listed.id))?;
+        Ok(())
     }
 
     /// ALTER DATABASE ... SET OFFLINE: a clean shutdown; it stays in the list.

@@ -1,8 +1,10 @@
 //! The instance's list of its databases, on disk.
 //!
-//! Two files, `databases.0` and `databases.1`, are written in turn, each the whole list with a generation and
-//! a checksum, durably. The newer one that is whole counts: a crash in the middle of writing leaves the
-//! other. A file:
+//! Two files, `databases.0` and `databases.1`, hold the whole list, each with a generation and a checksum. The
+//! newer one that is whole counts. A change writes the older one, durably, then the other one: a crash in the
+//! middle of writing leaves the list before or after, and at rest both say the same, so that one that rots
+//! takes nothing away. An older list must never count then: it may say of a database that it was being created,
+//! and what was being created is removed. A file:
 //!
 //! | bytes | field |
 //! |---|---|
@@ -15,7 +17,7 @@
 //! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. A text: its length
 //! u32, and UTF-8.
 
-use furrow_io::{Access, File, Fill, IoError, IoErrorKind, Open, Volume};
+use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,7 +71,7 @@ impl DatabaseList {
     }
 
     /// The list of the instance in `dir`; an empty one where there is none yet. The files stay open, and
-    /// locked.
+    /// locked. An error where neither of two that were written is whole.
     pub(crate) fn open(volume: &dyn Volume, dir: &Path) -> Result<DatabaseList, IoError> {
         volume.create_dir(dir)?;
         let file = |number: u8| -> Result<Arc<dyn File>, IoError> {
@@ -82,56 +84,112 @@ impl DatabaseList {
             }
         };
         let home = [file(0)?, file(1)?];
-        let (mut found, mut unreadable) = (None, None);
-        for file in &home {
-            // The copy that was being written when the power went may be so.
-            let read = match read(&**file).or_else(|_| read(&**file)) {
-                Err(error) if matches!(error.kind, IoErrorKind::Os(..)) => {
-                    unreadable = Some(error);
-                    None
-                }
-                read => read?,
-            };
-            if read.as_ref().map(|r| r.0) > found.as_ref().map(|f: &(u64, _)| f.0) {
-                found = read;
-            }
-        }
+        let copies = [copy_in(&*home[0])?, copy_in(&*home[1])?];
         // A device that reads nothing any more proves nothing.
-        let still_there = || home.iter().any(|file| matches!(read(&**file), Ok(Some(_))));
-        if let Some(error) = unreadable.filter(|_| found.is_none() || !still_there()) {
+        let still_there = || {
+            home.iter()
+                .any(|f| matches!(read(&**f), Ok(Copy::Whole(..))))
+        };
+        let unreadable = copies.iter().find_map(|copy| match copy {
+            Copy::Unreadable(error) => Some(error.clone()),
+            _ => None,
+        });
+        if let Some(error) = unreadable.filter(|_| !still_there()) {
             return Err(error);
         }
-        let (generation, databases) = found.unwrap_or_default();
-        Ok(DatabaseList {
+        let [first, second] = copies;
+        let same = match (&first, &second) {
+            (Copy::Whole(_, first), Copy::Whole(_, second)) => first == second,
+            (Copy::Empty, Copy::Empty) => true,
+            // The first write of all goes to one file, and leaves the other one empty until it is done.
+            (Copy::Damaged, Copy::Damaged) => {
+                let what = "neither it nor databases.1 holds a whole list of databases";
+                let kind = IoErrorKind::Os(0, what.to_owned());
+                return Err(IoError::new(IoOp::Open, &dir.join("databases.0"), 0, kind));
+            }
+            _ => false,
+        };
+        let (generation, databases) = match (first, second) {
+            (Copy::Whole(one, first), Copy::Whole(two, _)) if one > two => (one, first),
+            (_, Copy::Whole(generation, databases)) | (Copy::Whole(generation, databases), _) => {
+                (generation, databases)
+            }
+            _ => Default::default(),
+        };
+        let mut list = DatabaseList {
             home: Some(home),
             generation,
             databases,
-        })
+        };
+        if !same {
+            list.copy();
+        }
+        Ok(list)
+    }
+
+    /// Refuses a list that was copied with its directory: the paths that it tells are those of the instance that
+    /// it was copied from, and that one's files would be worked on. It is one if the system's first database
+    /// lies beside another list, which nobody holds.
+    pub(crate) fn refuse_copy(&self, volume: &dyn Volume, dir: &Path) -> Result<(), IoError> {
+        let first = self.databases.iter().find(|d| d.id == 1);
+        let home = first.and_then(|d| d.paths.first()?.parent());
+        let Some(home) = home.filter(|home| *home != dir) else {
+            return Ok(());
+        };
+        let other = home.join("databases.0");
+        // Where it is the same directory by another name, we hold it.
+        match volume.open(&other, Open::Existing, Access::Data) {
+            Err(_) => Ok(()),
+            Ok(_) => {
+                let what = format!(
+                    "it is a copy of '{}', and would work on the files that lie there",
+                    other.display()
+                );
+                let kind = IoErrorKind::Os(0, what);
+                let path = dir.join("databases.0");
+                Err(IoError::new(IoOp::Open, &path, 0, kind))
+            }
+        }
     }
 
     /// Changes the list, durably: memory follows the disk, so that an error leaves it as it was.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut Vec<Listed>)) -> Result<(), IoError> {
         let mut databases = self.databases.clone();
         change(&mut databases);
-        let generation = self.generation + 1;
-        if let Some(home) = &self.home {
-            let file = &home[(generation % 2) as usize];
-            let mut bytes = encode(generation, &databases);
-            let wanted = (bytes.len() as u64).next_multiple_of(UNIT_BYTES);
-            // Whole sectors: one that became unreadable when the power went is written anew, not read first.
-            bytes.resize(wanted as usize, 0);
-            if file.len_bytes()? < wanted {
-                file.resize(wanted, Fill::Allocate)?;
-            }
-            file.write(&[furrow_io::WriteRun {
-                offset: 0,
-                bufs: &[std::io::IoSlice::new(&bytes)],
-            }])?;
-            file.sync()?;
-        }
-        self.generation = generation;
+        self.write(&databases)?;
+        self.generation += 1;
         self.databases = databases;
+        self.copy();
         Ok(())
+    }
+
+    /// Writes the list as it is to the older file. It is durable in the other one: where this fails, the next
+    /// change writes here first.
+    fn copy(&mut self) {
+        if self.write(&self.databases).is_ok() {
+            self.generation += 1;
+        }
+    }
+
+    /// Writes a list to the older file, as the next generation.
+    fn write(&self, databases: &[Listed]) -> Result<(), IoError> {
+        let Some(home) = &self.home else {
+            return Ok(());
+        };
+        let generation = self.generation + 1;
+        let file = &home[(generation % 2) as usize];
+        let mut bytes = encode(generation, databases);
+        let wanted = (bytes.len() as u64).next_multiple_of(UNIT_BYTES);
+        // Whole sectors: one that became unreadable when the power went is written anew, not read first.
+        bytes.resize(wanted as usize, 0);
+        if file.len_bytes()? < wanted {
+            file.resize(wanted, Fill::Allocate)?;
+        }
+        file.write(&[furrow_io::WriteRun {
+            offset: 0,
+            bufs: &[std::io::IoSlice::new(&bytes)],
+        }])?;
+        file.sync()
     }
 
     /// The number that is asked for, where it is free.
@@ -179,15 +237,37 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
     out
 }
 
-/// Generation and list; `None` when the file does not hold a whole one.
-fn read(file: &dyn File) -> Result<Option<(u64, Vec<Listed>)>, IoError> {
+/// What one of the files holds.
+enum Copy {
+    /// It was never written.
+    Empty,
+    /// Generation and list.
+    Whole(u64, Vec<Listed>),
+    /// Anything else.
+    Damaged,
+    /// The device does not read it.
+    Unreadable(IoError),
+}
+
+/// What one of the files holds. The one that was being written when the power went may be unreadable.
+fn copy_in(file: &dyn File) -> Result<Copy, IoError> {
+    match read(file).or_else(|_| read(file)) {
+        Err(error) if matches!(error.kind, IoErrorKind::Os(..)) => Ok(Copy::Unreadable(error)),
+        read => read,
+    }
+}
+
+fn read(file: &dyn File) -> Result<Copy, IoError> {
     let len = file.len_bytes()? as usize;
     if len < HEADER_BYTES {
-        return Ok(None);
+        return Ok(Copy::Empty);
     }
     let mut bytes = vec![0; len];
     file.read_at(0, &mut bytes)?;
-    Ok(decode(&bytes))
+    Ok(match decode(&bytes) {
+        Some((generation, databases)) => Copy::Whole(generation, databases),
+        None => Copy::Damaged,
+    })
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -299,27 +379,29 @@ mod tests {
 
     #[test]
     fn a_crash_while_writing_leaves_the_list_before_or_after() {
-        let run = |volume: &SimVolume| -> Result<usize, IoError> {
+        let run = |volume: &SimVolume, done: &mut usize| -> Result<(), IoError> {
             let mut list = DatabaseList::open(volume, Path::new("inst"))?;
-            let mut done = list.databases.len();
             for id in 5..12 {
                 list.change(|all| all.push(listed(id, Phase::Whole)))?;
-                done += 1;
+                *done += 1;
             }
-            Ok(done)
+            Ok(())
         };
         let dry = SimVolume::new(SimOptions::default());
-        run(&dry).unwrap();
+        run(&dry, &mut 0).unwrap();
         let mut crashes = 0;
         for n in 1..=dry.counts().matching(Ops::Changes) {
             let volume = SimVolume::new(SimOptions::default());
             volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
-            assert!(run(&volume).is_err());
+            let mut done = 0;
+            let ended = run(&volume, &mut done);
+            assert!(ended.is_err() || done == 7);
             for outcome in volume.outcomes() {
                 let after = volume.crash(&outcome);
                 let list = DatabaseList::open(&after, Path::new("inst")).unwrap();
                 let ids: Vec<u16> = list.databases.iter().map(|d| d.id).collect();
                 let count = ids.len() as u16;
+                assert!(ids.len() >= done, "operation {n}, {outcome:?}");
                 assert_eq!(
                     ids,
                     (5..5 + count).collect::<Vec<_>>(),
@@ -329,5 +411,73 @@ mod tests {
             }
         }
         assert!(crashes > 50);
+    }
+
+    fn spoil(volume: &MemoryVolume, number: u8, at: u64) {
+        let path = Path::new("inst").join(format!("databases.{number}"));
+        let file = volume.open(&path, Open::Existing, Access::Data).unwrap();
+        let mut byte = [0];
+        file.read_at(at, &mut byte).unwrap();
+        byte[0] = !byte[0];
+        let bufs = &[std::io::IoSlice::new(&byte)];
+        file.write(&[furrow_io::WriteRun { offset: at, bufs }])
+            .unwrap();
+    }
+
+    #[test]
+    fn either_file_of_the_list_may_rot_and_is_written_again() {
+        for number in [0, 1] {
+            for at in [0, 9, 20, 30, 60] {
+                let volume = MemoryVolume::new();
+                let open = || DatabaseList::open(&volume, Path::new("inst")).unwrap();
+                let mut list = open();
+                list.change(|all| all.push(listed(5, Phase::Creating)))
+                    .unwrap();
+                list.change(|all| all[0].phase = Phase::Whole).unwrap();
+                drop(list);
+                spoil(&volume, number, at);
+                assert_eq!(open().databases, [listed(5, Phase::Whole)]);
+                // The other one may follow: the first is whole again.
+                spoil(&volume, 1 - number, at);
+                assert_eq!(open().databases, [listed(5, Phase::Whole)]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_was_copied_with_its_directory_is_refused() {
+        let volume = MemoryVolume::new();
+        let master = |dir: &Path| Listed {
+            id: 1,
+            paths: vec![dir.join("master.mdf")],
+            ..listed(1, Phase::Whole)
+        };
+        let (home, copy) = (Path::new("inst"), Path::new("copy"));
+        for dir in [home, copy] {
+            let mut list = DatabaseList::open(&volume, dir).unwrap();
+            list.change(|all| all.push(master(home))).unwrap();
+        }
+        let list = DatabaseList::open(&volume, home).unwrap();
+        list.refuse_copy(&volume, home).unwrap();
+        // By another name.
+        list.refuse_copy(&volume, &Path::new(".").join(home))
+            .unwrap();
+        drop(list);
+        let list = DatabaseList::open(&volume, copy).unwrap();
+        let refused = list.refuse_copy(&volume, copy).unwrap_err();
+        assert!(refused.to_string().contains("is a copy of"), "{refused}");
+    }
+
+    #[test]
+    fn a_list_of_which_nothing_is_whole_is_refused() {
+        let volume = MemoryVolume::new();
+        let mut list = DatabaseList::open(&volume, Path::new("inst")).unwrap();
+        list.change(|all| all.push(listed(5, Phase::Whole)))
+            .unwrap();
+        drop(list);
+        spoil(&volume, 0, 30);
+        spoil(&volume, 1, 30);
+        let refused = DatabaseList::open(&volume, Path::new("inst")).unwrap_err();
+        assert!(refused.to_string().contains("databases.1"), "{refused}");
     }
 }

@@ -185,6 +185,7 @@ impl Instance {
         let (error_log, list) = match &config.directory {
             Some(dir) => {
                 let list = DatabaseList::open(&*volume, dir)?;
+                list.refuse_copy(&*volume, dir)?;
                 (ErrorLog::open(Arc::clone(&volume), dir, options)?, list)
             }
             None => (ErrorLog::in_memory(options), DatabaseList::unkept()),

@@ -59,6 +59,9 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     };
     let volume = SystemVolume::new();
     let shown = directory.display().to_string();
+    // The instance keeps the paths of its files: they must mean the same from every directory.
+    let directory = std::path::absolute(&directory)
+        .map_err(|e| refused(&format!("cannot tell where {shown} is"), &e))?;
     volume
         .create_dir(&directory)
         .map_err(|e| refused(&format!("cannot make {shown}"), &e))?;

@@ -110,7 +110,7 @@ impl AggregatePlan {
     }
 
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
-        if !self.groups.is_empty() {
+        if !self.groups.is_empty() || self.sets.len() > 1 {
             return Ok(Box::new(self.open_groups(cx)?));
         }
         let mut group = self.start(cx);

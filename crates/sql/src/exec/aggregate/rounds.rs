@@ -134,16 +134,23 @@ impl AggregatePlan {
             Ok(())
         })?;
         let mut grouped = round.finish(cx)?;
-        // The set of no columns has its row even when there is nothing to group.
-        if grouped.rows.as_slice().is_empty()
-            && let Some(set) = self.sets.iter().position(Vec::is_empty)
-        {
-            let mut row = vec![Value::Null; self.groups.len()];
-            self.finish(self.start(cx), &mut row)?;
-            if sets > 1 {
-                row.push(Value::Int(self.left_out(set)));
+        // Each set of no columns has its row even when there is nothing to group.
+        if grouped.rows.as_slice().is_empty() {
+            let mut rows = Vec::new();
+            for (set, _) in self
+                .sets
+                .iter()
+                .enumerate()
+                .filter(|(_, set)| set.is_empty())
+            {
+                let mut row = vec![Value::Null; self.groups.len()];
+                self.finish(self.start(cx), &mut row)?;
+                if sets > 1 {
+                    row.push(Value::Int(self.left_out(set)));
+                }
+                rows.push(row);
             }
-            grouped.rows = vec![row].into_iter();
+            grouped.rows = rows.into_iter();
         }
         Ok(grouped)
     }
