@@ -173,9 +173,11 @@ impl Heap {
         rid: RowId,
         with: &mut dyn FnMut(&[u8], bool) -> T,
     ) -> Result<Option<T>, AccessError> {
+        let mut before = None;
         loop {
             let page = self.fetch(rid.page, Sh)?;
-            let Some(record) = Page::new(&page).record(rid.slot) else {
+            let view = Page::new(&page);
+            let Some(record) = view.record(rid.slot) else {
                 return Ok(None);
             };
             let target = match record_kind(record) {
@@ -186,6 +188,7 @@ impl Heap {
                 _ if record::is_moved_ghost(record) => return Ok(None),
                 _ => return Ok(Some(with(record, true))),
             };
+            let seen = Some(view.lsn());
             drop(page);
             self.store().pool().count(Counter::ForwardedRecords, 1);
             let page = self.fetch(target.page, Sh)?;
@@ -193,10 +196,11 @@ impl Heap {
             if let Some(record) = moved.filter(|r| record::home_of(r) == Some(rid)) {
                 return Ok(Some(with(record, Status(first(record)).is_ghost())));
             }
-            if self.shape().at_rest {
+            // A row moves, or comes home, with its stub: one whose page nobody has changed leads nowhere.
+            if self.shape().at_rest || before == seen {
                 return Err(damaged(rid.page, "a forwarding stub leads to no row of it"));
             }
-            // It moved again, or came home: the stub tells.
+            before = seen;
         }
     }
 

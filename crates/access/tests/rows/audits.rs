@@ -212,6 +212,21 @@ fn damaged_heaps_are_told() {
 }
 
 #[test]
+fn a_reader_that_meets_a_stub_that_leads_nowhere_says_so() {
+    let ground = Ground::new(Size::default());
+    let (heap, rids) = heap(&ground);
+    let (slot, bytes) = (rids[0].slot, forwarding_stub(rids[7]));
+    let wrong = Change::ReplaceRow {
+        slot,
+        bytes: &bytes,
+    };
+    change(&ground, rids[0].page, LatchRank::Data, &wrong);
+    let said = "a forwarding stub leads to no row of it";
+    told(heap.get(rids[0], |_| ()), said);
+    assert!(heap.get(rids[7], |_| ()).unwrap().is_some());
+}
+
+#[test]
 fn a_reader_that_meets_a_wrong_child_says_so_and_goes_no_further() {
     let ground = Ground::new(Size::default());
     let (tree, leaves) = tree(&ground);

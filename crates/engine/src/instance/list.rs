@@ -1,10 +1,10 @@
 //! The instance's list of its databases, on disk.
 //!
-//! Two files, `databases.0` and `databases.1`, hold the whole list, each with a generation and a checksum. The
-//! newer one that is whole counts. A change writes the older one, durably, then the other one: a crash in the
-//! middle of writing leaves the list before or after, and at rest both say the same, so that one that rots
-//! takes nothing away. An older list must never count then: it may say of a database that it was being created,
-//! and what was being created is removed. A file:
+//! Two files, `databases.0` and `databases.1`, hold the whole list, each with a generation and a checksum.
+//! The newer one that is whole counts. A change writes the older one, durably, then the other one: a crash in
+//! the middle of writing leaves the list before or after, and at rest both say the same, so that one that
+//! rots takes nothing away. An older list must never count then: it may say of a database that it was being
+//! created, and what was being created is removed. A file:
 //!
 //! | bytes | field |
 //! |---|---|
@@ -127,9 +127,9 @@ impl DatabaseList {
         Ok(list)
     }
 
-    /// Refuses a list that was copied with its directory: the paths that it tells are those of the instance that
-    /// it was copied from, and that one's files would be worked on. It is one if the system's first database
-    /// lies beside another list, which nobody holds.
+    /// Refuses a list that was copied with its directory: the paths that it tells are those of the instance
+    /// that it was copied from, and that one's files would be worked on. It is one if the system's first
+    /// database lies beside another list, which nobody holds.
     pub(crate) fn refuse_copy(&self, volume: &dyn Volume, dir: &Path) -> Result<(), IoError> {
         let first = self.databases.iter().find(|d| d.id == 1);
         let home = first.and_then(|d| d.paths.first()?.parent());

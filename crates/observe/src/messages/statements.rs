@@ -53,6 +53,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3621 0 0 "The statement has been terminated.";
     3701 11 5 "Cannot %S_MSG the %S_MSG '%.*ls', because it does not exist or you do not have permission.";
     3702 16 3 "Cannot drop %S_MSG \"%.*ls\" because it is currently in use.";
+    3703 16 2 "Cannot detach the %S_MSG '%.*ls' because it is currently in use.";
     3708 16 1 "Cannot %S_MSG the %S_MSG '%.*ls' because it is a system %S_MSG.";
     3902 16 1 "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3903 16 1 "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";

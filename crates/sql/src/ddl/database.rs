@@ -21,7 +21,7 @@ const MAX_STEM_BYTES: usize = 220;
 const SYSTEM: [&str; 4] = ["master", "model", "msdb", "tempdb"];
 
 /// Whether a database is the system's own.
-pub(super) fn is_system(name: &str) -> bool {
+pub(crate) fn is_system(name: &str) -> bool {
     SYSTEM.iter().any(|s| s.eq_ignore_ascii_case(name))
 }
 

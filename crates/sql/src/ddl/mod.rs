@@ -6,7 +6,7 @@
 
 mod alter;
 mod columns;
-mod database;
+pub(crate) mod database;
 mod files;
 mod foreign;
 mod index;

@@ -1,6 +1,7 @@
 //! Databases that come and go: `sp_attach_db`, `sp_detach_db`.
 
 use super::{Fallback, Parameter, SystemProcedure, parameter};
+use crate::ddl::database::is_system;
 use crate::error::{Result, refuse};
 use crate::interp::{Run, parse, run_statements};
 use crate::views::value::{SYSNAME, nvarchar};
@@ -61,11 +62,16 @@ fn detach(run: &mut Run<'_>, values: &[Value]) -> Result<i32> {
     if !known.iter().any(|d| d.name.eq_ignore_ascii_case(name)) {
         return refuse(15010, &[name.into()]);
     }
-    if ["master", "model", "msdb", "tempdb"].contains(&&*name.to_lowercase()) {
+    if is_system(name) {
         return refuse(7940, &[]);
     }
-    instance.detach_database(name)?;
-    Ok(0)
+    match instance.detach_database(name) {
+        Err(e) if e.number() == 3702 => refuse(3703, &["database".into(), name.into()]),
+        other => {
+            other?;
+            Ok(0)
+        }
+    }
 }
 
 fn attach(run: &mut Run<'_>, values: &[Value]) -> Result<i32> {

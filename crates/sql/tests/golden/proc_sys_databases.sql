@@ -15,5 +15,13 @@ EXEC sp_attach_db 'other', 'nosuch.mdf';
 GO
 EXEC sp_attach_db 'other';
 GO
+USE again;
+EXEC sp_detach_db 'again';
+USE master;
 DROP DATABASE again;
+GO
+EXEC sp_detach_db 'master';
+GO
+EXEC sp_detach_db 'TempDB';
+SELECT DB_ID('tempdb') AS tempdb;
 GO
