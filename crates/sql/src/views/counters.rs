@@ -73,8 +73,12 @@ fn update_all(view: &ViewContext<'_>, instance: &Arc<Instance>) -> Result<()> {
     let _one = view.cx.server.counting().lock();
     let counters = &instance.instruments().counters;
     let open = view.databases();
+    let (mut used, mut size) = (0, 0);
     for db in &open {
         update(db, &counters.instance(Object::Databases, db.name()))?;
+        let log = db.log_view().usage;
+        used += log.used_bytes;
+        size += log.total_bytes;
     }
     for row in counters.rows() {
         let known = row.instance == counters.total().name() || row.instance.is_empty();
@@ -87,6 +91,9 @@ fn update_all(view: &ViewContext<'_>, instance: &Arc<Instance>) -> Result<()> {
     let users = i64::try_from(view.cx.server.connections().len()).unwrap_or(i64::MAX);
     let total = counters.total();
     total.set(Counter::UserConnections, users);
+    // Shares do not add up: that of all logs is one of their own.
+    let share = (used * 100).checked_div(size).unwrap_or(0);
+    total.set(Counter::PercentLogUsed, share as i64);
     raise(total, Counter::LockRequests, instance.locks().requests());
     Ok(())
 }
