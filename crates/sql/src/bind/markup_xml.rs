@@ -205,7 +205,7 @@ fn fault_of(owner: &str, whole: &str, c: char) -> [furrow_observe::messages::Arg
     ]
 }
 
-/// Whether a name of XML may have a character there: NameStartChar and NameChar of XML 1.0, without the colon.
+/// Whether a name of XML may have a character there: NameStartChar and NameChar of XML 1.0, but the colon.
 fn can_be_named(c: char, first: bool) -> bool {
     let begins = matches!(c,
         'A'..='Z' | '_' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'

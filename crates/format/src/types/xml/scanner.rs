@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 /// Least of the most text that a value may stand for, in bytes.
 const SMALL_TEXT: usize = 64 << 20;
-/// Bytes of text that a byte of a larger value may stand for: three bytes end and begin elements of a name, and
-/// names are short as a rule.
+/// Bytes of text that a byte of a larger value may stand for: three bytes begin and end an element, and names
+/// are short as a rule.
 const TEXT_PER_BYTE: usize = 256;
 
 /// Most bytes of text that a value of so many bytes may stand for: what the type holds, and no more than a
