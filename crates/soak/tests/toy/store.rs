@@ -1,6 +1,6 @@
 //! The toy: all in memory, a log of whole transactions, two snapshots in turn, and bugs to order.
 
-use furrow_io::{Access, File, Fill, IoError, Open, Volume};
+use furrow_io::{Access, File, Fill, IoError, Open, Volume, read_around};
 use furrow_soak::model::{Cell, Content, State};
 use furrow_soak::rows::Kind;
 use furrow_soak::subject::{Failure, Layout, Session, Store, Subject};
@@ -135,14 +135,15 @@ fn decode(file: &dyn File, at: u64, bug: Bug) -> Result<Option<Decoded>, Failure
         return Ok(None);
     }
     let mut head = vec![0; SECTOR];
-    file.read_at(at, &mut head).map_err(gone)?;
+    // What the power loss left unreadable reads as zeros, which no checksum lets pass.
+    read_around(file, at, &mut head).map_err(gone)?;
     let (epoch, count) = (word(&head, 0), word(&head, 8));
     let bytes = (24 + count.min(1 << 20) * CELL as u64).next_multiple_of(SECTOR as u64);
     if epoch == 0 || count > 1 << 20 || at + bytes > len {
         return Ok(None);
     }
     let mut all = vec![0; bytes as usize];
-    file.read_at(at, &mut all).map_err(gone)?;
+    read_around(file, at, &mut all).map_err(gone)?;
     let body = &all[24..24 + count as usize * CELL];
     if bug != Bug::NoChecksum && sum(epoch, body) != word(&all, 16) {
         return Ok(None);
