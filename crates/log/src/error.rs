@@ -73,6 +73,9 @@ pub enum LogError {
     /// A record that must be there cannot be read.
     #[error("the log record at {0} cannot be read")]
     Missing(Lsn),
+    /// A page says that it was changed by a record that was never written.
+    #[error("there is no log record at {0} yet, though a page was changed by it")]
+    Unwritten(Lsn),
     /// Blocks behind this one were durable, and cannot be read any more (message 9004).
     #[error("the log is damaged behind {0}: what was durable there cannot be read")]
     Damaged(Lsn),

@@ -23,10 +23,14 @@ use std::io::IoSlice;
 const BLOCKS_PER_WRITE: usize = 17;
 
 impl Log {
-    /// Returns once the record at `lsn`, and all before it, are durable.
+    /// Returns once the record at `lsn`, and all before it, are durable. An error for one that was not
+    /// appended yet: only a damaged page speaks of such.
     pub fn flush_to(&self, lsn: Lsn) -> Result<(), LogError> {
         if lsn < self.durable() {
             return Ok(());
+        }
+        if lsn >= self.tail() {
+            return Err(LogError::Unwritten(lsn));
         }
         let Some(number) = self.number_of(lsn) else {
             return self.check();

@@ -237,3 +237,17 @@ fn a_log_that_turns_back_from_an_empty_vlf_is_read_to_its_end() {
     let back: Vec<Lsn> = back.into_iter().map(|record| record.0).collect();
     assert_eq!(back[1..], lsns, "turned back: {turned}");
 }
+
+#[test]
+fn a_record_that_was_never_written_is_an_error_and_not_waited_for() {
+    let volume = MemoryVolume::new();
+    let log = Log::create(new_file(&volume), 1 << 20, BINDING, config(2)).unwrap();
+    let never = |lsn: Lsn| matches!(log.flush_to(lsn), Err(LogError::Unwritten(at)) if at == lsn);
+    assert!(never(log.tail()), "of an empty log");
+    let lsn = log.append(&change(1, Lsn::ZERO, b"x")).unwrap();
+    assert!(never(Lsn(lsn.0 + (1 << 18))), "of a block to come");
+    log.flush_to(lsn).unwrap();
+    assert!(never(log.tail()), "behind all that is durable");
+    let next = log.append(&change(1, lsn, b"y")).unwrap();
+    log.flush_to(next).unwrap();
+}
