@@ -1,11 +1,11 @@
 //! The scene of a transaction's end that was not durable when its log was let go.
 
+use super::{small_pool, told};
 use furrow_format::{DatabaseId, Lsn, TxnId};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
 use furrow_log::{FIRST_VLF_OFFSET, Log, LogConfig, LogScan, Record, RecordKind};
-use furrow_observe::Instruments;
-use furrow_pool::{CheckpointOptions, Pool, PoolConfig};
+use furrow_pool::CheckpointOptions;
 use furrow_recovery::{analyse, checkpoint, truncate};
 use furrow_txn::{Mini, Store, Transaction};
 use parking_lot::Mutex;
@@ -22,10 +22,6 @@ const FILLED_BYTES: u64 = 4096;
 /// Records that go where the transaction's first one was.
 const OVERWRITING: usize = 12;
 
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 fn config() -> LogConfig {
     LogConfig {
         background: false,
@@ -38,14 +34,7 @@ fn open(volume: &SimVolume) -> Result<Arc<Store>, String> {
     volume.create_dir(Path::new("/log")).map_err(told)?;
     let file = volume.open(Path::new(PATH), Open::Create, Access::Log);
     let log = Log::create(file.map_err(told)?, LOG_BYTES, BINDING, config()).map_err(told)?;
-    let pool = PoolConfig {
-        pages: 64,
-        background: false,
-        readers: 0,
-        instruments: Instruments::new(),
-        ..PoolConfig::default()
-    };
-    let pool = Pool::new(pool).map_err(told)?;
+    let pool = small_pool()?;
     Store::new(DatabaseId(5), pool, log, Lsn::ZERO, 1).map_err(told)
 }
 

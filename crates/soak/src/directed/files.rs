@@ -1,5 +1,6 @@
 //! Scenes of data files: the image of a page's former life, a file that becomes shorter, an old copy.
 
+use super::told;
 use crate::engine::{Engine, EngineSession, EngineStore};
 use crate::rows::{Row, TABLES};
 use crate::subject::{Failure, Layout, Session as _, Store as _, Subject as _};
@@ -32,10 +33,6 @@ const TABLE: u16 = TABLES;
 const PAGE_FILLING: usize = 4_100;
 const BIT: u8 = 4;
 const ROTTEN_BYTE: usize = 6_000;
-
-fn told(failure: impl std::fmt::Display) -> String {
-    failure.to_string()
-}
 
 /// Versions whose rows fill a page each.
 fn versions() -> impl Iterator<Item = u64> {

@@ -1,5 +1,6 @@
 //! The scene of the log's blocks.
 
+use super::told;
 use furrow_format::{Lsn, TxnId};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, IoError, Open, SimVolume, Volume};
@@ -39,11 +40,6 @@ fn append(log: &Log, numbers: std::ops::Range<u64>) -> Result<Vec<Lsn>, LogError
         lsns.push(log.append(&record(&body))?);
     }
     Ok(lsns)
-}
-
-/// What can go wrong here for other reasons than the one that is looked for.
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 fn open(machine: &SimVolume, from: Lsn) -> Result<(LogScan, u64), String> {

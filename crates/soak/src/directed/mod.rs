@@ -27,6 +27,9 @@ mod log;
 mod redo_point;
 
 use crate::Finding;
+use furrow_observe::Instruments;
+use furrow_pool::{Pool, PoolConfig};
+use std::sync::Arc;
 
 /// A scene: its name, and what it does with a seed.
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
@@ -60,4 +63,21 @@ pub fn run(seed: u64) -> Result<(), Box<Finding>> {
         })?;
     }
     Ok(())
+}
+
+/// What went wrong in a scene for other reasons than the one that is looked for.
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// A pool for a scene below the engine: nothing happens in it of itself.
+fn small_pool() -> Result<Arc<Pool>, String> {
+    let config = PoolConfig {
+        pages: 64,
+        background: false,
+        readers: 0,
+        instruments: Instruments::new(),
+        ..PoolConfig::default()
+    };
+    Pool::new(config).map_err(told)
 }

@@ -1,5 +1,6 @@
 //! The scene of a page that becomes dirty late.
 
+use super::{small_pool, told};
 use furrow_format::types::Guid;
 use furrow_format::{
     AllocUnitId, DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId, PageInit, PageMut, PageNo,
@@ -8,9 +9,8 @@ use furrow_format::{
 use furrow_io::sim::SimOptions;
 use furrow_io::{Access, Fill, Open, SimVolume, Volume};
 use furrow_log::{Log, LogConfig, Record, RecordKind};
-use furrow_observe::Instruments;
 use furrow_observe::files::FileStats;
-use furrow_pool::{CheckpointOptions, LatchRank, Pool, PoolConfig, PoolFile};
+use furrow_pool::{CheckpointOptions, LatchRank, PoolFile};
 use furrow_recovery::checkpoint;
 use furrow_txn::Store;
 use parking_lot::Mutex;
@@ -28,10 +28,6 @@ const BINDING: [u8; 16] = *b"scene of a point";
 const LATE: u32 = 3;
 const OTHER: u32 = 4;
 
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 fn open(volume: &SimVolume) -> Result<Arc<Store>, String> {
     volume.create_dir(Path::new("/d")).map_err(told)?;
     let data = volume.open(Path::new(PATH), Open::Create, Access::Data);
@@ -44,14 +40,7 @@ fn open(volume: &SimVolume) -> Result<Arc<Store>, String> {
         ..LogConfig::default()
     };
     let log = Log::create(file.map_err(told)?, 4 << 20, BINDING, config).map_err(told)?;
-    let pool = PoolConfig {
-        pages: 64,
-        background: false,
-        readers: 0,
-        instruments: Instruments::new(),
-        ..PoolConfig::default()
-    };
-    let pool = Pool::new(pool).map_err(told)?;
+    let pool = small_pool()?;
     let store = Store::new(DB, Arc::clone(&pool), log, Lsn::ZERO, 1).map_err(told)?;
     let file = PoolFile {
         file: data,
