@@ -6,7 +6,7 @@
 //! furrow-bench w2 [--mb 2000] [--payload 100] [--batch 500000]     load in key order; leaves the database
 //! furrow-bench w3 [--threads 1] [--ws 1000000] [--secs 5] [--reads_per_txn 1]    cached point reads of it
 //! furrow-bench w4 [--cold 1] [--par 1]                             full scan of it
-//! all: [--dir DIR] [--files N] [--pool MB] [--log MB] [--waits 1]
+//! all: [--dir DIR] [--files N] [--pool MB] [--log MB] [--waits 1]; w1, w2, w4: [--prefault 0]
 //! ```
 //!
 //! # Rules, the same for all engines
@@ -14,6 +14,9 @@
 //! - Each commit of w1 is durable when it returns; w1 begins with an empty table, clustered on the key.
 //! - w2 ends durable: with a checkpoint. w3 reads one row a transaction unless told otherwise.
 //! - Page checksums and wait statistics are on.
+//! - The pool's memory is there before the clock starts (`--prefault 0`: it comes as pages are used first),
+//!   as that of a server is which has been running: where a hypervisor lends memory, its first use takes
+//!   a good part of a run.
 //!
 //! # What can fail
 //! Anything: the process ends with a sentence and code 1, and prints no line.

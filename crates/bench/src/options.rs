@@ -22,6 +22,7 @@ const KNOWN: &[&str] = &[
     "dir",
     "cold",
     "pool",
+    "prefault",
     "par",
     "log",
     "logged",

@@ -68,7 +68,7 @@ fn read_on(job: &Job<'_>, thread: u64) -> Result<u64, furrow::Error> {
 /// w3: reads of random keys below `--ws`, all in memory.
 pub(crate) fn points(options: &Options) -> Outcome {
     let threads = options.number("threads", 1);
-    let (database, table, open_ms) = store::open(options, 1024)?;
+    let (database, table, open_ms) = store::open(options, 1024, false)?;
     let mut result = options.head("w3");
     result.insert("open_ms".into(), json!(open_ms));
     let gate = Gate::default();
@@ -186,7 +186,7 @@ pub(crate) fn scan(options: &Options) -> Outcome {
     if cold {
         printed("sh", &["-c", "sync; echo 3 > /proc/sys/vm/drop_caches"]);
     }
-    let (database, table, open_ms) = store::open(options, 3072)?;
+    let (database, table, open_ms) = store::open(options, 3072, store::prefaults(options))?;
     let parts = options.number("par", 1);
     if !cold {
         scan_all(&database, &table, parts)?;

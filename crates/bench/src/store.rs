@@ -64,6 +64,9 @@ pub(crate) fn create(
     let log = DataFile::new(dir.join("bench.ldf"))
         .size_mb(options.number("log", 512))
         .growth(GROWTH);
+    if prefaults(options) {
+        create = create.prefault_pool();
+    }
     let database = create.log(log).open()?;
     let width = u16::try_from(payload)?;
     let table = database.session()?.create_table(
@@ -75,15 +78,22 @@ pub(crate) fn create(
     Ok((database, table))
 }
 
+/// Whether the pool's memory is there before the clock starts, as that of a server is which has been running.
+pub(crate) fn prefaults(options: &Options) -> bool {
+    options.number("prefault", 1) != 0
+}
+
 /// The database that w2 left, its table, and how long opening it took in milliseconds.
 pub(crate) fn open(
     options: &Options,
     pool_mb: u64,
+    prefault: bool,
 ) -> Result<(Database, Arc<Table>, f64), Box<dyn std::error::Error>> {
-    let set = furrow::Options {
+    let mut set = furrow::Options {
         pool_mb: options.number("pool", pool_mb),
         ..furrow::Options::default()
     };
+    set.config.prefault_pool = prefault;
     let begun = Moment::now();
     let database = Database::open_with(primary(&options.dir()), &set)?;
     let open_ms = begun.elapsed_us() as f64 / 1000.0;

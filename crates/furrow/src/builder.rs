@@ -168,6 +168,14 @@ impl Create {
         self
     }
 
+    /// Has the system give the pool's memory now, and not as pages are used first: for measurements, and
+    /// where the first use of memory is slow.
+    #[must_use]
+    pub fn prefault_pool(mut self) -> Create {
+        self.options.config.prefault_pool = true;
+        self
+    }
+
     /// How the engine is set up.
     #[must_use]
     pub fn options(mut self, options: Options) -> Create {

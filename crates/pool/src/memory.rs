@@ -17,12 +17,15 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Zeroed memory for `pages` pages.
-    pub(crate) fn new(pages: usize) -> Result<Region, PoolError> {
-        let memory = pages
+    /// Zeroed memory for `pages` pages; with `prefault` the system gives all of it at once.
+    pub(crate) fn new(pages: usize, prefault: bool) -> Result<Region, PoolError> {
+        let mut memory = pages
             .checked_mul(PAGE_SIZE)
             .and_then(furrow_io::Region::new)
             .ok_or(PoolError::NoMemory { pages })?;
+        if prefault {
+            memory.prefault();
+        }
         Ok(Region { memory, pages })
     }
 
@@ -85,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_region_is_aligned_and_zeroed_and_refuses_absurd_sizes() {
-        let region = Region::new(3).unwrap();
+        let region = Region::new(3, false).unwrap();
         for index in 0..3 {
             // SAFETY: nobody else knows this region.
             let page = unsafe { region.page(index) };
@@ -93,10 +96,10 @@ mod tests {
             assert!(page.iter().all(|&byte| byte == 0));
         }
         assert!(matches!(
-            Region::new(0),
+            Region::new(0, false),
             Err(PoolError::NoMemory { pages: 0 })
         ));
-        assert!(Region::new(usize::MAX).is_err());
-        assert!(Region::new(usize::MAX / PAGE_SIZE).is_err());
+        assert!(Region::new(usize::MAX, false).is_err());
+        assert!(Region::new(usize::MAX / PAGE_SIZE, false).is_err());
     }
 }

@@ -35,6 +35,8 @@ pub const MIN_POOL_PAGES: usize = 16;
 pub struct PoolConfig {
     /// Frames; the memory is [`furrow_format::PAGE_SIZE`] times that, given at start.
     pub pages: usize,
+    /// Whether the system is to give all that memory at start, and not as frames are used first.
+    pub prefault: bool,
     /// Longest write of neighbouring pages.
     pub write_run_pages: u32,
     /// Pages copied and handed to the system at once, in several runs.
@@ -57,6 +59,7 @@ impl Default for PoolConfig {
     fn default() -> PoolConfig {
         PoolConfig {
             pages: 8192,
+            prefault: false,
             write_run_pages: 32,
             batch_pages: 256,
             double_write_pages: 1024,
@@ -119,7 +122,7 @@ impl Pool {
         let counters = Arc::clone(config.instruments.counters.total());
         counters.set(Counter::TargetPages, pages as i64);
         let core = Arc::new(Core {
-            memory: Region::new(pages)?,
+            memory: Region::new(pages, config.prefault)?,
             frames: (0..pages).map(|_| Frame::new()).collect(),
             table: PageTable::new(pages),
             free: FreeList::new(pages),

@@ -49,8 +49,11 @@ pub struct InstanceConfig {
     /// Where the error log and the list of databases are; none for an instance that leaves no trace of
     /// itself.
     pub directory: Option<PathBuf>,
-    /// Pages in the buffer pool, all taken at start.
+    /// Pages in the buffer pool. Their addresses are taken at start, their memory as pages are used first.
     pub pool_pages: usize,
+    /// Whether the system is to give the pool's memory at start: a start that takes 0.1 to 2 ms a megabyte,
+    /// and no pause at a page's first use.
+    pub prefault_pool: bool,
     /// Threads that read ahead.
     pub readers: usize,
     /// Pages in each half of a double-write file; a file beside each data file is twice that.
@@ -77,6 +80,7 @@ impl Default for InstanceConfig {
         InstanceConfig {
             directory: None,
             pool_pages: 8192,
+            prefault_pool: false,
             readers: 4,
             double_write_pages: 1024,
             log: LogConfig::default(),
@@ -197,6 +201,7 @@ impl Instance {
         });
         let pool = Pool::new(PoolConfig {
             pages: config.pool_pages,
+            prefault: config.prefault_pool,
             readers: config.readers,
             background: config.background,
             double_write_pages: config.double_write_pages,

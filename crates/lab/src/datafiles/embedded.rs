@@ -44,6 +44,8 @@ impl Embedded {
             directory: None,
             pool_pages: usize::try_from(shape.pool_bytes / PAGE_BYTES)
                 .map_err(|e| e.to_string())?,
+            // Otherwise each run would measure how the machine gives memory, too.
+            prefault_pool: true,
             double_write_pages: DOUBLE_WRITE_PAGES,
             ..InstanceConfig::default()
         })
