@@ -4,6 +4,7 @@ use crate::error::PoolError;
 use crate::files::{Database, FileState, Registry};
 use crate::frame::Frame;
 use crate::free::FreeList;
+use crate::hand::Hand;
 use crate::key::PageKey;
 use crate::latch::Sleeps;
 use crate::lazy::LazyState;
@@ -15,7 +16,7 @@ use crate::prefetch::ReadQueue;
 use crate::table::PageTable;
 use furrow_format::Lsn;
 use furrow_io::AlignedBuf;
-use furrow_io::sync::atomic::{AtomicUsize, Ordering};
+use furrow_io::sync::atomic::Ordering;
 use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::time::Moment;
 use furrow_observe::counters::CounterSet;
@@ -35,7 +36,7 @@ pub(crate) struct Core {
     pub(crate) free: FreeList,
     pub(crate) registry: RwLock<Registry>,
     /// The clock hand: next frame to look at for replacement.
-    pub(crate) hand: AtomicUsize,
+    pub(crate) hand: Hand,
     pub(crate) lazy: LazyState,
     pub(crate) reads: ReadQueue,
     /// Frames lent to those who latch many pages.

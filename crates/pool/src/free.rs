@@ -121,7 +121,7 @@ impl Core {
     }
 
     pub(crate) fn turn_hand(&self) -> u32 {
-        (self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len()) as u32
+        self.hand.step(self.frames.len()) as u32
     }
 
     /// Takes the frame if its page may go; `spare` gives pages used lately their second chance.

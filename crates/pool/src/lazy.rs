@@ -167,6 +167,8 @@ impl Core {
             Counter::DatabasePages,
             (self.frames.len() - self.free.len()) as i64,
         );
+        let life_s = i64::try_from(self.hand.turn_s()).unwrap_or(i64::MAX);
+        counters.set(Counter::PageLifeExpectancy, life_s);
     }
 
     /// One turn of the clock hand at most; the number of frames freed.

@@ -71,6 +71,7 @@ mod force;
 mod frame;
 mod free;
 mod guard;
+mod hand;
 mod key;
 mod latch;
 mod lazy;

@@ -10,6 +10,7 @@ use crate::force::PageRun;
 use crate::frame::Frame;
 use crate::free::FreeList;
 use crate::guard::{PageGuard, PageWrite};
+use crate::hand::Hand;
 use crate::key::PageKey;
 use crate::lazy::{self, LazyState};
 use crate::loan::{FrameLoan, Loans};
@@ -19,7 +20,7 @@ use crate::prefetch::{self, ReadQueue};
 use crate::rank::LatchRank;
 use crate::table::PageTable;
 use furrow_format::{DatabaseId, FileId, Lsn, PageId, PageVerify};
-use furrow_io::sync::atomic::{AtomicUsize, Ordering};
+use furrow_io::sync::atomic::Ordering;
 use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::thread::{self, JoinHandle};
 use furrow_observe::Instruments;
@@ -127,7 +128,7 @@ impl Pool {
             table: PageTable::new(pages),
             free: FreeList::new(pages),
             registry: RwLock::new(Registry::default()),
-            hand: AtomicUsize::new(0),
+            hand: Hand::new(),
             lazy: LazyState::default(),
             reads: ReadQueue::default(),
             loans: Loans::new(pages),

@@ -26,6 +26,8 @@ class_table! {
         BackgroundWriterPages "Background writer pages/sec" (BM, PerSecond),
             "Pages written to keep recovery short.";
         FreeListStalls "Free list stalls/sec" (BM, PerSecond), "Requests that waited for a free frame.";
+        PageLifeExpectancy "Page life expectancy" (BM, Gauge),
+            "Seconds that a page stays which nobody uses again: one turn of the pool's clock hand.";
         DatabasePages "Database pages" (BM, Gauge), "Pages in the pool.";
         TargetPages "Target pages" (BM, Gauge), "Pages that the pool may hold.";
         DataFileSizeKb "Data File(s) Size (KB)" (DB, Gauge), "Size of all data files.";

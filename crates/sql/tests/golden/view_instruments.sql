@@ -12,7 +12,8 @@ GO
 SELECT latch_class FROM sys.dm_os_latch_stats WHERE latch_class IN ('BUFFER', 'FGCB_ADD_REMOVE') ORDER BY 1;
 SELECT name, collisions, backoffs FROM sys.dm_os_spinlock_stats WHERE name = 'FGCB_PRP_FILL';
 SELECT RTRIM(object_name) AS object_name, RTRIM(counter_name) AS counter_name, RTRIM(instance_name) AS instance_name,
-    cntr_type, CASE WHEN counter_name LIKE 'Buffer%' THEN 'a share' WHEN cntr_value > 0 THEN 'counted' ELSE 'nothing' END AS value
+    cntr_type, CASE WHEN counter_name LIKE 'Buffer%' THEN 'a share' WHEN counter_name LIKE 'Page life%' THEN 'seconds'
+        WHEN cntr_value > 0 THEN 'counted' ELSE 'nothing' END AS value
 FROM sys.dm_os_performance_counters
 WHERE counter_name IN ('Page lookups/sec', 'Buffer cache hit ratio', 'Buffer cache hit ratio base', 'Batch Requests/sec',
     'SQL Compilations/sec', 'User Connections', 'Page life expectancy')

@@ -1,0 +1,73 @@
+//! The clock hand of replacement, and how long it takes for a turn.
+//!
+//! A page that nobody uses again goes when the hand comes by for the second time, or for the first, where it
+//! was let in without a second chance. So the time of a turn says how long a page stays without being used:
+//! what is known as page life expectancy.
+
+use furrow_io::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use furrow_io::time::Moment;
+
+/// Where the hand stands, and since when it is on its present turn.
+#[derive(Debug)]
+pub(crate) struct Hand {
+    steps: AtomicUsize,
+    /// When the present turn began, as nanoseconds of [`Moment`].
+    turn_began_ns: AtomicU64,
+    last_turn_ns: AtomicU64,
+}
+
+impl Hand {
+    pub(crate) fn new() -> Hand {
+        Hand {
+            steps: AtomicUsize::new(0),
+            turn_began_ns: AtomicU64::new(Moment::now().as_ns()),
+            last_turn_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// The frame under the hand, of `frames`; the hand goes on to the next one.
+    pub(crate) fn step(&self, frames: usize) -> usize {
+        let at = self.steps.fetch_add(1, Ordering::Relaxed) % frames;
+        if at == frames - 1 {
+            let now = Moment::now();
+            let began = self.turn_began_ns.swap(now.as_ns(), Ordering::Relaxed);
+            let turn = now.since_ns(Moment::from_ns(began));
+            self.last_turn_ns.store(turn, Ordering::Relaxed);
+        }
+        at
+    }
+
+    /// Seconds of the last turn, or of the present one when that is longer already; since the start, as long as
+    /// there was no need to turn.
+    pub(crate) fn turn_s(&self) -> u64 {
+        let began = Moment::from_ns(self.turn_began_ns.load(Ordering::Relaxed));
+        let present = Moment::now().since_ns(began);
+        present.max(self.last_turn_ns.load(Ordering::Relaxed)) / 1_000_000_000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hand_goes_round_and_times_whole_turns() {
+        let hand = Hand::new();
+        let stops: Vec<usize> = (0..2).map(|_| hand.step(3)).collect();
+        assert_eq!(
+            (stops, hand.last_turn_ns.load(Ordering::Relaxed)),
+            (vec![0, 1], 0)
+        );
+        let stops: Vec<usize> = (0..5).map(|_| hand.step(3)).collect();
+        assert_eq!(stops, [2, 0, 1, 2, 0]);
+        assert!(hand.last_turn_ns.load(Ordering::Relaxed) > 0);
+    }
+
+    #[test]
+    fn a_turn_under_way_counts_only_when_it_is_longer_than_the_last_one() {
+        let hand = Hand::new();
+        assert_eq!(hand.turn_s(), 0);
+        hand.last_turn_ns.store(40_999_999_999, Ordering::Relaxed);
+        assert_eq!(hand.turn_s(), 40);
+    }
+}
