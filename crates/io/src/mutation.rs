@@ -75,6 +75,7 @@ mutations! {
     ForgetNeighbour "forget-neighbour" "A split does not tell the right neighbour of its new left one.",
     ForgetUnlink "forget-unlink" "A leaf that is taken out stays the left link of its right neighbour.",
     WrongSeparator "wrong-separator" "The entry above a new page is made from the page's second row.",
+    KeepMarks "keep-marks" "Who goes by a copy of a page does not hear that the page has changed.",
     PurgeWanted "purge-wanted" "Ghosts are purged though a rollback may want them back.",
     LeaveIndexEntry "leave-index-entry" "A deleted row stays in its last index.",
     LeaveMovedRecord "leave-moved-record" "A moved row of a heap that moves again leaves its record behind.",

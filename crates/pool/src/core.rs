@@ -14,8 +14,10 @@ use crate::mode::LatchMode;
 use crate::pool::PoolConfig;
 use crate::prefetch::ReadQueue;
 use crate::table::PageTable;
+use crate::watch::{PageMark, Watches};
 use furrow_format::Lsn;
 use furrow_io::AlignedBuf;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::time::Moment;
@@ -33,6 +35,8 @@ pub(crate) struct Core {
     pub(crate) memory: Region,
     pub(crate) frames: Box<[Frame]>,
     pub(crate) table: PageTable,
+    /// Who tells those that watch a page of its change.
+    pub(crate) watches: Watches,
     pub(crate) free: FreeList,
     pub(crate) registry: RwLock<Registry>,
     /// The clock hand: next frame to look at for replacement.
@@ -156,13 +160,14 @@ impl Core {
 
     #[inline]
     pub(crate) fn begin_change(&self, index: u32) {
-        if !self.frame(index).is_dirty() {
+        if !self.frame(index).is_open_to_change() {
             self.begin_first_change(index);
         }
     }
 
     #[cold]
     fn begin_first_change(&self, index: u32) {
+        self.end_watch(index);
         let database = self.database_of(index);
         // A page whose database is gone is never written; zero would hold nothing back.
         let tail = || database.as_ref().map_or(Lsn::ZERO, |db| db.log.tail());
@@ -174,11 +179,38 @@ impl Core {
     }
 
     pub(crate) fn begin_change_at(&self, index: u32, rec_lsn: Lsn) {
+        self.end_watch(index);
         if self.frame(index).make_dirty(|| rec_lsn)
             && let Some(database) = self.database_of(index)
         {
             database.dirty.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Marks the page in a frame that the caller holds SH.
+    pub(crate) fn watch(&self, index: u32) -> PageMark {
+        self.frame(index).watch();
+        self.watches.mark(index)
+    }
+
+    /// Tells those who watch the page that it is going to be another. The caller holds EX.
+    pub(crate) fn end_watch(&self, index: u32) {
+        if self.frame(index).take_watch() && !mutated(Mutation::KeepMarks) {
+            self.watches.raise(index);
+        }
+    }
+
+    /// Takes the mark of a page away that the clock hand has come by, if it has one and nobody holds the
+    /// page; whether it had.
+    pub(crate) fn unwatch_idle(&self, index: u32) -> bool {
+        let frame = self.frame(index);
+        if !frame.is_watched() || !frame.latch.claim() {
+            return false;
+        }
+        let watched = frame.is_watched();
+        self.end_watch(index);
+        frame.latch.release_loaded(false);
+        watched
     }
 
     /// Every frame that now holds a page of which `wanted` is true, by number. A hint: no latch is held.

@@ -106,6 +106,7 @@ impl Core {
             {
                 database.dirty.fetch_sub(1, Ordering::Relaxed);
             }
+            self.end_watch(index);
             frame.reset();
             self.give_up(index);
         }

@@ -14,7 +14,7 @@ use furrow_format::PAGE_SIZE;
 use furrow_io::ReadRun;
 use furrow_observe::counters::Counter;
 use furrow_observe::files::IoKind;
-use furrow_observe::task::{count_logical_read, count_reads};
+use furrow_observe::task::{count_logical_read, count_logical_reads, count_reads};
 use std::cell::Cell;
 use std::io::IoSliceMut;
 
@@ -87,6 +87,23 @@ impl Core {
             None => self.fetch_slow(key, mode.latch_mode(), Patience::Never)?,
         };
         Ok(found.map(|index| PageGuard::new(self, index, mode, order)))
+    }
+
+    #[inline]
+    pub(crate) fn fetch_at_hand<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        order: LatchRank,
+    ) -> Option<PageGuard<'_, M>> {
+        let index = self.latch_resident(key, mode.latch_mode())?;
+        Some(PageGuard::new(self, index, mode, order))
+    }
+
+    #[inline]
+    pub(crate) fn count_lookups(&self, pages: u64) {
+        self.counters.add(Counter::PageLookups, pages);
+        count_logical_reads(pages);
     }
 
     /// The fast path: the page is there and its latch is free. Two loads, one compare-and-swap, one load.
@@ -236,6 +253,7 @@ impl Core {
         if let Some(key) = frame.key() {
             self.table.remove(key, index, &self.frames);
         }
+        self.end_watch(index);
         frame.set_key(None);
         frame.latch.release_loaded(true);
         self.free.push(index);

@@ -5,7 +5,8 @@
 //! if the page were lost now: `rec_lsn` for the changes not yet copied, `writing_lsn` for those on their way.
 //!
 //! Who may do what: `begin_change` needs the page latch EX, copying needs it SH. So the dirty bit never
-//! changes under an EX holder, and never appears under a copier.
+//! changes under an EX holder, and never appears under a copier. Somebody who holds SH may mark the page as
+//! *watched* (see `watch`); only an EX holder takes the mark away.
 
 use crate::error::PoolError;
 use crate::key::PageKey;
@@ -18,6 +19,8 @@ const DIRTY: u32 = 1;
 const WRITING: u32 = 2;
 /// Made by `create` and not changed since: the bytes are nobody's page yet.
 const FRESH: u32 = 4;
+/// Somebody goes by what the page says without holding its latch.
+const WATCHED: u32 = 8;
 
 /// No frame: the end of a chain.
 pub(crate) const NIL: u32 = u32::MAX;
@@ -84,12 +87,14 @@ impl Frame {
 
     /// Names the page; the caller holds the latch EX.
     pub(crate) fn set_key(&self, key: Option<PageKey>) {
+        debug_assert!(!self.is_watched(), "a watched page gave up its frame");
         self.key
             .store(key.map_or(0, PageKey::pack), Ordering::Release);
     }
 
     /// Forgets the last page's life; the caller holds the latch EX.
     pub(crate) fn reset(&self) {
+        debug_assert!(!self.is_watched(), "a watched page gave up its frame");
         self.state.store(0, Ordering::Relaxed);
         self.rec_lsn.store(Lsn::MAX.0, Ordering::Relaxed);
         self.writing_lsn.store(Lsn::MAX.0, Ordering::Relaxed);
@@ -103,6 +108,26 @@ impl Frame {
 
     pub(crate) fn is_fresh(&self) -> bool {
         self.state.load(Ordering::Relaxed) & FRESH != 0
+    }
+
+    /// Marks the page as watched. Holder of SH.
+    pub(crate) fn watch(&self) {
+        self.state.fetch_or(WATCHED, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & WATCHED != 0
+    }
+
+    /// Takes the mark away; whether there was one. Holder of EX.
+    pub(crate) fn take_watch(&self) -> bool {
+        self.is_watched() && self.state.fetch_and(!WATCHED, Ordering::Relaxed) & WATCHED != 0
+    }
+
+    /// Whether the page may be changed without anything said before: it is dirty, and nobody watches it.
+    #[inline]
+    pub(crate) fn is_open_to_change(&self) -> bool {
+        self.state.load(Ordering::Acquire) & (DIRTY | WATCHED) == DIRTY
     }
 
     pub(crate) fn is_dirty(&self) -> bool {
@@ -141,15 +166,10 @@ impl Frame {
     ///
     /// The base is given up: once an image of the page is on its way to the disk, later writes may tear it.
     pub(crate) fn claim_write(&self) -> Option<Claimed> {
-        let state = self.state.load(Ordering::Acquire);
-        if state & DIRTY == 0 || state & WRITING != 0 {
-            return None;
-        }
-        let claim = state | WRITING;
-        let order = (Ordering::AcqRel, Ordering::Relaxed);
-        self.state
-            .compare_exchange(state, claim, order.0, order.1)
-            .ok()?;
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        // Others who hold SH may mark the page as watched meanwhile.
+        let claim = |state: u32| (state & (DIRTY | WRITING) == DIRTY).then_some(state | WRITING);
+        self.state.fetch_update(order.0, order.1, claim).ok()?;
         let rec_lsn = self.rec_lsn.load(Ordering::Relaxed);
         self.writing_lsn.store(rec_lsn, Ordering::Release);
         self.state.fetch_and(!DIRTY, Ordering::Release);

@@ -130,7 +130,7 @@ impl Core {
         if frame.key_word() == 0 || frame.latch.is_busy() {
             return Look::Passed;
         }
-        if spare && frame.latch.take_reference() {
+        if spare && (frame.latch.take_reference() | self.unwatch_idle(index)) {
             return Look::Passed;
         }
         if frame.is_dirty() {
@@ -145,6 +145,7 @@ impl Core {
             return Look::Passed;
         };
         self.table.remove(key, index, &self.frames);
+        self.end_watch(index);
         frame.set_key(None);
         frame.reset();
         Look::Taken

@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::key::PageKey;
 use crate::mode::{Ex, LatchMode, Mode, Sh, Up};
 use crate::rank::{self, LatchRank};
+use crate::watch::PageMark;
 use furrow_format::{Lsn, PageBuf};
 use std::fmt;
 use std::marker::PhantomData;
@@ -122,6 +123,19 @@ impl<'p> PageGuard<'p, LatchMode> {
     }
 }
 
+impl PageRead<'_> {
+    /// A mark that tells from now on, without a latch, whether the page is as it is now: see
+    /// [`Pool::is_unchanged`](crate::Pool::is_unchanged).
+    pub fn mark(&self) -> PageMark {
+        self.core.watch(self.index)
+    }
+
+    /// Whether others read the page at this moment: how a page shows that is wanted by many.
+    pub fn is_shared(&self) -> bool {
+        self.core.frames[self.index as usize].latch.is_shared()
+    }
+}
+
 impl<'p> PageUpdate<'p> {
     /// Becomes exclusive, waiting for the readers of the page to leave. The page cannot change meanwhile.
     pub fn upgrade(self) -> PageWrite<'p> {
@@ -195,7 +209,7 @@ impl DerefMut for PageWrite<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut PageBuf {
         debug_assert!(
-            self.is_dirty(),
+            self.core.frames[self.index as usize].is_open_to_change(),
             "page {} changed without begin_change",
             self.key()
         );

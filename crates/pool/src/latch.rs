@@ -329,6 +329,11 @@ impl Latch {
         self.word.load(Ordering::Relaxed) & (HELD | WAITERS | PIN_MASK) != 0
     }
 
+    /// Whether more than one reader is inside at this moment.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & SH_MASK > SH_ONE
+    }
+
     /// Clears the reference bit; whether it was set.
     pub(crate) fn take_reference(&self) -> bool {
         self.word.load(Ordering::Relaxed) & REFERENCED != 0

@@ -47,6 +47,9 @@
 //! Recovery does its part: redo that meets a damaged page skips the page's records up to one that rebuilds it
 //! (starting from [`Pool::create`]'s zeros), and fails if none comes.
 //!
+//! Who has marked the page, to go by a copy of it without a latch, hears of the change at `begin_change`, and
+//! when the page leaves its frame: see `watch`.
+//!
 //! # How a page is written
 //! See `write`: copied under SH, checksummed in the copy, log made durable, image to the [`double_write`]
 //! file, runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty pages of a
@@ -85,6 +88,7 @@ mod prefetch;
 mod rank;
 mod spare;
 mod table;
+mod watch;
 mod write;
 
 pub use checkpoint::{CheckpointOptions, CheckpointStats};
@@ -100,3 +104,4 @@ pub use mode::{Ex, LatchMode, Mode, Sh, Up};
 pub use pool::{MIN_POOL_PAGES, Pool, PoolConfig, PoolStats};
 pub use rank::{LatchRank, assert_no_latches};
 pub use spare::padding_share;
+pub use watch::PageMark;

@@ -19,6 +19,7 @@ use crate::mode::Mode;
 use crate::prefetch::{self, ReadQueue};
 use crate::rank::LatchRank;
 use crate::table::PageTable;
+use crate::watch::{PageMark, Watches};
 use furrow_format::{DatabaseId, FileId, Lsn, PageId, PageVerify};
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::sync::{Condvar, Mutex, RwLock};
@@ -126,6 +127,7 @@ impl Pool {
             memory: Region::new(pages, config.prefault)?,
             frames: (0..pages).map(|_| Frame::new()).collect(),
             table: PageTable::new(pages),
+            watches: Watches::new(),
             free: FreeList::new(pages),
             registry: RwLock::new(Registry::default()),
             hand: Hand::new(),
@@ -233,6 +235,34 @@ impl Pool {
         rank: LatchRank,
     ) -> Result<Option<PageGuard<'_, M>>, PoolError> {
         self.core.try_fetch(key, mode, rank)
+    }
+
+    /// The page, latched, if it is in memory and can be latched at once; `None` otherwise, and nothing is
+    /// read and nobody waited for. For who is not sure that the page is one to look at: it is not counted as
+    /// looked up before [`Pool::count_lookups`] says so.
+    #[inline]
+    pub fn fetch_at_hand<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        rank: LatchRank,
+    ) -> Option<PageGuard<'_, M>> {
+        self.core.fetch_at_hand(key, mode, rank)
+    }
+
+    /// Counts pages that were looked at by another way than a fetch.
+    #[inline]
+    pub fn count_lookups(&self, pages: u64) {
+        self.core.count_lookups(pages);
+    }
+
+    /// Whether a page has neither changed nor left memory since it was marked. `true` speaks of the moment
+    /// at which the caller took the latch that it holds of another page: every change that was made
+    /// before this latch was left by its last holder, by him or by anybody he knew of, is seen. `false` may
+    /// be said for no reason.
+    #[inline]
+    pub fn is_unchanged(&self, mark: PageMark) -> bool {
+        self.core.watches.is_now(mark)
     }
 
     /// A page about to be formatted, latched EX, without reading it. It is all zeros, unless it was still in

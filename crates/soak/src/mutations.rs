@@ -72,6 +72,7 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::ForgetNeighbour, "power losses at random"),
     (Mutation::ForgetUnlink, "small worlds"),
     (Mutation::WrongSeparator, "power losses at random"),
+    (Mutation::KeepMarks, "power losses at random"),
     (Mutation::PurgeWanted, "power losses at random"),
     (Mutation::LeaveIndexEntry, "power losses at random"),
     (Mutation::LeaveMovedRecord, "small worlds of reuse"),

@@ -3,7 +3,7 @@
 //! One thread runs at a time, so that all of them are sequentially consistent here: what a weak ordering may
 //! do is loom's matter, what an interleaving may do is tried here.
 
-pub use std::sync::atomic::Ordering;
+pub use std::sync::atomic::{Ordering, fence};
 
 use crate::weave::strand::point;
 

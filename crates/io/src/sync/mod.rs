@@ -15,7 +15,7 @@ mod plain {
     pub mod atomic {
         pub use std::sync::atomic::{
             AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
-            AtomicUsize, Ordering,
+            AtomicUsize, Ordering, fence,
         };
     }
 

@@ -51,6 +51,12 @@ pub fn count_logical_read() {
     LOGICAL_READS.with(|count| count.set(count.get() + 1));
 }
 
+/// Counts requests for pages.
+#[inline]
+pub fn count_logical_reads(pages: u64) {
+    LOGICAL_READS.with(|count| count.set(count.get() + pages));
+}
+
 /// Counts pages read from a file.
 #[inline]
 pub fn count_reads(pages: u64) {
