@@ -1,6 +1,7 @@
 //! From the root to a leaf.
 
 use super::Tree;
+use super::copies::{Found, Wanted};
 use super::ints::Ends;
 use super::node::{Side, damaged};
 use crate::{AccessError, Key};
@@ -15,6 +16,14 @@ pub(crate) type Ahead = Vec<PageId>;
 
 /// A leaf, and between what its keys lie where its parent says so.
 pub(super) type Leaf<'p, M> = (PageGuard<'p, M>, Option<Ends>);
+
+/// Where a descent begins.
+enum Top<'p, M: Mode> {
+    /// It is at its end.
+    Leaf(Leaf<'p, M>),
+    /// With this page, of this level.
+    Node(PageRead<'p>, u8),
+}
 
 /// A page on the way to a leaf that is to be split or removed.
 #[derive(Debug)]
@@ -70,46 +79,123 @@ impl Tree {
         key: &Key,
         side: Side,
         mode: M,
-        mut ahead: Option<&mut Ahead>,
+        ahead: Option<&mut Ahead>,
     ) -> Result<Leaf<'_, M>, AccessError> {
         self.store().pool().count(Counter::IndexSearches, 1);
         if self.parts.shape.at_rest {
             return Ok((self.resting_leaf(key, side, mode)?.0, None));
+        }
+        // Who reads ahead looks at the leaf's parent.
+        let (mut page, mut level) = match self.top(key, side, mode, ahead.is_none())? {
+            Top::Leaf(leaf) => return Ok(leaf),
+            Top::Node(page, level) => (page, level),
+        };
+        self.note_descent(&page);
+        while level > 1 {
+            let slot = self.child_slot(&page, key, side)?;
+            let child = self.child_at(&page, slot)?;
+            let next = self.fetch(child, furrow_pool::Sh)?;
+            self.expect_level(&next, level - 1)?;
+            page = next;
+            level -= 1;
+            self.note_descent(&page);
+        }
+        let slot = self.child_slot(&page, key, side)?;
+        let child = self.child_at(&page, slot)?;
+        if let Some(ahead) = ahead {
+            self.note_ahead(&page, slot, child, ahead)?;
+        }
+        let ends = self.ints.and_then(|ints| ints.ends(Page::new(&page), slot));
+        let leaf = self.fetch(child, mode)?;
+        self.expect_level(&leaf, 0)?;
+        Ok((leaf, ends))
+    }
+
+    fn note_descent(&self, page: &PageRead<'_>) {
+        if let Some(ints) = &self.ints {
+            self.copies
+                .note_descent(self.root(), ints, page, self.store().pool());
+        }
+    }
+
+    /// Where a descent begins: as far below the root as copies are true, else at the root.
+    #[inline]
+    fn top<M: Mode>(
+        &self,
+        key: &Key,
+        side: Side,
+        mode: M,
+        leaf_will_do: bool,
+    ) -> Result<Top<'_, M>, AccessError> {
+        if let Some(top) = self.below_copies(key, side, mode, leaf_will_do)? {
+            return Ok(top);
         }
         loop {
             if self.root_level.load(Atomic::Relaxed) == 0 {
                 let root = self.fetch(self.root(), mode)?;
                 let level = Page::new(&root).level();
                 if level == 0 {
-                    return Ok((root, None));
+                    return Ok(Top::Leaf((root, None)));
                 }
                 self.root_level.store(level, Atomic::Relaxed);
             }
-            let mut page = self.fetch(self.root(), furrow_pool::Sh)?;
-            let mut level = Page::new(&page).level();
-            if level == 0 {
-                // Cannot happen to a tree that is not truncated: it never gets lower.
-                self.root_level.store(0, Atomic::Relaxed);
-                continue;
+            let root = self.fetch(self.root(), furrow_pool::Sh)?;
+            let level = Page::new(&root).level();
+            if level > 0 {
+                return Ok(Top::Node(root, level));
             }
-            while level > 1 {
-                let slot = self.child_slot(&page, key, side)?;
-                let child = self.child_at(&page, slot)?;
-                let next = self.fetch(child, furrow_pool::Sh)?;
-                self.expect_level(&next, level - 1)?;
-                page = next;
-                level -= 1;
-            }
-            let slot = self.child_slot(&page, key, side)?;
-            let child = self.child_at(&page, slot)?;
-            if let Some(ahead) = ahead.as_deref_mut() {
-                self.note_ahead(&page, slot, child, ahead)?;
-            }
-            let ends = self.ints.and_then(|ints| ints.ends(Page::new(&page), slot));
-            let leaf = self.fetch(child, mode)?;
-            self.expect_level(&leaf, 0)?;
-            return Ok((leaf, ends));
+            // Cannot happen to a tree that is not truncated: it never gets lower.
+            self.root_level.store(0, Atomic::Relaxed);
         }
+    }
+
+    /// The page that copies lead to, if they are true and it is at hand.
+    #[inline]
+    fn below_copies<M: Mode>(
+        &self,
+        key: &Key,
+        side: Side,
+        mode: M,
+        leaf_will_do: bool,
+    ) -> Result<Option<Top<'_, M>>, AccessError> {
+        let Some(rank) = self.ints.and_then(|ints| ints.rank_of(key)) else {
+            return Ok(None);
+        };
+        let whole = self.parts.shape.key.len() == 1;
+        let wanted = Wanted { rank, side, whole };
+        let (pool, down_to) = (self.store().pool(), u8::from(!leaf_will_do));
+        let Some(found) = self.copies.find(self.root(), wanted, down_to, pool) else {
+            return Ok(None);
+        };
+        Ok(if found.level > 0 {
+            let node = self.true_child(&found, furrow_pool::Sh)?;
+            node.map(|node| Top::Node(node, found.level))
+        } else if leaf_will_do {
+            let leaf = self.true_child(&found, mode)?;
+            leaf.map(|leaf| Top::Leaf((leaf, found.ends)))
+        } else {
+            None
+        })
+    }
+
+    /// The page that copies lead to, latched, if it is at hand and they are true even then.
+    #[inline]
+    fn true_child<M: Mode>(
+        &self,
+        found: &Found,
+        mode: M,
+    ) -> Result<Option<PageGuard<'_, M>>, AccessError> {
+        let (pool, child) = (self.store().pool(), self.store().key(found.child));
+        let Some(page) = pool.fetch_at_hand(child, mode, LatchRank::Data) else {
+            return Ok(None);
+        };
+        if !found.is_true(pool) {
+            return Ok(None);
+        }
+        // What the copies stand for was looked at as well.
+        pool.count_lookups(1 + found.passed as u64);
+        self.expect_level(&page, found.level)?;
+        Ok(Some(page))
     }
 
     fn note_ahead(

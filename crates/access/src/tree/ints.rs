@@ -4,7 +4,7 @@
 use crate::Key;
 use crate::shape::Shape;
 use furrow_format::types::TypeId;
-use furrow_format::{Page, Place, RowLayout};
+use furrow_format::{Page, PageId, Place, Record, RowLayout};
 use std::cmp::Ordering;
 
 /// Where the first key column lies in records, when it is an `int` or a `bigint` that is never NULL.
@@ -33,8 +33,12 @@ pub(super) struct Ends {
 }
 
 impl Ends {
+    pub(super) fn between(low: i64, high: i64) -> Option<Ends> {
+        (low < high).then_some(Ends { low, high })
+    }
+
     /// How many of so many keys lie before `wanted` when they are spread evenly.
-    fn guess(self, wanted: i64, keys: u16) -> u16 {
+    pub(super) fn guess(self, wanted: i64, keys: u16) -> u16 {
         let part = wanted.abs_diff(self.low) as f64 / self.high.abs_diff(self.low) as f64;
         ((f64::from(keys) * part) as u16).min(keys)
     }
@@ -77,7 +81,20 @@ impl IntKey {
         }
         let low = self.rank_at(parent, slot, self.node_offset)?;
         let high = self.rank_at(parent, slot.checked_add(1)?, self.node_offset)?;
-        (low < high).then_some(Ends { low, high })
+        Ends::between(low, high)
+    }
+
+    /// An entry of a page above the leaves: its first column's place in the order of the tree, and its child.
+    pub(super) fn entry(&self, page: Page<'_>, slot: u16) -> Option<(i64, PageId)> {
+        let record = Record::index(page.record_start(slot)?, page.pminlen())?;
+        let child = record.child().filter(|child| !child.is_none())?;
+        Some((self.rank_at(page, slot, self.node_offset)?, child))
+    }
+
+    /// The place of a key's first column in the order of the tree.
+    #[inline]
+    pub(super) fn rank_of(&self, key: &Key) -> Option<i64> {
+        Some(self.ranked(self.wanted(key)?))
     }
 
     /// Looks for the slot with `wanted`, unique among those from `low` to before `high`. Records lie all over

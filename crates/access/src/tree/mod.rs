@@ -13,6 +13,9 @@
 //! right, so the right neighbours of pages that may split or go are latched before anything below them;
 //! maps last. A step to the left never waits with a latch held.
 //!
+//! Where keys begin with an integer, descents to one key do not latch the root, nor the other pages above the
+//! leaves that are wanted most, as long as copies of these pages are true: see `copies`.
+//!
 //! # Shrinking
 //! A deleted row stays as a ghost until a purge. A leaf that a purge or a rollback empties is taken out and
 //! its page freed (see `remove`); the last one of a tree stays.
@@ -23,6 +26,7 @@
 
 mod batch;
 mod bulk;
+mod copies;
 mod cursor;
 mod delete;
 mod descend;
@@ -83,6 +87,8 @@ pub struct Tree {
     recent: recent::Recent,
     uppers: uppers::Uppers,
     ints: Option<ints::IntKey>,
+    /// What upper pages say, for descents that pass them by.
+    copies: copies::Copies,
     /// Whether the keys of a tree at rest come in the order that this engine compares them by.
     in_our_order: OnceLock<bool>,
 }
@@ -98,6 +104,7 @@ impl Tree {
             recent: recent::Recent::new(),
             in_our_order: OnceLock::new(),
             uppers: uppers::Uppers::default(),
+            copies: copies::Copies::default(),
         }
     }
 

@@ -5,7 +5,8 @@ use crate::ground::{Everything, Ground, Size, heap_row};
 use crate::kinds::{Big, Kind};
 use furrow_access::{Bound, By, Direction, HeapStep, Key, Step, Tree};
 use furrow_format::RowId;
-use furrow_io::random::{SliceRandom, seeded};
+use furrow_io::random::{Rng, SliceRandom, seeded};
+use furrow_io::thread;
 use furrow_io::time::Moment;
 
 const ROWS: i64 = 300_000;
@@ -102,6 +103,37 @@ fn trees() {
                 tree.purge_ghosts(key, &|_, _| true).unwrap();
             }
         });
+    }
+}
+
+/// Reads of random rows by several threads at a time: what each read takes of a thread's time.
+#[test]
+#[ignore = "a measurement"]
+fn descents_side_by_side() {
+    const READS: u64 = 2_000_000;
+    let ground = ground();
+    let tree = ground.tree(7, Big::shape());
+    let ascending: Vec<i64> = (0..ROWS).collect();
+    insert_all(&ground, &tree, &ascending);
+    // All rows, and few enough that their leaves stay in the nearest cache.
+    for rows in [ROWS, 2000] {
+        for threads in [1, 2] {
+            let what = format!("get, {rows} rows, {threads} threads");
+            told(&what, READS as usize, || {
+                thread::scope(|s| {
+                    for me in 0..threads {
+                        let (tree, mut rng) = (&tree, seeded(me));
+                        s.spawn(move || {
+                            for _ in 0..READS {
+                                let id = rng.random_range(0..rows);
+                                let found = tree.get(&Big::key(&id), |row| row.len() > 100);
+                                assert_eq!(found.unwrap(), Some(true));
+                            }
+                        });
+                    }
+                });
+            });
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod heap_threads;
 mod kinds;
 mod log_space;
 mod tree_bulk;
+mod tree_copies;
 mod tree_crash;
 mod tree_fill;
 mod tree_loads;
