@@ -256,10 +256,9 @@ impl Pool {
         self.core.count_lookups(pages);
     }
 
-    /// Whether a page has neither changed nor left memory since it was marked. `true` speaks of the moment
-    /// at which the caller took the latch that it holds of another page: every change that was made
-    /// before this latch was left by its last holder, by him or by anybody he knew of, is seen. `false` may
-    /// be said for no reason.
+    /// Whether a page has neither changed nor left memory since it was marked, as far as the caller can know: he
+    /// knows of all that came before the latch that he holds of another page was left by its last holder.
+    /// `false` may be said for no reason.
     #[inline]
     pub fn is_unchanged(&self, mark: PageMark) -> bool {
         self.core.watches.is_now(mark)
