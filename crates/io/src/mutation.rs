@@ -87,6 +87,7 @@ mutations! {
     ReleaseReadLock "release-read-lock" "REPEATABLE READ gives its locks back at once.",
     EarlyRelease "early-release" "Locks are released some time before the commit record is in the log.",
     MissDeadlock "miss-deadlock" "Nobody looks for deadlocks.",
+    ForgetNotes "forget-notes" "A lock of a whole table overlooks the intents that others noted themselves.",
     CountsForgotten "counts-forgotten" "Commit records do not say how many rows came and went.",
     FreeBeforeCommit "free-before-commit" "The pages of a dropped table are given away before the commit.",
     RemoveEarly "remove-early" "A file goes before the log of its pages is done with.",

@@ -13,13 +13,21 @@ const KEEP_CAPACITY: usize = 4096;
 /// Mark of a free place in the index; the others are positions plus one.
 const FREE: u32 = 0;
 
+/// Where a granted lock is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grant {
+    /// In its shard, as the request of this number.
+    Request(u32),
+    /// Among the owner's notes, which know where it is if it was moved: see `weak`.
+    Noted,
+}
+
 /// A lock that is held.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) resource: Resource,
     pub(super) hash: u64,
-    /// Number of the request within the shard.
-    pub(super) request: u32,
+    pub(super) grant: Grant,
     pub(super) mode: LockMode,
     /// Outlives the transaction.
     pub(super) session: bool,

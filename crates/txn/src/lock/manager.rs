@@ -11,12 +11,14 @@ use furrow_io::sync::{Mutex, MutexGuard, RwLock};
 
 use super::deadlock::{DeadlockReport, Pace};
 use super::error::{Granted, LockError, Timeout};
-use super::held::{Held, HeldTable};
+use super::held::{Grant, Held, HeldTable};
 use super::mode::LockMode;
 use super::owner::{LockOwner, OwnerCore};
+use super::owners::Owners;
 use super::resource::Resource;
 use super::shard::{Asked, Shard, Wakes};
 use super::wait::Request;
+use super::weak::{Strong, settle};
 
 /// How the lock manager is set up.
 #[derive(Debug, Clone, Copy)]
@@ -46,38 +48,18 @@ impl Default for LockConfig {
     }
 }
 
-/// Counters since start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LockStats {
-    /// Requests that had to wait.
-    pub waits: u64,
-    /// Requests that ended with error 1222.
-    pub timeouts: u64,
-    /// Deadlocks resolved.
-    pub deadlocks: u64,
-    /// Locks granted at present.
-    pub locks: u64,
-    /// Resources locked or waited for at present.
-    pub resources: u64,
-}
-
 pub(super) type DeadlockHook = Box<dyn Fn(&DeadlockReport) + Send + Sync>;
 
 /// Keeps the latches of neighbouring shards off each other's cache lines.
 #[repr(align(128))]
 struct Padded(Mutex<Shard>);
 
-#[derive(Default)]
-struct Owners {
-    slots: Vec<Option<Arc<OwnerCore>>>,
-    free: Vec<u32>,
-}
-
 /// What the manager and its owners share.
 pub(super) struct Table {
     shards: Box<[Padded]>,
     shift: u32,
-    owners: RwLock<Owners>,
+    pub(super) strong: Strong,
+    pub(super) owners: RwLock<Owners>,
     begins: AtomicU64,
     pub(super) config: LockConfig,
     pub(super) on_deadlock: DeadlockHook,
@@ -123,41 +105,14 @@ impl Table {
         self.begins.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The owner with this number, while it lives.
-    pub(super) fn owner(&self, id: u32) -> Option<Arc<OwnerCore>> {
-        self.owners.read().slots.get(id as usize).cloned().flatten()
-    }
-
-    /// The owners that wait now; exact while all shards are latched.
-    pub(super) fn waiting_owners(&self) -> Vec<Arc<OwnerCore>> {
-        let owners = self.owners.read();
-        let live = owners.slots.iter().flatten();
-        live.filter(|core| core.place().is_some())
-            .cloned()
-            .collect()
-    }
-
-    fn add_owner(&self, session_id: i32) -> Arc<OwnerCore> {
-        let mut owners = self.owners.write();
-        let id = owners.free.pop().unwrap_or(owners.slots.len() as u32);
-        let core = Arc::new(OwnerCore::new(id, session_id));
-        if id as usize == owners.slots.len() {
-            owners.slots.push(None);
-        }
-        owners.slots[id as usize] = Some(Arc::clone(&core));
-        core
-    }
-
-    pub(super) fn forget_owner(&self, id: u32) {
-        let mut owners = self.owners.write();
-        owners.slots[id as usize] = None;
-        owners.free.push(id);
-    }
-
-    fn release_one(&self, held: &Held) {
+    fn release_one(&self, core: &OwnerCore, held: &Held) {
+        let Some(request) = self.unnote(core, held) else {
+            return;
+        };
         let mut wakes = Wakes::new();
         self.shard(self.shard_of(held.hash))
-            .release(held.request, &mut wakes);
+            .release(request, &mut wakes);
+        self.strong.end(held, None);
         wake(wakes);
     }
 
@@ -165,11 +120,12 @@ impl Table {
         owner
             .locks
             .lock()
-            .remove_where(which, |held| self.release_one(&held));
+            .remove_where(which, |held| self.release_one(&owner.core, &held));
     }
 
     pub(super) fn release_everything(&self, owner: &LockOwner) {
-        owner.locks.lock().clear(|held| self.release_one(&held));
+        let mut locks = owner.locks.lock();
+        locks.clear(|held| self.release_one(&owner.core, &held));
     }
 
     /// Asks for a lock on a resource that the owner doesn't hold.
@@ -179,17 +135,24 @@ impl Table {
         owner: &LockOwner,
         wanted: &Request,
         timeout: Timeout,
-    ) -> Result<u32, LockError> {
-        let mut shard = self.shard(self.shard_of(wanted.hash));
-        match shard.acquire(wanted.hash, &wanted.resource, owner.core.id, wanted.mode) {
-            Asked::Granted(request) => Ok(request),
-            Asked::Full => Err(LockError::OutOfLocks),
+    ) -> Result<Grant, LockError> {
+        let Request { hash, resource, .. } = wanted;
+        if self.note(&owner.core, wanted) {
+            return Ok(Grant::Noted);
+        }
+        let stake = self.strong.stake(*hash, resource, None, wanted.mode);
+        let mut shard = self.shard_for(&stake, *hash, resource);
+        let request = match shard.acquire(*hash, resource, owner.core.id, wanted.mode) {
+            Asked::Granted(request) => request,
+            Asked::Full => return Err(LockError::OutOfLocks),
             Asked::Blocked(head) => {
                 let granted = self.block(owner, shard, head, wanted, timeout)?;
                 // A wait that isn't instant always ends with a request.
-                granted.ok_or(LockError::Cancelled)
+                granted.ok_or(LockError::Cancelled)?
             }
-        }
+        };
+        stake.keep();
+        Ok(Grant::Request(request))
     }
 
     /// Strengthens a lock that the owner holds.
@@ -206,16 +169,22 @@ impl Table {
         if target == held.mode {
             return Ok(Granted::Held);
         }
-        let mut shard = self.shard(self.shard_of(held.hash));
-        if let Err(head) = shard.convert(held.request, target) {
-            let wanted = Request {
-                hash: held.hash,
-                resource: held.resource,
-                mode: target,
-                converts: Some(held.request),
-                instant: false,
-            };
-            self.block(owner, shard, head, &wanted, timeout)?;
+        if !self.note_anew(&owner.core, &held, target) {
+            let Held { hash, resource, .. } = held;
+            let stake = self.strong.stake(hash, &resource, Some(held.mode), target);
+            let mut shard = self.shard_for(&stake, hash, &resource);
+            let request = settle(&owner.core, &mut shard, locks.get_mut(at));
+            if let Err(head) = shard.convert(request, target) {
+                let wanted = Request {
+                    hash,
+                    resource,
+                    mode: target,
+                    converts: Some(request),
+                    instant: false,
+                };
+                self.block(owner, shard, head, &wanted, timeout)?;
+            }
+            stake.keep();
         }
         locks.get_mut(at).mode = target;
         Ok(Granted::Converted)
@@ -248,6 +217,7 @@ impl LockManager {
         let table = Table {
             shards,
             shift: (64 - count.trailing_zeros()) % 64,
+            strong: Strong::default(),
             owners: RwLock::new(Owners::default()),
             begins: AtomicU64::new(0),
             config,
@@ -270,12 +240,6 @@ impl LockManager {
             table: Arc::clone(&self.table),
             locks: Mutex::default(),
         }
-    }
-
-    /// Locks and conversions asked for since the instance was started, such as were held already left out.
-    pub fn requests(&self) -> u64 {
-        let shards = 0..self.table.shards.len();
-        shards.map(|n| self.table.shard(n).asked).sum()
     }
 
     /// Locks `resource` for `owner` in at least `mode`.
@@ -316,11 +280,11 @@ impl LockManager {
             converts: None,
             instant: false,
         };
-        let request = self.table.acquire(owner, &wanted, timeout)?;
+        let grant = self.table.acquire(owner, &wanted, timeout)?;
         locks.push(Held {
             resource,
             hash,
-            request,
+            grant,
             mode,
             session: false,
             object,
@@ -354,13 +318,13 @@ impl LockManager {
             instant: false,
         };
         let acquired = self.table.acquire(owner, &wanted, Timeout::NoWait);
-        let Ok(request) = acquired else {
+        let Ok(grant) = acquired else {
             return false;
         };
         locks.push_as(Held {
             resource,
             hash,
-            request,
+            grant,
             ..model
         });
         true
@@ -371,12 +335,12 @@ impl LockManager {
     pub fn try_instant(&self, owner: &LockOwner, resource: Resource, mode: LockMode) -> bool {
         let hash = resource.hash();
         let own = self.own_mode(owner, hash, &resource);
-        own.is_some_and(|own| own.covers(mode))
-            || self
-                .table
-                .shard(self.table.shard_of(hash))
-                .probe(hash, &resource, own, mode)
-                .is_ok()
+        if own.is_some_and(|own| own.covers(mode)) {
+            return true;
+        }
+        let stake = self.table.strong.stake(hash, &resource, own, mode);
+        let shard = self.table.shard_for(&stake, hash, &resource);
+        shard.probe(hash, &resource, own, mode).is_ok()
     }
 
     /// Waits until a request could be granted; the owner doesn't hold it then.
@@ -388,17 +352,19 @@ impl LockManager {
         timeout: Timeout,
     ) -> Result<(), LockError> {
         let hash = resource.hash();
-        let locks = owner.locks.lock();
-        let own = locks.find(hash, &resource).map(|at| locks.entries()[at]);
-        if own.is_some_and(|own| own.mode.covers(mode)) {
+        let mut locks = owner.locks.lock();
+        let at = locks.find(hash, &resource);
+        let own = at.map(|at| locks.entries()[at].mode);
+        if own.is_some_and(|own| own.covers(mode)) {
             return Ok(());
         }
-        let mut shard = self.table.shard(self.table.shard_of(hash));
+        let stake = self.table.strong.stake(hash, &resource, own, mode);
+        let mut shard = self.table.shard_for(&stake, hash, &resource);
         shard.asked += 1;
-        let Err(head) = shard.probe(hash, &resource, own.map(|own| own.mode), mode) else {
+        let Err(head) = shard.probe(hash, &resource, own, mode) else {
             return Ok(());
         };
-        let converts = own.map(|own| own.request);
+        let converts = at.map(|at| settle(&owner.core, &mut shard, locks.get_mut(at)));
         let wanted = Request {
             hash,
             resource,
@@ -426,7 +392,7 @@ impl LockManager {
             return false;
         };
         let held = locks.remove(at);
-        self.table.release_one(&held);
+        self.table.release_one(&owner.core, &held);
         true
     }
 
@@ -447,7 +413,7 @@ impl LockManager {
             return false;
         };
         let held = locks.remove(at);
-        self.table.release_one(&held);
+        self.table.release_one(&owner.core, &held);
         true
     }
 
@@ -462,11 +428,13 @@ impl LockManager {
         if !held.mode.covers(mode) {
             return false;
         }
-        held.mode = mode;
         let mut wakes = Wakes::new();
-        self.table
-            .shard(self.table.shard_of(hash))
-            .downgrade(held.request, mode, &mut wakes);
+        let mut shard = self.table.shard(self.table.shard_of(hash));
+        let request = settle(&owner.core, &mut shard, held);
+        shard.downgrade(request, mode, &mut wakes);
+        drop(shard);
+        self.table.strong.end(held, Some(mode));
+        held.mode = mode;
         wake(wakes);
         true
     }
@@ -485,10 +453,11 @@ impl LockManager {
     /// Ends a transaction: releases all locks but those kept for the session.
     pub fn release_all(&self, owner: &LockOwner) {
         let mut locks = owner.locks.lock();
+        let release = |held| self.table.release_one(&owner.core, &held);
         if locks.entries().iter().any(|held| held.session) {
-            locks.remove_where(|held| !held.session, |held| self.table.release_one(&held));
+            locks.remove_where(|held| !held.session, release);
         } else {
-            locks.clear(|held| self.table.release_one(&held));
+            locks.clear(release);
         }
     }
 
@@ -517,21 +486,5 @@ impl LockManager {
             .iter()
             .map(|held| (held.resource, held.mode))
             .collect()
-    }
-
-    /// Counters since start, and present sizes.
-    pub fn stats(&self) -> LockStats {
-        let mut stats = LockStats {
-            waits: self.table.waits.load(Ordering::Relaxed),
-            timeouts: self.table.timeouts.load(Ordering::Relaxed),
-            deadlocks: self.table.deadlocks.load(Ordering::Relaxed),
-            ..LockStats::default()
-        };
-        for number in 0..self.table.shard_count() {
-            let shard = self.table.shard(number);
-            stats.locks += shard.live_requests() as u64;
-            stats.resources += shard.live_heads() as u64;
-        }
-        stats
     }
 }

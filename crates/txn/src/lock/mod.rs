@@ -16,15 +16,18 @@
 //!
 //! # Steps of a request
 //! 1. The owner's own table of held locks: covered already? Then that is all.
-//! 2. The shard of the resource's hash, under its latch: find or make the head; compare the wanted
+//! 2. A weak mode of an object (Sch-S, IS, IU, IX) that nobody holds or wants in a strong one: noted by the
+//!    owner itself, where nobody else comes by (see `weak`). Then that is all.
+//! 3. The shard of the resource's hash, under its latch: find or make the head; compare the wanted
 //!    mode's conflict mask with the masks of modes granted and waited for. No conflict: granted.
-//! 3. Otherwise queue, release the latch, begin a wait of type `LCK_M_mode`, and sleep. Whoever
+//! 4. Otherwise queue, release the latch, begin a wait of type `LCK_M_mode`, and sleep. Whoever
 //!    releases or weakens a lock grants whom it can, tells them the moment, and wakes them.
-//! 4. Who begins to wait looks at once whether it has closed a cycle, along its own waits; a sleeper
+//! 5. Who begins to wait looks at once whether it has closed a cycle, along its own waits; a sleeper
 //!    searches everything after 20 ms, then after twice as long and so on up to 5 s (see `deadlock`).
 //!
 //! # Order of latches
-//! An owner's table, then shards in ascending order, then the list of owners, then one owner's outcome.
+//! An owner's table, then shards in ascending order, then the list of owners, then one owner's outcome or
+//! notes.
 //! An owner's table stays latched while its owner waits: only the owner's own thread uses it. Callers
 //! must not hold a page latch when they call anything that waits: readers ask
 //! [`LockManager::try_instant`] first.
@@ -39,6 +42,7 @@ mod held;
 mod manager;
 mod mode;
 mod owner;
+mod owners;
 mod printed;
 mod resource;
 mod shard;
@@ -46,12 +50,13 @@ mod shard;
 mod tests;
 mod view;
 mod wait;
+mod weak;
 
 pub use deadlock::{DeadlockProcess, DeadlockReport, DeadlockResource};
 pub use error::{Granted, LockError, Timeout};
 pub use escalation::Escalation;
-pub use manager::{LockConfig, LockManager, LockStats};
+pub use manager::{LockConfig, LockManager};
 pub use mode::{LockMode, MODE_COUNT};
 pub use owner::{Canceller, Isolation, LockOwner};
 pub use resource::Resource;
-pub use view::{LockRow, LockStatus};
+pub use view::{LockRow, LockStats, LockStatus};

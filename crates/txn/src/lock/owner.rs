@@ -14,6 +14,7 @@ use super::held::HeldTable;
 use super::manager::Table;
 use super::mode::LockMode;
 use super::resource::Resource;
+use super::weak::Notes;
 
 /// Isolation level, as deadlock reports print it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,6 +103,8 @@ pub(super) struct OwnerCore {
     place: AtomicU64,
     outcome: Mutex<Option<Outcome>>,
     signal: Condvar,
+    /// Locks that the lock table does not have.
+    pub(super) notes: Mutex<Notes>,
 }
 
 impl OwnerCore {
@@ -120,6 +123,7 @@ impl OwnerCore {
             place: AtomicU64::new(0),
             outcome: Mutex::new(None),
             signal: Condvar::new(),
+            notes: Mutex::default(),
         }
     }
 

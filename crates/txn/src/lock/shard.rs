@@ -127,6 +127,11 @@ impl Shard {
         self.live_heads
     }
 
+    /// Whether a resource is locked or waited for.
+    pub(super) fn has(&self, hash: u64, resource: &Resource) -> bool {
+        self.find(hash, resource) != NIL
+    }
+
     fn head_mut(&mut self, head: u32) -> &mut Head {
         &mut self.heads[head as usize]
     }
@@ -155,6 +160,22 @@ impl Shard {
             }
         };
         Asked::Granted(self.grant_new(head, owner, mode))
+    }
+
+    /// Writes down a lock that its owner was granted already, and had noted itself: as if it had been asked
+    /// for here at that time. There is room for it whatever the limit is.
+    pub(super) fn admit(
+        &mut self,
+        hash: u64,
+        resource: &Resource,
+        owner: u32,
+        mode: LockMode,
+    ) -> u32 {
+        let head = match self.find(hash, resource) {
+            NIL => self.new_head(hash, resource),
+            found => found,
+        };
+        self.grant_new(head, owner, mode)
     }
 
     /// Changes a granted request to the stronger `target` when nobody is in the way; otherwise tells the

@@ -1,9 +1,11 @@
-//! The rows of `sys.dm_tran_locks`.
+//! What views show: the rows of `sys.dm_tran_locks`, and counters.
 
 use furrow_format::TxnId;
+use furrow_io::sync::atomic::Ordering;
 
 use super::manager::LockManager;
 use super::mode::LockMode;
+use super::owner::OwnerCore;
 use super::resource::Resource;
 use super::shard::SeenKind;
 
@@ -46,12 +48,41 @@ pub struct LockRow {
     pub txn: TxnId,
 }
 
+/// Counters since start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LockStats {
+    /// Requests that had to wait.
+    pub waits: u64,
+    /// Requests that ended with error 1222.
+    pub timeouts: u64,
+    /// Deadlocks resolved.
+    pub deadlocks: u64,
+    /// Locks granted at present.
+    pub locks: u64,
+    /// Resources locked or waited for at present.
+    pub resources: u64,
+}
+
+impl LockRow {
+    fn new(owner: &OwnerCore, resource: Resource, mode: LockMode, status: LockStatus) -> LockRow {
+        LockRow {
+            resource,
+            mode,
+            status,
+            owner_id: owner.id,
+            session_id: owner.session_id,
+            txn: owner.txn(),
+        }
+    }
+}
+
 impl LockManager {
-    /// All requests, granted and waiting. Taken shard by shard: each resource is shown as it was at one
-    /// moment,
-    /// the whole is not. A converting request has two rows.
+    /// All requests, granted and waiting. Taken shard by shard: of no resource it shows what could not be at
+    /// one moment, the whole is not of one. What is held throughout is shown, and nothing twice. A
+    /// converting request has two rows.
     pub fn snapshot(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
+        let mut noted = self.table.noted().into_iter().peekable();
         for number in 0..self.table.shard_count() {
             let shard = self.table.shard(number);
             shard.for_each_head(|head| {
@@ -65,17 +96,38 @@ impl LockManager {
                     let Some(owner) = self.table.owner(seen.owner) else {
                         continue;
                     };
-                    rows.push(LockRow {
-                        resource,
-                        mode: seen.mode,
-                        status,
-                        owner_id: owner.id,
-                        session_id: owner.session_id,
-                        txn: owner.txn(),
-                    });
+                    rows.push(LockRow::new(&owner, resource, seen.mode, status));
                 }
             });
+            while let Some(seen) = noted.next_if(|seen| seen.shard == number) {
+                let row = |mode| LockRow::new(&seen.owner, seen.resource, mode, LockStatus::Grant);
+                rows.extend(seen.mode().map(row));
+            }
         }
         rows
+    }
+
+    /// Locks and conversions asked for since the instance was started, such as were held already left out.
+    pub fn requests(&self) -> u64 {
+        let shards = 0..self.table.shard_count();
+        let there: u64 = shards.map(|n| self.table.shard(n).asked).sum();
+        there + self.table.noted_ever()
+    }
+
+    /// Counters since start, and present sizes.
+    pub fn stats(&self) -> LockStats {
+        // All at once: a lock that moves meanwhile from its owner's notes to a shard would be missed, or
+        // counted twice.
+        let shards = self.table.all_shards();
+        let (noted, only_noted) = self.table.count_notes(&shards);
+        let granted: usize = shards.iter().map(|shard| shard.live_requests()).sum();
+        let heads: usize = shards.iter().map(|shard| shard.live_heads()).sum();
+        LockStats {
+            waits: self.table.waits.load(Ordering::Relaxed),
+            timeouts: self.table.timeouts.load(Ordering::Relaxed),
+            deadlocks: self.table.deadlocks.load(Ordering::Relaxed),
+            locks: granted as u64 + noted,
+            resources: heads as u64 + only_noted,
+        }
     }
 }

@@ -97,6 +97,13 @@ impl Shard {
 /// Checks the invariants; for tests.
 #[cfg(test)]
 impl Shard {
+    /// Whether `owner` was granted a resource here.
+    pub(in crate::lock) fn grants(&self, hash: u64, resource: &Resource, owner: u32) -> bool {
+        let head = self.find(hash, resource);
+        let granted = |seen: &Seen| seen.owner == owner && seen.kind == SeenKind::Granted;
+        head != NIL && self.seen(head).iter().any(granted)
+    }
+
     pub(in crate::lock) fn check(&self) {
         let mut heads = 0;
         let mut requests = 0;

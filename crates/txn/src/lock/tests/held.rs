@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use furrow_format::{DatabaseId, ObjectId, RowsetId};
 
-use super::super::held::{Held, HeldTable};
+use super::super::held::{Grant, Held, HeldTable};
 use super::super::{LockMode, Resource};
 use super::Dice;
 
@@ -12,11 +12,18 @@ fn held(n: u64, hash: u64) -> Held {
     Held {
         resource: Resource::key(DatabaseId(1), RowsetId(1), n),
         hash,
-        request: n as u32,
+        grant: Grant::Request(n as u32),
         mode: LockMode::S,
         session: n.is_multiple_of(7),
         object: ObjectId((n % 3) as i32),
         sequence: 0,
+    }
+}
+
+fn number(held: &Held) -> u64 {
+    match held.grant {
+        Grant::Request(n) => u64::from(n),
+        Grant::Noted => unreachable!("none is noted here"),
     }
 }
 
@@ -40,19 +47,19 @@ fn any_series_of_additions_and_removals_matches_a_map() {
             let entry = held(n, hash_of(n));
             match table.find(entry.hash, &entry.resource) {
                 None => {
-                    assert!(model.insert(n, entry.request).is_none());
+                    assert!(model.insert(n, entry.grant).is_none());
                     table.push(entry);
                 }
                 Some(at) if dice.below(3) > 0 => {
-                    assert_eq!(Some(table.remove(at).request), model.remove(&n));
+                    assert_eq!(Some(table.remove(at).grant), model.remove(&n));
                 }
-                Some(at) => assert_eq!(Some(&table.entries()[at].request), model.get(&n)),
+                Some(at) => assert_eq!(Some(&table.entries()[at].grant), model.get(&n)),
             }
             if dice.below(150) == 0 {
                 table.remove_where(
                     |held| !held.session,
                     |gone| {
-                        assert!(model.remove(&u64::from(gone.request)).is_some());
+                        assert!(model.remove(&number(&gone)).is_some());
                     },
                 );
                 assert!(model.keys().all(|n| n % 7 == 0));
@@ -70,7 +77,7 @@ fn any_series_of_additions_and_removals_matches_a_map() {
                 model.contains_key(&n)
             );
         }
-        table.clear(|gone| assert!(model.remove(&u64::from(gone.request)).is_some()));
+        table.clear(|gone| assert!(model.remove(&number(&gone)).is_some()));
         assert!(model.is_empty() && table.entries().is_empty());
     }
 }

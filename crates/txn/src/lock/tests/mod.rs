@@ -10,6 +10,8 @@ mod resources;
 mod stress;
 mod tables;
 mod waits;
+mod weak;
+mod witness;
 mod woven;
 
 use std::time::Duration;
@@ -83,16 +85,18 @@ fn queued(manager: &LockManager, session: i32, resource: Resource) {
     });
 }
 
-/// Every shard holds its invariants.
+/// Every shard holds its invariants, and what owners have noted goes with it.
 fn check(manager: &LockManager) {
-    for shard in manager.table.all_shards() {
+    let shards = manager.table.all_shards();
+    for shard in &shards {
         shard.check();
     }
+    manager.table.check_notes(&shards);
 }
 
 /// Nothing is locked, nobody waits.
 fn is_empty(manager: &LockManager) -> bool {
     check(manager);
     let stats = manager.stats();
-    stats.locks == 0 && stats.resources == 0
+    stats.locks == 0 && stats.resources == 0 && manager.table.strong.sum() == 0
 }

@@ -10,6 +10,7 @@ use furrow_io::weave::{explore, together};
 
 use super::super::LockMode::{self, *};
 use super::super::{Isolation, LockConfig, LockError, LockManager, LockOwner, Timeout};
+use super::witness::{KEEPER, KEPT, Objects, look};
 use super::{Dice, check, is_empty, key, owner, table};
 
 const SCHEDULES: u64 = 2_000;
@@ -134,5 +135,55 @@ fn woven_kills_leave_nothing_behind() {
     explore("locks and a kill", SCHEDULES, |seed| {
         let manager = Arc::new(LockManager::new(config(), |_| {}));
         sessions(seed, false, &manager, true);
+    });
+}
+
+#[test]
+fn woven_weak_grants_meet_strong_requests() {
+    explore("weak against strong", SCHEDULES, |seed| {
+        let manager = Arc::new(LockManager::new(config(), |_| {}));
+        let objects = Arc::new(Objects::default());
+        let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+        for n in 0..3 {
+            let (manager, objects) = (Arc::clone(&manager), Arc::clone(&objects));
+            let mut dice = Dice::seeded(seed ^ n << 48);
+            bodies.push(Box::new(move || {
+                let me = owner(&manager, 51 + n as i32);
+                for round in 0..2 {
+                    me.begin(TxnId(n << 32 | round), Isolation::ReadCommitted);
+                    let bounds = (3, Timeout::Forever);
+                    objects.transaction(&manager, &me, bounds, &mut dice);
+                }
+            }));
+        }
+        together(bodies);
+        assert!(is_empty(&manager));
+    });
+}
+
+#[test]
+fn woven_views_show_a_lock_that_moves_once() {
+    explore("views of locks that move", SCHEDULES, |_| {
+        let manager = Arc::new(LockManager::new(config(), |_| {}));
+        let keeper = owner(&manager, KEEPER);
+        manager
+            .lock(&keeper, table(KEPT), IS, Timeout::Forever)
+            .unwrap();
+        let mover = {
+            let manager = Arc::clone(&manager);
+            move || {
+                let me = owner(&manager, 51);
+                for mode in [SchM, S] {
+                    drop(manager.lock(&me, table(KEPT), mode, Timeout::NoWait));
+                }
+            }
+        };
+        let viewer = {
+            let manager = Arc::clone(&manager);
+            move || look(&manager)
+        };
+        together(vec![Box::new(mover), Box::new(viewer)]);
+        drop(keeper);
+        assert!(is_empty(&manager));
     });
 }

@@ -1,0 +1,354 @@
+//! Weak locks of objects, noted by their owners so that they do not all meet under one latch.
+//!
+//! Every row operation locks its table in an intent mode, and nearly always nobody is in the way. In the lock
+//! table all these requests would come to one shard, to be granted and given back: readers of one table
+//! that have nothing else in common would queue for its latch. So an owner notes such a lock itself,
+//! under a latch that is its own. (After the fast path for weak relation locks of PostgreSQL.)
+//!
+//! # Protocol
+//! `Sch-S`, `IS`, `IU` and `IX` of an object are *weak*: any two of them go together, and joined they are
+//! weak. Every other mode of an object is *strong*. [`Strong`] counts, by hash of the object, the strong
+//! requests that are under way, the strong locks that are held, and nothing else.
+//!
+//! - A weak request latches its owner's [`Notes`], reads the count, and notes the lock if the count is 0.
+//!   Otherwise it goes to the shard like any other.
+//! - A strong request raises the count, latches the shard, and before it asks there, *gathers*: it latches
+//!   the notes of each owner in turn, its own too, and makes a granted request in the shard of each note of
+//!   the object. Where the note was, the number of that request stays behind for the owner.
+//! - The count is lowered when the strong lock is no longer in the shard, neither granted nor waiting: after
+//!   it was released or weakened, or after its request failed. A [`Stake`] is one such count.
+//! - Whoever releases or strengthens a lock that it had noted looks under its latch: the note is there, and
+//!   it is removed or changed in place; or the number of the request is, and the shard does the rest.
+//!
+//! # Why it is right
+//! **No strong request overlooks a weak lock.** Both latch the weak owner's notes, one of them first. If that
+//! is the strong one, it had raised the count before, and the weak one, who latches later, sees it raised. If
+//! that is the weak one, its note is there when the strong one looks. An owner that is not on the list yet
+//! when the strong one goes through it gets on it later, under the list's latch, and sees the count as well.
+//!
+//! **While a shard has a strong mode of an object, granted or waiting, nobody has noted it.** There was no
+//! note when it came: it gathered before, in the same hold of the shard's latch; nor is there a new one
+//! before the count is lowered. Therefore whoever waits for an object, or is waited for, finds all its
+//! holders in the shard: queues, grants and the search for deadlocks need not know of notes. And giving
+//! back a note wakes nobody, for nobody waits.
+//!
+//! **A lock is in one place.** Notes are moved under the latch of the shard and that of the notes, and only
+//! that way, never back. Who has latched the shard and finds no note finds the request there.
+//!
+//! **What a lock protects is seen by who gets it next.** A strong holder lowers the count with release order,
+//! and who notes a lock has read it with acquire order; the other way round both latch the notes.
+//!
+//! # Limits
+//! An owner notes at most [`NOTES`] locks; more go to the shards. Notes do not count against the lock table's
+//! limit, and are moved there though it may be full: the strong request is refused then, not they.
+//! Objects whose hashes share a count slow each other down, no more.
+
+use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::MutexGuard;
+use furrow_io::sync::atomic::{AtomicU32, Ordering};
+use smallvec::SmallVec;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::held::{Grant, Held};
+use super::manager::Table;
+use super::mode::LockMode;
+use super::owner::OwnerCore;
+use super::resource::Resource;
+use super::shard::Shard;
+use super::wait::Request;
+
+#[cfg(test)]
+mod checked;
+
+/// Locks that an owner notes at most; they are searched one by one.
+const NOTES: usize = 16;
+/// Notes for which an owner has room from the beginning.
+const FIRST_NOTES: usize = 4;
+/// Counts of strong requests and locks, a power of two.
+const COUNTS: usize = 1024;
+
+/// The modes of which any two go together, as bits.
+const WEAK: u32 =
+    LockMode::SchS.bit() | LockMode::IS.bit() | LockMode::IU.bit() | LockMode::IX.bit();
+
+/// Whether a lock may be noted.
+pub(super) const fn is_weak(resource: &Resource, mode: LockMode) -> bool {
+    matches!(resource, Resource::Object(..)) && mode.bit() & WEAK != 0
+}
+
+/// Whether nobody may note a lock of the object beside this one.
+pub(super) const fn is_strong(resource: &Resource, mode: LockMode) -> bool {
+    matches!(resource, Resource::Object(..)) && mode.bit() & WEAK == 0
+}
+
+/// How many strong requests and locks there are, by hash of the object.
+#[derive(Debug)]
+pub(super) struct Strong(Box<[AtomicU32]>);
+
+/// One strong request, counted; no more once this is dropped. Of what is not strong it counts nothing.
+#[must_use]
+pub(super) struct Stake<'a>(Option<&'a AtomicU32>);
+
+impl Default for Strong {
+    fn default() -> Strong {
+        Strong((0..COUNTS).map(|_| AtomicU32::new(0)).collect())
+    }
+}
+
+impl Strong {
+    fn count(&self, hash: u64) -> &AtomicU32 {
+        &self.0[hash as usize & (COUNTS - 1)]
+    }
+
+    /// Counts a request for `mode` by an owner that holds `before`, if it is the first strong one of the two.
+    #[inline]
+    pub(super) fn stake(
+        &self,
+        hash: u64,
+        resource: &Resource,
+        before: Option<LockMode>,
+        mode: LockMode,
+    ) -> Stake<'_> {
+        if !is_strong(resource, mode) || before.is_some_and(|before| is_strong(resource, before)) {
+            return Stake(None);
+        }
+        let count = self.count(hash);
+        // What makes it seen is the latch of each owner's notes, taken later.
+        count.fetch_add(1, Ordering::Relaxed);
+        Stake(Some(count))
+    }
+
+    /// A lock that was held has become one in mode `after`, or is gone; the shard knows it.
+    #[inline]
+    pub(super) fn end(&self, held: &Held, after: Option<LockMode>) {
+        let stays = after.is_some_and(|after| is_strong(&held.resource, after));
+        if is_strong(&held.resource, held.mode) && !stays {
+            drop(Stake(Some(self.count(held.hash))));
+        }
+    }
+}
+
+impl Stake<'_> {
+    /// The request was granted: it counts until [`Strong::end`].
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Stake<'_> {
+    fn drop(&mut self) {
+        if let Some(count) = self.0 {
+            // Whoever notes a lock because of this sees what was done under the strong one.
+            count.fetch_sub(1, Ordering::Release);
+        }
+    }
+}
+
+/// A lock that an owner has noted.
+#[derive(Debug, Clone, Copy)]
+struct Note {
+    resource: Resource,
+    hash: u64,
+    standing: Standing,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Standing {
+    /// Held in this mode, and the shard does not know.
+    Noted(LockMode),
+    /// In the shard, as the request of this number; the owner does not know.
+    Moved(u32),
+}
+
+/// What one owner has noted.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    list: SmallVec<[Note; FIRST_NOTES]>,
+    asked: u64,
+}
+
+impl Notes {
+    /// Locks and conversions that were granted here.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked
+    }
+
+    fn find(&self, hash: u64, resource: &Resource) -> Option<usize> {
+        let is_it = |note: &Note| note.hash == hash && note.resource == *resource;
+        self.list.iter().position(is_it)
+    }
+
+    fn take(&mut self, hash: u64, resource: &Resource) -> Option<Standing> {
+        let at = self.find(hash, resource)?;
+        Some(self.list.swap_remove(at).standing)
+    }
+
+    /// The mode in which a resource is held, the shard not knowing it.
+    fn mode(&self, hash: u64, resource: &Resource) -> Option<LockMode> {
+        let at = self.find(hash, resource)?;
+        match self.list[at].standing {
+            Standing::Noted(mode) => Some(mode),
+            Standing::Moved(_) => None,
+        }
+    }
+
+    /// Locks held that the shards do not know.
+    fn noted(&self) -> impl Iterator<Item = (u64, Resource)> {
+        let noted = |note: &&Note| matches!(note.standing, Standing::Noted(_));
+        self.list
+            .iter()
+            .filter(noted)
+            .map(|note| (note.hash, note.resource))
+    }
+}
+
+/// A lock that was noted at some moment.
+pub(super) struct Seen {
+    pub(super) shard: usize,
+    hash: u64,
+    pub(super) resource: Resource,
+    pub(super) owner: Arc<OwnerCore>,
+}
+
+impl Seen {
+    /// The mode in which it is noted now. While its shard is latched, who gets none finds it there, or it is
+    /// gone.
+    pub(super) fn mode(&self) -> Option<LockMode> {
+        self.owner.notes.lock().mode(self.hash, &self.resource)
+    }
+}
+
+/// The number of a held lock's request in its shard, which is latched. What was noted is there from now on.
+pub(super) fn settle(core: &OwnerCore, shard: &mut Shard, held: &mut Held) -> u32 {
+    let request = match held.grant {
+        Grant::Request(request) => request,
+        Grant::Noted => {
+            let standing = core.notes.lock().take(held.hash, &held.resource);
+            match standing {
+                Some(Standing::Moved(request)) => request,
+                _ => shard.admit(held.hash, &held.resource, core.id, held.mode),
+            }
+        }
+    };
+    held.grant = Grant::Request(request);
+    request
+}
+
+impl Table {
+    /// Grants a weak request by a note, if it is one and nobody strong is about.
+    #[inline]
+    pub(super) fn note(&self, core: &OwnerCore, wanted: &Request) -> bool {
+        let &Request { hash, resource, .. } = wanted;
+        if !is_weak(&resource, wanted.mode) {
+            return false;
+        }
+        let mut notes = core.notes.lock();
+        // Read under the latch: whoever raised it before has this latch yet to come, or had it before.
+        if self.strong.count(hash).load(Ordering::Acquire) != 0 || notes.list.len() >= NOTES {
+            return false;
+        }
+        notes.asked += 1;
+        notes.list.push(Note {
+            resource,
+            hash,
+            standing: Standing::Noted(wanted.mode),
+        });
+        true
+    }
+
+    /// Strengthens a lock that is noted, if it was not moved meanwhile and stays weak.
+    pub(super) fn note_anew(&self, core: &OwnerCore, held: &Held, mode: LockMode) -> bool {
+        if held.grant != Grant::Noted || !is_weak(&held.resource, mode) {
+            return false;
+        }
+        let mut notes = core.notes.lock();
+        let Some(at) = notes.find(held.hash, &held.resource) else {
+            return false;
+        };
+        // A strong request that has not come here yet will find the stronger mode.
+        let standing = &mut notes.list[at].standing;
+        if matches!(standing, Standing::Moved(_)) {
+            return false;
+        }
+        *standing = Standing::Noted(mode);
+        notes.asked += 1;
+        true
+    }
+
+    /// Gives a lock back that was noted. The number of its request, if it is one of a shard.
+    #[inline]
+    pub(super) fn unnote(&self, core: &OwnerCore, held: &Held) -> Option<u32> {
+        if let Grant::Request(request) = held.grant {
+            return Some(request);
+        }
+        let standing = core.notes.lock().take(held.hash, &held.resource);
+        match standing {
+            Some(Standing::Moved(request)) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// Latches the shard of a resource. For a strong request it gathers what owners have noted.
+    #[inline]
+    pub(super) fn shard_for(
+        &self,
+        stake: &Stake<'_>,
+        hash: u64,
+        resource: &Resource,
+    ) -> MutexGuard<'_, Shard> {
+        let mut shard = self.shard(self.shard_of(hash));
+        if stake.0.is_some() && !mutated(Mutation::ForgetNotes) {
+            self.gather(&mut shard, hash, resource);
+        }
+        shard
+    }
+
+    /// Moves all notes of a resource to its shard.
+    #[cold]
+    fn gather(&self, shard: &mut Shard, hash: u64, resource: &Resource) {
+        self.for_each_owner(|core| {
+            let mut notes = core.notes.lock();
+            let Some(at) = notes.find(hash, resource) else {
+                return;
+            };
+            let standing = &mut notes.list[at].standing;
+            if let Standing::Noted(mode) = *standing {
+                *standing = Standing::Moved(shard.admit(hash, resource, core.id, mode));
+            }
+        });
+    }
+
+    /// What is noted at present, in the order of shards: those that are held throughout, and others. For who
+    /// latches a shard afterwards and asks each again.
+    pub(super) fn noted(&self) -> Vec<Seen> {
+        let mut all = Vec::new();
+        self.for_each_owner(|owner| {
+            let notes = owner.notes.lock();
+            all.extend(notes.noted().map(|(hash, resource)| Seen {
+                shard: self.shard_of(hash),
+                hash,
+                resource,
+                owner: Arc::clone(owner),
+            }));
+        });
+        all.sort_by_key(|seen| (seen.shard, seen.resource));
+        all
+    }
+
+    /// How many locks are noted, and of how many resources that the shards do not have; these are all
+    /// latched.
+    pub(super) fn count_notes(&self, shards: &[MutexGuard<'_, Shard>]) -> (u64, u64) {
+        let mut resources = HashSet::new();
+        let mut locks = 0;
+        self.for_each_owner(|owner| {
+            for (hash, resource) in owner.notes.lock().noted() {
+                locks += 1;
+                if !shards[self.shard_of(hash)].has(hash, &resource) {
+                    resources.insert(resource);
+                }
+            }
+        });
+        (locks, resources.len() as u64)
+    }
+}
