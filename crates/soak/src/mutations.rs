@@ -84,6 +84,7 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::ReleaseReadLock, "histories"),
     (Mutation::EarlyRelease, "scenes"),
     (Mutation::MissDeadlock, "scenes"),
+    (Mutation::ForgetNotes, "scenes"),
     (Mutation::CountsForgotten, "power losses at random"),
     (Mutation::FreeBeforeCommit, "scenes"),
     (Mutation::RemoveEarly, "small worlds of reuse"),

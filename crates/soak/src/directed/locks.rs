@@ -4,7 +4,7 @@ use crate::engine::{Engine, EngineSession};
 use crate::subject::{Failure, Layout, Session as _, Store, Subject};
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
-    ScanSpec, Session, Table, TableSpec, Timeout,
+    LockHints, ScanSpec, Session, Table, TableSpec, Timeout,
 };
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Crash, SimOptions};
@@ -86,6 +86,54 @@ fn guard() -> Result<Result<(), String>, EngineError> {
         true => Ok(()),
         false => Err(format!(
             "keys {came:?} came between keys that were read: {before} rows, then {after}"
+        )),
+    })
+}
+
+/// A transaction that changed a row keeps others from having the whole table; while another has all of it,
+/// nobody changes a row.
+pub(super) fn whole_table(_: u64) -> Result<(), String> {
+    all_or_some().map_err(|error| error.to_string())?
+}
+
+fn all_or_some() -> Result<Result<(), String>, EngineError> {
+    let (instance, db, table) = house(&[1])?;
+    let (mut one, mut other) = (Session::new(&db)?, Session::new(&db)?);
+    one.set_lock_timeout(Timeout::NoWait);
+    other.set_lock_timeout(Timeout::NoWait);
+    let change = |session: &mut Session, id| {
+        let row = [Value::BigInt(id), Value::BigInt(1)];
+        session.insert(&table, &row).map(|_| ())
+    };
+    // The key is one that nobody has: nothing but the table itself is in the way.
+    let whole = |session: &mut Session, hints| {
+        session.hinted(hints, |session| {
+            let found = session.get(&table, &[Value::BigInt(99)]);
+            found.map(|_| ())
+        })
+    };
+    let mut ends = Vec::new();
+    for hints in [LockHints::table(), LockHints::table_exclusive()] {
+        one.begin()?;
+        change(&mut one, 2)?;
+        other.begin()?;
+        ends.push(whole(&mut other, hints));
+        one.rollback()?;
+        other.rollback()?;
+    }
+    one.begin()?;
+    whole(&mut one, LockHints::table_exclusive())?;
+    ends.push(change(&mut other, 3));
+    one.rollback()?;
+    change(&mut other, 3)?;
+    drop((one, other, table, db));
+    instance.shut_down()?;
+    let number = |end: &Result<(), EngineError>| end.as_ref().err().map_or(0, EngineError::number);
+    let numbers: Vec<u32> = ends.iter().map(number).collect();
+    Ok(match numbers[..] {
+        [1222, 1222, 1222] => Ok(()),
+        _ => Err(format!(
+            "the whole table beside a part of it: {numbers:?}, not 1222 each time"
         )),
     })
 }

@@ -17,6 +17,7 @@
 //! 10. The log of a transaction that ended is not written over before its end is durable.
 //! 11. An old copy of a data file is not taken for the one that belongs to the log.
 //! 12. No key comes between those that a SERIALIZABLE transaction has read.
+//! 13. Nobody has a whole table beside others who change rows of it.
 
 mod drops;
 mod ends;
@@ -35,10 +36,11 @@ use std::sync::Arc;
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
 
 /// All scenes.
-pub const SCENES: [Scene; 12] = [
+pub const SCENES: [Scene; 13] = [
     ("two transactions wait for each other", locks::deadlock),
     ("commits in the order of a lock", locks::order_of_commits),
     ("keys between those that were read", locks::guarded_gaps),
+    ("a whole table and parts of it", locks::whole_table),
     ("pages of a dropped table", drops::pages_of_the_dropped),
     ("rows move between the same pages", latches::moving_rows),
     ("pages of several files at once", latches::many_files),
