@@ -256,8 +256,8 @@ impl Pool {
         self.core.count_lookups(pages);
     }
 
-    /// Whether a page has neither changed nor left memory since it was marked, as far as the caller can know: he
-    /// knows of all that came before the latch that he holds of another page was left by its last holder.
+    /// Whether a page has neither changed nor left memory since it was marked, as far as the caller can know:
+    /// he knows of all that came before the latch that he holds of another page was left by its last holder.
     /// `false` may be said for no reason.
     #[inline]
     pub fn is_unchanged(&self, mark: PageMark) -> bool {

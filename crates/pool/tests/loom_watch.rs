@@ -1,5 +1,5 @@
-//! Marks under the model checker: who goes by a copy of one page, and holds another, in every interleaving of a
-//! few threads and with all that weak orderings allow.
+//! Marks under the model checker: who goes by a copy of one page, and holds another, in every interleaving of
+//! a few threads and with all that weak orderings allow.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p furrow-pool --test loom_watch --release`
 

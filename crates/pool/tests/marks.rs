@@ -117,8 +117,8 @@ fn a_page_at_hand_is_latched_and_one_that_is_not_is_neither_read_nor_waited_for_
     assert_eq!(page_work().since(before).logical_reads, 4);
 }
 
-/// Two pages that say the same, page 0 and one of the others: whoever changes both latches both. Readers go by
-/// what they know of page 0.
+/// Two pages that say the same, page 0 and one of the others: whoever changes both latches both. Readers go
+/// by what they know of page 0.
 fn go_by_copies(seed: u64) {
     const OTHERS: u32 = 20;
     let bench = Arc::new(bench(16));

@@ -2,16 +2,16 @@
 //!
 //! Every descent begins at the root. Latched by each, its latch is a word that all processors write in
 //! turn, so that readers who have nothing to tell each other wait for each other's caches. So a tree whose
-//! keys begin with an integer keeps what the root says in words of its own, the integers and the children, and
-//! so with some pages between the root and the leaves, those that are wanted most. A descent looks there
+//! keys begin with an integer keeps what the root says in words of its own, the integers and the children,
+//! and so with some pages between the root and the leaves, those that are wanted most. A descent looks there
 //! for the child, latches it, and asks only then whether the pages it has passed by have changed
 //! meanwhile. (Optimistic lock coupling, after Leis and others, "The ART of Practical Synchronization",
 //! where the version lies in the node itself. Here pages are latched for good, from the child on.)
 //!
 //! # Why the child is the right one
 //! A page covers some of the keys of its level. It loses a key only when it is split or taken out of the
-//! tree. Who does either holds it EX, and changes the page that is then its parent, latched EX, before he lets
-//! go of it. (A root that is split gives its entries to two new pages: which pages below cover what stays as
+//! tree. Who does either holds it EX, and changes the page that is then its parent, latched EX, before he
+//! lets go of it. (A root that is split gives its entries to two new pages: which pages below cover what stays as
 //! it was.) A copy has a mark of its page (`furrow_pool::PageMark`), taken under the same latch as
 //! the copy, which holds no longer once the page changes: who knows of the change finds that.
 //!
@@ -23,8 +23,8 @@
 //!    root's mark would not hold.
 //! 2. C covers the key now. If not, somebody has taken the key from it since P's copy was made. He changed
 //!    C's parent: that was P as copied, or a page to which a split of P, a change too, had moved C's
-//!    entry. All that came before he let go of C, and who latches C later knows of it: P's mark would not hold.
-//!    And nobody will take the key from C as long as C is latched.
+//!    entry. All that came before he let go of C, and who latches C later knows of it: P's mark would not
+//!    hold. And nobody will take the key from C as long as C is latched.
 //!
 //! If a mark does not hold, C may be anything: it is let go unread, and the descent begins anew with the root
 //! latched. Until that is known, the child is taken only if it is in memory and free: nobody waits for a page
@@ -100,8 +100,8 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// How far the copies lead from the root towards a place, and not below level `down_to`. `None` for not at
-    /// all.
+    /// How far the copies lead from the root towards a place, and not below level `down_to`. `None` for not
+    /// at all.
     #[inline]
     pub(super) fn find(
         &self,

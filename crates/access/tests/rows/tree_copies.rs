@@ -129,8 +129,8 @@ fn a_descent_counts_the_same_pages_by_copies_as_without() {
     }
 }
 
-/// Readers of rows that stay, beside writers that make the tree grow and shrink around them, in so small a pool
-/// that the root's frame is taken for other pages again and again.
+/// Readers of rows that stay, beside writers that make the tree grow and shrink around them, in so small a
+/// pool that the root's frame is taken for other pages again and again.
 fn read_beside_growth(frames: usize) {
     const STAYS: i64 = 64;
     let seed = test_seed();
