@@ -11,8 +11,8 @@
 //! # Why the child is the right one
 //! A page covers some of the keys of its level. It loses a key only when it is split or taken out of the
 //! tree. Who does either holds it EX, and changes the page that is then its parent, latched EX, before he
-//! lets go of it. (A root that is split gives its entries to two new pages: which pages below cover what stays as
-//! it was.) A copy has a mark of its page (`furrow_pool::PageMark`), taken under the same latch as
+//! lets go of it. (A root that is split gives its entries to two new pages: which pages below cover what
+//! stays as it was.) A copy has a mark of its page (`furrow_pool::PageMark`), taken under the same latch as
 //! the copy, which holds no longer once the page changes: who knows of the change finds that.
 //!
 //! Say that a descent goes by copies of the root and of a page P, latches the child C that P's copy
