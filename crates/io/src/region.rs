@@ -103,6 +103,8 @@ fn populate(_: NonNull<u8>, _: usize) -> bool {
     false
 }
 
+/// # Safety
+/// The memory was taken by [`take`] with this length, and nobody uses it any more.
 #[cfg(all(target_os = "linux", not(miri)))]
 unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's promise.
@@ -120,6 +122,8 @@ fn take(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)?) })
 }
 
+/// # Safety
+/// The memory was taken by [`take`] with this length, and nobody uses it any more.
 #[cfg(any(not(target_os = "linux"), miri))]
 unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     if let Some(layout) = layout(bytes) {

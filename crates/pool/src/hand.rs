@@ -37,8 +37,8 @@ impl Hand {
         at
     }
 
-    /// Seconds of the last turn, or of the present one when that is longer already; since the start, as long as
-    /// there was no need to turn.
+    /// Seconds of the last turn, or of the present one when that is longer already; since the start, as
+    /// long as there was no need to turn.
     pub(crate) fn turn_s(&self) -> u64 {
         let began = Moment::from_ns(self.turn_began_ns.load(Ordering::Relaxed));
         let present = Moment::now().since_ns(began);
