@@ -14,7 +14,7 @@ use furrow_format::PAGE_SIZE;
 use furrow_io::ReadRun;
 use furrow_observe::counters::Counter;
 use furrow_observe::files::IoKind;
-use furrow_observe::task::{count_logical_read, count_logical_reads, count_reads};
+use furrow_observe::task::{count_logical_reads, count_reads};
 use std::cell::Cell;
 use std::io::IoSliceMut;
 
@@ -60,7 +60,7 @@ impl Core {
     ) -> Result<PageGuard<'_, M>, PoolError> {
         rank::before_block(order);
         self.counters.add(Counter::PageLookups, 1);
-        count_logical_read();
+        count_logical_reads(1);
         if let Some(index) = self.latch_resident(key, mode.latch_mode()) {
             return Ok(PageGuard::new(self, index, mode, order));
         }
@@ -81,7 +81,7 @@ impl Core {
         order: LatchRank,
     ) -> Result<Option<PageGuard<'_, M>>, PoolError> {
         self.counters.add(Counter::PageLookups, 1);
-        count_logical_read();
+        count_logical_reads(1);
         let found = match self.latch_resident(key, mode.latch_mode()) {
             Some(index) => Some(index),
             None => self.fetch_slow(key, mode.latch_mode(), Patience::Never)?,

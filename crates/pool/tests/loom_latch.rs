@@ -5,32 +5,17 @@
 //! Loom itself reports a lost wake-up as a deadlock; the cell reports two who were inside at once.
 
 #![cfg(loom)]
-#![expect(
-    unsafe_code,
-    dead_code,
-    reason = "loom's cells; only a part of the latch is under test"
-)]
+#![expect(unsafe_code, reason = "loom's cells")]
 
-#[path = "../src/latch.rs"]
-mod latch;
-#[path = "../src/mode.rs"]
-mod mode;
-#[path = "../src/park.rs"]
-mod park;
+mod under_loom;
 
-use latch::{Latch, Sleeps};
+use latch::Latch;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use mode::LatchMode::{self, Ex, Sh, Up};
 use park::atomic::{Ordering, without};
-
-struct Silent;
-
-impl Sleeps for Silent {
-    fn begin(&mut self, _: bool) {}
-    fn end(&mut self, _: u64) {}
-}
+use under_loom::{Silent, latch, mode, park};
 
 struct Shared {
     latch: Latch,

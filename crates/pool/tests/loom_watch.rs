@@ -4,36 +4,19 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p furrow-pool --test loom_watch --release`
 
 #![cfg(loom)]
-#![expect(
-    unsafe_code,
-    dead_code,
-    reason = "loom's cells; only a part of the latch is under test"
-)]
+#![expect(unsafe_code, reason = "loom's cells")]
 
-#[path = "../src/latch.rs"]
-mod latch;
-#[path = "../src/mode.rs"]
-mod mode;
-#[path = "../src/park.rs"]
-mod park;
-#[path = "../src/watch.rs"]
-mod watch;
+mod under_loom;
 
-use latch::{Latch, Sleeps};
+use latch::Latch;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::AtomicBool;
 use loom::thread;
 use mode::LatchMode::{Ex, Sh};
 use park::atomic::{Ordering, without};
+use under_loom::{Silent, latch, mode, park, watch};
 use watch::Watches;
-
-struct Silent;
-
-impl Sleeps for Silent {
-    fn begin(&mut self, _: bool) {}
-    fn end(&mut self, _: u64) {}
-}
 
 /// A frame as far as marks go.
 struct Frame {

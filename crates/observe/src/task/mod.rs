@@ -25,9 +25,7 @@ mod wait;
 #[path = "no_wait.rs"]
 mod wait;
 
-pub use pages::{
-    PageWork, count_logical_read, count_logical_reads, count_reads, count_writes, page_work,
-};
+pub use pages::{PageWork, count_logical_reads, count_reads, count_writes, page_work};
 pub use registry::{Registry, WaitingTask};
 pub use resource::Resource;
 pub use wait::Wait;

@@ -45,12 +45,6 @@ thread_local! {
     static WRITES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts a request for a page.
-#[inline]
-pub fn count_logical_read() {
-    LOGICAL_READS.with(|count| count.set(count.get() + 1));
-}
-
 /// Counts requests for pages.
 #[inline]
 pub fn count_logical_reads(pages: u64) {
@@ -85,12 +79,12 @@ mod tests {
     #[test]
     fn a_thread_counts_its_own_pages_only() {
         let before = page_work();
-        count_logical_read();
+        count_logical_reads(1);
         count_reads(8);
         count_writes(3);
         let other = furrow_io::thread::scope(|scope| {
             let counted = scope.spawn(|| {
-                count_logical_read();
+                count_logical_reads(1);
                 page_work()
             });
             counted.join().unwrap()
