@@ -117,8 +117,8 @@ impl BlockHeader {
         put(block, 40, &crc.to_le_bytes());
     }
 
-    /// Reads the header at the start of `bytes`; `None` unless magic, sizes and identity fit. The
-    /// checksum is not looked at.
+    /// Reads the header at the start of `bytes`; `None` unless magic, sizes and identity fit, and each record
+    /// has an LSN of its own. The checksum is not looked at.
     pub(crate) fn read(bytes: &[u8], log_id: u64) -> Option<BlockHeader> {
         let (lsn, prev) = (Lsn(u64_at(bytes, 16)?), Lsn(u64_at(bytes, 24)?));
         let header = BlockHeader {
@@ -131,7 +131,9 @@ impl BlockHeader {
             durable: durable_of(u32_at(bytes, 44)?, lsn, prev),
         };
         let sizes_fit = (BLOCK_HEADER_BYTES..=BLOCK_MAX_BYTES).contains(&(header.used as usize));
-        (u32_at(bytes, 0)? == BLOCK_MAGIC && sizes_fit && header.log_id == log_id).then_some(header)
+        let numbers_fit = lsn.slot() == 0 && header.records <= Lsn::MAX_SLOT;
+        let ours = u32_at(bytes, 0)? == BLOCK_MAGIC && header.log_id == log_id;
+        (ours && sizes_fit && numbers_fit).then_some(header)
     }
 
     /// Whether the checksum of a block of `self.used` bytes is right.
@@ -176,6 +178,29 @@ mod tests {
             assert!(noticed, "flip at {at}");
             block[at] ^= 0x10;
         }
+    }
+
+    #[test]
+    fn a_block_whose_records_would_have_no_lsn_of_their_own_is_none() {
+        let mut block = vec![0; 600];
+        let mut header = BlockHeader {
+            used: 600,
+            incarnation: 3,
+            records: Lsn::MAX_SLOT,
+            lsn: Lsn::new(Lsn::MAX_VLF, Lsn::MAX_BLOCK, 0).unwrap(),
+            prev: Lsn::ZERO,
+            log_id: 99,
+            durable: Lsn::ZERO,
+        };
+        header.seal(&mut block);
+        assert_eq!(BlockHeader::read(&block, 99), Some(header));
+        header.records += 1;
+        header.seal(&mut block);
+        assert_eq!(BlockHeader::read(&block, 99), None);
+        (header.records, header.lsn) = (1, Lsn::MAX);
+        header.seal(&mut block);
+        assert!(header.checksum_fits(&block));
+        assert_eq!(BlockHeader::read(&block, 99), None);
     }
 
     #[test]
