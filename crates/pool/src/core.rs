@@ -200,6 +200,14 @@ impl Core {
         }
     }
 
+    /// Takes a page out of a frame whose latch the caller holds EX. Who goes by its mark hears of it before
+    /// the table forgets the page: from then on somebody may have it in another frame, and change it there.
+    pub(crate) fn leave(&self, index: u32, key: PageKey) {
+        self.end_watch(index);
+        self.table.remove(key, index, &self.frames);
+        self.frame(index).set_key(None);
+    }
+
     /// Takes the mark of a page away that the clock hand has come by, if it has one and nobody holds the
     /// page; whether it had.
     pub(crate) fn unwatch_idle(&self, index: u32) -> bool {

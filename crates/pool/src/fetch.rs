@@ -251,10 +251,8 @@ impl Core {
     pub(crate) fn give_up(&self, index: u32) {
         let frame = self.frame(index);
         if let Some(key) = frame.key() {
-            self.table.remove(key, index, &self.frames);
+            self.leave(index, key);
         }
-        self.end_watch(index);
-        frame.set_key(None);
         frame.latch.release_loaded(true);
         self.free.push(index);
     }

@@ -144,9 +144,7 @@ impl Core {
             frame.latch.release_loaded(false);
             return Look::Passed;
         };
-        self.table.remove(key, index, &self.frames);
-        self.end_watch(index);
-        frame.set_key(None);
+        self.leave(index, key);
         frame.reset();
         Look::Taken
     }

@@ -10,10 +10,10 @@ mod under_loom;
 
 use latch::Latch;
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
 use loom::sync::atomic::AtomicBool;
+use loom::sync::{Arc, Mutex};
 use loom::thread;
-use mode::LatchMode::{Ex, Sh};
+use mode::LatchMode::{self, Ex, Sh};
 use park::atomic::{Ordering, without};
 use under_loom::{Silent, latch, mode, park, watch};
 use watch::Watches;
@@ -25,12 +25,23 @@ struct Frame {
     value: UnsafeCell<u32>,
 }
 
-/// A parent and its child, which say the same.
+/// How those who change a page, or take it out of memory, tell of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Tells {
+    InTime,
+    Never,
+    /// Not before others can have it in another frame.
+    Late,
+}
+
+/// A parent and its child, which say the same. The parent is in one of two frames.
 struct Shared {
-    parent: Frame,
+    parents: [Frame; 2],
+    /// Which of them has it: the page table.
+    place: Mutex<usize>,
     child: Frame,
     watches: Watches,
-    raises: bool,
+    tells: Tells,
 }
 
 // SAFETY: the cells are reached only under the latches; that it is so is what loom checks.
@@ -59,18 +70,38 @@ impl Frame {
 }
 
 impl Shared {
-    fn new(raises: bool) -> Arc<Shared> {
+    fn new(tells: Tells) -> Arc<Shared> {
         Arc::new(Shared {
-            parent: frame(),
+            parents: [frame(), frame()],
+            place: Mutex::new(0),
             child: frame(),
             watches: Watches::new(),
-            raises,
+            tells,
         })
     }
 
-    fn end_watch(&self) {
-        let watched = &self.parent.watched;
-        if watched.load(Ordering::Relaxed) && watched.swap(false, Ordering::Relaxed) && self.raises
+    fn place(&self) -> usize {
+        *self.place.lock().unwrap()
+    }
+
+    /// The frame of the parent, latched.
+    fn latch_parent(&self, mode: LatchMode) -> &Frame {
+        loop {
+            let place = self.place();
+            let parent = &self.parents[place];
+            parent.latch.acquire(mode, &mut Silent);
+            if self.place() == place {
+                return parent;
+            }
+            parent.latch.release(mode);
+        }
+    }
+
+    fn end_watch(&self, parent: &Frame) {
+        let watched = &parent.watched;
+        if watched.load(Ordering::Relaxed)
+            && watched.swap(false, Ordering::Relaxed)
+            && self.tells != Tells::Never
         {
             self.watches.raise(0);
         }
@@ -78,29 +109,48 @@ impl Shared {
 
     /// Changes both pages; the parent is let go of first.
     fn change(&self) {
-        self.parent.latch.acquire(Ex, &mut Silent);
+        let parent = self.latch_parent(Ex);
         self.child.latch.acquire(Ex, &mut Silent);
-        self.end_watch();
-        self.parent.add();
+        self.end_watch(parent);
+        parent.add();
         self.child.add();
-        self.parent.latch.release(Ex);
+        parent.latch.release(Ex);
         self.child.latch.release(Ex);
     }
 
     /// The clock hand comes by.
     fn pass(&self) {
-        if self.parent.latch.claim() {
-            self.end_watch();
-            self.parent.latch.release_loaded(false);
+        let parent = &self.parents[0];
+        if parent.latch.claim() {
+            self.end_watch(parent);
+            parent.latch.release_loaded(false);
         }
+    }
+
+    /// Takes the parent out of its frame; the next who wants it has it in the other one.
+    fn move_away(&self) {
+        let [from, to] = &self.parents;
+        if !from.latch.claim() {
+            return;
+        }
+        if self.tells != Tells::Late {
+            self.end_watch(from);
+        }
+        to.value.with_mut(|value| {
+            // SAFETY: nobody knows of this frame before the page is said to be there.
+            unsafe { *value = from.read() }
+        });
+        *self.place.lock().unwrap() = 1;
+        self.end_watch(from);
+        from.latch.release_loaded(true);
     }
 
     /// Copies the parent, and goes by the copy.
     fn go_by_copy(&self) {
-        self.parent.latch.acquire(Sh, &mut Silent);
-        self.parent.watched.store(true, Ordering::Relaxed);
-        let (mark, said) = (self.watches.mark(0), self.parent.read());
-        self.parent.latch.release(Sh);
+        let parent = self.latch_parent(Sh);
+        parent.watched.store(true, Ordering::Relaxed);
+        let (mark, said) = (self.watches.mark(0), parent.read());
+        parent.latch.release(Sh);
         self.child.latch.acquire(Sh, &mut Silent);
         if self.watches.is_now(mark) {
             assert_eq!(self.child.read(), said, "an old copy was believed");
@@ -109,11 +159,11 @@ impl Shared {
     }
 }
 
-fn check(preemptions: usize, raises: bool, others: &'static [fn(&Shared)]) {
+fn check(preemptions: usize, tells: Tells, others: &'static [fn(&Shared)]) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
-        let shared = Shared::new(raises);
+        let shared = Shared::new(tells);
         let start = |other: fn(&Shared)| {
             let shared = Arc::clone(&shared);
             thread::spawn(move || other(&shared))
@@ -126,32 +176,45 @@ fn check(preemptions: usize, raises: bool, others: &'static [fn(&Shared)]) {
 
 #[test]
 fn a_reader_beside_a_change() {
-    check(5, true, &[Shared::change]);
+    check(5, Tells::InTime, &[Shared::change]);
 }
 
 #[test]
 fn a_reader_beside_two_changes() {
-    check(2, true, &[Shared::change, Shared::change]);
+    check(2, Tells::InTime, &[Shared::change, Shared::change]);
 }
 
 #[test]
 fn a_reader_beside_a_change_and_the_clock_hand() {
-    check(2, true, &[Shared::change, Shared::pass]);
+    check(2, Tells::InTime, &[Shared::change, Shared::pass]);
+}
+
+#[test]
+fn a_reader_beside_a_change_of_a_page_that_moves_to_another_frame() {
+    check(2, Tells::InTime, &[Shared::change, Shared::move_away]);
+}
+
+#[test]
+#[should_panic(expected = "an old copy was believed")]
+fn a_page_that_leaves_its_frame_and_tells_late_is_noticed() {
+    check(3, Tells::Late, &[Shared::change, Shared::move_away]);
 }
 
 #[test]
 fn two_readers_beside_a_change() {
-    check(2, true, &[Shared::go_by_copy, Shared::change]);
+    check(2, Tells::InTime, &[Shared::go_by_copy, Shared::change]);
 }
 
 #[test]
 #[should_panic(expected = "an old copy was believed")]
 fn a_change_that_tells_nobody_is_noticed() {
-    check(3, false, &[Shared::change]);
+    check(3, Tells::Never, &[Shared::change]);
 }
 
 #[test]
 #[should_panic]
 fn latches_that_order_nothing_are_noticed() {
-    without(Ordering::Acquire, || check(3, true, &[Shared::change]));
+    without(Ordering::Acquire, || {
+        check(3, Tells::InTime, &[Shared::change])
+    });
 }

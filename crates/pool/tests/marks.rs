@@ -158,6 +158,53 @@ fn go_by_copies(seed: u64) {
     together(bodies);
 }
 
+/// The same two pages, and somebody who throws clean pages out of memory: each comes back in another frame.
+fn go_by_copies_of_pages_thrown_out(_seed: u64) {
+    let bench = Arc::new(bench(48));
+    let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+    let thrower = Arc::clone(&bench);
+    bodies.push(Box::new(move || {
+        for _ in 0..8 {
+            checkpoint(&thrower);
+            thrower.pool.drop_clean_buffers();
+        }
+    }));
+    let changer = Arc::clone(&bench);
+    bodies.push(Box::new(move || {
+        for next in 1..12 {
+            let mut first = changer.pool.fetch(key(1, 0), Ex, LatchRank::Data).unwrap();
+            let mut page = changer.pool.fetch(key(1, 20), Ex, LatchRank::Data).unwrap();
+            change(&changer.log, &mut first, next);
+            change(&changer.log, &mut page, next);
+        }
+    }));
+    bodies.push(Box::new(move || {
+        let mut copy = None;
+        for _ in 0..40 {
+            let (mark, said) = *copy.get_or_insert_with(|| {
+                let first = bench.pool.fetch(key(1, 0), Sh, LatchRank::Data).unwrap();
+                (first.mark(), value(&first))
+            });
+            let page = bench.pool.fetch(key(1, 20), Sh, LatchRank::Data).unwrap();
+            if bench.pool.is_unchanged(mark) {
+                assert_eq!(value(&page), said, "an old copy was believed");
+            } else {
+                copy = None;
+            }
+        }
+    }));
+    together(bodies);
+}
+
+#[test]
+fn woven_readers_never_believe_a_copy_of_a_page_that_came_back_in_another_frame() {
+    explore(
+        "marks of pages thrown out",
+        4000,
+        go_by_copies_of_pages_thrown_out,
+    );
+}
+
 #[test]
 fn woven_readers_who_go_by_copies_never_believe_an_old_one() {
     explore("marks", 1500, go_by_copies);
