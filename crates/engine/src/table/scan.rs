@@ -148,14 +148,13 @@ impl Locker<'_, '_> {
         match self.reading {
             Reading::Dirty => true,
             // Whoever has changed a row of the table holds IX on it until the end of its transaction.
-            Reading::Committed => self.locks.try_instant(self.owner, whole, LockMode::S),
+            Reading::Committed => self.locks.is_unwritten(self.owner, whole),
             Reading::Kept(mode) | Reading::Range(mode) => {
                 let held = self.owner.held(&whole);
                 if held.is_some_and(|held| covers_rows(held, mode)) {
                     return true;
                 }
-                let free =
-                    self.looks_first && self.locks.try_instant(self.owner, whole, LockMode::S);
+                let free = self.looks_first && self.locks.is_unwritten(self.owner, whole);
                 self.unlocked |= free;
                 free
             }

@@ -38,6 +38,22 @@
 //! **What a lock protects is seen by who gets it next.** A strong holder lowers the count with release order,
 //! and who notes a lock has read it with acquire order; the other way round both latch the notes.
 //!
+//! # What readers ask for each page
+//! A scan at READ COMMITTED need not look at the rows of a page one by one when nobody else has an intent to
+//! write in the table: it asks whether S would be granted ([`LockManager::is_unwritten`]). That is asked
+//! for each page, and must not gather. Of the weak modes only IX stands in the way of S. So [`Writers`] counts, by
+//! hash of the object, the notes of IX: raised in the same hold of the notes' latch that makes one, lowered once
+//! it is gone, or is in the shard, while that is latched. With the shard latched, a count of 0 and
+//! nothing in the shard that stands in the way, nobody has changed a row of the page without having committed:
+//!
+//! Whoever changes a row of the page notes IX first, latches the page EX and lets it go, before the reader
+//! latches it. So the reader finds the count raised, unless it was lowered since. If that was because the note
+//! was moved, the shard has it: moving needs its latch. If it was given back, then the change is committed, or
+//! undone; who finds the count lowered (acquire) finds what came before (release).
+//!
+//! A count above 0 is taken for a *no*: that of somebody's IX of another object with the same hash costs a look
+//! at each row, no more. The reader's own note is moved to the shard first.
+//!
 //! # Limits
 //! An owner notes at most [`NOTES`] locks; more go to the shards. Notes do not count against the lock table's
 //! limit, and are moved there though it may be full: the strong request is refused then, not they.
@@ -82,23 +98,66 @@ pub(super) const fn is_strong(resource: &Resource, mode: LockMode) -> bool {
     matches!(resource, Resource::Object(..)) && mode.bit() & WEAK == 0
 }
 
-/// How many strong requests and locks there are, by hash of the object.
+/// Whether a noted lock stands in the way of those who read all of the object.
+pub(super) const fn writes(mode: LockMode) -> bool {
+    !LockMode::S.compatible(mode)
+}
+
+/// Counts by hash of an object.
 #[derive(Debug)]
-pub(super) struct Strong(Box<[AtomicU32]>);
+struct Counts(Box<[AtomicU32]>);
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts((0..COUNTS).map(|_| AtomicU32::new(0)).collect())
+    }
+}
+
+impl Counts {
+    fn of(&self, hash: u64) -> &AtomicU32 {
+        &self.0[hash as usize & (COUNTS - 1)]
+    }
+}
+
+/// How many strong requests and locks there are, by hash of the object.
+#[derive(Debug, Default)]
+pub(super) struct Strong(Counts);
+
+/// How many notes there are that stand in the way of S, by hash of the object.
+#[derive(Debug, Default)]
+pub(super) struct Writers(Counts);
+
+impl Writers {
+    /// There is a note of this mode, the latch of which the caller holds.
+    #[inline]
+    fn raise(&self, hash: u64, mode: LockMode) {
+        if writes(mode) {
+            // What makes it seen is the latch of the first page that is changed under the lock.
+            self.0.of(hash).fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A note of this mode is no more.
+    #[inline]
+    fn lower(&self, hash: u64, mode: LockMode) {
+        if writes(mode) {
+            self.0.of(hash).fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Whether there is any; the shard of the object is latched.
+    pub(super) fn any(&self, hash: u64) -> bool {
+        self.0.of(hash).load(Ordering::Acquire) != 0
+    }
+}
 
 /// One strong request, counted; no more once this is dropped. Of what is not strong it counts nothing.
 #[must_use]
 pub(super) struct Stake<'a>(Option<&'a AtomicU32>);
 
-impl Default for Strong {
-    fn default() -> Strong {
-        Strong((0..COUNTS).map(|_| AtomicU32::new(0)).collect())
-    }
-}
-
 impl Strong {
     fn count(&self, hash: u64) -> &AtomicU32 {
-        &self.0[hash as usize & (COUNTS - 1)]
+        self.0.of(hash)
     }
 
     /// Counts a request for `mode` by an owner that holds `before`, if it is the first strong one of the two.
@@ -219,23 +278,27 @@ impl Seen {
     }
 }
 
-/// The number of a held lock's request in its shard, which is latched. What was noted is there from now on.
-pub(super) fn settle(core: &OwnerCore, shard: &mut Shard, held: &mut Held) -> u32 {
-    let request = match held.grant {
-        Grant::Request(request) => request,
-        Grant::Noted => {
-            let standing = core.notes.lock().take(held.hash, &held.resource);
-            match standing {
-                Some(Standing::Moved(request)) => request,
-                _ => shard.admit(held.hash, &held.resource, core.id, held.mode),
-            }
-        }
-    };
-    held.grant = Grant::Request(request);
-    request
-}
-
 impl Table {
+    /// The number of a held lock's request in its shard, which is latched. What was noted is there from now on.
+    pub(super) fn settle(&self, core: &OwnerCore, shard: &mut Shard, held: &mut Held) -> u32 {
+        let request = match held.grant {
+            Grant::Request(request) => request,
+            Grant::Noted => {
+                let standing = core.notes.lock().take(held.hash, &held.resource);
+                match standing {
+                    Some(Standing::Moved(request)) => request,
+                    _ => {
+                        let request = shard.admit(held.hash, &held.resource, core.id, held.mode);
+                        self.writers.lower(held.hash, held.mode);
+                        request
+                    }
+                }
+            }
+        };
+        held.grant = Grant::Request(request);
+        request
+    }
+
     /// Grants a weak request by a note, if it is one and nobody strong is about.
     #[inline]
     pub(super) fn note(&self, core: &OwnerCore, wanted: &Request) -> bool {
@@ -254,6 +317,7 @@ impl Table {
             hash,
             standing: Standing::Noted(wanted.mode),
         });
+        self.writers.raise(hash, wanted.mode);
         true
     }
 
@@ -268,11 +332,13 @@ impl Table {
         };
         // A strong request that has not come here yet will find the stronger mode.
         let standing = &mut notes.list[at].standing;
-        if matches!(standing, Standing::Moved(_)) {
+        let Standing::Noted(before) = *standing else {
             return false;
-        }
+        };
         *standing = Standing::Noted(mode);
         notes.asked += 1;
+        self.writers.raise(held.hash, mode);
+        self.writers.lower(held.hash, before);
         true
     }
 
@@ -285,7 +351,10 @@ impl Table {
         let standing = core.notes.lock().take(held.hash, &held.resource);
         match standing {
             Some(Standing::Moved(request)) => Some(request),
-            _ => None,
+            _ => {
+                self.writers.lower(held.hash, held.mode);
+                None
+            }
         }
     }
 
@@ -315,6 +384,7 @@ impl Table {
             let standing = &mut notes.list[at].standing;
             if let Standing::Noted(mode) = *standing {
                 *standing = Standing::Moved(shard.admit(hash, resource, core.id, mode));
+                self.writers.lower(hash, mode);
             }
         });
     }

@@ -98,5 +98,6 @@ fn check(manager: &LockManager) {
 fn is_empty(manager: &LockManager) -> bool {
     check(manager);
     let stats = manager.stats();
-    stats.locks == 0 && stats.resources == 0 && manager.table.strong.sum() == 0
+    let counted = manager.table.strong.sum() + manager.table.writers.sum();
+    stats.locks == 0 && stats.resources == 0 && counted == 0
 }

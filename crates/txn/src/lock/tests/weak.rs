@@ -237,6 +237,59 @@ fn notes_and_what_became_of_them_are_given_back_in_every_way() {
 }
 
 #[test]
+fn who_reads_all_of_an_object_hears_of_each_intent_to_write_and_disturbs_nobody() {
+    for own in [None, Some(IS), Some(IU), Some(IX)] {
+        for other in weak_modes() {
+            for moved in [false, true] {
+                let (manager, [a, b, c]) = parties();
+                manager.lock(&c, table(1), IS, NOW).unwrap();
+                manager.lock(&b, table(1), other, NOW).unwrap();
+                if moved {
+                    manager.try_instant(&a, table(1), S);
+                }
+                let others = manager.table.notes();
+                if let Some(mode) = own {
+                    manager.lock(&a, table(1), mode, NOW).unwrap();
+                }
+                let free = manager.is_unwritten(&a, table(1));
+                assert_eq!(free, other != IX, "{own:?} beside {other}, moved: {moved}");
+                let mine = own.is_some_and(|own| own != IX);
+                assert_eq!(manager.table.notes(), others + usize::from(mine));
+                check(&manager);
+                manager.release_all(&b);
+                assert!(manager.is_unwritten(&a, table(1)));
+                drop((a, b, c));
+                assert!(is_empty(&manager));
+            }
+        }
+    }
+}
+
+#[test]
+fn each_way_in_which_an_intent_to_write_comes_and_goes_is_counted() {
+    let (manager, [a, b]) = parties();
+    let writers = || manager.table.writers.sum();
+    manager.lock(&a, table(1), IS, NOW).unwrap();
+    assert_eq!(writers(), 0);
+    manager.lock(&a, table(1), IX, NOW).unwrap();
+    manager.lock(&b, table(1), IX, NOW).unwrap();
+    assert_eq!(writers(), 2, "taken, and strengthened to");
+    manager.release_all(&b);
+    assert_eq!(writers(), 1, "given back");
+    assert!(manager.lock(&b, table(1), S, NOW).is_err());
+    assert_eq!(writers(), 0, "moved");
+    manager.lock(&a, table(2), IX, NOW).unwrap();
+    assert!(manager.downgrade(&a, &table(2), IS));
+    assert_eq!(writers(), 0, "weakened, which the shard does");
+    manager.lock(&a, table(3), IX, NOW).unwrap();
+    manager.lock(&a, table(3), X, NOW).unwrap();
+    assert_eq!(writers(), 0, "strengthened");
+    assert!(!manager.is_unwritten(&b, table(3)) && manager.is_unwritten(&b, table(2)));
+    drop((a, b));
+    assert!(is_empty(&manager));
+}
+
+#[test]
 fn every_end_of_a_strong_request_is_counted_out() {
     let (manager, [a, b]) = parties();
     let strong = || manager.table.strong.sum();

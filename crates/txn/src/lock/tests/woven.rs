@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use furrow_format::TxnId;
+use furrow_io::sync::Mutex;
 use furrow_io::time::Moment;
 use furrow_io::weave::{explore, together};
 
@@ -184,6 +185,54 @@ fn woven_views_show_a_lock_that_moves_once() {
         };
         together(vec![Box::new(mover), Box::new(viewer)]);
         drop(keeper);
+        assert!(is_empty(&manager));
+    });
+}
+
+#[test]
+fn woven_readers_of_whole_pages_see_nothing_that_is_not_committed() {
+    explore("readers of whole pages", SCHEDULES, |_| {
+        let manager = Arc::new(LockManager::new(config(), |_| {}));
+        // A page: whether somebody has changed it and has not committed.
+        let page = Arc::new(Mutex::new(false));
+        let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+        for session in [51, 52] {
+            let (manager, page) = (Arc::clone(&manager), Arc::clone(&page));
+            bodies.push(Box::new(move || {
+                let me = owner(&manager, session);
+                for first in [IX, IS] {
+                    drop(manager.lock(&me, table(1), first, Timeout::Forever));
+                    drop(manager.lock(&me, table(1), IX, Timeout::Forever));
+                    drop(manager.lock(&me, key(1), X, Timeout::Forever));
+                    *page.lock() = true;
+                    *page.lock() = false;
+                    manager.release_all(&me);
+                }
+            }));
+        }
+        let mover = Arc::clone(&manager);
+        bodies.push(Box::new(move || {
+            let me = owner(&mover, 53);
+            for mode in [S, X, S] {
+                drop(mover.lock(&me, table(1), mode, Timeout::NoWait));
+                mover.release_all(&me);
+            }
+        }));
+        let (reader, read) = (Arc::clone(&manager), page);
+        bodies.push(Box::new(move || {
+            let me = owner(&reader, 54);
+            for own in [None, Some(IS), Some(IX)] {
+                if let Some(mode) = own {
+                    drop(reader.lock(&me, table(1), mode, Timeout::Forever));
+                }
+                for _ in 0..3 {
+                    let changed = read.lock();
+                    let free = reader.is_unwritten(&me, table(1));
+                    assert!(!(free && *changed), "what is not committed was read");
+                }
+            }
+        }));
+        together(bodies);
         assert!(is_empty(&manager));
     });
 }

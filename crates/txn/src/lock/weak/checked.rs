@@ -4,13 +4,28 @@ use furrow_io::sync::MutexGuard;
 use furrow_io::sync::atomic::Ordering;
 use std::collections::HashSet;
 
-use super::{COUNTS, NOTES, Resource, Shard, Standing, Strong, Table, is_strong, is_weak};
+use super::{
+    COUNTS, Counts, NOTES, Resource, Shard, Standing, Strong, Table, Writers, is_strong, is_weak,
+};
+
+impl Counts {
+    fn sum(&self) -> u32 {
+        let counts = self.0.iter();
+        counts.map(|count| count.load(Ordering::SeqCst)).sum()
+    }
+}
 
 impl Strong {
     /// All counts together.
     pub(in crate::lock) fn sum(&self) -> u32 {
-        let counts = self.0.iter();
-        counts.map(|count| count.load(Ordering::SeqCst)).sum()
+        self.0.sum()
+    }
+}
+
+impl Writers {
+    /// All counts together.
+    pub(in crate::lock) fn sum(&self) -> u32 {
+        self.0.sum()
     }
 }
 
