@@ -35,9 +35,12 @@ impl Region {
     }
 
     /// Has the system give all of it now, and not page by page as it is used first: where memory is lent by a
-    /// hypervisor the first touch of a megabyte can take more than a millisecond.
-    pub fn prefault(&mut self) {
-        if !populate(self.start, self.bytes) {
+    /// hypervisor the first touch of a megabyte can take more than a millisecond. `false` where the system says
+    /// that it has not so much.
+    #[must_use]
+    pub fn prefault(&mut self) -> bool {
+        let answer = populate(self.start, self.bytes);
+        if answer.is_none() {
             for at in (0..self.bytes).step_by(SMALLEST_PAGE_BYTES) {
                 // SAFETY: inside of the region, which nobody else has while `self` is borrowed; the byte
                 // stays what it was.
@@ -47,6 +50,7 @@ impl Region {
                 }
             }
         }
+        answer.unwrap_or(true)
     }
 
     /// Where it begins.
@@ -90,17 +94,23 @@ fn take(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(start.cast())
 }
 
-/// Whether the system did it: Linux can since 5.14.
+/// Whether the system gave all of it; `None` where it does not know the question: Linux does since 5.14. To
+/// touch what it said it has not could end the process.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn populate(start: NonNull<u8>, bytes: usize) -> bool {
+fn populate(start: NonNull<u8>, bytes: usize) -> Option<bool> {
+    use rustix::io::Errno;
     use rustix::mm::{Advice, madvise};
     // SAFETY: a mapping of this length, writable; the call changes none of its bytes.
-    unsafe { madvise(start.as_ptr().cast(), bytes, Advice::LinuxPopulateWrite) }.is_ok()
+    match unsafe { madvise(start.as_ptr().cast(), bytes, Advice::LinuxPopulateWrite) } {
+        Ok(()) => Some(true),
+        Err(Errno::NOMEM) => Some(false),
+        Err(_) => None,
+    }
 }
 
 #[cfg(any(not(target_os = "linux"), miri))]
-fn populate(_: NonNull<u8>, _: usize) -> bool {
-    false
+fn populate(_: NonNull<u8>, _: usize) -> Option<bool> {
+    None
 }
 
 /// # Safety
@@ -152,7 +162,7 @@ mod tests {
         let mut region = Region::new(3 * 8192).unwrap();
         // SAFETY: nobody else knows this region.
         unsafe { region.as_ptr().add(4096).write(7) };
-        region.prefault();
+        assert!(region.prefault());
         // SAFETY: as above.
         let bytes = unsafe { std::slice::from_raw_parts(region.as_ptr(), region.len_bytes()) };
         assert_eq!(bytes.iter().map(|&b| u32::from(b)).sum::<u32>(), 7);

@@ -23,8 +23,8 @@ impl Region {
             .checked_mul(PAGE_SIZE)
             .and_then(furrow_io::Region::new)
             .ok_or(PoolError::NoMemory { pages })?;
-        if prefault {
-            memory.prefault();
+        if prefault && !memory.prefault() {
+            return Err(PoolError::NoMemory { pages });
         }
         Ok(Region { memory, pages })
     }
