@@ -207,16 +207,21 @@ impl Session {
         Ok(brief.then_some(Briefly { resource, before }))
     }
 
-    /// Gives back a lock on a table that was for one statement.
+    /// Gives back a lock on a table that was for one statement: what has been taken of the table since then stays,
+    /// and so does the intent to read, which another scan of it may go by.
     pub(crate) fn give_back(&self, lock: Option<Briefly>) {
         let Some(Briefly { resource, before }) = lock else {
             return;
         };
-        let locks = &self.db.locks;
-        match before {
-            Some(before) => locks.downgrade(&self.owner, &resource, before),
-            None => locks.unlock(&self.owner, &resource),
+        let intent = match self.owner.held(&resource) {
+            Some(LockMode::S) => LockMode::IS,
+            Some(LockMode::SIU) => LockMode::IU,
+            Some(LockMode::SIX) => LockMode::IX,
+            // Stronger now, for somebody else.
+            _ => return,
         };
+        let stays = before.map_or(intent, |before| before.supremum(intent));
+        self.db.locks.downgrade(&self.owner, &resource, stays);
     }
 
     /// Whether what this session holds on a table makes a lock in `mode` on a row of it needless.

@@ -117,6 +117,30 @@ fn tablock_takes_one_lock_and_readers_share_it() {
 }
 
 #[test]
+fn the_end_of_a_scan_under_tablock_leaves_what_others_of_its_session_go_by() {
+    let (house, table) = set_up(3);
+    let mut session = begun(&house);
+    let whole = ScanSpec {
+        hints: LockHints::table(),
+        ..ScanSpec::default()
+    };
+    let first = session.open_scan(&table, &whole).unwrap();
+    let mut second = session.open_scan(&table, &ScanSpec::default()).unwrap();
+    assert_eq!(held(&house, &session, &table), (Some(LockMode::S), 0));
+    session.close_scan(first);
+    assert_eq!(held(&house, &session, &table), (Some(LockMode::IS), 0));
+    while session.step_scan(&mut second).unwrap() {}
+    session.close_scan(second);
+
+    let first = session.open_scan(&table, &whole).unwrap();
+    session.insert(&table, &[n(50), i(0)]).unwrap();
+    session.close_scan(first);
+    assert_eq!(held(&house, &session, &table), (Some(LockMode::IX), 1));
+    let mut other = begun(&house);
+    assert_eq!(number(ids(&mut other, &table, LockHints::default())), 1222);
+}
+
+#[test]
 fn tablockx_and_changes_under_tablock_keep_everybody_out() {
     let (house, table) = set_up(20);
     for exclusive in [true, false] {
