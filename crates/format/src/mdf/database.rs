@@ -249,12 +249,9 @@ impl<'s> Database<'s> {
     }
 
     fn part(&self, table: &Table, rowset: &Rowset) -> Result<Part<'s>, MdfError> {
-        let layout = self.readable_layout(rowset).map_err(|error| match error {
-            MdfError::Unsupported { what } => MdfError::Unsupported {
-                what: format!("{what} (table {}.{})", table.schema, table.name),
-            },
-            other => other,
-        })?;
+        let layout = self
+            .readable_layout(rowset)
+            .map_err(|error| table.name_in(error))?;
         let mut stored = Vec::new();
         let mut defaults = Vec::new();
         let mut places = Vec::new();
@@ -262,6 +259,9 @@ impl<'s> Database<'s> {
             let found = layout
                 .iter()
                 .find(|s| s.column_id == column.id && !s.is_dropped());
+            if found.is_none() && !column.computed {
+                return Err(table.without_place(column));
+            }
             places.push(found.is_some());
             if let Some(found) = found {
                 defaults.push(self.default_of(rowset.rowsetid, found));

@@ -28,6 +28,28 @@ pub struct Table {
     pub is_heap: bool,
 }
 
+impl Table {
+    /// An error about one of its rowsets, with the table's name.
+    pub(super) fn name_in(&self, error: MdfError) -> MdfError {
+        let named = |what: String| format!("{what} (table {}.{})", self.schema, self.name);
+        match error {
+            MdfError::Unsupported { what } => MdfError::Unsupported { what: named(what) },
+            MdfError::Catalog { what } => MdfError::Catalog { what: named(what) },
+            other => other,
+        }
+    }
+
+    /// Where a stored column lies is lost. Its values are in the rows: to read them as NULL would be a lie.
+    pub(super) fn without_place(&self, column: &TableColumn) -> MdfError {
+        let (schema, table, column) = (&self.schema, &self.name, &column.name);
+        MdfError::Catalog {
+            what: format!(
+                "nothing says where column {column} of table {schema}.{table} lies in its rows"
+            ),
+        }
+    }
+}
+
 /// A column of a table.
 #[derive(Debug, Clone)]
 pub struct TableColumn {
@@ -39,7 +61,8 @@ pub struct TableColumn {
     pub data_type: DataType,
     /// Whether it may be NULL.
     pub nullable: bool,
-    /// Whether it is computed; one that isn't persisted has no values here: they read as NULL.
+    /// Whether it is computed, or the column set, which is computed of the sparse columns. One that isn't
+    /// persisted has no values here: they read as NULL.
     pub computed: bool,
     /// Last value, increment and seed of an identity column.
     pub identity: Option<Identity>,
@@ -88,7 +111,7 @@ pub(super) fn table_column(row: &Column) -> Option<TableColumn> {
         name: row.name.clone().unwrap_or_default(),
         data_type,
         nullable: row.status & column_status::NOT_NULL == 0,
-        computed: row.status & column_status::COMPUTED != 0,
+        computed: row.status & (column_status::COMPUTED | column_status::COLUMN_SET) != 0,
         identity: row
             .idtval
             .as_deref()

@@ -1,6 +1,7 @@
 //! Damaged files: found where they are damaged, and never a panic or a hang.
 
-use furrow_format::mdf::{Database, MdfError, MdfImage, PageRef, PageSource, summarize};
+use furrow_format::mdf::{Database, MdfError, MdfImage, PageRef, PageSource, Table, summarize};
+use furrow_format::types::Value;
 use furrow_format::{FileId, PAGE_SIZE, PageFault, PageId, Protection};
 
 use crate::files::{FILES, bytes};
@@ -234,4 +235,73 @@ fn a_catalog_with_a_damaged_page_opens_when_damage_is_tolerated() {
         assert!(passed.iter().all(|error| error.page() == Some(page)) && !passed.is_empty());
         assert_eq!(database.tables().len(), before);
     }
+}
+
+/// All rows of a table, or what keeps them from being read.
+fn rows_of(database: &Database<'_>, table: &Table) -> Result<Vec<Vec<Value>>, MdfError> {
+    database.rows(table)?.collect()
+}
+
+#[test]
+fn a_table_whose_columns_lost_their_places_is_refused_and_not_read_as_null() {
+    let Some(sound) = bytes("northwnd-655.mdf") else {
+        return;
+    };
+    let image = MdfImage::open(&sound).unwrap();
+    let whole = Database::open(&image).unwrap();
+    let layouts = whole.table(Some("sys"), "sysrscols").unwrap();
+    let mut units = whole.alloc_units().iter();
+    let unit = units.find(|unit| unit.ownerid == layouts.rowsets[0].rowsetid);
+    let (mut refused, mut read) = (0, 0);
+    for page in whole.owned_pages(unit.unwrap()).unwrap().pages {
+        let mut damaged = sound.clone();
+        let at = page.page.0 as usize * PAGE_SIZE;
+        damaged[at..at + PAGE_SIZE].fill(0);
+        let image = MdfImage::open(&damaged).unwrap();
+        let Ok((database, passed)) = Database::open_damaged(&image) else {
+            continue;
+        };
+        assert!(!passed.is_empty(), "{page}");
+        for table in whole.tables() {
+            // A table whose name is lost with the page is not found, and so not read wrongly.
+            let Some(left) = database.table(Some(&table.schema), &table.name) else {
+                continue;
+            };
+            let all = rows_of(&whole, &table).unwrap();
+            match rows_of(&database, &left) {
+                Ok(rows) => {
+                    assert_eq!(rows, all, "{page}: {}", table.name);
+                    read += 1;
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    assert!(text.contains(&table.name), "{page}: {text}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    assert!(refused > 5 && read > 20, "{refused} refused, {read} read");
+}
+
+#[test]
+fn every_stored_column_of_a_sound_file_has_its_place_in_system_tables_too() {
+    let mut tables = 0;
+    for name in FILES {
+        let Some(bytes) = bytes(name) else { return };
+        let image = MdfImage::open(&bytes).unwrap();
+        let Ok(database) = Database::open(&image) else {
+            continue;
+        };
+        for object in database.objects() {
+            let Some(table) = database.table(None, &object.name) else {
+                continue;
+            };
+            if let Err(MdfError::Catalog { what }) = database.rows(&table) {
+                panic!("{name}: {what}");
+            }
+            tables += 1;
+        }
+    }
+    assert!(tables > 200, "{tables}");
 }

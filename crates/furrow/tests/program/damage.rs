@@ -162,3 +162,56 @@ fn rows_are_shown_by_the_names_of_their_columns_on_leaves_and_above() {
         .sum();
     assert_eq!(rows, 830);
 }
+
+#[test]
+fn what_a_damaged_catalog_leaves_unsure_is_not_exported_as_if_it_were_whole() {
+    let Some(dir) = samples() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let sound = dir.join("northwnd-655.mdf");
+    let path = scratch.path().join("hurt.mdf");
+    let mut damaged = bytes(&sound);
+    // A page of sys.sysrscols: where the columns of some tables lie.
+    damaged[51 * 8192..52 * 8192].fill(0);
+    write(&path, &damaged);
+    let (mut refused, mut whole) = (Vec::new(), 0);
+    for table in [
+        "Categories",
+        "Customers",
+        "Orders",
+        "Region",
+        "Shippers",
+        "Suppliers",
+    ] {
+        let export = |path| run(&["inspect", "export", text(path), "--table", table, "--csv"]);
+        let (before, after) = (export(&sound), export(&path));
+        assert_eq!(after.status.code(), Some(1), "{table}");
+        let shown = run(&["inspect", text(&path), "--table", table]);
+        assert_eq!(shown.status.code(), Some(1), "{table}");
+        if out(&after) == out(&before) {
+            whole += 1;
+            assert!(
+                err(&after).contains("the catalog is damaged"),
+                "{}",
+                err(&after)
+            );
+        } else {
+            assert!(out(&after).lines().count() <= 1, "{table}: {}", out(&after));
+            assert_eq!(out(&shown), "", "{table}");
+            refused.push(table);
+        }
+    }
+    assert!(
+        refused.contains(&"Categories") && whole > 0,
+        "{refused:?}, {whole}"
+    );
+    let export = run(&[
+        "inspect",
+        "export",
+        text(&path),
+        "--table",
+        "Categories",
+        "--csv",
+    ]);
+    let named = "column CategoryID of table dbo.Categories";
+    assert!(err(&export).contains(named), "{}", err(&export));
+}

@@ -42,6 +42,8 @@ struct Opened<'s> {
     database: Database<'s>,
     files: Vec<SourceFile>,
     database_id: u16,
+    /// Pages and rows of the catalog that could not be read: of what they told, nobody knows.
+    lost: usize,
 }
 
 impl<'s> Opened<'s> {
@@ -56,6 +58,7 @@ impl<'s> Opened<'s> {
             database,
             files,
             database_id,
+            lost: damage.len(),
         };
         for error in &damage {
             opened.tell(error);

@@ -48,12 +48,14 @@ pub(super) fn show(
         .iter()
         .map(|(_, column)| column.name.as_str())
         .collect();
-    writeln!(out, "{}", names.join("\t")).map_err(Failure::of_printing)?;
     let rows = opened
         .database
         .rows(&table)
         .map_err(|e| Failure::new(FAILED, e.to_string()))?;
-    let (mut code, mut shown) = (0, 0);
+    writeln!(out, "{}", names.join("\t")).map_err(Failure::of_printing)?;
+    // Of a damaged catalog not even the columns are sure to be all.
+    let mut code = if opened.lost > 0 { FAILED } else { 0 };
+    let mut shown = 0;
     for row in rows {
         if shown == most {
             break;

@@ -62,6 +62,10 @@ pub(super) fn run(options: &ExportArguments) -> Result<u8, Failure> {
         );
         return Err(Failure::new(FAILED, what));
     }
+    if opened.lost > 0 {
+        let what = "the catalog is damaged: there may be columns and rows that it does not tell of";
+        return Err(Failure::new(FAILED, what));
+    }
     Ok(0)
 }
 
