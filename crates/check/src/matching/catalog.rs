@@ -1,8 +1,8 @@
 //! The catalog against itself: every row that another needs is there.
 
 use super::Matcher;
-use furrow_format::catalog::{Rowset, SchemaObject, index_status, unit_kind};
-use std::collections::{BTreeMap, HashSet};
+use furrow_format::catalog::{Rowset, index_status, unit_kind};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Rows without the row that they need: message 3853 within 8992.
 const NO_PARTNER: i64 = 3853;
@@ -67,7 +67,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Numbers that count up without gaps: columns of indexes, physical columns of rowsets of ours.
+    /// Numbers that count up without gaps: columns of indexes. And what only databases of ours must have.
     fn gaps(&self, wrong: &mut Vec<String>) {
         let plan = self.shared.plan;
         let catalog = &plan.catalog;
@@ -82,20 +82,8 @@ impl Matcher<'_> {
                  which is number {last}."
             ));
         }
-        let stored: HashSet<i32> = catalog.rowsets.iter().map(|r| r.idmajor).collect();
-        let mut columns: BTreeMap<i32, i32> = BTreeMap::new();
-        for column in catalog.columns.iter().filter(|c| c.number == 0) {
-            *columns.entry(column.id).or_default() += 1;
-        }
-        let ours = |o: &&SchemaObject| plan.own && stored.contains(&o.id);
-        for object in catalog.objects.iter().filter(ours) {
-            let count = columns.get(&object.id).copied().unwrap_or(0);
-            if count != object.intprop {
-                wrong.push(format!(
-                    "Row (object_id={}) in sys.sysschobjs has {} columns, sys.syscolpars has {count}.",
-                    object.id, object.intprop
-                ));
-            }
+        if plan.own {
+            self.columns(wrong);
         }
         let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
         let lone = |r: &&Rowset| !stats.contains(&(r.idmajor, r.idminor));
@@ -105,6 +93,39 @@ impl Matcher<'_> {
                  sys.sysidxstats.",
                 rowset.rowsetid, rowset.idmajor, rowset.idminor
             ));
+        }
+    }
+
+    /// Columns of tables of ours: each lies in the rows, and nothing else does. Ids are not used again, so that
+    /// those of dropped columns are missing; the object has the highest that was ever given.
+    fn columns(&self, wrong: &mut Vec<String>) {
+        let catalog = &self.shared.plan.catalog;
+        let stored: HashSet<i32> = catalog.rowsets.iter().map(|r| r.idmajor).collect();
+        let columns = catalog.columns.iter();
+        let columns = columns.filter(|c| c.number == 0 && stored.contains(&c.id));
+        let named: BTreeSet<(i32, i32)> = columns.map(|c| (c.id, c.colid)).collect();
+        for (id, column) in named.difference(&catalog.placed) {
+            wrong.push(format!(
+                "Row (object_id={id},column_id={column}) in sys.syscolpars does not have a matching row \
+                 in sys.sysrscols."
+            ));
+        }
+        for (id, column) in catalog.placed.difference(&named) {
+            wrong.push(format!(
+                "A row in sys.sysrscols does not have a matching row (object_id={id},column_id={column}) in \
+                 sys.syscolpars."
+            ));
+        }
+        let highest: HashMap<i32, i32> =
+            catalog.objects.iter().map(|o| (o.id, o.intprop)).collect();
+        for (id, column) in named {
+            let highest = highest.get(&id).copied().unwrap_or(i32::MAX);
+            if column > highest {
+                wrong.push(format!(
+                    "Row (object_id={id}) in sys.sysschobjs has {highest} as its highest column, \
+                     sys.syscolpars has {column}."
+                ));
+            }
         }
     }
 

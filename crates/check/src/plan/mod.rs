@@ -16,7 +16,7 @@ use furrow_format::catalog::{
 use furrow_format::mdf::{Database, MdfError};
 use furrow_format::{BOOT_PAGE, PageId};
 use furrow_observe::messages::Arg;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Of a page whose unit nobody knows.
 pub(crate) const NO_UNIT: u32 = u32::MAX;
@@ -50,6 +50,8 @@ pub(crate) struct CatalogRows {
     pub(crate) files: Vec<furrow_format::catalog::DatabaseFile>,
     /// Rowsets whose columns the catalog lists.
     pub(crate) laid_out: Vec<i64>,
+    /// Columns that the rows of tables have: object and column id.
+    pub(crate) placed: BTreeSet<(i32, i32)>,
 }
 
 /// The plan.
@@ -131,6 +133,7 @@ impl Plan {
             laid_out: layouts
                 .filter(|id| database.layout(*id).is_some())
                 .collect(),
+            placed: placed_columns(database),
         };
         let schemas: Vec<ClassObject> = self.rows(database, &SYSCLSOBJS, findings);
         let schemas: HashMap<i32, &str> = schemas
@@ -283,6 +286,17 @@ impl Plan {
 }
 
 /// The kind of a unit as messages name it.
+/// What layouts say of the columns of tables: object and column id. The uniquifier is none of them.
+fn placed_columns(database: &Database<'_>) -> BTreeSet<(i32, i32)> {
+    let of_rows = database.rowsets().iter().filter(|r| r.idminor <= 1);
+    let placed = of_rows.flat_map(|rowset| {
+        let layout = database.layout(rowset.rowsetid).unwrap_or_default();
+        let kept = layout.iter().filter(|c| !c.is_dropped() && c.column_id > 0);
+        kept.map(|column| (rowset.idmajor, column.column_id))
+    });
+    placed.collect()
+}
+
 fn kind_word(kind: u8) -> &'static str {
     match kind {
         unit_kind::IN_ROW => "In-row data",

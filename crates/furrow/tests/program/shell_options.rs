@@ -1,7 +1,8 @@
 //! Options and commands of `furrow sql`, compared with what sqlcmd does.
 
 use super::{err, furrow, out, text};
-use furrow_io::{SystemVolume, read_file, write_file};
+use furrow_format::{PAGE_SIZE, Page, PageBuf, stamp_checksum};
+use furrow_io::{SystemVolume, Volume, read_file, write_file};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -340,4 +341,72 @@ fn words_of_the_command_line_that_make_no_sense_are_refused() {
         .output()
         .unwrap();
     assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+}
+
+#[test]
+fn a_table_whose_last_columns_were_dropped_is_sound_and_one_that_lost_a_column_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("d.mdf");
+    let create = format!(
+        "CREATE DATABASE d ON (NAME = d, FILENAME = '{}')",
+        text(&file)
+    );
+    let check = || furrow().args(["check", text(&file)]).output().unwrap();
+    for step in [
+        create.as_str(),
+        "USE d; CREATE TABLE c (a INT, b INT, zebra INT); INSERT c VALUES (1, 2, 3)",
+        "USE d; ALTER TABLE c DROP COLUMN b",
+        "USE d; ALTER TABLE c ADD d INT; ALTER TABLE c DROP COLUMN d",
+        "USE d; CREATE TABLE k (a INT PRIMARY KEY, b INT); ALTER TABLE k DROP COLUMN b",
+    ] {
+        let run = sql(directory.path(), &["-b", "-Q", step], "");
+        assert!(run.status.success(), "{step}: {}", out(&run));
+        let check = check();
+        assert_eq!(check.status.code(), Some(0), "{step}: {}", out(&check));
+    }
+    renumber_column(&file, "zebra", 3, 9);
+    let check = check();
+    assert_eq!(check.status.code(), Some(1));
+    let said = out(&check) + &err(&check);
+    for told in [
+        "column_id=9) in sys.syscolpars does not have a matching row in sys.sysrscols",
+        "column_id=3) in sys.syscolpars.",
+        "as its highest column, sys.syscolpars has 9",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+}
+
+/// Gives a column another number in sys.syscolpars, in a page whose checksum is right again.
+fn renumber_column(file: &Path, name: &str, old: u8, new: u8) {
+    let mut bytes = read_file(&SystemVolume::new(), file).unwrap();
+    let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let mut changed = 0;
+    for number in 0..bytes.len() / PAGE_SIZE {
+        let at = number * PAGE_SIZE;
+        let page: &mut PageBuf = (&mut bytes[at..at + PAGE_SIZE]).try_into().unwrap();
+        let view = Page::new(page);
+        let is_it = |slot: &u16| {
+            let record = view.record_start(*slot).unwrap_or_default();
+            // Behind the record's four bytes: the object, 0 for a column, the column.
+            record.get(8..14) == Some(&[0, 0, old, 0, 0, 0])
+                && record
+                    .get(..200)
+                    .unwrap_or(record)
+                    .windows(name.len())
+                    .any(|w| w == name)
+        };
+        let slots = 0..view.slot_count().min(500);
+        let found = slots
+            .into_iter()
+            .find(is_it)
+            .and_then(|slot| view.slot_offset(slot));
+        let Some(found) = found else { continue };
+        page[usize::from(found) + 10] = new;
+        stamp_checksum(page);
+        changed += 1;
+    }
+    assert_eq!(changed, 1);
+    SystemVolume::new().remove(file).unwrap();
+    write_file(&SystemVolume::new(), file, &bytes).unwrap();
 }
