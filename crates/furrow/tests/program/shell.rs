@@ -2,7 +2,7 @@
 
 use super::{err, furrow, out, text};
 use furrow_io::{SystemVolume, Volume, read_file};
-use std::io::Write;
+use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -188,5 +188,77 @@ fn sp_help_shows_the_foreign_keys_of_a_real_file() {
         "northwnd-655.dbo.Order Details: FK_Order_Details_Orders",
     ] {
         assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+}
+
+#[test]
+fn an_opened_file_leaves_nothing_behind_however_the_shell_ends() {
+    let Some(sample) = super::reader::sample("pubs-655.mdf") else {
+        return;
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let endings = [
+        (vec!["-Q", "SELECT COUNT(*) FROM authors"], 0),
+        (vec!["-b", "-Q", "SELECT * FROM nosuch"], 1),
+        (vec!["-Q", ":exit(SELECT 7)"], 7),
+        (vec!["-i", "no-such-script.sql"], 1),
+        (vec!["-o", "/no/such/place/out.txt", "-Q", "SELECT 1"], 3),
+    ];
+    for (words, code) in endings {
+        let run = furrow()
+            .env("TMPDIR", scratch.path())
+            .args(["sql", "--pool", "8MB", "--open", text(&sample)])
+            .args(&words)
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(code), "{words:?}: {}", err(&run));
+        assert_eq!(
+            super::names(scratch.path()),
+            Vec::<String>::new(),
+            "{words:?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_opened_file_leaves_nothing_behind_after_ctrl_c() {
+    let Some(sample) = super::reader::sample("pubs-655.mdf") else {
+        return;
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = "RAISERROR('here', 0, 1) WITH NOWAIT";
+    // Before the next statement is read, and while one runs.
+    for query in [here, &format!("{here}; WAITFOR DELAY '10:00:00'")] {
+        let mut child = furrow()
+            .env("TMPDIR", scratch.path())
+            .args(["sql", "--pool", "8MB", "--open", text(&sample), "-q", query])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("here")), "{query}");
+        let id = child.id().to_string();
+        // One that comes while a statement ends is spent on that.
+        let status = loop {
+            std::process::Command::new("kill")
+                .args(["-INT", &id])
+                .status()
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+        };
+        drop(input);
+        assert_eq!(status.code(), Some(130), "{query}");
+        assert_eq!(
+            super::names(scratch.path()),
+            Vec::<String>::new(),
+            "{query}"
+        );
     }
 }

@@ -121,15 +121,18 @@ fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// Ctrl-C ends the batch under way; where there is none, the program.
+/// Ctrl-C ends the batch under way; where there is none, the program. What listens is never dropped: it must
+/// not keep the directory.
 fn listen(under_way: &UnderWay, passing: &Passing) -> Result<(), Failure> {
-    let (under_way, passing) = (Arc::clone(under_way), Arc::clone(passing));
+    let (under_way, passing) = (Arc::clone(under_way), Arc::downgrade(passing));
     let handler = move || {
         let running = under_way.lock().ok().and_then(|u| u.clone());
         match running {
             Some(cancel) => cancel.cancel(),
             None => {
-                drop(passing.lock().map(|mut directory| directory.take()));
+                if let Some(passing) = passing.upgrade() {
+                    drop(passing.lock().map(|mut directory| directory.take()));
+                }
                 std::process::exit(i32::from(INTERRUPTED))
             }
         }
