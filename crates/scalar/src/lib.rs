@@ -25,7 +25,8 @@
 //!
 //! # What can fail
 //! A [`Message`] and nothing else: overflow (8115, 220, 232), division by zero (8134), text that is no number
-//! or date (245, 8114, 241, 242), and what the functions say themselves. Nothing here panics on a value.
+//! or date (245, 8114, 241, 242), texts that are too long (7119) or for which there is no memory (701), and
+//! what the functions say themselves. Nothing here panics on a value.
 
 pub mod aggregate;
 pub mod convert;
@@ -36,6 +37,7 @@ pub mod functions;
 pub mod json;
 mod operand;
 pub mod ops;
+mod room;
 #[cfg(test)]
 mod testing;
 mod text;

@@ -117,6 +117,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         serialization.";
     6867 16 1 "'xmlns' is invalid in XML tag name in FOR XML PATH, or when WITH XMLNAMESPACES is used with \
         FOR XML.";
+    7119 16 1 "Attempting to grow LOB beyond maximum allowed size of %I64d bytes.";
     8120 16 1 "Column '%.*ls.%.*ls' is invalid in the select list because it is not contained in either an \
         aggregate function or the GROUP BY clause.";
     8121 16 1 "Column '%.*ls.%.*ls' is invalid in the HAVING clause because it is not contained in either an \

@@ -6,6 +6,7 @@ use super::{Aggregate, BoundAggregate};
 use crate::error::{SqlResult, message, overflow};
 use crate::ops::approximate;
 use crate::ops::decimal;
+use crate::room;
 use crate::types::{DecimalForm, exact};
 
 /// The state of one group. It is used with the [`BoundAggregate`] that started it.
@@ -36,7 +37,8 @@ enum State {
     /// The best value so far.
     Best(Value),
     Folded(i32),
-    Joined(String),
+    /// A text, and its units.
+    Joined(String, usize),
 }
 
 impl Accumulator {
@@ -45,7 +47,7 @@ impl Accumulator {
             Aggregate::Count | Aggregate::CountBig => State::Counted,
             Aggregate::Min | Aggregate::Max => State::Best(Value::Null),
             Aggregate::ChecksumAgg => State::Folded(0),
-            Aggregate::StringAgg => State::Joined(String::new()),
+            Aggregate::StringAgg => State::Joined(String::new(), 0),
             Aggregate::Sum | Aggregate::Avg => match bound.result.id {
                 TypeId::Float => State::Float {
                     sum: 0.0,
@@ -152,11 +154,14 @@ impl Accumulator {
                 }
             }
             State::Folded(sum) => *sum ^= value.as_i64().unwrap_or(0) as i32,
-            State::Joined(text) => {
-                if self.count > 1 {
-                    text.push_str(&bound.separator);
-                }
-                text.push_str(value.as_str().unwrap_or_default());
+            State::Joined(text, units) => {
+                let separator = if self.count > 1 {
+                    &*bound.separator
+                } else {
+                    ""
+                };
+                append(text, units, bound, separator)?;
+                append(text, units, bound, value.as_str().unwrap_or_default())?;
             }
         }
         Ok(())
@@ -201,11 +206,14 @@ impl Accumulator {
                 *best = value.clone();
             }
             (State::Folded(sum), State::Folded(more)) => *sum ^= more,
-            (State::Joined(text), State::Joined(more)) => {
-                if self.count > 0 {
-                    text.push_str(&bound.separator);
-                }
-                text.push_str(more);
+            (State::Joined(text, units), State::Joined(more, _)) => {
+                let separator = if self.count > 0 {
+                    &*bound.separator
+                } else {
+                    ""
+                };
+                append(text, units, bound, separator)?;
+                append(text, units, bound, more)?;
             }
             _ => {}
         }
@@ -216,7 +224,7 @@ impl Accumulator {
     /// What it keeps outside of itself, in bytes.
     pub fn outside_bytes(&self) -> usize {
         match &self.state {
-            State::Best(Value::VarChar(text) | Value::NVarChar(text)) | State::Joined(text) => {
+            State::Best(Value::VarChar(text) | Value::NVarChar(text)) | State::Joined(text, _) => {
                 text.capacity()
             }
             State::Best(Value::Binary(bytes)) => bytes.capacity(),
@@ -255,13 +263,10 @@ impl Accumulator {
             State::Spread { squares, .. } => Ok(self.spread(*squares, bound.aggregate)),
             State::Best(best) => Ok(best.clone()),
             State::Folded(sum) => Ok(Value::Int(*sum)),
-            State::Joined(text) => {
+            State::Joined(text, _) => {
                 let unicode = id.is_unicode();
-                let bytes = crate::text::units(text, unicode) * if unicode { 2 } else { 1 };
-                if !bound.result.is_max() && bytes > 8000 {
-                    return Err(message(9829, &[]));
-                }
-                Ok(crate::text::value(text.clone(), unicode))
+                let copy = room::joined(std::iter::once(&**text), unicode)?;
+                Ok(crate::text::value(copy, unicode))
             }
         }
     }
@@ -293,6 +298,25 @@ impl Accumulator {
             _ => variance,
         })
     }
+}
+
+/// Adds to the text of STRING_AGG and to its units, which may be so many (9829, 7119).
+fn append(
+    text: &mut String,
+    units: &mut usize,
+    bound: &BoundAggregate,
+    more: &str,
+) -> SqlResult<()> {
+    let unicode = bound.result.id.is_unicode();
+    *units += crate::text::units(more, unicode);
+    let most = if unicode { 4000 } else { 8000 };
+    if !bound.result.is_max() && *units > most {
+        return Err(message(9829, &[]));
+    }
+    room::check_units(*units, unicode)?;
+    room::more(text, more.len())?;
+    text.push_str(more);
+    Ok(())
 }
 
 fn whole(value: &Value) -> i64 {

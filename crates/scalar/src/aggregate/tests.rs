@@ -227,3 +227,20 @@ fn merged_halves_agree_with_the_whole() {
         }
     }
 }
+
+#[test]
+fn string_agg_refuses_what_becomes_too_long() {
+    let bound = |of| resolve_string_agg(&operand(of), ",").unwrap();
+    crate::room::limited(7, || {
+        let whole = bound("varchar(max)");
+        let joined = run(&whole, &values("varchar(max)", &["abc", "def"])).unwrap();
+        assert_eq!(joined.as_str(), Some("abc,def"));
+        let refused = run(&whole, &values("varchar(max)", &["abc", "defg"])).unwrap_err();
+        assert_eq!(refused.number, 7119);
+    });
+    let mut all = bound("varchar(8000)").start();
+    let part = Value::VarChar("x".repeat(8000));
+    all.add(&bound("varchar(8000)"), &part).unwrap();
+    let refused = all.add(&bound("varchar(8000)"), &part).unwrap_err();
+    assert_eq!(refused.number, 9829);
+}

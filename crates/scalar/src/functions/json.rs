@@ -6,12 +6,16 @@ use super::bind::{Binding, Call, INT, text};
 use crate::convert::{decimal_text, money_text};
 use crate::error::{SqlResult, message};
 use crate::json::{Kind, Path, find, is_json, modify, quote, scientific};
+use crate::room;
 use crate::text::{units, value};
 use crate::types::string_type;
 use furrow_observe::messages::Message;
 
 /// The longest text that JSON_VALUE gives, in UTF-16 units.
 const MOST: usize = 4000;
+
+/// Characters that STRING_ESCAPE takes at a time.
+const PIECE: usize = 1 << 20;
 
 /// What STRING_ESCAPE says of another type.
 const ONLY_JSON: &str = "STRING_ESCAPE for types other than 'json' is not supported.";
@@ -194,7 +198,15 @@ pub(super) fn string_escape(call: &Call<'_>) -> SqlResult<Binding> {
             return Err(Message::custom(40_514, 16, 1, ONLY_JSON));
         }
         let mut out = String::new();
-        quote(text(values, 0), true, &mut out);
+        let mut rest = text(values, 0);
+        while !rest.is_empty() {
+            // Piece by piece: what becomes too long is refused before it is made.
+            let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |at| at.0);
+            let (piece, behind) = rest.split_at(end);
+            quote(piece, true, &mut out);
+            room::check_texts(std::iter::once(&*out), true)?;
+            rest = behind;
+        }
         Ok(value(out, true))
     }))
 }

@@ -2,17 +2,21 @@
 
 use furrow_format::types::{Collation, DataType, TypeId, Value, character_weight};
 
-use super::bind::{Binding, Call, number, same_length, text, text_result, variable};
+use super::bind::{Binding, Call, limit, number, same_length, text, text_result, variable};
 use super::string::{count, count_type, same_character};
 use crate::error::{SqlResult, message};
 use crate::ops::LikePattern;
+use crate::room;
 use crate::text::value;
 
 /// A text by the weights of its units.
-fn weights(text: &str, collation: Collation) -> Vec<u32> {
-    text.encode_utf16()
-        .map(|unit| character_weight(unit, collation))
-        .collect()
+fn weights(text: &str, collation: Collation) -> SqlResult<Vec<u32>> {
+    let mut weights = room::list(text.len())?;
+    weights.extend(
+        text.encode_utf16()
+            .map(|unit| character_weight(unit, collation)),
+    );
+    Ok(weights)
 }
 
 /// Where `sought` stands in `within`, from `start`, in units from 0.
@@ -39,11 +43,11 @@ pub(super) fn charindex(call: &Call<'_>) -> SqlResult<Binding> {
         move |_, values| {
             let start = if has_start { number(values, 2) } else { 1 };
             let start = usize::try_from(start - 1).unwrap_or(0);
-            let sought = weights(text(values, 0), collation);
+            let sought = weights(text(values, 0), collation)?;
             if sought.is_empty() {
                 return Ok(count(0, &within));
             }
-            let found = position(&sought, &weights(text(values, 1), collation), start);
+            let found = position(&sought, &weights(text(values, 1), collation)?, start);
             Ok(count(found.map_or(0, |at| at + 1), &within))
         },
     ))
@@ -89,26 +93,62 @@ pub(super) fn replace(call: &Call<'_>) -> SqlResult<Binding> {
     let result = crate::types::string_type(id, 8000, any_max).with_collation(collation);
     Ok(Binding::new(parameters, result, move |_, values| {
         let (whole, sought, by) = (text(values, 0), text(values, 1), text(values, 2));
-        Ok(text_result(replaced(whole, sought, by, collation), &result))
+        let most = limit(&result);
+        let replaced = replaced(whole, sought, by, collation, result.id.is_unicode(), most)?;
+        Ok(text_result(replaced, &result))
     }))
 }
 
-fn replaced(whole: &str, sought: &str, by: &str, collation: Collation) -> String {
-    let pattern = weights(sought, collation);
+/// A text with each `sought` in it replaced. `most`: units of which no more are kept.
+fn replaced(
+    whole: &str,
+    sought: &str,
+    by: &str,
+    collation: Collation,
+    unicode: bool,
+    most: Option<usize>,
+) -> SqlResult<String> {
+    let pattern = weights(sought, collation)?;
     if pattern.is_empty() {
-        return whole.to_owned();
+        return room::joined(std::iter::once(whole), unicode);
     }
-    let units: Vec<u16> = whole.encode_utf16().collect();
-    let within = weights(whole, collation);
-    let mut out: Vec<u16> = Vec::with_capacity(units.len());
+    let within = weights(whole, collation)?;
+    let mut units: Vec<u16> = room::list(within.len())?;
+    units.extend(whole.encode_utf16());
+    let by: Vec<u16> = by.encode_utf16().collect();
+    let length = |times: usize| {
+        let rest = units.len() - times * pattern.len();
+        times.saturating_mul(by.len()).saturating_add(rest)
+    };
+    let mut times = units.len() / pattern.len();
+    if most.is_none() && room::check_units(length(times), unicode).is_err() {
+        times = places(&pattern, &within).count();
+        room::check_units(length(times), unicode)?;
+    }
+    let mut out: Vec<u16> = room::list(units.len())?;
     let mut at = 0;
-    while let Some(found) = position(&pattern, &within, at) {
-        out.extend_from_slice(units.get(at..found).unwrap_or_default());
-        out.extend(by.encode_utf16());
-        at = found + pattern.len();
+    for place in places(&pattern, &within) {
+        room::more_of(&mut out, place - at + by.len())?;
+        out.extend_from_slice(units.get(at..place).unwrap_or_default());
+        out.extend_from_slice(&by);
+        at = place + pattern.len();
+        if most.is_some_and(|most| out.len() > most) {
+            return room::from_utf16(&out);
+        }
     }
+    room::more_of(&mut out, units.len() - at)?;
     out.extend_from_slice(units.get(at..).unwrap_or_default());
-    String::from_utf16_lossy(&out)
+    room::from_utf16(&out)
+}
+
+/// Where `sought` stands in `within`, from left to right.
+fn places<'w>(sought: &'w [u32], within: &'w [u32]) -> impl Iterator<Item = usize> + 'w {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let place = position(sought, within, at)?;
+        at = place + sought.len();
+        Some(place)
+    })
 }
 
 pub(super) fn translate(call: &Call<'_>) -> SqlResult<Binding> {

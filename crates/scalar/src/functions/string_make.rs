@@ -1,10 +1,13 @@
 //! Functions that make a text of something else.
 
+use std::borrow::Cow;
+
 use furrow_format::types::{DataType, TypeId, Value, decode_1252, decode_utf16};
 
 use super::bind::{Binding, Call, float, length, limit, number, text, text_result, variable};
 use super::format::format_value;
 use crate::error::{SqlResult, message};
+use crate::room;
 use crate::text::{slice, units, value};
 use crate::types::{string_type, width};
 
@@ -68,12 +71,12 @@ fn joined_type(call: &Call<'_>, from: usize) -> SqlResult<(Vec<Option<DataType>>
 }
 
 /// The text of an argument of CONCAT: what it was bound as, or money, which is written with two digits.
-fn as_text(value: &Value) -> Option<String> {
+fn as_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Null => None,
-        Value::Money(n) => Some(crate::convert::money_text(*n, 0)),
-        Value::SmallMoney(n) => Some(crate::convert::money_text(i64::from(*n), 0)),
-        _ => value.as_str().map(str::to_owned),
+        Value::Money(n) => Some(crate::convert::money_text(*n, 0).into()),
+        Value::SmallMoney(n) => Some(crate::convert::money_text(i64::from(*n), 0).into()),
+        _ => value.as_str().map(Cow::Borrowed),
     }
 }
 
@@ -92,7 +95,8 @@ pub(super) fn concat(call: &Call<'_>) -> SqlResult<Binding> {
     let (parameters, result) = joined_type(call, 0)?;
     let parameters = without_money(call, parameters);
     let binding = Binding::new(parameters, result, move |_, values| {
-        let joined: String = values.iter().filter_map(|value| as_text(value)).collect();
+        let parts: Vec<_> = values.iter().filter_map(|value| as_text(value)).collect();
+        let joined = room::joined(parts.iter().map(|part| &**part), result.id.is_unicode())?;
         Ok(text_result(joined, &result))
     });
     Ok(binding.sees_null())
@@ -106,12 +110,15 @@ pub(super) fn concat_ws(call: &Call<'_>) -> SqlResult<Binding> {
             .first()
             .and_then(|value| as_text(value))
             .unwrap_or_default();
-        let parts: Vec<String> = values
-            .iter()
-            .skip(1)
-            .filter_map(|value| as_text(value))
-            .collect();
-        Ok(text_result(parts.join(&separator), &result))
+        let mut parts = Vec::with_capacity(values.len() * 2);
+        for part in values.iter().skip(1).filter_map(|value| as_text(value)) {
+            if !parts.is_empty() {
+                parts.push(Cow::Borrowed(&*separator));
+            }
+            parts.push(part);
+        }
+        let joined = room::joined(parts.iter().map(|part| &**part), result.id.is_unicode())?;
+        Ok(text_result(joined, &result))
     });
     Ok(binding.sees_null())
 }
@@ -125,10 +132,12 @@ pub(super) fn replicate(call: &Call<'_>) -> SqlResult<Binding> {
         if times < 0 {
             return Ok(Value::Null);
         }
-        // No more than fits, however many are asked for.
-        let size = units(part, of.id.is_unicode()).max(1);
-        let most = limit(&result).unwrap_or(i32::MAX as usize) / size + 1;
-        Ok(text_result(part.repeat(length(times).min(most)), &result))
+        let unicode = of.id.is_unicode();
+        let size = units(part, unicode).max(1);
+        // Of a type with a length no more than fits, however many are asked for.
+        let most = limit(&result).map_or(usize::MAX, |most| most / size + 1);
+        let repeated = room::repeated(part, length(times).min(most), unicode)?;
+        Ok(text_result(repeated, &result))
     }))
 }
 
@@ -168,15 +177,12 @@ pub(super) fn stuff(call: &Call<'_>) -> SqlResult<Binding> {
             return Ok(Value::Null);
         }
         // A replacement of NULL is none.
-        let mut out = slice(whole, 0, length(start - 1), unicode);
-        out.push_str(text(values, 3));
-        out.push_str(&slice(
-            whole,
-            length(start - 1).saturating_add(length(count)),
-            all,
-            unicode,
-        ));
-        Ok(text_result(out, &result))
+        let rest = length(start - 1).saturating_add(length(count));
+        let before = slice(whole, 0, length(start - 1), unicode);
+        let behind = slice(whole, rest, all, unicode);
+        let parts = [&*before, text(values, 3), &*behind];
+        let joined = room::joined(parts.iter().copied(), unicode)?;
+        Ok(text_result(joined, &result))
     });
     Ok(binding.sees_null())
 }

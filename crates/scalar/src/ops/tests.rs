@@ -345,3 +345,15 @@ fn unary_operators_keep_their_type_where_it_has_a_sign() {
     assert_eq!(not.eval(&Value::Int(5)), Ok(Value::Int(-6)));
     assert!(bind_unary(UnaryOp::BitNot, &operand("float")).is_err());
 }
+
+#[test]
+fn strings_that_become_too_long_together_are_refused() {
+    let refused = "7119: Attempting to grow LOB beyond maximum allowed size of 5 bytes.";
+    crate::room::limited(5, || {
+        let join = |of, a, b| result((of, a), Add, (of, b));
+        assert_eq!(join("varchar(max)", "abc", "de"), "varchar(max) abcde");
+        assert_eq!(join("varchar(max)", "abc", "def"), refused);
+        assert_eq!(join("nvarchar(max)", "ab", "c"), refused);
+        assert_eq!(join("varbinary(max)", "0x010203", "0x040506"), refused);
+    });
+}

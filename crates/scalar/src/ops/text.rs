@@ -4,16 +4,15 @@ use furrow_format::types::Value;
 
 use super::arithmetic::{BoundBinary, incompatible_values};
 use crate::error::SqlResult;
+use crate::room;
 use crate::text::cut;
 
 pub(super) fn join(bound: &BoundBinary, a: &Value, b: &Value) -> SqlResult<Value> {
     let (Some(a), Some(b)) = (a.as_str(), b.as_str()) else {
         return Err(incompatible_values(bound));
     };
-    let mut joined = String::with_capacity(a.len() + b.len());
-    joined.push_str(a);
-    joined.push_str(b);
     let unicode = bound.result.id.is_unicode();
+    let mut joined = room::joined([a, b].into_iter(), unicode)?;
     if !bound.result.is_max() {
         let bytes = usize::from(bound.result.length.max(0).unsigned_abs());
         cut(
@@ -29,7 +28,11 @@ pub(super) fn join_bytes(bound: &BoundBinary, a: &Value, b: &Value) -> SqlResult
     let (Some(a), Some(b)) = (a.as_bytes(), b.as_bytes()) else {
         return Err(incompatible_values(bound));
     };
-    let mut joined = [a, b].concat();
+    let length = a.len() + b.len();
+    room::check_bytes(length)?;
+    let mut joined = room::list(length)?;
+    joined.extend_from_slice(a);
+    joined.extend_from_slice(b);
     if !bound.result.is_max() {
         joined.truncate(usize::from(bound.result.length.max(0).unsigned_abs()));
     }

@@ -1,6 +1,6 @@
 //! Functions of text.
 
-use super::{Case, check};
+use super::{Case, call, check};
 
 const PARTS_AND_LENGTHS_OF_TEXT: &[Case] = &[
     ("LEN", &["varchar(10):ab  "], "int 2"),
@@ -262,4 +262,82 @@ const TEXT_MADE_OF_SOMETHING: &[Case] = &[
 #[test]
 fn text_made_of_something() {
     check(TEXT_MADE_OF_SOMETHING);
+}
+
+#[test]
+fn texts_that_become_too_long_are_refused_before_they_are_made() {
+    let refused = "7119: Attempting to grow LOB beyond maximum allowed size of 12 bytes.";
+    crate::room::limited(12, || {
+        check(&[
+            (
+                "REPLICATE",
+                &["varchar(max):abcd", "int:3"],
+                "varchar(max) abcdabcdabcd",
+            ),
+            ("REPLICATE", &["varchar(max):abcde", "int:3"], refused),
+            ("REPLICATE", &["nvarchar(max):abcd", "int:2"], refused),
+            (
+                "REPLICATE",
+                &["varchar(max):", "int:2147483647"],
+                "varchar(max) ",
+            ),
+            (
+                "REPLACE",
+                &["varchar(max):aXa", "varchar(9):a", "varchar(9):bbbbb"],
+                "varchar(max) bbbbbXbbbbb",
+            ),
+            (
+                "REPLACE",
+                &["varchar(max):aXa", "varchar(9):a", "varchar(9):bbbbbb"],
+                refused,
+            ),
+            (
+                "CONCAT",
+                &["varchar(max):abcdef", "varchar(9):ghijkl"],
+                "varchar(max) abcdefghijkl",
+            ),
+            (
+                "CONCAT",
+                &["varchar(max):abcdef", "varchar(9):ghijklm"],
+                refused,
+            ),
+            (
+                "CONCAT_WS",
+                &["varchar(max):,", "varchar(9):abcdef", "int:12345"],
+                "varchar(max) abcdef,12345",
+            ),
+            (
+                "CONCAT_WS",
+                &["varchar(max):,", "varchar(9):abcdef", "int:123456"],
+                refused,
+            ),
+            (
+                "STUFF",
+                &["varchar(max):abcdef", "int:2", "int:0", "varchar(9):ghijkl"],
+                "varchar(max) aghijklbcdef",
+            ),
+            (
+                "STUFF",
+                &[
+                    "varchar(max):abcdef",
+                    "int:2",
+                    "int:0",
+                    "varchar(9):ghijklm",
+                ],
+                refused,
+            ),
+            (
+                "STRING_ESCAPE",
+                &["varchar(9):\"\"\"\"", "varchar(9):json"],
+                refused,
+            ),
+        ]);
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_not_made_by_replace() {
+    let long = format!("varchar(8000):{}", "a".repeat(8000));
+    let result = call("REPLACE", &[&long, "varchar(1):a", &long]);
+    assert_eq!(result.len(), "varchar(8000) ".len() + 8000);
 }

@@ -1,0 +1,162 @@
+//! Room for texts that are made: how long they may become, and whether there is memory for them.
+//!
+//! What joins, repeats and replaces reckons the length of its result before it makes it. A value has at most
+//! 2^31-1 bytes, as the product counts them (7119); memory that is not to be had ends the statement (701)
+//! and not the process.
+
+use crate::error::{SqlResult, message};
+use crate::text::units;
+use furrow_observe::messages::Message;
+
+/// Bytes that a value may have.
+const MOST_BYTES: usize = 0x7FFF_FFFF;
+
+#[cfg(test)]
+thread_local! {
+    static TESTED: std::cell::Cell<usize> = const { std::cell::Cell::new(MOST_BYTES) };
+}
+
+/// Runs a test whose values may have so many bytes.
+#[cfg(test)]
+pub(crate) fn limited<T>(most: usize, test: impl FnOnce() -> T) -> T {
+    let before = TESTED.replace(most);
+    let result = test();
+    TESTED.set(before);
+    result
+}
+
+fn most_bytes() -> usize {
+    #[cfg(test)]
+    return TESTED.get();
+    #[cfg(not(test))]
+    MOST_BYTES
+}
+
+/// 7119, for a text of more units than a value may have.
+pub(crate) fn check_units(count: usize, unicode: bool) -> SqlResult<()> {
+    check_bytes(count.saturating_mul(if unicode { 2 } else { 1 }))
+}
+
+/// 7119, for more bytes than a value may have.
+pub(crate) fn check_bytes(bytes: usize) -> SqlResult<()> {
+    let most = most_bytes();
+    match bytes > most {
+        true => Err(message(7119, &[most.into()])),
+        false => Ok(()),
+    }
+}
+
+/// 7119, for texts that are too long together.
+pub(crate) fn check_texts<'t>(
+    texts: impl Iterator<Item = &'t str> + Clone,
+    unicode: bool,
+) -> SqlResult<()> {
+    // No text has more units than bytes of UTF-8: only where these are many the units are counted.
+    let all: usize = texts.clone().map(str::len).sum();
+    if all <= most_bytes() / 2 {
+        return Ok(());
+    }
+    check_units(texts.map(|text| units(text, unicode)).sum(), unicode)
+}
+
+/// An empty text with room for so many bytes of UTF-8 (701).
+pub(crate) fn text(bytes: usize) -> SqlResult<String> {
+    let mut text = String::new();
+    match text.try_reserve_exact(bytes) {
+        Ok(()) => Ok(text),
+        Err(_) => Err(no_memory()),
+    }
+}
+
+/// Makes room for so many bytes more (701).
+pub(crate) fn more(text: &mut String, bytes: usize) -> SqlResult<()> {
+    text.try_reserve(bytes).map_err(|_| no_memory())
+}
+
+/// An empty list with room for so many (701).
+pub(crate) fn list<T>(count: usize) -> SqlResult<Vec<T>> {
+    let mut list = Vec::new();
+    match list.try_reserve_exact(count) {
+        Ok(()) => Ok(list),
+        Err(_) => Err(no_memory()),
+    }
+}
+
+/// Makes room in a list for so many more (701).
+pub(crate) fn more_of<T>(list: &mut Vec<T>, count: usize) -> SqlResult<()> {
+    list.try_reserve(count).map_err(|_| no_memory())
+}
+
+/// 701.
+#[cold]
+fn no_memory() -> Message {
+    message(701, &["default".into()])
+}
+
+/// Texts one behind the other.
+pub(crate) fn joined<'t>(
+    texts: impl Iterator<Item = &'t str> + Clone,
+    unicode: bool,
+) -> SqlResult<String> {
+    check_texts(texts.clone(), unicode)?;
+    let mut out = text(texts.clone().map(str::len).sum())?;
+    texts.for_each(|part| out.push_str(part));
+    Ok(out)
+}
+
+/// The text of UTF-16 units.
+pub(crate) fn from_utf16(units: &[u16]) -> SqlResult<String> {
+    // A unit of ASCII takes a byte, others more: room is made as they come.
+    let mut out = text(units.len())?;
+    for c in char::decode_utf16(units.iter().copied()) {
+        let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
+        if out.capacity() - out.len() < c.len_utf8() {
+            more(&mut out, c.len_utf8())?;
+        }
+        out.push(c);
+    }
+    Ok(out)
+}
+
+/// A text as often as that.
+pub(crate) fn repeated(part: &str, times: usize, unicode: bool) -> SqlResult<String> {
+    check_units(units(part, unicode).saturating_mul(times), unicode)?;
+    let length = part.len().saturating_mul(times);
+    let mut out = text(length)?;
+    if length > 0 {
+        out.push_str(part);
+    }
+    while out.len() < length {
+        out.extend_from_within(..out.len().min(length - out.len()));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_is_reckoned_in_the_product_s_bytes() {
+        limited(6, || {
+            let e = ["\u{20AC}\u{20AC}", "\u{20AC}"];
+            assert_eq!(joined(e.iter().copied(), false).unwrap().len(), 9);
+            assert_eq!(joined(e.iter().copied(), true).unwrap().len(), 9);
+            let more = ["\u{20AC}\u{20AC}", "ab"];
+            assert!(joined(more.iter().copied(), false).is_ok());
+            let error = joined(more.iter().copied(), true).unwrap_err();
+            assert_eq!(error.number, 7119);
+            assert!(error.text.contains("size of 6 bytes"), "{}", error.text);
+            assert_eq!(repeated("ab", 3, false).unwrap(), "ababab");
+            assert_eq!(repeated("ab", 0, false).unwrap(), "");
+            assert_eq!(repeated("", usize::MAX, false).unwrap(), "");
+            assert_eq!(repeated("abc", usize::MAX, true).unwrap_err().number, 7119);
+        });
+    }
+
+    #[test]
+    fn memory_that_is_not_to_be_had_ends_the_statement() {
+        assert_eq!(text(usize::MAX).unwrap_err().number, 701);
+        assert_eq!(list::<u16>(usize::MAX).unwrap_err().number, 701);
+    }
+}
