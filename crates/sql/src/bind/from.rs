@@ -221,6 +221,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn table_ref(&mut self, source: &TableRef) -> Result<Node> {
+        self.count_source()?;
         match source {
             TableRef::Table(table) => self.table_source(table),
             TableRef::Join(join) => self.join(join),

@@ -93,7 +93,15 @@ pub(crate) struct Binder<'c> {
     pub(crate) quiet_level: usize,
     /// What names led to.
     pub(crate) basis: Basis,
+    /// How many sources the statement may still have.
+    pub(super) sources_left: usize,
 }
+
+/// Sources that FROM may have in one statement, those of views and common table expressions counted wherever
+/// they are named. As each naming is bound anew, definitions that name others twice double at each level, and
+/// a short text would take all memory. The product gives up on such a statement as well; no plan of so many
+/// sources is of use to anybody.
+pub(super) const MOST_SOURCES: usize = 100_000;
 
 /// Places of aggregates in expressions that are still to be put on the grouped row begin here.
 pub(crate) const AGGREGATES: usize = 1 << 24;
@@ -167,7 +175,18 @@ impl<'c> Binder<'c> {
             max_recursion: 100,
             quiet_level: usize::MAX,
             basis: Basis::default(),
+            sources_left: MOST_SOURCES,
         }
+    }
+
+    /// One more source is bound (8623), unless the client wants no more of it.
+    pub(super) fn count_source(&mut self) -> Result<()> {
+        self.cx.check_cancel()?;
+        match self.sources_left.checked_sub(1) {
+            Some(left) => self.sources_left = left,
+            None => return refuse(8623, &[]),
+        }
+        Ok(())
     }
 
     /// Binds something beside the query at hand, over sources of its own, one behind the other.
