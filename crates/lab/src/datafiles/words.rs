@@ -2,7 +2,7 @@
 
 use super::options::{Layout, Options, size_text};
 use crate::plan::Plan;
-use crate::report::words::shell_word;
+use crate::report::words::{shell_word, typed_percent};
 use crate::results::Factor;
 use furrow_io::host;
 use std::path::PathBuf;
@@ -130,7 +130,7 @@ pub(super) fn command(options: &Options, plan: &Plan) -> String {
         words.push_str(&format!(" {option} {value}"));
     }
     if (plan.delta - 0.02).abs() > 1e-12 {
-        words.push_str(&format!(" --delta {}%", 100.0 * plan.delta));
+        words.push_str(&format!(" --delta {}", typed_percent(plan.delta)));
     }
     words
 }

@@ -2,7 +2,7 @@
 
 use crate::datafiles::{OptionsError, parse_size, size_text};
 use crate::plan::Plan;
-use crate::report::words::shell_word;
+use crate::report::words::{shell_word, typed_percent};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -198,7 +198,7 @@ impl Options {
             tell(true, "--volume", shell_word(&volume.display().to_string()));
         }
         let delta = (plan.delta - 0.02).abs() > 1e-12;
-        tell(delta, "--delta", format!("{}%", 100.0 * plan.delta));
+        tell(delta, "--delta", typed_percent(plan.delta));
         words
     }
 }

@@ -1,7 +1,7 @@
 //! What a plan would do, how long it would take, and what it could see; nothing is run.
 
 use super::{Plan, PlannedRun};
-use crate::report::words::bytes;
+use crate::report::words::{bytes, round_percent};
 use crate::results::Control;
 use crate::stats::power::Design;
 use std::collections::BTreeMap;
@@ -112,9 +112,9 @@ fn head(plan: &Plan, cv: f64, text: &mut String) -> std::fmt::Result {
     )?;
     writeln!(
         text,
-        "  {}; margin {}%",
+        "  {}; margin {}",
         plan.reset.words(),
-        trim(100.0 * plan.delta)
+        round_percent(plan.delta)
     )?;
     for (name, value) in &plan.settings {
         writeln!(text, "  {name} = {value}")?;

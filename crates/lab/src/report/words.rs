@@ -51,10 +51,27 @@ pub(crate) fn percent(fraction: f64) -> String {
     }
 }
 
-/// A fraction as percent without needless decimals, for margins and probabilities: `2%`, `2.5%`.
+/// A fraction as percent without needless decimals, for margins and probabilities: `2%`, `2.5%`. What would
+/// be nothing by that has two significant digits: `0.013%`.
 pub(crate) fn round_percent(fraction: f64) -> String {
-    let text = format!("{:.1}", fraction * 100.0);
+    let percent = fraction * 100.0;
+    if percent.abs() < 1.0 && percent.is_finite() {
+        return format!("{}%", significant(percent, 2));
+    }
+    let text = format!("{percent:.1}");
     format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// A fraction as percent that reads back as the fraction, for the command line: without the digits that are
+/// there only because no binary number is it.
+pub(crate) fn typed_percent(fraction: f64) -> String {
+    format!("{}%", significant(fraction * 100.0, 15))
+}
+
+/// The number with so many significant digits.
+fn significant(value: f64, digits: usize) -> f64 {
+    let text = format!("{value:.*e}", digits.saturating_sub(1));
+    text.parse().unwrap_or(value)
 }
 
 /// A ratio as a signed change: `-5.1%`, `+3.0%`, `0.0%`, with a real minus sign.
@@ -249,6 +266,13 @@ mod tests {
         assert_eq!(change_range(0.937, 0.961), "\u{2212}6.3 to \u{2212}3.9%");
         assert_eq!(round_percent(0.02), "2%");
         assert_eq!(round_percent(0.025), "2.5%");
+        assert_eq!(round_percent(0.0), "0%");
+        let tiny = 0.0001 / 100.0;
+        assert_eq!(round_percent(tiny), "0.0001%");
+        assert_eq!(round_percent(0.000_127), "0.013%");
+        assert_eq!(typed_percent(tiny), "0.0001%");
+        assert_eq!(typed_percent(0.07), "7%");
+        assert_eq!(typed_percent(0.012_345_678), "1.2345678%");
         assert_eq!(bytes(1 << 30), "1.00 GB");
         assert_eq!(bytes(512), "512 bytes");
         assert_eq!(duration(0.42), "0.4 s");

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::levels::Judged;
 use super::noise::{blocks_used, design};
 use crate::plan::minutes;
-use crate::report::words::shell_word;
+use crate::report::words::{round_percent, shell_word};
 use crate::results::{Answer, Badge, Knee, KneeShare, Verdict};
 use crate::stats::knee::{self, Knee as Found};
 use crate::stats::noise::aa_check;
@@ -75,16 +75,14 @@ pub(super) fn answer(
 
 fn shown(facts: &Facts<'_>, ladder: &Ladder) -> Knee {
     let key = |place: usize| facts.keys[ladder.cells[place]].clone();
-    let percent = number(100.0 * facts.plan.delta);
+    let margin = round_percent(facts.plan.delta);
     let mut unimodal = vec![0.0; facts.keys.len()];
     for (&cell, &loss) in ladder.cells.iter().zip(&ladder.found.unimodal) {
         unimodal[cell] = facts.loss(loss).exp();
     }
     Knee {
         level: ladder.found.level.map(key),
-        rule: format!(
-            "the smallest level whose 95% upper bound lies within {percent}% of the best"
-        ),
+        rule: format!("the smallest level whose 95% upper bound lies within {margin} of the best"),
         shares: ladder
             .found
             .probability
@@ -197,14 +195,14 @@ impl Teller<'_> {
     }
 
     fn margin(&self) -> String {
-        number(100.0 * self.facts.plan.delta)
+        round_percent(self.facts.plan.delta)
     }
 
     fn knee_sentence(&self, cell: usize, ladder: Option<&Ladder>) -> String {
         let beyond = ladder.and_then(|l| self.beyond(cell, l));
         let beyond = beyond.map_or(String::new(), |other| {
             let key = &self.facts.keys[other];
-            format!("; {key} is not better by more than {}%", self.margin())
+            format!("; {key} is not better by more than {}", self.margin())
         });
         if cell == self.facts.baseline {
             let tail = if beyond.is_empty() {
@@ -250,7 +248,7 @@ impl Teller<'_> {
             .and_then(|(cell, _)| self.against_baseline(cell))
             .map_or(String::new(), |text| format!("; {text}"));
         format!(
-            ": no other level is better by more than {}%{worst}",
+            ": no other level is better by more than {}{worst}",
             self.margin()
         )
     }
