@@ -197,6 +197,10 @@ fn failure(error: &RunnerError, out_dir: &Path) -> Failure {
             REFUSED,
             format!("{error}; make room, give a smaller --total, or other volumes by --volume DIR"),
         ),
+        RunnerError::Guard(furrow_lab::guard::GuardError::Memory { .. }) => Failure::new(
+            REFUSED,
+            format!("{error}; give a smaller --pool (a quarter of --total where none is given)"),
+        ),
         RunnerError::Guard(_) => Failure::new(REFUSED, error.to_string()),
         RunnerError::Plan(_) => Failure::new(USAGE, error.to_string()),
         RunnerError::Journal(_) => Failure::new(FAILED, error.to_string()),

@@ -1,6 +1,7 @@
 //! An experiment from the command line to its report.
 
 use super::*;
+use std::io::{BufRead, BufReader};
 
 #[test]
 fn an_experiment_leaves_its_four_files_and_nothing_else() {
@@ -236,4 +237,31 @@ fn proportional_fill_deals_evenly_to_equal_files_and_everything_to_one_that_was_
     assert!(content(&out_dir.join("report.html")).contains("Where the extents went"));
     let again = run(&["lab", "run", "proportional-fill", "--files", "2,4"]);
     assert_eq!(again.status.code(), Some(2));
+}
+
+#[test]
+fn a_directory_removed_while_the_experiment_runs_is_told_and_ends_with_1() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let data = dir.path().join("data");
+    SystemVolume::new().create_dir(&data).unwrap();
+    let more = ["--plain", "--volume", text(&data), "--out", text(&target)];
+    let mut child = furrow()
+        .args(SMALL)
+        .args(more)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let begun = |line: std::io::Result<String>| line.unwrap().contains("run 1/6");
+    assert!(lines.any(begun), "no run ended");
+    SystemVolume::new()
+        .remove(&target.join("journal.jsonl"))
+        .unwrap();
+    let told: Vec<String> = lines.map(Result::unwrap).collect();
+    let told = told.join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
+    assert!(told.contains("journal.jsonl was deleted"), "{told}");
+    assert_eq!(names(&data), Vec::<String>::new());
 }

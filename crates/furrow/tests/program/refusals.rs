@@ -91,3 +91,48 @@ fn a_file_that_is_no_data_file_is_told_as_such() {
         "cannot be read: no such file or directory",
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn one_directory_by_two_names_is_not_taken_for_two_volumes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (v, w) = (dir.path().join("v"), dir.path().join("w"));
+    SystemVolume::new().create_dir(&v).unwrap();
+    std::os::unix::fs::symlink(&v, &w).unwrap();
+    let around = v.join("..").join("v");
+    let target = dir.path().join("out");
+    for other in [&w, &around] {
+        let more = ["--volume", text(&v), "--volume", text(other)];
+        let words = [SMALL, &more, &["--out", text(&target)]].concat();
+        let same = format!(
+            "--volume {} and --volume {} are the same directory",
+            text(&v),
+            text(other)
+        );
+        refused(&words, 2, &same);
+    }
+    assert_eq!(names(dir.path()), ["v", "w"]);
+}
+
+#[test]
+fn a_volume_that_is_a_file_is_refused_before_anything_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    furrow_lab::journal::write_file(&SystemVolume::new(), &file, b"x").unwrap();
+    let target = dir.path().join("out");
+    let more = ["--volume", text(&file), "--out", text(&target)];
+    refused(&[SMALL, &more].concat(), 2, "is not a directory");
+    assert_eq!(names(dir.path()), ["file"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pool_larger_than_memory_is_refused_with_both_sizes_and_nothing_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out");
+    let more = ["--pool", "17TB", "--out", text(&target)];
+    let words = [SMALL, &more].concat();
+    refused(&words, 3, "the buffer pool needs 17.0 TB and ");
+    refused(&words, 3, " are available; give a smaller --pool");
+    assert_eq!(names(dir.path()), Vec::<String>::new());
+}

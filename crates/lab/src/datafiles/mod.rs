@@ -239,6 +239,10 @@ impl Experiment for DataFiles {
         published::published(&self.options)
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.options.sizes().pool_bytes
+    }
+
     fn forecast(&self, cell: &Cell) -> Forecast {
         let load = self.options.load(cell);
         let sizes = self.options.sizes();

@@ -64,6 +64,11 @@ pub trait Experiment {
     /// What one run is expected to need.
     fn forecast(&self, cell: &Cell) -> Forecast;
 
+    /// Memory that a run asks for at its beginning; 0 where that is not known.
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
+
     /// Makes what the run needs.
     fn setup(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError>;
 

@@ -183,6 +183,10 @@ impl Experiment for ProportionalFill {
         }
     }
 
+    fn memory_bytes(&self) -> u64 {
+        self.options.pool_bytes()
+    }
+
     fn factors(&self) -> Vec<Factor> {
         vec![Factor::words(
             "scenario",

@@ -7,6 +7,7 @@
 //! # Invariants
 //! 1. Before the first run every device has at least `space_factor` (1.2) times the predicted peak free;
 //!    volumes on one device are counted together.
+//!    The memory that a run asks for is available.
 //! 2. One process per output directory: the journal is opened with the volume's lock.
 //! 3. A name is announced in the journal before the thing is made, and only if nothing of that name is
 //!    there. Only announced names are ever removed, newest first, each one only once.
@@ -19,9 +20,10 @@ mod ownership;
 mod space;
 
 pub use ownership::{Removal, claim, release, remove_file_or_directory};
-pub use space::{SpaceCheck, check_space};
+pub use space::{SpaceCheck, check_memory, check_space};
 
 use crate::journal::{JournalError, Thing};
+use crate::report::words::bytes;
 use furrow_io::IoError;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -34,6 +36,18 @@ pub enum GuardError {
     Space {
         /// Every device that is too small.
         missing: Vec<SpaceCheck>,
+    },
+    /// The machine is too small.
+    #[error(
+        "not enough memory: the buffer pool needs {} and {} are available",
+        bytes(*needed_bytes),
+        bytes(*free_bytes)
+    )]
+    Memory {
+        /// What a run asks for.
+        needed_bytes: u64,
+        /// What could be had without swapping.
+        free_bytes: u64,
     },
     /// Something of that name is there, and it is not ours.
     #[error("{thing} is there already and was not made by this experiment")]

@@ -83,6 +83,17 @@ pub fn check_space(
     }
 }
 
+/// Whether so much memory is available; a machine that does not tell is believed to have it.
+pub fn check_memory(needed_bytes: u64, free_bytes: Option<u64>) -> Result<(), GuardError> {
+    match free_bytes {
+        Some(free_bytes) if needed_bytes > free_bytes => Err(GuardError::Memory {
+            needed_bytes,
+            free_bytes,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The space where a directory is, or would be made: that of the nearest one above it which exists.
 fn space_at(volume: &dyn Volume, path: &Path) -> Result<Space, IoError> {
     let above = path.ancestors().skip(1).filter(|dir| dir.is_absolute());

@@ -1,6 +1,8 @@
 //! A file that grows at its end, over the I/O seam.
 
-use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open, Volume, WriteRun, read_all};
+use furrow_io::{
+    Access, AlignedBuf, File, Fill, IoError, IoErrorKind, Open, Volume, WriteRun, read_all,
+};
 use std::io::IoSlice;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,6 +82,27 @@ impl AppendFile {
         Ok(())
     }
 
+    /// The path it was made or opened by.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Whether its path still leads to what was appended: a file that was deleted takes every write.
+    pub fn is_in_place(&self, volume: &dyn Volume) -> Result<bool, IoError> {
+        let there = match volume.open(self.file.path(), Open::ReadOnly, Access::Log) {
+            Ok(there) => there,
+            Err(error) if error.kind == IoErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let end = self.tail_at + self.tail.len() as u64;
+        if there.len_bytes()? < end {
+            return Ok(false);
+        }
+        let mut tail = vec![0; self.tail.len()];
+        there.read_at(self.tail_at, &mut tail)?;
+        Ok(tail == self.tail)
+    }
+
     /// Cuts the padding off.
     pub fn trim(&mut self) -> Result<(), IoError> {
         let end = self.tail_at + self.tail.len() as u64;
@@ -114,6 +137,23 @@ mod tests {
         }
         file.trim().unwrap();
         assert_eq!(read_file(&volume, &path).unwrap(), want);
+    }
+
+    #[test]
+    fn a_file_that_was_deleted_or_replaced_is_not_in_place() {
+        let volume = MemoryVolume::new();
+        let path = PathBuf::from("/log");
+        let mut file = AppendFile::create(&volume, &path).unwrap();
+        file.append(b"a first line\n").unwrap();
+        assert!(file.is_in_place(&volume).unwrap());
+        volume.remove(&path).unwrap();
+        file.append(b"nobody reads this\n").unwrap();
+        assert!(!file.is_in_place(&volume).unwrap());
+        for other in [&b"short"[..], &[b'x'; 8192]] {
+            write_file(&volume, &path, other).unwrap();
+            assert!(!file.is_in_place(&volume).unwrap());
+            volume.remove(&path).unwrap();
+        }
     }
 
     #[test]

@@ -81,6 +81,11 @@ impl Log {
         &self.history
     }
 
+    /// An error when the file was deleted or replaced.
+    pub fn check_in_place(&self, volume: &dyn Volume) -> Result<(), JournalError> {
+        self.journal.check_in_place(volume)
+    }
+
     /// Cuts the padding off the file.
     pub fn trim(&mut self) -> Result<(), JournalError> {
         self.journal.trim()

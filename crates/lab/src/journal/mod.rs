@@ -65,6 +65,16 @@ pub enum JournalError {
         /// The file.
         path: PathBuf,
     },
+    /// Its path leads to it no more.
+    #[error(
+        "{} was deleted or replaced while the experiment ran: its figures are lost; begin anew, and leave \
+         the directory alone meanwhile",
+        path.display()
+    )]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// An event that has no JSON form: a number that is not finite, for instance.
     #[error("an event cannot be written as JSON: {0}")]
     Unwritable(String),
@@ -132,6 +142,16 @@ impl Journal {
         self.file.append(text.as_bytes())?;
         self.next += 1;
         Ok(line.event)
+    }
+
+    /// An error when the file was deleted or replaced: what is appended to it then is lost.
+    pub fn check_in_place(&self, volume: &dyn Volume) -> Result<(), JournalError> {
+        if self.file.is_in_place(volume)? {
+            return Ok(());
+        }
+        Err(JournalError::Gone {
+            path: self.file.path().to_path_buf(),
+        })
     }
 
     /// Cuts the padding off. More may be appended after.

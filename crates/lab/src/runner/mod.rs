@@ -12,7 +12,8 @@
 //! 3. Leftovers of a run are removed before the next one begins; if that fails, the experiment stops:
 //!    going on would fill the disk.
 //! 4. Before each run the space it needs is there, or the experiment stops.
-//! 5. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
+//! 5. A journal that was deleted or replaced stops the experiment at the end of the run under way.
+//! 6. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
 //!    does not count.
 //!
 //! # Algorithm
@@ -32,10 +33,11 @@ pub use analysis::{Analysis, analyse};
 pub use progress::{Phase, Progress, TimeLeft};
 
 use crate::experiment::Experiment;
-use crate::guard::{GuardError, SpaceCheck, check_space};
+use crate::guard::{GuardError, SpaceCheck, check_memory, check_space};
 use crate::journal::{Clock, Event, JournalError, Log, Outcome};
 use crate::plan::{Plan, PlanError, PlannedRun, parse_until};
 use crate::results::Results;
+use furrow_io::host::host;
 use furrow_io::{IoErrorKind, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -270,7 +272,10 @@ impl Runner {
                 if !self.has_space(&*experiment, &run)? {
                     return Ok(Stop::Space);
                 }
-                if self.attempt(experiment, &run, watch)? == Outcome::Interrupted {
+                let outcome = self.attempt(experiment, &run, watch)?;
+                // What the run made is removed by now, also where the journal went with its directory.
+                self.log.check_in_place(self.setup.volume.as_ref())?;
+                if outcome == Outcome::Interrupted {
                     return Ok(Stop::Cancelled);
                 }
             }
@@ -335,7 +340,8 @@ impl Runner {
     }
 }
 
-/// Whether every device has the space that the largest run of a plan needs; what was found, or the refusal.
+/// Whether every device has the space that the largest run of a plan needs, and the machine the memory; what
+/// was found of the space, or the refusal.
 pub fn check_plan(
     volume: &dyn Volume,
     plan: &Plan,
@@ -344,7 +350,9 @@ pub fn check_plan(
     let cells = plan.cells();
     let forecasts: Vec<_> = cells.iter().map(|cell| experiment.forecast(cell)).collect();
     let peaks = crate::plan::peak_by_volume(&forecasts);
-    check_space(volume, &peaks, plan.guard.space_factor)
+    let checks = check_space(volume, &peaks, plan.guard.space_factor)?;
+    check_memory(experiment.memory_bytes(), host().memory_free_bytes)?;
+    Ok(checks)
 }
 
 /// A journal that is locked means that another process works in the directory.

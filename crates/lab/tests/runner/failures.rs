@@ -315,3 +315,23 @@ fn the_time_left_is_told_truthfully() {
     }
     assert_eq!(told[35].1, 0.0);
 }
+
+#[test]
+fn a_journal_that_somebody_deletes_stops_the_experiment_and_leaves_nothing_behind() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    let plan = experiment.plan();
+    let mut runner = Runner::create(setup(volume.clone(), &experiment), plan, &experiment).unwrap();
+    let mut last = 0;
+    let stopped = runner.run(&mut experiment, &mut |progress| {
+        last = progress.run;
+        if progress.run == 5 && progress.phase == Phase::Begin {
+            volume.remove(Path::new("/out/journal.jsonl")).unwrap();
+        }
+    });
+    let told = stopped.unwrap_err().to_string();
+    assert!(told.contains("/out/journal.jsonl was deleted"), "{told}");
+    assert_eq!(last, 5);
+    assert_clean(volume.as_ref(), &experiment.server);
+}

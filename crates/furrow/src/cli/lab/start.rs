@@ -126,9 +126,10 @@ fn unreadable(error: &JournalError) -> Failure {
     Failure::new(FAILED, error.to_string())
 }
 
-/// The directories that were typed, which must be there, each once.
+/// The directories that were typed, which must be there, each once, whatever way leads to it.
 fn volumes(volume: &dyn Volume, typed: &RunArguments) -> Result<Vec<PathBuf>, Failure> {
     let mut volumes = Vec::new();
+    let mut led_to: Vec<PathBuf> = Vec::new();
     for dir in &typed.volumes {
         let dir = absolute(dir)?;
         if !volume.exists(&dir).unwrap_or(false) {
@@ -142,6 +143,25 @@ fn volumes(volume: &dyn Volume, typed: &RunArguments) -> Result<Vec<PathBuf>, Fa
             let text = format!("--volume {} is given twice", dir.display());
             return Err(Failure::new(USAGE, text));
         }
+        if let Err(error) = volume.list(&dir) {
+            let text = format!(
+                "--volume {} is not a directory that can be read: {}",
+                dir.display(),
+                error.kind
+            );
+            return Err(Failure::new(USAGE, text));
+        }
+        let leads_to = dir.canonicalize().unwrap_or_else(|_| dir.clone());
+        if let Some(other) = led_to.iter().position(|earlier| *earlier == leads_to) {
+            let text = format!(
+                "--volume {} and --volume {} are the same directory, {}; give it once",
+                volumes.get(other).unwrap_or(&dir).display(),
+                dir.display(),
+                leads_to.display()
+            );
+            return Err(Failure::new(USAGE, text));
+        }
+        led_to.push(leads_to);
         volumes.push(dir);
     }
     Ok(volumes)
