@@ -3,7 +3,8 @@
 //! 1. The primary file is opened for reading. Its boot page says whether the version is one that is read,
 //!    and, of a database of our own, whether it was shut down cleanly: nothing is recovered here.
 //! 2. Further files: those that the user names, by what their headers say they are; then those that the
-//!    catalog names and that lie where it says, or beside the primary file. No log is opened.
+//!    catalog names and that lie where it says, or beside the primary file, or the other way round where the
+//!    caller wants it so. No log is opened.
 //! 3. The catalog is read past the pool, whatever the version, and kept in memory.
 //! 4. The engine wants a log: it gets one in memory, into which nothing is ever written. The database takes
 //!    no changes (3906), and has no threads of its own.
@@ -51,6 +52,11 @@ pub(crate) struct RestingPrimary {
 }
 
 impl RestingPrimary {
+    /// Other files are looked for beside this one first: it may be of a copy, whose original is still there.
+    pub(crate) fn look_beside_first(&mut self) {
+        self.files.beside_first = true;
+    }
+
     /// What the instance has to know of its database.
     pub(crate) fn sniffed(&self) -> Sniffed {
         Sniffed {

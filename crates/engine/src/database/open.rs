@@ -98,8 +98,9 @@ pub(crate) struct Moved {
     pub(crate) paths: Vec<PathBuf>,
     /// The primary file's directory: files that are not at their place are looked for there.
     pub(crate) home: PathBuf,
-    /// Whether a log that is lost is made anew, where that may be.
-    pub(crate) rebuild_log: bool,
+    /// FOR ATTACH: a log that is lost is made anew, where that may be, and a file is looked for beside the
+    /// primary one, too, when that in the recorded place is not the one.
+    pub(crate) attaching: bool,
 }
 
 impl Moved {
@@ -116,6 +117,17 @@ impl Moved {
                 Ok(beside)
             }
             _ => Ok(recorded.to_path_buf()),
+        }
+    }
+
+    /// Where else a data file may be that was not found at `tried`: the primary file may be of a copy, whose
+    /// original still lies in the recorded place.
+    fn elsewhere(&self, shared: &Shared, tried: &Path) -> Result<Option<PathBuf>, EngineError> {
+        let beside = tried.file_name().map(|name| self.home.join(name));
+        let other = |beside: &PathBuf| beside != tried && !self.paths.iter().any(|p| p == tried);
+        match beside.filter(other).filter(|_| self.attaching) {
+            Some(beside) if shared.volume.exists(&beside)? => Ok(Some(beside)),
+            _ => Ok(None),
         }
     }
 }
@@ -336,10 +348,22 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// Opens a file that the catalog names, and proves that it is the one.
+    /// Opens a file that the catalog names, where it is found.
     fn open_secondary(&self, row: &ParsedFile) -> Result<Candidate, EngineError> {
         let path = self.moved.find(self.shared, &row.plan.path)?;
-        let mut file = Candidate::open(&*self.shared.volume, &path, FileId(row.plan.id))?;
+        let wrong = match self.open_proven(row, &path) {
+            Ok(file) => return Ok(file),
+            Err(wrong) => wrong,
+        };
+        match self.moved.elsewhere(self.shared, &path)? {
+            Some(beside) => self.open_proven(row, &beside).map_err(|_| wrong),
+            None => Err(wrong),
+        }
+    }
+
+    /// Opens a file, and proves that it is the one that the catalog means.
+    fn open_proven(&self, row: &ParsedFile, path: &Path) -> Result<Candidate, EngineError> {
+        let mut file = Candidate::open(&*self.shared.volume, path, FileId(row.plan.id))?;
         file.believe_up_to(self.analysis.end);
         let header = file.header()?;
         let ours = header.binding == self.binding && header.file_guid == row.guid;

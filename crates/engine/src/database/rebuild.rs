@@ -55,7 +55,7 @@ pub(super) fn find_log<'s>(
     let path = moved.find(shared, recorded)?;
     let needed = !boot.own.clean_shutdown || boot.own.read_only;
     let lost = match shared.volume.open(&path, Open::Existing, Access::Log) {
-        Ok(file) if needed || !moved.rebuild_log || !is_unfinished(&*file, binding.0)? => {
+        Ok(file) if needed || !moved.attaching || !is_unfinished(&*file, binding.0)? => {
             let (made, told) = (None, Vec::new());
             return Ok(FoundLog {
                 file,
@@ -69,7 +69,7 @@ pub(super) fn find_log<'s>(
             shared.volume.remove(&path)?;
             path
         }
-        Err(e) if e.kind == IoErrorKind::NotFound && moved.rebuild_log => path,
+        Err(e) if e.kind == IoErrorKind::NotFound && moved.attaching => path,
         Err(e) => return Err(open_error(&path, &e)),
     };
     let inactive = Message::new(5111, &[lost.display().to_string().into()]);

@@ -30,6 +30,8 @@ pub(crate) struct RestingFile {
 #[derive(Debug, Default)]
 pub(crate) struct RestingFiles {
     pub(crate) files: BTreeMap<u16, RestingFile>,
+    /// Whether a file beside the primary one goes before one that lies where the catalog says.
+    pub(crate) beside_first: bool,
     /// The newest page read so far.
     newest: Cell<Lsn>,
     seen: RefCell<HashMap<PageId, Seen>>,
@@ -118,8 +120,9 @@ impl RestingFiles {
         Ok(true)
     }
 
-    /// Looks for a file that nobody named: where the catalog says, then by its header among the data files
-    /// beside the primary file. Whether it was found.
+    /// Looks for a file that nobody named: where the catalog says, and by its header among the data files
+    /// beside the primary file. Whether it was found. Of several that one is taken which was let go together
+    /// with the primary file.
     pub(crate) fn find(
         &mut self,
         volume: &dyn Volume,
@@ -127,37 +130,57 @@ impl RestingFiles {
         recorded: Option<&Path>,
         home: &Path,
     ) -> Result<bool, EngineError> {
+        let mut other = None;
+        for path in self.places(volume, recorded, home) {
+            let Ok(file) = RestingFile::open(volume, &path, Some(id)) else {
+                continue;
+            };
+            if file.header.binding != self.binding() {
+                continue;
+            }
+            if self.rests(&file.header) {
+                self.files.insert(id.0, file);
+                return Ok(true);
+            }
+            other.get_or_insert(file);
+        }
+        // It is refused for that, which says more than that there is none.
+        let found = other.is_some();
+        self.files.extend(other.map(|file| (id.0, file)));
+        Ok(found)
+    }
+
+    /// Where a file may lie, the likeliest place first.
+    fn places(&self, volume: &dyn Volume, recorded: Option<&Path>, home: &Path) -> Vec<PathBuf> {
         let is_data = |path: &PathBuf| {
             let extension = path.extension().and_then(|e| e.to_str());
             extension.is_some_and(|e| ["mdf", "ndf"].contains(&e.to_ascii_lowercase().as_str()))
         };
-        let beside = volume
-            .list(home)
-            .unwrap_or_default()
-            .into_iter()
-            .filter(is_data);
-        let places = recorded.map(Path::to_path_buf).into_iter().chain(beside);
-        for path in places {
-            let Ok(file) = RestingFile::open(volume, &path, Some(id)) else {
-                continue;
-            };
-            if file.header.binding == self.binding() {
-                self.files.insert(id.0, file);
-                return Ok(true);
-            }
+        let listed = volume.list(home).unwrap_or_default();
+        let beside = listed.into_iter().filter(is_data);
+        let recorded = recorded.map(Path::to_path_buf);
+        if !self.beside_first {
+            return recorded.into_iter().chain(beside).collect();
         }
-        Ok(false)
+        let name = recorded.as_deref().and_then(Path::file_name);
+        let namesake = name.map(|name| home.join(name));
+        namesake.into_iter().chain(beside).chain(recorded).collect()
     }
 
-    /// Whether the files of a database of our own were let go together. In the product's files nothing tells.
-    pub(crate) fn rest_together(&self) -> bool {
+    /// Whether a file of a database of our own was let go together with the primary one. In the product's
+    /// files nothing tells.
+    fn rests(&self, header: &FileHeader) -> bool {
         let boot = self.page(BOOT_PAGE).filter(|page| is_own_boot(page));
         let (Some(boot), Some(primary)) = (boot, self.files.get(&1)) else {
             return true;
         };
-        let lsn = Page::new(&boot).lsn();
-        let mut others = self.files.values().map(|file| &file.header);
-        others.all(|file| file.file == primary.header.file || file.rests_with(&primary.header, lsn))
+        let primary = &primary.header;
+        header.file == primary.file || header.rests_with(primary, Page::new(&boot).lsn())
+    }
+
+    /// Whether all files were let go together.
+    pub(crate) fn rest_together(&self) -> bool {
+        self.files.values().all(|file| self.rests(&file.header))
     }
 
     /// LSN of the newest page read.

@@ -24,6 +24,8 @@ pub struct AttachOptions {
     /// READ_ONLY: files are opened for reading only, and no log is needed. So a real file of SQL Server is
     /// attached, of versions 611 to 957, or a database of our own that was shut down cleanly.
     pub read_only: bool,
+    /// With `read_only`: files beside the primary one go before those that lie where the catalog says.
+    pub beside_first: bool,
 }
 
 impl Instance {
@@ -97,13 +99,13 @@ impl Instance {
         id: DatabaseId,
         name: &str,
         primary: &Path,
-        (moved, rebuild_log): (&[PathBuf], bool),
+        (moved, attaching): (&[PathBuf], bool),
     ) -> Result<Arc<Database>, EngineError> {
         let home = primary.parent().unwrap_or(Path::new("")).to_path_buf();
         let moved = Moved {
             paths: moved.to_vec(),
             home,
-            rebuild_log,
+            attaching,
         };
         let database = database::open(&self.shared, id, name, primary, &moved)?;
         database.start_background()?;
@@ -221,13 +223,25 @@ impl Instance {
         name: Option<&str>,
         files: &[PathBuf],
     ) -> Result<Arc<Database>, EngineError> {
+        self.attach_resting(name, files, false)
+    }
+
+    fn attach_resting(
+        &self,
+        name: Option<&str>,
+        files: &[PathBuf],
+        beside_first: bool,
+    ) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.list.lock();
         let Some(primary) = files.first() else {
             return Err(EngineError::refused(5171, &["".into()]));
         };
         self.unused_path(&list, primary)?;
-        let opened = database::open_resting(&self.shared, primary)?;
+        let mut opened = database::open_resting(&self.shared, primary)?;
+        if beside_first {
+            opened.look_beside_first();
+        }
         let sniffed = opened.sniffed();
         let name = name.map_or(sniffed.name, str::to_owned);
         self.free_name(&list, &name)?;
@@ -265,7 +279,7 @@ impl Instance {
         if options.read_only {
             let mut files = vec![primary.to_path_buf()];
             files.extend(options.files.iter().filter(|f| *f != primary).cloned());
-            return self.attach_read_only(options.name.as_deref(), &files);
+            return self.attach_resting(options.name.as_deref(), &files, options.beside_first);
         }
         let _entered = self.shared.enter();
         let mut list = self.list.lock();

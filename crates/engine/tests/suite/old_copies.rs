@@ -276,3 +276,70 @@ fn without_their_log_files_of_different_shutdowns_are_refused_and_those_of_one_t
         assert_eq!(count(&attach(&instance).unwrap()), 70, "{path}");
     }
 }
+
+/// Copies files of one machine into a directory of another's.
+fn copy_beside(from: &SimVolume, to: &SimVolume, paths: &[&str]) {
+    to.create_dir(Path::new("c")).unwrap();
+    for path in paths {
+        let copy = Path::new("c").join(Path::new(path).file_name().unwrap());
+        drop(to.open(&copy, Open::Create, Access::Data).unwrap());
+        let bytes = from.contents(Path::new(path)).unwrap();
+        let file = to.open(&copy, Open::Existing, Access::Data).unwrap();
+        file.resize(bytes.len() as u64, furrow_io::Fill::Zero)
+            .unwrap();
+        let bufs = &[IoSlice::new(&bytes)];
+        file.write_durable(&[WriteRun { offset: 0, bufs }]).unwrap();
+    }
+}
+
+#[test]
+fn a_copy_whose_original_has_moved_on_is_attached_with_the_file_beside_it() {
+    let (early, late) = machines(PageVerify::Checksum);
+    copy_beside(&early, &late, &[DATA[0], DATA[1], LOG]);
+    let instance = start(&late).unwrap();
+    instance.detach_database("Db").unwrap();
+    let options = AttachOptions {
+        name: Some("Copy".into()),
+        files: vec!["c/l.ldf".into()],
+        ..AttachOptions::default()
+    };
+    let copy = instance
+        .attach_database(Path::new("c/p.mdf"), &options)
+        .unwrap();
+    assert_eq!(count(&copy), 63);
+    drop(copy);
+    instance.detach_database("Copy").unwrap();
+    assert_eq!(count(&attach(&instance).unwrap()), 68);
+}
+
+#[test]
+fn a_copy_at_rest_takes_the_file_that_was_let_go_with_it_and_the_one_beside_it_where_asked() {
+    let (early, late) = rested_machines();
+    // Whether the copy is an old one, whether what lies beside goes first, rows, and where from.
+    let cases = [
+        (true, false, 69, "c/s.ndf"),
+        (true, true, 69, "c/s.ndf"),
+        (false, false, 70, "d/s.ndf"),
+        (false, true, 70, "c/s.ndf"),
+    ];
+    for (old, beside_first, rows, place) in cases {
+        let machine = late.fork();
+        let instance = start(&machine).unwrap();
+        instance.detach_database("Db").unwrap();
+        copy_beside(if old { &early } else { &machine }, &machine, &DATA);
+        let options = AttachOptions {
+            read_only: true,
+            beside_first,
+            ..AttachOptions::default()
+        };
+        let copy = instance
+            .attach_database(Path::new("c/p.mdf"), &options)
+            .unwrap();
+        assert_eq!(count(&copy), rows, "{place} {beside_first}");
+        let files = copy.file_list().unwrap();
+        assert!(
+            files.iter().any(|file| file.path == Path::new(place)),
+            "{place} {beside_first}: {files:?}"
+        );
+    }
+}

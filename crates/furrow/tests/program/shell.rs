@@ -262,3 +262,46 @@ fn an_opened_file_leaves_nothing_behind_after_ctrl_c() {
         );
     }
 }
+
+#[test]
+fn an_opened_copy_is_read_from_its_own_files_while_the_original_is_still_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| directory.path().join(name);
+    let volume = SystemVolume::new();
+    for name in ["o", "c"] {
+        volume.create_dir(&place(name)).unwrap();
+    }
+    let [a, b, l] = ["o/a.mdf", "o/b.ndf", "o/l.ldf"].map(place);
+    let create = format!(
+        "CREATE DATABASE d ON (NAME = a, FILENAME = '{}'), FILEGROUP g (NAME = b, FILENAME = '{}') \
+         LOG ON (NAME = l, FILENAME = '{}')",
+        text(&a),
+        text(&b),
+        text(&l)
+    );
+    let fill = "CREATE TABLE t (id INT PRIMARY KEY, v INT) ON g; INSERT t VALUES (1, 100)";
+    for words in [["-Q", create.as_str()].as_slice(), &["-d", "d", "-Q", fill]] {
+        let run = sql(directory.path(), words);
+        assert!(run.status.success(), "{}", err(&run));
+    }
+    for (from, to) in [(&a, "c/a.mdf"), (&b, "c/b.ndf")] {
+        let bytes = read_file(&volume, from).unwrap();
+        furrow_io::write_file(&volume, &place(to), &bytes).unwrap();
+    }
+    let asked = || {
+        let query = "SET NOCOUNT ON; SELECT v FROM t; \
+                     SELECT physical_name FROM sys.database_files WHERE name = 'b'";
+        let run = furrow()
+            .args(["sql", "--pool", "8MB", "-W", "-h", "-1", "--open"])
+            .args([text(&place("c/a.mdf")), "-Q", query])
+            .output()
+            .unwrap();
+        let lines: Vec<String> = out(&run).split_whitespace().map(str::to_owned).collect();
+        assert_eq!(lines, ["100", text(&place("c/b.ndf"))], "{}", err(&run));
+    };
+    asked();
+    // The original moves on.
+    let run = sql(directory.path(), &["-d", "d", "-Q", "UPDATE t SET v = 999"]);
+    assert!(run.status.success(), "{}", err(&run));
+    asked();
+}

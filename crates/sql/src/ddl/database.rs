@@ -268,6 +268,7 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
         name: Some(written.name.value.to_string()),
         files: paths,
         read_only,
+        ..AttachOptions::default()
     };
     let instance = run.cx.server.instance();
     let told = instance.attach_database(&primary, &options)?.take_told();

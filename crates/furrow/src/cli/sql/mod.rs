@@ -33,11 +33,22 @@ const PROCESS: &str = "Server process ID is ";
 /// A directory that goes when the program ends, by Ctrl-C too.
 type Passing = Arc<Mutex<Option<TempDir>>>;
 
+/// Takes the directory away, locked: a Ctrl-C at that moment must not end the program halfway.
+struct Leaving(Passing);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Ok(mut directory) = self.0.lock() {
+            drop(directory.take());
+        }
+    }
+}
+
 /// A running server, and what its end takes away.
 struct Home {
     server: Arc<Server>,
     /// The directory of an instance that was made for one file only; it goes with this.
-    passing: Passing,
+    passing: Leaving,
 }
 
 fn refused(what: &str, e: &dyn std::fmt::Display) -> Failure {
@@ -83,7 +94,7 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     let server = Server::start(instance).map_err(|e| refused(&cannot, &e))?;
     Ok(Home {
         server,
-        passing: Arc::new(Mutex::new(passing)),
+        passing: Leaving(Arc::new(Mutex::new(passing))),
     })
 }
 
@@ -112,6 +123,8 @@ fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
     let options = AttachOptions {
         name: Some(name.clone()),
         read_only: true,
+        // Who names a copy does not mean its original.
+        beside_first: true,
         ..AttachOptions::default()
     };
     server
@@ -130,9 +143,12 @@ fn listen(under_way: &UnderWay, passing: &Passing) -> Result<(), Failure> {
         match running {
             Some(cancel) => cancel.cancel(),
             None => {
-                if let Some(passing) = passing.upgrade() {
-                    drop(passing.lock().map(|mut directory| directory.take()));
+                let passing = passing.upgrade();
+                let mut directory = passing.as_ref().and_then(|p| p.lock().ok());
+                if let Some(directory) = &mut directory {
+                    drop(directory.take());
                 }
+                // Locked still: the program's other end waits for this one.
                 std::process::exit(i32::from(INTERRUPTED))
             }
         }
@@ -180,7 +196,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         true => Some(interactive::editor()?),
         false => None,
     };
-    listen(&under_way, &home.passing)?;
+    listen(&under_way, &home.passing.0)?;
     let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
     let connection = server.connect().map_err(|e| failed(&e))?;
     let out: Box<dyn std::io::Write> = match &options.output {
