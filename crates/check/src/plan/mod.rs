@@ -285,7 +285,6 @@ impl Plan {
     }
 }
 
-/// The kind of a unit as messages name it.
 /// What layouts say of the columns of tables: object and column id. The uniquifier is none of them.
 fn placed_columns(database: &Database<'_>) -> BTreeSet<(i32, i32)> {
     let of_rows = database.rowsets().iter().filter(|r| r.idminor <= 1);
@@ -297,6 +296,7 @@ fn placed_columns(database: &Database<'_>) -> BTreeSet<(i32, i32)> {
     placed.collect()
 }
 
+/// The kind of a unit as messages name it.
 fn kind_word(kind: u8) -> &'static str {
     match kind {
         unit_kind::IN_ROW => "In-row data",
