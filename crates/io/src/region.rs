@@ -34,9 +34,9 @@ impl Region {
         })
     }
 
-    /// Has the system give all of it now, and not page by page as it is used first: where memory is lent by a
-    /// hypervisor the first touch of a megabyte can take more than a millisecond. `false` where the system says
-    /// that it has not so much.
+    /// Has the system give all of it now, and not page by page as it is used first: where memory is lent by
+    /// a hypervisor the first touch of a megabyte can take more than a millisecond. `false` where the
+    /// system says that it has not so much.
     #[must_use]
     pub fn prefault(&mut self) -> bool {
         let answer = populate(self.start, self.bytes);

@@ -27,12 +27,13 @@
 //!    value than one that he knows to be overwritten.
 //! 4. After: C is the right page as long as the reader holds it.
 //!
-//! That P leaves memory is no more than a change: the counter is raised under EX, before the page table forgets
-//! the page. P may come back to another frame, or to the same one, only through the page table, whose
-//! mutexes order what comes behind the raise; so does the free list. (Were it raised after that, P could be read
-//! into another frame meanwhile and changed there, where no mark tells of it, and the copy would be believed.) Who finds the old frame's mark unchanged
-//! therefore knows of no change elsewhere. The same holds for C, if it moved to another frame meanwhile: the
-//! latch of its new frame comes behind that of the old one.
+//! That P leaves memory is no more than a change: the counter is raised under EX, before the page table
+//! forgets the page. P may come back to another frame, or to the same one, only through the page table,
+//! whose mutexes order what comes behind the raise; so does the free list. (Were it raised after that, P
+//! could be read into another frame meanwhile and changed there, where no mark tells of it, and the copy
+//! would be believed.) Who finds the old frame's mark unchanged therefore knows of no change elsewhere. The
+//! same holds for C, if it moved to another frame meanwhile: the latch of its new frame comes behind that
+//! of the old one.
 //!
 //! The clock hand must not take a watched page for one that nobody uses: it takes the mark away, and the page
 //! goes only if nobody has looked at it again when the hand comes by the next time.

@@ -51,11 +51,11 @@ fn a_statement_is_cancelled_while_its_sources_are_bound() {
     let canceller = connection.canceller();
     let ended = AtomicBool::new(false);
     let mut kept = Kept::default();
-    let end = std::thread::scope(|scope| {
+    let end = furrow_io::thread::scope(|scope| {
         scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
                 canceller.cancel();
-                std::thread::sleep(Duration::from_millis(1));
+                furrow_io::time::sleep(Duration::from_millis(1));
             }
         });
         let end = connection.execute(&doubled(25), &mut kept);

@@ -96,8 +96,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// Columns of tables of ours: each lies in the rows, and nothing else does. Ids are not used again, so that
-    /// those of dropped columns are missing; the object has the highest that was ever given.
+    /// Columns of tables of ours: each lies in the rows, and nothing else does. Ids are not used again, so
+    /// that those of dropped columns are missing; the object has the highest that was ever given.
     fn columns(&self, wrong: &mut Vec<String>) {
         let catalog = &self.shared.plan.catalog;
         let stored: HashSet<i32> = catalog.rowsets.iter().map(|r| r.idmajor).collect();

@@ -207,8 +207,8 @@ impl Session {
         Ok(brief.then_some(Briefly { resource, before }))
     }
 
-    /// Gives back a lock on a table that was for one statement: what has been taken of the table since then stays,
-    /// and so does the intent to read, which another scan of it may go by.
+    /// Gives back a lock on a table that was for one statement: what has been taken of the table since then
+    /// stays, and so does the intent to read, which another scan of it may go by.
     pub(crate) fn give_back(&self, lock: Option<Briefly>) {
         let Some(Briefly { resource, before }) = lock else {
             return;

@@ -248,7 +248,7 @@ fn an_opened_file_leaves_nothing_behind_after_ctrl_c() {
                 .args(["-INT", &id])
                 .status()
                 .unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(300));
+            furrow_io::time::sleep(std::time::Duration::from_millis(300));
             if let Some(status) = child.try_wait().unwrap() {
                 break status;
             }

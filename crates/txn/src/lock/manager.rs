@@ -345,9 +345,9 @@ impl LockManager {
         shard.probe(hash, &resource, own, mode).is_ok()
     }
 
-    /// Whether nobody else has an intent to write in an object, so that S would be granted right now. Cheaper than
-    /// [`LockManager::try_instant`], for readers that ask at each page with its latch held; now and then it
-    /// says no where nobody writes.
+    /// Whether nobody else has an intent to write in an object, so that S would be granted right now.
+    /// Cheaper than [`LockManager::try_instant`], for readers that ask at each page with its latch held;
+    /// now and then it says no where nobody writes.
     pub fn is_unwritten(&self, owner: &LockOwner, object: Resource) -> bool {
         let hash = object.hash();
         let mut locks = owner.locks.lock();

@@ -39,20 +39,21 @@
 //! and who notes a lock has read it with acquire order; the other way round both latch the notes.
 //!
 //! # What readers ask for each page
-//! A scan at READ COMMITTED need not look at the rows of a page one by one when nobody else has an intent to
-//! write in the table: it asks whether S would be granted ([`LockManager::is_unwritten`]). That is asked
-//! for each page, and must not gather. Of the weak modes only IX stands in the way of S. So [`Writers`] counts, by
-//! hash of the object, the notes of IX: raised in the same hold of the notes' latch that makes one, lowered once
-//! it is gone, or is in the shard, while that is latched. With the shard latched, a count of 0 and
-//! nothing in the shard that stands in the way, nobody has changed a row of the page without having committed:
+//! A scan at READ COMMITTED need not look at the rows of a page one by one when nobody else has an intent
+//! to write in the table: it asks whether S would be granted ([`super::LockManager::is_unwritten`]). That is asked
+//! for each page, and must not gather. Of the weak modes only IX stands in the way of S. So [`Writers`]
+//! counts, by hash of the object, the notes of IX: raised in the same hold of the notes' latch that makes
+//! one, lowered once it is gone, or is in the shard, while that is latched. With the shard latched, a count
+//! of 0 and nothing in the shard that stands in the way, nobody has changed a row of the page without
+//! having committed:
 //!
 //! Whoever changes a row of the page notes IX first, latches the page EX and lets it go, before the reader
-//! latches it. So the reader finds the count raised, unless it was lowered since. If that was because the note
-//! was moved, the shard has it: moving needs its latch. If it was given back, then the change is committed, or
-//! undone; who finds the count lowered (acquire) finds what came before (release).
+//! latches it. So the reader finds the count raised, unless it was lowered since. If that was because the
+//! note was moved, the shard has it: moving needs its latch. If it was given back, then the change is
+//! committed, or undone; who finds the count lowered (acquire) finds what came before (release).
 //!
-//! A count above 0 is taken for a *no*: that of somebody's IX of another object with the same hash costs a look
-//! at each row, no more. The reader's own note is moved to the shard first.
+//! A count above 0 is taken for a *no*: that of somebody's IX of another object with the same hash costs a
+//! look at each row, no more. The reader's own note is moved to the shard first.
 //!
 //! # Limits
 //! An owner notes at most [`NOTES`] locks; more go to the shards. Notes do not count against the lock table's
@@ -279,7 +280,8 @@ impl Seen {
 }
 
 impl Table {
-    /// The number of a held lock's request in its shard, which is latched. What was noted is there from now on.
+    /// The number of a held lock's request in its shard, which is latched. What was noted is there from now
+    /// on.
     pub(super) fn settle(&self, core: &OwnerCore, shard: &mut Shard, held: &mut Held) -> u32 {
         let request = match held.grant {
             Grant::Request(request) => request,
