@@ -40,8 +40,8 @@
 //!
 //! # What readers ask for each page
 //! A scan at READ COMMITTED need not look at the rows of a page one by one when nobody else has an intent
-//! to write in the table: it asks whether S would be granted ([`super::LockManager::is_unwritten`]). That is asked
-//! for each page, and must not gather. Of the weak modes only IX stands in the way of S. So [`Writers`]
+//! to write in the table: it asks whether S would be granted ([`super::LockManager::is_unwritten`]). That is
+//! asked for each page, and must not gather. Of the weak modes only IX stands in the way of S. So [`Writers`]
 //! counts, by hash of the object, the notes of IX: raised in the same hold of the notes' latch that makes
 //! one, lowered once it is gone, or is in the shard, while that is latched. With the shard latched, a count
 //! of 0 and nothing in the shard that stands in the way, nobody has changed a row of the page without
