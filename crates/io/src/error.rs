@@ -33,7 +33,7 @@ pub enum IoErrorKind {
     Denied,
     /// Another process (or another open handle for writing) holds the file.
     InUse,
-    /// The device, the quota or the simulated disk is full.
+    /// The device, the quota or the simulated disk is full, or a file as large as it may be.
     NoSpace,
     /// Fewer bytes than asked for lie at that place.
     PastEnd,
@@ -120,7 +120,8 @@ impl IoError {
             Errno::EXIST => IoErrorKind::AlreadyExists,
             Errno::ACCESS | Errno::PERM | Errno::ROFS => IoErrorKind::Denied,
             Errno::BUSY | Errno::TXTBSY => IoErrorKind::InUse,
-            Errno::NOSPC | Errno::DQUOT => IoErrorKind::NoSpace,
+            // A file that may not grow (`ulimit -f`, the file system's own limit) is as good as a full disk.
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => IoErrorKind::NoSpace,
             other => IoErrorKind::Os(other.raw_os_error(), other.to_string()),
         };
         IoError::new(op, path, offset, kind)

@@ -53,6 +53,8 @@ pub struct Ground {
     pub store: Arc<Store>,
     pub space: Arc<Space>,
     pub size: Size,
+    /// Page changes that the restart repeated.
+    pub redone: u64,
 }
 
 /// What a catalog would keep of a tree.
@@ -147,6 +149,7 @@ impl Ground {
             store,
             space,
             size,
+            redone: 0,
         };
         ground.checkpoint();
         ground
@@ -173,7 +176,9 @@ impl Ground {
         entries: &[Entry],
         heaps: &[HeapEntry],
     ) -> (Ground, Vec<Tree>, Vec<Heap>) {
-        self.try_crash(images, entries, heaps).unwrap()
+        let after = self.try_crash(images, entries, heaps).unwrap();
+        assert!(after.0.redone > 0, "nothing to repeat");
+        after
     }
 
     /// The same, where the restart may fail.
@@ -207,13 +212,13 @@ impl Ground {
         let log = Arc::clone(store.log().file());
         let loses = |txn| analysis.losers.iter().any(|loser| loser.id == txn);
         let done = redo(&store, log, (redo_point, end), &|_| true, &loses)?;
-        assert!(done.applied > 0);
         let space = open_space(&volume, size, &store);
         let ground = Ground {
             volume,
             store,
             space,
             size,
+            redone: done.applied,
         };
         let trees: Vec<Tree> = entries.iter().map(|entry| ground.open(entry)).collect();
         let heaps: Vec<Heap> = heaps.iter().map(|entry| ground.open_heap(entry)).collect();

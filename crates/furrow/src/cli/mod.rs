@@ -75,6 +75,7 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
+    furrow_io::process::survive_file_size_limit();
     // Clap ends the process itself for --help (0) and for what it cannot read (2).
     let arguments = args::Arguments::parse();
     let done = match &arguments.command {

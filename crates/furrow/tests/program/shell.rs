@@ -264,6 +264,49 @@ fn an_opened_file_leaves_nothing_behind_after_ctrl_c() {
 }
 
 #[test]
+fn a_limit_of_the_size_of_files_is_an_error_of_the_statement_and_not_the_end_of_the_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let (instance, data) = (dir.path().join("i"), dir.path().join("d.mdf"));
+    let script = format!(
+        "CREATE DATABASE d ON (NAME = d, FILENAME = '{}', SIZE = 4MB) LOG ON (NAME = l, FILENAME = '{}', \
+         SIZE = 2MB);\nGO\nALTER DATABASE d MODIFY FILE (NAME = d, SIZE = 30MB);\nGO\nSELECT 'still here';\n",
+        text(&data),
+        text(&dir.path().join("l.ldf"))
+    );
+    // In blocks of 512 bytes: 20 MB.
+    let limited = "ulimit -f 40960; exec \"$0\" sql --pool 8MB --instance \"$1\" -Q \"$2\"";
+    let output = std::process::Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_furrow")])
+        .args([text(&instance), &script])
+        .output()
+        .unwrap();
+    let told = format!("{}{}", out(&output), err(&output));
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("Msg 5149"), "{told}");
+    assert!(told.contains("still here"), "{told}");
+}
+
+#[test]
+fn a_database_whose_name_reads_like_a_path_stays_in_the_instance() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "SET NOCOUNT ON;\nGO\nCREATE DATABASE [../up];\nGO\nUSE [../up];\nCREATE TABLE t (n INT);\n\
+                  INSERT t VALUES (7);\nGO\n";
+    let made = sql(directory.path(), &["-b", "-Q", script]);
+    assert!(made.status.success(), "{}", err(&made));
+    assert_eq!(super::names(directory.path()), ["instance"]);
+    let words = [
+        "-b",
+        "-W",
+        "-h",
+        "-1",
+        "-Q",
+        "SET NOCOUNT ON; SELECT n FROM [../up].dbo.t",
+    ];
+    let found = sql(directory.path(), &words);
+    assert_eq!(out(&found).trim(), "7", "{}", err(&found));
+}
+
+#[test]
 fn an_opened_copy_is_read_from_its_own_files_while_the_original_is_still_there() {
     let directory = tempfile::tempdir().unwrap();
     let place = |name: &str| directory.path().join(name);

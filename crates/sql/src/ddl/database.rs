@@ -213,10 +213,12 @@ fn spec(cx: &Context, written: &CreateDatabase) -> Result<DatabaseSpec> {
     Ok(spec)
 }
 
-/// What a database's files are called where nothing was said: the name, cut where it takes more bytes than a
-/// file's name may, with a number from the whole of it behind.
+/// What a database's files are called where nothing was said: the name. Where that takes more bytes than a
+/// file's name may, or has characters that lead elsewhere (`../x`) or that another system does not allow, it
+/// is cut, with `_` for each of these, and has a number from the whole of it behind.
 fn file_stem(name: &str) -> Cow<'_, str> {
-    if name.len() <= MAX_STEM_BYTES {
+    let odd = |c: char| c.is_control() || r#"/\:*?"<>|"#.contains(c);
+    if name.len() <= MAX_STEM_BYTES && !name.contains(odd) {
         return Cow::Borrowed(name);
     }
     let mut bytes = 0;
@@ -224,7 +226,8 @@ fn file_stem(name: &str) -> Cow<'_, str> {
         bytes += c.len_utf8();
         bytes <= MAX_STEM_BYTES
     };
-    let start: String = name.chars().take_while(fits).collect();
+    let plain = name.chars().map(|c| if odd(c) { '_' } else { c });
+    let start: String = plain.take_while(fits).collect();
     Cow::Owned(format!("{start}_{:08x}", crc32c::crc32c(name.as_bytes())))
 }
 
