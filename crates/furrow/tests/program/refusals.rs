@@ -33,7 +33,7 @@ fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_to_do() {
         "make the directory first",
     );
     let twice = ["--volume", "/tmp", "--volume", "/tmp/"];
-    refused(&lab(&twice), 2, "given twice");
+    refused(&lab(&twice), 2, "are the same directory");
     refused(
         &["lab", "run", "--resume", "/no/such/directory"],
         2,

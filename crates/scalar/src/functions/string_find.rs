@@ -100,7 +100,7 @@ pub(super) fn replace(call: &Call<'_>) -> SqlResult<Binding> {
 }
 
 /// A text with each `sought` in it replaced. `most`: units of which no more are kept.
-fn replaced(
+pub(super) fn replaced(
     whole: &str,
     sought: &str,
     by: &str,

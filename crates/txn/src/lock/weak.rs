@@ -157,10 +157,6 @@ impl Writers {
 pub(super) struct Stake<'a>(Option<&'a AtomicU32>);
 
 impl Strong {
-    fn count(&self, hash: u64) -> &AtomicU32 {
-        self.0.of(hash)
-    }
-
     /// Counts a request for `mode` by an owner that holds `before`, if it is the first strong one of the two.
     #[inline]
     pub(super) fn stake(
@@ -173,7 +169,7 @@ impl Strong {
         if !is_strong(resource, mode) || before.is_some_and(|before| is_strong(resource, before)) {
             return Stake(None);
         }
-        let count = self.count(hash);
+        let count = self.0.of(hash);
         // What makes it seen is the latch of each owner's notes, taken later.
         count.fetch_add(1, Ordering::Relaxed);
         Stake(Some(count))
@@ -184,7 +180,7 @@ impl Strong {
     pub(super) fn end(&self, held: &Held, after: Option<LockMode>) {
         let stays = after.is_some_and(|after| is_strong(&held.resource, after));
         if is_strong(&held.resource, held.mode) && !stays {
-            drop(Stake(Some(self.count(held.hash))));
+            drop(Stake(Some(self.0.of(held.hash))));
         }
     }
 }
@@ -310,7 +306,7 @@ impl Table {
         }
         let mut notes = core.notes.lock();
         // Read under the latch: whoever raised it before has this latch yet to come, or had it before.
-        if self.strong.count(hash).load(Ordering::Acquire) != 0 || notes.list.len() >= NOTES {
+        if self.strong.0.of(hash).load(Ordering::Acquire) != 0 || notes.list.len() >= NOTES {
             return false;
         }
         notes.asked += 1;

@@ -139,10 +139,6 @@ fn volumes(volume: &dyn Volume, typed: &RunArguments) -> Result<Vec<PathBuf>, Fa
             );
             return Err(Failure::new(USAGE, text));
         }
-        if volumes.contains(&dir) {
-            let text = format!("--volume {} is given twice", dir.display());
-            return Err(Failure::new(USAGE, text));
-        }
         if let Err(error) = volume.list(&dir) {
             let text = format!(
                 "--volume {} is not a directory that can be read: {}",

@@ -52,7 +52,7 @@ impl Table {
             });
         }
         for (count, owners) in strong.iter().enumerate() {
-            let counted = self.strong.count(count as u64).load(Ordering::SeqCst);
+            let counted = self.strong.0.of(count as u64).load(Ordering::SeqCst);
             let there = owners.len();
             assert!(
                 counted as usize >= there,
