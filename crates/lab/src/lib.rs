@@ -21,7 +21,7 @@
 //! 2. [`guard`]: space on every volume, one lock per output directory, ownership of names.
 //! 3. [`runner::Runner`]: for each run set-up, measure, collect, verify, tear-down, each step journalled
 //!    ([`journal`]); one retry, then on; stop after three failures in a row, at the deadline, or on Ctrl-C.
-//! 4. [`runner::analyse`]: [`stats`] on the finished runs, filled into [`results::Results`].
+//! 4. [`runner::analyse`]: [`furrow_stats`] on the finished runs, filled into [`results::Results`].
 //! 5. Terminal text, tables and the page are made from [`results::Results`] alone.
 //!
 //! # What can fail
@@ -40,5 +40,4 @@ pub mod plan;
 pub mod report;
 pub mod results;
 pub mod runner;
-pub mod stats;
 pub mod terminal;

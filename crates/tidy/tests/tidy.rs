@@ -29,6 +29,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("furrow-engine", 6),
     ("furrow-scalar", 2),
     ("furrow-sql", 7),
+    ("furrow-stats", 0),
     ("furrow-lab", 8),
     ("furrow", 9),
     ("furrow-bench", 10),

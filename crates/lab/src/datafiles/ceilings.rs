@@ -10,9 +10,9 @@
 
 use crate::journal::{CeilingProbe, History};
 use crate::results::{Ceiling, FileRole, Run};
-use crate::stats::mean;
 use furrow_io::time::{Duration, Moment};
 use furrow_io::{Access, AlignedBuf, Fill, IoError, Open, Volume, WriteRun, thread};
+use furrow_stats::mean;
 use std::io::IoSlice;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

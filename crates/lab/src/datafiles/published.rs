@@ -2,8 +2,8 @@
 
 use super::Options;
 use crate::results::{Published, PublishedPoint, Results, WaitTotal};
-use crate::stats::special::t_quantile;
-use crate::stats::{mean, std_dev};
+use furrow_stats::special::t_quantile;
+use furrow_stats::{mean, std_dev};
 
 /// The figures: stated ones, and directions where only those are told.
 pub(super) fn published(options: &Options) -> Option<Published> {

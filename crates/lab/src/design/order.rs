@@ -1,6 +1,6 @@
 //! Orders within blocks: Williams squares, and random orders that are watched.
 
-use crate::stats::Stream;
+use furrow_stats::Stream;
 
 /// The order of `arms` arms in each of `blocks` blocks.
 pub fn block_orders(arms: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {

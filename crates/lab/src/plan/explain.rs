@@ -3,7 +3,7 @@
 use super::{Plan, PlannedRun};
 use crate::report::words::{bytes, round_percent};
 use crate::results::Control;
-use crate::stats::power::Design;
+use furrow_stats::power::Design;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;

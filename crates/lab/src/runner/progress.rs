@@ -3,7 +3,7 @@
 use crate::journal::State;
 use crate::plan::PlannedRun;
 use crate::results::Control;
-use crate::stats::median;
+use furrow_stats::median;
 use std::collections::BTreeMap;
 
 /// What just happened.

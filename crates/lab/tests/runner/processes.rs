@@ -6,7 +6,7 @@ use furrow_io::{SystemVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::journal::{FILE_NAME, read, read_file};
 use furrow_lab::runner::{Runner, Stop};
-use furrow_lab::stats::Stream;
+use furrow_stats::Stream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;

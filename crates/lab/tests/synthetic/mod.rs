@@ -9,7 +9,7 @@ use furrow_lab::journal::{Kind, ManualClock, State, write_file};
 use furrow_lab::plan::{Forecast, Plan};
 use furrow_lab::results::{self, Latency, Results, Run, WaitTotal};
 use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop};
-use furrow_lab::stats::Stream;
+use furrow_stats::Stream;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,8 +7,8 @@ use super::noise::{blocks_used, design};
 use crate::plan::minutes;
 use crate::report::words::{round_percent, shell_word};
 use crate::results::{Answer, Badge, Knee, KneeShare, Verdict};
-use crate::stats::knee::{self, Knee as Found};
-use crate::stats::noise::aa_check;
+use furrow_stats::knee::{self, Knee as Found};
+use furrow_stats::noise::aa_check;
 use std::path::Path;
 
 /// The knee along the one ordered factor, with the cells it was looked for among.
@@ -31,7 +31,7 @@ pub(super) fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
     let values: Option<Vec<f64>> = factor.levels.iter().map(|level| level.value).collect();
     let values = values?;
     let losses = facts.losses();
-    let model = crate::stats::TwoWay::fit(&losses).ok()?;
+    let model = furrow_stats::TwoWay::fit(&losses).ok()?;
     // A level that failed throughout cannot be the knee; the others are still compared.
     let mut cells: Vec<usize> = (0..facts.keys.len())
         .filter(|&cell| {

@@ -10,7 +10,7 @@ use super::facts::Facts;
 use super::levels::Judged;
 use crate::experiment::Experiment;
 use crate::results::{Attribution, Ceiling, Confidence, Run, Verdict};
-use crate::stats::mean;
+use furrow_stats::mean;
 use std::collections::BTreeMap;
 
 /// The name of the time that was not waited.

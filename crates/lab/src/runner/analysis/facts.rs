@@ -3,8 +3,8 @@
 use crate::journal::History;
 use crate::plan::{Plan, PlannedRun};
 use crate::results::{Better, Interval, Run, RunStatus};
-use crate::stats::{Table, TwoWay};
 use furrow_io::time::WallTime;
+use furrow_stats::{Table, TwoWay};
 
 /// A journal's runs laid out for judging.
 pub(super) struct Facts<'a> {
@@ -96,7 +96,7 @@ impl<'a> Facts<'a> {
             .filter(|run| run.status.is_good())
             .map(|run| run.seconds.unwrap_or(0.0) + run.overhead_s.unwrap_or(0.0))
             .collect();
-        crate::stats::mean(&seconds) * self.plan.arms() as f64
+        furrow_stats::mean(&seconds) * self.plan.arms() as f64
     }
 
     /// Whether the response is a time or a rate, so that better means faster.
@@ -107,7 +107,7 @@ impl<'a> Facts<'a> {
 
     /// The logarithm turned so that less is better.
     pub(super) fn loss(&self, log: f64) -> f64 {
-        crate::stats::as_loss(log, self.plan.response.better)
+        super::verdict::as_loss(log, self.plan.response.better)
     }
 
     /// The table turned so that less is better.

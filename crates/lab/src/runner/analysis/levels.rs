@@ -1,9 +1,10 @@
 //! Each level against the baseline.
 
 use super::facts::{Facts, ratios};
+use super::verdict::judge;
 use crate::results::{Cost, Interval, LevelResult, RobustEffect, Run, Verdict};
-use crate::stats::special::t_quantile;
-use crate::stats::{Comparison, RobustTwin, judge, mean, median, std_dev, versus_baseline};
+use furrow_stats::special::t_quantile;
+use furrow_stats::{Comparison, RobustTwin, mean, median, std_dev, versus_baseline};
 
 /// A level with the log-scale figures behind its result.
 pub(super) struct Judged {
@@ -92,7 +93,7 @@ fn summary(facts: &Facts<'_>, cell: usize) -> LevelResult {
 
 /// Geometric mean adjusted to the average block, and its own interval.
 fn adjusted_mean(facts: &Facts<'_>, cell: usize, n: usize) -> (Option<f64>, Option<Interval>) {
-    let effects = |model: &crate::stats::TwoWay| {
+    let effects = |model: &furrow_stats::TwoWay| {
         let present: Vec<f64> = facts
             .arms_of(cell)
             .iter()

@@ -13,6 +13,7 @@ mod attribution;
 mod facts;
 mod levels;
 mod noise;
+mod verdict;
 
 use crate::environment::Environment;
 use crate::experiment::Experiment;

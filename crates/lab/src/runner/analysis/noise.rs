@@ -3,9 +3,9 @@
 use super::facts::{Facts, ratios};
 use crate::plan::ASSUMED_CV;
 use crate::results::{AaCheck, Drift, Estimate, Interval, Mde, Noise, Outlier, Residual, Run};
-use crate::stats::noise::{aa_check, drift, outliers, serial_correlation};
-use crate::stats::power::Design;
-use crate::stats::{TwoWay, cv_interval, mean};
+use furrow_stats::noise::{aa_check, drift, outliers, serial_correlation};
+use furrow_stats::power::Design;
+use furrow_stats::{TwoWay, cv_interval, mean};
 
 pub(super) fn panel(facts: &Facts<'_>) -> Noise {
     let before = mde(facts, ASSUMED_CV, facts.plan.blocks);

@@ -2,7 +2,7 @@
 //!
 //! # Purpose
 //! An experiment runs every level once a block, the baseline twice, and asks which level is better, by
-//! how much, and where more of it stops to help. This room answers with intervals that keep their
+//! how much, and where more of it stops to help. This crate answers with intervals that keep their
 //! promise at five or six blocks, and says "cannot tell" where the runs do not carry an answer.
 //!
 //! # Invariants
@@ -19,10 +19,9 @@
 //! 2. [`versus_baseline`]: each level against the baseline with Dunnett's simultaneous interval, and
 //!    the 90% interval of the two one-sided tests of equivalence.
 //! 3. [`RobustTwin`]: the same question asked of medians of the ratios inside the blocks.
-//! 4. [`judge`]: one word from interval, equivalence margin and direction.
-//! 5. [`knee`]: the smallest level that is as good as the best one, and how sure that is.
-//! 6. [`noise`]: is the test bed fit (A against A'), did it drift, which runs stick out.
-//! 7. [`power`]: what this many blocks could have seen, and how many more would see it.
+//! 4. [`knee`]: the smallest level that is as good as the best one, and how sure that is.
+//! 5. [`noise`]: is the test bed fit (A against A'), did it drift, which runs stick out.
+//! 6. [`power`]: what this many blocks could have seen, and how many more would see it.
 //!
 //! # What can fail
 //! [`StatsError`]: too few runs, a response that has no logarithm, a design in which two levels share
@@ -46,7 +45,6 @@ pub mod special;
 mod steady;
 mod stream;
 mod usl;
-mod verdict;
 
 pub use bootstrap::{Bootstrap, RuleInterval, RuleMethod, interval_by_rule};
 pub use compare::{Comparison, versus_baseline};
@@ -63,4 +61,3 @@ pub use sample::{cv_interval, mad_scaled, mean, median, quantile, std_dev};
 pub use steady::mser5;
 pub use stream::Stream;
 pub use usl::{Usl, UslRefusal, fit_usl};
-pub use verdict::{as_loss, judge};

@@ -7,7 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
-use furrow_lab::stats::{Dunnett, Stream, Table, TwoWay, dunnett_critical, mean};
+use furrow_stats::{Dunnett, Stream, Table, TwoWay, dunnett_critical, mean};
 
 const LEVELS: usize = 5;
 const BLOCKS: usize = 5;

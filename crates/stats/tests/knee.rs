@@ -3,8 +3,8 @@
 //! True times 100, 97, 94.5, 94 and 95 for 1, 2, 4, 8 and 16 files, five randomised blocks, a mild
 //! drift. A user wants 4: the fewest files that are as good as the best.
 
-use furrow_lab::stats::knee::{find, smallest, within_margin};
-use furrow_lab::stats::{Stream, Table, TwoWay, mean};
+use furrow_stats::knee::{find, smallest, within_margin};
+use furrow_stats::{Stream, Table, TwoWay, mean};
 
 const TRUTH: [f64; 5] = [100.0, 97.0, 94.5, 94.0, 95.0];
 const BLOCKS: usize = 5;

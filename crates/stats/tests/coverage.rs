@@ -4,8 +4,8 @@
 //! outside event of up to +30%). The table compared with has an error of 0.008; ours has fewer
 //! repetitions, and the tolerance says so.
 
-use furrow_lab::stats::special::t_quantile;
-use furrow_lab::stats::{Bootstrap, Stream, mean, median, std_dev};
+use furrow_stats::special::t_quantile;
+use furrow_stats::{Bootstrap, Stream, mean, median, std_dev};
 
 const REPETITIONS: usize = 1_000;
 const DRAWS: usize = 399;

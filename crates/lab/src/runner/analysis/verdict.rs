@@ -13,7 +13,7 @@
 use crate::results::{Better, Verdict};
 
 /// `value` turned so that a negative one is an improvement.
-pub fn as_loss(value: f64, better: Better) -> f64 {
+pub(super) fn as_loss(value: f64, better: Better) -> f64 {
     match better {
         Better::Lower => value,
         Better::Higher => -value,
@@ -24,7 +24,7 @@ pub fn as_loss(value: f64, better: Better) -> f64 {
 ///
 /// `interval` is the simultaneous 95% interval, `interval_90` the one of the equivalence test, `delta`
 /// the margin as a share (0.02 is two percent).
-pub fn judge(
+pub(super) fn judge(
     estimate: f64,
     interval: (f64, f64),
     interval_90: (f64, f64),
