@@ -39,7 +39,7 @@ impl Badge {
 pub struct Answer {
     /// How to take it.
     pub badge: Badge,
-    /// One sentence: "4 files: 5.1% faster than 1 (3.9 to 6.3); 8 is not better by more than 2%".
+    /// One sentence: "4 files: 5.1% faster than 1 (3.9 to 6.3%); 8 is not better by more than 2%".
     pub sentence: String,
     /// A second sentence where one is needed: what it costs, how sure it is.
     #[serde(default)]

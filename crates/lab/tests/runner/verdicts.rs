@@ -20,8 +20,10 @@ fn a_quiet_machine_gets_a_conclusive_answer() {
     let sentence = &results.answer.sentence;
     assert!(sentence.starts_with("4 files: 5."), "{sentence}");
     assert!(sentence.contains("% faster than 1 (4."), "{sentence}");
+    let beyond = "); 8 is not better by more than 2%; also shown: 2 files ";
+    assert!(sentence.contains(beyond), "{sentence}");
     assert!(
-        sentence.ends_with("; 8 is not better by more than 2%"),
+        sentence.contains("% faster, 8 files ") && sentence.contains("% faster, 16 files "),
         "{sentence}"
     );
     assert_eq!(results.answer.recommended.as_deref(), Some("4"));
@@ -75,11 +77,13 @@ fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
         results.answer
     );
     let sentence = &results.answer.sentence;
-    assert!(sentence.starts_with("cannot tell: "), "{sentence}");
+    let begin = "no difference shown; 1 file may do as well. ";
+    assert!(sentence.starts_with(begin), "{sentence}");
     assert!(
-        sentence.contains(" more blocks (") && sentence.contains(") would see "),
+        sentence.contains(" more blocks (") && sentence.contains(") would find a difference of "),
         "{sentence}"
     );
+    assert!(sentence.ends_with("% or more 4 times in 5"), "{sentence}");
     assert!(results.answer.recommended.is_none());
     let next = results.answer.next_step.as_ref().unwrap();
     assert!(
@@ -113,9 +117,12 @@ fn a_curve_that_only_rises_says_that_one_is_enough_and_what_the_worst_costs() {
     let plan = experiment.plan();
     let (_, results) = run_all(&mut experiment, plan).unwrap();
     let sentence = &results.answer.sentence;
-    let begin = "1 file is enough: no other level is better by more than 2%; 16 files: 15.";
+    let begin = "1 file is enough: no other level is better by more than 2%; also shown: ";
     assert!(sentence.starts_with(begin), "{sentence}");
-    assert!(sentence.contains("% slower than 1 ("), "{sentence}");
+    assert!(
+        sentence.contains("16 files 15.") && sentence.ends_with("% slower"),
+        "{sentence}"
+    );
     assert_eq!(results.level("16").unwrap().verdict, Some(Verdict::Worse));
     assert!(results.knee.unwrap().rise_after_p.unwrap() < 0.01);
 }
@@ -165,4 +172,67 @@ fn the_same_journal_gives_the_same_report() {
         run_all(&mut experiment, plan).unwrap().1.to_json().unwrap()
     };
     assert_eq!(report(), report());
+}
+
+#[test]
+fn an_interval_that_reaches_both_ways_says_so() {
+    let mut experiment = Synthetic::published(0.02, 21);
+    experiment.truth = vec![100.0, 101.5, 94.0, 90.0, 90.0];
+    let plan = experiment.plan();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let sentence = &results.answer.sentence;
+    // 2 files are named nowhere, 8 files with an interval whose ends lie on the same side.
+    let eight = results.level("8").unwrap().interval.unwrap();
+    assert!(eight.high < 1.0, "{eight:?}");
+    let (near, far) = (100.0 * (1.0 - eight.high), 100.0 * (1.0 - eight.low));
+    let range = format!("% faster than 1 ({near:.1} to {far:.1}%)");
+    assert!(sentence.contains(&range), "{sentence}: {range}");
+}
+
+#[test]
+fn a_level_that_takes_many_times_as_long_is_in_the_headline_as_such() {
+    let mut experiment = Synthetic::published(0.02, 22);
+    experiment.truth = vec![100.0, 100.0, 960.0, 100.0, 100.0];
+    let plan = experiment.plan();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let sentence = &results.answer.sentence;
+    assert!(sentence.contains("also shown: 4 files 9."), "{sentence}");
+    assert!(sentence.contains(" times as long"), "{sentence}");
+}
+
+#[test]
+fn no_more_than_is_needed_is_recommended_in_nine_flat_or_plateau_experiments_of_ten() {
+    let scenarios: [(&[f64; 5], &str); 4] = [
+        (&[100.0, 100.0, 100.0, 100.0, 100.0], "1"),
+        (&[100.0, 95.0, 95.0, 95.0, 95.0], "2"),
+        (&[100.0, 97.0, 94.0, 94.0, 94.0], "4"),
+        (&[100.0, 99.0, 99.0, 99.0, 99.0], "1"),
+    ];
+    const EXPERIMENTS: u64 = 30;
+    for (truth, needed) in scenarios {
+        let (mut too_many, mut settled) = (0, 0);
+        for seed in 0..EXPERIMENTS {
+            let mut experiment = Synthetic::published(0.02, 1_000 + seed);
+            experiment.truth = truth.to_vec();
+            let mut plan = experiment.plan();
+            plan.seed = 7_000 + seed;
+            let mut answer = run_all(&mut experiment, plan.clone()).unwrap().1.answer;
+            // The tool's own advice is followed once.
+            let advice = answer.next_step.as_deref();
+            if let Some((_, blocks)) = advice.and_then(|next| next.rsplit_once("--blocks ")) {
+                plan.blocks = blocks.parse().unwrap();
+                answer = run_all(&mut experiment, plan).unwrap().1.answer;
+            }
+            if answer.badge == Badge::Conclusive {
+                settled += 1;
+                too_many += u64::from(answer.recommended.as_deref() != Some(needed));
+            }
+        }
+        println!("{truth:?}: {settled} settled, {too_many} not the fewest, of {EXPERIMENTS}");
+        assert!(
+            too_many * 10 <= EXPERIMENTS,
+            "{truth:?}: {too_many} of {EXPERIMENTS} name another level than {needed}"
+        );
+        assert!(settled > 0, "{truth:?}: nothing is ever settled");
+    }
 }

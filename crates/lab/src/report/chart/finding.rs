@@ -38,7 +38,7 @@ pub(super) fn of(results: &Results) -> String {
             && !words.is_empty() =>
         {
             format!(
-                "No level differs from {} by more than {delta}",
+                "No level is shown to differ from {} by more than {delta}",
                 name(&baseline.level)
             )
         }

@@ -1,6 +1,6 @@
 //! Question, answer, and why: what most readers will ever read.
 
-use crate::report::words::{bytes, chance, duration, level_name, moment, percent};
+use crate::report::words::{bytes, duration, moment, percent};
 use crate::results::{Badge, Confidence, Results};
 use maud::{Markup, html};
 
@@ -70,7 +70,6 @@ pub(in crate::report) fn answer(results: &Results) -> Markup {
             h2 id="answer-h" { "Answer" }
             p class="sentence" { (answer.sentence) }
             @if !answer.detail.is_empty() { p { (answer.detail) } }
-            (knee_shares(results))
             @if let Some(next) = &answer.next_step {
                 p class="label" { "Next step" }
                 pre class="copy" { code { (next) } }
@@ -83,33 +82,6 @@ pub(in crate::report) fn answer(results: &Results) -> Markup {
                 p class="label" { "Undo it" }
                 pre class="copy" { code { (answer.undo) } }
             }
-        }
-    }
-}
-
-fn knee_shares(results: &Results) -> Markup {
-    let Some(knee) = &results.knee else {
-        return html! {};
-    };
-    let mut shares: Vec<_> = knee
-        .shares
-        .iter()
-        .filter(|share| share.probability >= 0.005)
-        .collect();
-    shares.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-    // A single one, and those of a level that is named, are in the answer's own words.
-    if shares.len() < 2 || results.answer.detail.starts_with("Chance ") {
-        return html! {};
-    }
-    html! {
-        p class="small" {
-            "Chance to be the fewest that is as good as the best: "
-            @for (index, share) in shares.iter().enumerate() {
-                @if index > 0 { ", " }
-                (level_name(&results.experiment, &share.level)) " "
-                (chance(share.probability))
-            }
-            "."
         }
     }
 }

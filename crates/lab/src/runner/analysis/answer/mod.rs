@@ -1,0 +1,237 @@
+//! The answer: which level is named, how certain that is, and the next step.
+//!
+//! A level is named only where the runs rule out, with 95%, that a smaller one does as well: the chance of
+//! the smaller ones to be the knee is at most [`FEWER_MAY_DO`]. A level that is merely shown to be better
+//! than the baseline appears in the sentence and is not recommended, because a smaller one may do as well.
+
+mod sentences;
+
+use super::Analysis;
+use super::facts::Facts;
+use super::levels::Judged;
+use super::noise::{blocks_used, design};
+use crate::report::words::{round_percent, shell_word};
+use crate::results::{Answer, Badge, Knee, KneeShare, Verdict};
+use furrow_stats::knee::{self, Knee as Found};
+use furrow_stats::noise::aa_check;
+use sentences::Sentences;
+use std::path::Path;
+
+/// The largest chance of smaller levels to do as well with which a level is still named.
+const FEWER_MAY_DO: f64 = 0.05;
+
+/// The knee along the one ordered factor, with the cells it was looked for among.
+pub(super) struct Ladder {
+    cells: Vec<usize>,
+    found: Found,
+}
+
+impl Ladder {
+    /// The place of the smallest level that is as good as the best, where no smaller one may do as well.
+    fn certain(&self) -> Option<usize> {
+        let place = self.found.level?;
+        let smaller: f64 = self.found.probability[..place].iter().sum();
+        (smaller <= FEWER_MAY_DO).then_some(place)
+    }
+
+    /// The smallest level with a real chance to be the knee.
+    fn fewest_likely(&self) -> Option<usize> {
+        let mut chances = self.found.probability.iter();
+        chances.position(|&p| p >= FEWER_MAY_DO)
+    }
+}
+
+/// Looks for the knee. `None` without exactly one varying factor of rising numbers, or without a model.
+pub(super) fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
+    let varying: Vec<_> = facts
+        .plan
+        .factors
+        .iter()
+        .filter(|f| f.levels.len() > 1)
+        .collect();
+    let [factor] = varying.as_slice() else {
+        return None;
+    };
+    let values: Option<Vec<f64>> = factor.levels.iter().map(|level| level.value).collect();
+    let values = values?;
+    let losses = facts.losses();
+    let model = furrow_stats::TwoWay::fit(&losses).ok()?;
+    // A level that failed throughout cannot be the knee; the others are still compared.
+    let mut cells: Vec<usize> = (0..facts.keys.len())
+        .filter(|&cell| {
+            facts
+                .arms_of(cell)
+                .iter()
+                .any(|&arm| model.arm_effect(arm).is_some())
+        })
+        .collect();
+    // The fewest come first, in whatever order they were typed.
+    cells.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let ladder: Vec<Vec<usize>> = cells.iter().map(|&cell| facts.arms_of(cell)).collect();
+    let margin = facts.plan.delta.ln_1p();
+    let found = knee::find(&losses, &model, &ladder, margin, 10_000, facts.plan.seed).ok()?;
+    Some(Ladder { cells, found })
+}
+
+/// The answer, and the knee as the report shows it.
+pub(super) fn answer(
+    facts: &Facts<'_>,
+    judged: &[Judged],
+    ladder: Option<Ladder>,
+    analysis: &Analysis<'_>,
+) -> (Answer, Option<Knee>) {
+    let experiment = analysis.experiment;
+    let subject = experiment.subject();
+    let sentences = Sentences {
+        facts,
+        judged,
+        subject: &subject,
+        more: more_blocks(facts),
+    };
+    let named = named(facts, judged, ladder.as_ref());
+    let badge = badge(facts, named.is_some());
+    let mut answer = Answer {
+        badge,
+        sentence: sentences.headline(named, ladder.as_ref(), badge),
+        detail: sentences.detail(ladder.as_ref()),
+        recommended: named.map(|cell| facts.keys[cell].clone()),
+        ..Answer::default()
+    };
+    if let Some(cell) = named {
+        (answer.apply, answer.undo) = experiment.apply(&facts.plan.cells()[cell]);
+    }
+    if badge != Badge::Conclusive {
+        answer.next_step = next_step(facts, analysis.out_dir);
+    }
+    debug_assert!(badge != Badge::Conclusive || answer.recommended.is_some());
+    (answer, ladder.map(|ladder| shown(facts, &ladder)))
+}
+
+/// The level to use, where the runs settle it.
+fn named(facts: &Facts<'_>, judged: &[Judged], ladder: Option<&Ladder>) -> Option<usize> {
+    let better = best_shown(facts, judged);
+    let Some(ladder) = ladder else {
+        // Without an order no level is fewer than another: the best one shown is the answer.
+        return better.or_else(|| all_decided(facts, judged).then_some(facts.baseline));
+    };
+    if let Some(place) = ladder.certain() {
+        return ladder.cells.get(place).copied();
+    }
+    let baseline_is_fewest = ladder.cells.first() == Some(&facts.baseline);
+    let none_better = better.is_none() && all_decided(facts, judged);
+    (baseline_is_fewest && none_better).then_some(facts.baseline)
+}
+
+/// The level that was shown to be better and has the best estimate.
+fn best_shown(facts: &Facts<'_>, judged: &[Judged]) -> Option<usize> {
+    judged
+        .iter()
+        .filter(|j| j.verdict() == Some(Verdict::Better))
+        .filter_map(|j| Some((j.cell, facts.loss(j.comparison?.estimate.value))))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(cell, _)| cell)
+}
+
+fn all_decided(facts: &Facts<'_>, judged: &[Judged]) -> bool {
+    let mut others = judged.iter().filter(|j| j.cell != facts.baseline);
+    others.all(|j| matches!(j.verdict(), Some(v) if v != Verdict::CannotTell))
+}
+
+fn badge(facts: &Facts<'_>, known: bool) -> Badge {
+    let (Some(model), true) = (&facts.model, blocks_used(facts) >= 2) else {
+        return Badge::Aborted;
+    };
+    if facts.plan.blocks < 5 {
+        return Badge::Screening;
+    }
+    let arms = facts.arms_of(facts.baseline);
+    let control = arms
+        .get(1)
+        .and_then(|&second| aa_check(model, arms[0], second));
+    if control.is_some_and(|check| !check.passed) {
+        return Badge::Noisy;
+    }
+    if blocks_used(facts) < 5 {
+        return Badge::Aborted;
+    }
+    if known {
+        Badge::Conclusive
+    } else {
+        Badge::CannotTell
+    }
+}
+
+fn shown(facts: &Facts<'_>, ladder: &Ladder) -> Knee {
+    let key = |place: usize| facts.keys[ladder.cells[place]].clone();
+    let margin = round_percent(facts.plan.delta);
+    let mut unimodal = vec![0.0; facts.keys.len()];
+    for (&cell, &loss) in ladder.cells.iter().zip(&ladder.found.unimodal) {
+        unimodal[cell] = facts.loss(loss).exp();
+    }
+    Knee {
+        level: ladder.certain().map(key),
+        rule: format!(
+            "the smallest level whose 95% upper bound lies within {margin} of the best, where no smaller \
+             one may do as well"
+        ),
+        shares: ladder
+            .found
+            .probability
+            .iter()
+            .enumerate()
+            .map(|(place, &probability)| KneeShare {
+                level: key(place),
+                probability,
+            })
+            .collect(),
+        // The fit has a value for each level of the plan or is not shown.
+        unimodal_fit: if ladder.cells.len() == facts.keys.len() {
+            unimodal
+        } else {
+            Vec::new()
+        },
+        rise_after_p: ladder.found.rise_after_p,
+    }
+}
+
+/// What it would take.
+#[derive(Debug, Clone, Copy)]
+enum More {
+    Blocks { more: u32, effect: f64 },
+    Hopeless { cv: f64 },
+}
+
+/// The smallest round effect, from the margin up, that a plan of up to 15 blocks would see.
+fn more_blocks(facts: &Facts<'_>) -> Option<More> {
+    const MOST: usize = 15;
+    let model = facts.model.as_ref()?;
+    let done = blocks_used(facts);
+    let most = MOST.max(done as usize + 4);
+    let steps = [1.0, 1.5, 2.0, 3.0, 5.0, 10.0];
+    for effect in steps.map(|step| step * facts.plan.delta) {
+        if let Some(needed) = design(facts).blocks_needed(model.cv(), effect, 0.8, most) {
+            // Two are added where the number would do on average and chance was against it; a screening
+            // becomes an experiment.
+            let least = 6_u32.saturating_sub(done).max(2);
+            let more = (needed as u32).saturating_sub(done).max(least);
+            return Some(More::Blocks { more, effect });
+        }
+    }
+    Some(More::Hopeless { cv: model.cv() })
+}
+
+/// One command: the rest of the plan, or as many blocks on top of it as would tell.
+fn next_step(facts: &Facts<'_>, out_dir: &Path) -> Option<String> {
+    let resume = format!(
+        "furrow lab run --resume {}",
+        shell_word(&out_dir.display().to_string())
+    );
+    let done = blocks_used(facts);
+    if done < facts.plan.blocks {
+        return Some(resume);
+    }
+    match more_blocks(facts)? {
+        More::Blocks { more, .. } => Some(format!("{resume} --blocks {}", done + more)),
+        More::Hopeless { .. } => None,
+    }
+}

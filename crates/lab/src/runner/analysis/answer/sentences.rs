@@ -1,0 +1,293 @@
+//! The sentences of an answer. Each states only what the table beside it shows.
+
+use super::{Ladder, More};
+use crate::plan::minutes;
+use crate::report::words::round_percent;
+use crate::results::{Badge, Experiment, Verdict};
+use crate::runner::analysis::facts::Facts;
+use crate::runner::analysis::levels::Judged;
+use std::fmt;
+
+/// From this ratio on a change reads "2.5 times as long" instead of a percentage.
+const LARGE_RATIO: f64 = 2.0;
+
+pub(super) struct Sentences<'a> {
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) judged: &'a [Judged],
+    pub(super) subject: &'a Experiment,
+    pub(super) more: Option<More>,
+}
+
+impl Sentences<'_> {
+    /// The one sentence of the answer: the named level, then every other level that was shown to differ.
+    pub(super) fn headline(
+        &self,
+        named: Option<usize>,
+        ladder: Option<&Ladder>,
+        badge: Badge,
+    ) -> String {
+        let sentence = match named {
+            Some(cell) if cell == self.facts.baseline => self.baseline_is_enough(ladder),
+            Some(cell) => self.level_is_named(cell, ladder),
+            None => self.nothing_is_named(ladder),
+        };
+        // The badge says what kind of answer it is; the sentence need not say so again.
+        match badge {
+            Badge::Screening if named.is_some() => {
+                format!("{} blocks suggest: {sentence}", self.facts.plan.blocks)
+            }
+            Badge::Noisy => {
+                format!("the baseline differs from itself, so this is no verdict: {sentence}")
+            }
+            _ => sentence,
+        }
+    }
+
+    /// `1 file is enough: no other level is better by more than 2%`.
+    fn baseline_is_enough(&self, ladder: Option<&Ladder>) -> String {
+        let baseline = self.facts.baseline;
+        let name = self.name(baseline);
+        let enough = match ladder {
+            Some(_) if name.starts_with("1 ") => format!("{name} is enough"),
+            Some(_) => format!("{name} are enough"),
+            None => name,
+        };
+        let shown = if self.table_rules_out_gains() {
+            ""
+        } else {
+            "shown to be "
+        };
+        format!(
+            "{enough}: no other level is {shown}better by more than {}{}",
+            self.margin(),
+            self.also_shown(baseline)
+        )
+    }
+
+    /// Whether every interval of the table ends before a gain beyond the margin.
+    fn table_rules_out_gains(&self) -> bool {
+        let margin = self.facts.plan.delta.ln_1p();
+        let others = self.judged.iter().filter_map(|j| j.comparison);
+        let mut gains = others.map(|c| {
+            let (low, high) = c.interval;
+            -self.facts.loss(low).min(self.facts.loss(high))
+        });
+        gains.all(|gain| gain <= margin)
+    }
+
+    /// `4 files: 5.1% faster than 1 (3.9 to 6.3%); 8 is not better by more than 2%`.
+    fn level_is_named(&self, cell: usize, ladder: Option<&Ladder>) -> String {
+        let beyond = ladder.and_then(|ladder| beyond(cell, ladder));
+        let beyond = beyond.map_or(String::new(), |other| {
+            let key = &self.facts.keys[other];
+            format!("; {key} is not better by more than {}", self.margin())
+        });
+        let text = self
+            .against_baseline(cell)
+            .unwrap_or_else(|| self.name(cell));
+        format!("{text}{beyond}{}", self.also_shown(cell))
+    }
+
+    /// What was shown, which fewer may do as well, and what would settle it.
+    fn nothing_is_named(&self, ladder: Option<&Ladder>) -> String {
+        let best = super::best_shown(self.facts, self.judged);
+        let shown = match best.and_then(|cell| Some((cell, self.against_baseline(cell)?))) {
+            Some((cell, text)) => format!("{text}{}", self.also_shown(cell)),
+            None => {
+                let others = self.also_shown(self.facts.baseline);
+                let others = others.trim_start_matches("; ");
+                match others.is_empty() {
+                    true => "no difference shown".to_owned(),
+                    false => format!("no level is shown to be better; {others}"),
+                }
+            }
+        };
+        let fewest = ladder.and_then(|ladder| {
+            let cell = *ladder.cells.get(ladder.fewest_likely()?)?;
+            (Some(cell) != best).then(|| format!("; {} may do as well", self.name(cell)))
+        });
+        let fewest = fewest.unwrap_or_default();
+        format!("{shown}{fewest}. {}", self.what_would_tell())
+    }
+
+    /// `; also shown: 8 files 5.0% faster, 16 files 9.6 times as long`, but for the level already named.
+    fn also_shown(&self, named: usize) -> String {
+        let others: Vec<String> = self
+            .judged
+            .iter()
+            .filter(|j| j.cell != named)
+            .filter(|j| matches!(j.verdict(), Some(Verdict::Better | Verdict::Worse)))
+            .filter_map(|j| {
+                let estimate = j.comparison?.estimate.value;
+                Some(format!("{} {}", self.name(j.cell), self.change(estimate)))
+            })
+            .collect();
+        match others.is_empty() {
+            true => String::new(),
+            false => format!("; also shown: {}", others.join(", ")),
+        }
+    }
+
+    /// `4 files`, `1 file`, or the word itself.
+    fn name(&self, cell: usize) -> String {
+        let key = &self.facts.keys[cell];
+        let factor = &self.subject.factor;
+        match key.as_str() {
+            "1" if !factor.singular.is_empty() => format!("1 {}", factor.singular),
+            _ if key.parse::<f64>().is_ok() && !factor.plural.is_empty() => {
+                format!("{key} {}", factor.plural)
+            }
+            _ => key.clone(),
+        }
+    }
+
+    /// `4 files: 1.3% faster than 1 (3.1% faster to 0.5% slower)`.
+    fn against_baseline(&self, cell: usize) -> Option<String> {
+        let comparison = self.judged.iter().find(|j| j.cell == cell)?.comparison?;
+        let change = self.change(comparison.estimate.value);
+        Some(format!(
+            "{}: {change} {} {} ({})",
+            self.name(cell),
+            change.joint(),
+            self.facts.keys[self.facts.baseline],
+            self.range(comparison.interval)
+        ))
+    }
+
+    /// A change of the response, given on the log scale.
+    fn change(&self, log: f64) -> Change {
+        let loss = self.facts.loss(log);
+        let ratio = loss.abs().exp();
+        let is_speed = self.facts.is_speed();
+        let is_large = is_speed && ratio >= LARGE_RATIO;
+        Change {
+            amount: match is_large {
+                true => ratio,
+                false => 100.0 * log.exp_m1().abs(),
+            },
+            is_large,
+            direction: match (is_large, is_speed, loss < 0.0) {
+                (true, _, true) => "as fast",
+                (true, _, false) => "as long",
+                (false, true, true) => "faster",
+                (false, true, false) => "slower",
+                (false, false, true) => "better",
+                (false, false, false) => "worse",
+            },
+        }
+    }
+
+    /// The ends of an interval, with their directions where these differ. A gain comes before a loss, else the
+    /// smaller change before the larger.
+    fn range(&self, (low, high): (f64, f64)) -> String {
+        let is_mixed = low.signum() != high.signum();
+        let swap = match is_mixed {
+            true => self.facts.loss(low) > 0.0,
+            false => low.abs() > high.abs(),
+        };
+        let (first, last) = if swap { (high, low) } else { (low, high) };
+        let (first, last) = (self.change(first), self.change(last));
+        match first.direction == last.direction {
+            true => format!("{:.1} to {:.1}{}", first.amount, last.amount, last.unit()),
+            false => format!("{first} to {last}"),
+        }
+    }
+
+    fn margin(&self) -> String {
+        round_percent(self.facts.plan.delta)
+    }
+
+    /// `9 more blocks (85 s) would find a difference of 6% or more 4 times in 5`.
+    fn what_would_tell(&self) -> String {
+        match self.more {
+            None => "Too few runs were finished".to_string(),
+            Some(More::Hopeless { cv }) => {
+                format!(
+                    "Runs vary by {}, too much for any sensible number of blocks",
+                    round_percent(cv)
+                )
+            }
+            Some(More::Blocks { more, effect }) => {
+                let time = minutes(f64::from(more) * self.facts.block_seconds());
+                let noun = if more == 1 { "block" } else { "blocks" };
+                format!(
+                    "{more} more {noun} ({time}) would find a difference of {} or more 4 times in 5",
+                    round_percent(effect)
+                )
+            }
+        }
+    }
+
+    /// How likely each level is to be the knee, the likeliest first, those under 5% left out.
+    fn chances(&self, ladder: &Ladder) -> String {
+        let probability = &ladder.found.probability;
+        let mut places: Vec<usize> = (0..probability.len())
+            .filter(|&place| probability[place] >= 0.05)
+            .collect();
+        places.sort_by(|&a, &b| probability[b].total_cmp(&probability[a]));
+        let key = |place: usize| &self.facts.keys[ladder.cells[place]];
+        let listed: Vec<String> = places
+            .iter()
+            .map(|&place| format!("{} {:.0}%", key(place), 100.0 * probability[place]))
+            .collect();
+        format!(
+            "Chance to be the fewest that are as good as the best: {}.",
+            listed.join(", ")
+        )
+    }
+
+    /// The second sentence: the chances, and where mean and median disagree.
+    pub(super) fn detail(&self, ladder: Option<&Ladder>) -> String {
+        let mut parts = Vec::new();
+        if let Some(ladder) = ladder {
+            parts.push(self.chances(ladder));
+        }
+        let disagree = self
+            .judged
+            .iter()
+            .filter(|j| j.result.robust.is_some_and(|robust| !robust.agrees));
+        let keys: Vec<&str> = disagree.map(|j| j.result.level.as_str()).collect();
+        if !keys.is_empty() {
+            parts.push(format!(
+                "Mean and median disagree at {}: outside events hit some runs.",
+                keys.join(", ")
+            ));
+        }
+        parts.join(" ")
+    }
+}
+
+/// An amount and its direction: `5.1% faster`, `9.6 times as long`.
+struct Change {
+    amount: f64,
+    /// A ratio, not a percentage.
+    is_large: bool,
+    direction: &'static str,
+}
+
+impl Change {
+    fn unit(&self) -> &'static str {
+        if self.is_large { " times" } else { "%" }
+    }
+
+    /// The word before the level that it is compared with.
+    fn joint(&self) -> &'static str {
+        if self.is_large { "as" } else { "than" }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1}{} {}", self.amount, self.unit(), self.direction)
+    }
+}
+
+/// The level to name behind the knee: the least mean if it lies beyond, else the next one.
+fn beyond(cell: usize, ladder: &Ladder) -> Option<usize> {
+    let place = ladder.cells.iter().position(|&c| c == cell)?;
+    let least = ladder.found.least;
+    ladder
+        .cells
+        .get(if least > place { least } else { place + 1 })
+        .copied()
+}
