@@ -66,7 +66,7 @@ pub use align::{AlignedBuf, DIRECT_ALIGN};
 pub use around::read_around;
 pub use error::{IoError, IoErrorKind, IoOp};
 pub use memory::MemoryVolume;
-pub use region::Region;
+pub use region::{Region, locked_limit_bytes};
 pub use seam::{Access, File, Fill, Open, ReadRun, Space, Volume, WriteRun};
 pub use sim::SimVolume;
 pub use system::{SystemOptions, SystemVolume};

@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "memory is taken from the system")]
 
-use crate::DIRECT_ALIGN;
+use crate::{DIRECT_ALIGN, IoErrorKind};
 use std::ptr::NonNull;
 
 /// Zeroed memory, aligned for direct I/O, of fixed size and place. What may be done with it, and by whom, is
@@ -51,6 +51,13 @@ impl Region {
             }
         }
         answer.unwrap_or(true)
+    }
+
+    /// Locks all of it in memory, so that the system never pages it out, and has the system give it now. The
+    /// system may refuse: a process may lock so many bytes only ([`locked_limit_bytes`]). Nothing is locked
+    /// then.
+    pub fn lock(&mut self) -> Result<(), IoErrorKind> {
+        lock(self.start, self.bytes)
     }
 
     /// Where it begins.
@@ -106,6 +113,32 @@ fn populate(start: NonNull<u8>, bytes: usize) -> Option<bool> {
         Err(Errno::NOMEM) => Some(false),
         Err(_) => None,
     }
+}
+
+/// Bytes that this process may lock in memory (`ulimit -l`); `None` where there is no limit.
+pub fn locked_limit_bytes() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Memlock).current
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+fn lock(start: NonNull<u8>, bytes: usize) -> Result<(), IoErrorKind> {
+    let start = start.as_ptr().cast();
+    // SAFETY: a mapping of this length, which lives longer than the call; none of its bytes changes.
+    let locked = unsafe { rustix::mm::mlock(start, bytes) };
+    locked.map_err(|errno| {
+        // What was locked before the system refused the rest.
+        // SAFETY: as above.
+        let _none = unsafe { rustix::mm::munlock(start, bytes) };
+        IoErrorKind::Os(errno.raw_os_error(), errno.to_string())
+    })
+}
+
+#[cfg(any(not(target_os = "linux"), miri))]
+fn lock(_: NonNull<u8>, _: usize) -> Result<(), IoErrorKind> {
+    Err(IoErrorKind::Os(
+        0,
+        "this system has no call for it".to_owned(),
+    ))
 }
 
 #[cfg(any(not(target_os = "linux"), miri))]
@@ -167,6 +200,23 @@ mod tests {
         let bytes = unsafe { std::slice::from_raw_parts(region.as_ptr(), region.len_bytes()) };
         assert_eq!(bytes.iter().map(|&b| u32::from(b)).sum::<u32>(), 7);
         assert_eq!(bytes[4096], 7);
+    }
+
+    #[test]
+    fn a_region_that_was_locked_keeps_its_bytes_and_one_past_the_limit_is_refused() {
+        let mut region = Region::new(3 * 8192).unwrap();
+        // SAFETY: nobody else knows this region.
+        unsafe { region.as_ptr().add(4096).write(7) };
+        if region.lock().is_ok() {
+            // SAFETY: as above.
+            assert_eq!(unsafe { region.as_ptr().add(4096).read() }, 7);
+        }
+        // A process that may lock without a limit is not refused.
+        let limit = locked_limit_bytes().and_then(|limit| usize::try_from(limit).ok());
+        if let Some(limit) = limit.filter(|bytes| *bytes <= 64 << 20) {
+            let mut large = Region::new(limit + 4096).unwrap();
+            assert!(matches!(large.lock(), Ok(()) | Err(IoErrorKind::Os(..))));
+        }
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub use guard::{PageGuard, PageRead, PageUpdate, PageWrite};
 pub use key::PageKey;
 pub use loan::FrameLoan;
 pub use mode::{Ex, LatchMode, Mode, Sh, Up};
-pub use pool::{MIN_POOL_PAGES, Pool, PoolConfig, PoolStats};
+pub use pool::{Locked, MIN_POOL_PAGES, Pool, PoolConfig, PoolStats};
 pub use rank::{LatchRank, assert_no_latches};
 pub use spare::padding_share;
 pub use watch::PageMark;

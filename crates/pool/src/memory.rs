@@ -8,6 +8,7 @@
 
 use crate::error::PoolError;
 use furrow_format::{PAGE_SIZE, PageBuf};
+use furrow_io::IoErrorKind;
 
 /// A fixed array of pages that many threads reach at once; who may touch which page is for latches to say.
 #[derive(Debug)]
@@ -27,6 +28,15 @@ impl Region {
             return Err(PoolError::NoMemory { pages });
         }
         Ok(Region { memory, pages })
+    }
+
+    /// Locks all of it in memory; the system's reason where it refuses.
+    pub(crate) fn lock(&mut self) -> Result<(), IoErrorKind> {
+        self.memory.lock()
+    }
+
+    pub(crate) fn len_bytes(&self) -> usize {
+        self.memory.len_bytes()
     }
 
     fn page_ptr(&self, index: usize) -> *mut PageBuf {

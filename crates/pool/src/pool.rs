@@ -21,6 +21,7 @@ use crate::rank::LatchRank;
 use crate::table::PageTable;
 use crate::watch::{PageMark, Watches};
 use furrow_format::{DatabaseId, FileId, Lsn, PageId, PageVerify};
+use furrow_io::IoErrorKind;
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::thread::{self, JoinHandle};
@@ -39,6 +40,9 @@ pub struct PoolConfig {
     pub pages: usize,
     /// Whether the system is to give all that memory at start, and not as frames are used first.
     pub prefault: bool,
+    /// Whether that memory is to be locked, so that the system never pages it out. Where the system refuses,
+    /// the pool works without; [`Pool::locked`] says so.
+    pub lock_memory: bool,
     /// Longest write of neighbouring pages.
     pub write_run_pages: u32,
     /// Pages copied and handed to the system at once, in several runs.
@@ -62,6 +66,7 @@ impl Default for PoolConfig {
         PoolConfig {
             pages: 8192,
             prefault: false,
+            lock_memory: false,
             write_run_pages: 32,
             batch_pages: 256,
             double_write_pages: 1024,
@@ -105,6 +110,38 @@ impl PoolConfig {
 pub struct Pool {
     core: Arc<Core>,
     threads: Vec<JoinHandle<()>>,
+    locked: Locked,
+}
+
+/// Whether a pool's memory is locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Locked {
+    /// It was not asked for.
+    No,
+    /// All of it.
+    Bytes(u64),
+    /// It was asked for and refused: so many bytes, and the system's reason.
+    Refused(u64, IoErrorKind),
+}
+
+impl Locked {
+    /// Bytes that are locked.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Locked::Bytes(bytes) => *bytes,
+            Locked::No | Locked::Refused(..) => 0,
+        }
+    }
+}
+
+/// Locks the pool's memory where that is wanted.
+fn lock(memory: &mut Region, wanted: bool) -> Locked {
+    let bytes = memory.len_bytes() as u64;
+    match wanted.then(|| memory.lock()) {
+        None => Locked::No,
+        Some(Ok(())) => Locked::Bytes(bytes),
+        Some(Err(reason)) => Locked::Refused(bytes, reason),
+    }
 }
 
 impl Pool {
@@ -123,8 +160,10 @@ impl Pool {
         let readers = config.readers;
         let counters = Arc::clone(config.instruments.counters.total());
         counters.set(Counter::TargetPages, pages as i64);
+        let mut memory = Region::new(pages, config.prefault)?;
+        let locked = lock(&mut memory, config.lock_memory);
         let core = Arc::new(Core {
-            memory: Region::new(pages, config.prefault)?,
+            memory,
             frames: (0..pages).map(|_| Frame::new()).collect(),
             table: PageTable::new(pages),
             watches: Watches::new(),
@@ -143,6 +182,7 @@ impl Pool {
         let mut pool = Pool {
             core,
             threads: Vec::new(),
+            locked,
         };
         if background {
             pool.start("lazy writer", lazy::run)?;
@@ -151,6 +191,11 @@ impl Pool {
             }
         }
         Ok(Arc::new(pool))
+    }
+
+    /// Whether its memory is locked.
+    pub fn locked(&self) -> &Locked {
+        &self.locked
     }
 
     fn start(&mut self, name: &'static str, body: fn(&Core)) -> Result<(), PoolError> {

@@ -44,6 +44,7 @@ pub struct Server {
 impl Server {
     /// Takes an instance that has been started; makes `master` where it is not there yet, and `tempdb`.
     pub fn start(instance: Arc<Instance>) -> Result<Arc<Server>> {
+        let usage = Usage::new(&instance.instruments().trace_flags);
         let server = Server {
             instance,
             started: WallTime::now(),
@@ -51,7 +52,7 @@ impl Server {
             connections: Mutex::new(BTreeMap::new()),
             configuration: Configuration::default(),
             forgotten: AtomicU64::new(0),
-            usage: Usage::default(),
+            usage,
             query_stats: QueryStats::default(),
             counting: Mutex::new(()),
         };

@@ -3,11 +3,13 @@
 //! A statement that runs counts once for each way to rows in its plan, however often it goes that way, and
 //! once for each index that it keeps up to date, as the product counts. The figures live in memory, as long
 //! as their database is open; an index that is dropped takes its own along. Those of `tempdb` are not kept:
-//! its tables come and go with every connection.
+//! its tables come and go with every connection. An instance that was started with trace flag 2330 counts
+//! nothing.
 
 use crate::server::TEMPDB;
 use furrow_engine::{Database, Index, Table};
 use furrow_io::time::WallTime;
+use furrow_observe::traceflags::{TraceFlag, TraceFlags};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -53,8 +55,10 @@ pub(crate) struct UsageView {
 }
 
 /// The counts of all indexes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Usage {
+    /// Whether uses are counted: not under trace flag 2330, which holds from the start of the instance.
+    counts: bool,
     all: RwLock<HashMap<IndexName, IndexUse>>,
 }
 
@@ -65,8 +69,19 @@ pub(crate) fn name_of(database: u16, table: &Table, index: &Index) -> IndexName 
 }
 
 impl Usage {
+    /// No counts yet.
+    pub(crate) fn new(flags: &TraceFlags) -> Usage {
+        Usage {
+            counts: !flags.is_on_globally(TraceFlag::NO_INDEX_USAGE),
+            all: RwLock::default(),
+        }
+    }
+
     /// An index of a database was used.
     pub(crate) fn count(&self, database: &Arc<Database>, index: IndexName, what: Use) {
+        if !self.counts {
+            return;
+        }
         let own = |known: &IndexUse| std::ptr::eq(known.database.as_ptr(), Arc::as_ptr(database));
         {
             let all = self.all.read();

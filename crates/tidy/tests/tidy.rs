@@ -279,6 +279,52 @@ fn unsafe_stays_in_three_rooms_and_argues_its_case() {
     assert_none(&faults);
 }
 
+/// A line of the table of trace flags: the constant, and whether the table says that Furrow acts on it.
+fn trace_flag(line: &str) -> Option<(&str, bool)> {
+    let mut words = line.split_whitespace();
+    let (name, number, effect) = (words.next()?, words.next()?, words.next()?);
+    number.parse::<u16>().ok()?;
+    matches!(effect, "Acts" | "Recorded").then_some((name, effect == "Acts"))
+}
+
+#[test]
+fn the_trace_flags_that_furrow_acts_on_are_those_that_its_code_queries() {
+    let sources = sources();
+    let home = "observe/src/traceflags/";
+    let (_, _, table) = sources
+        .iter()
+        .find(|(name, _, _)| name.ends_with("observe/src/traceflags/kinds.rs"))
+        .unwrap();
+    let flags: BTreeMap<&str, bool> = table.lines().filter_map(trace_flag).collect();
+    assert!(
+        flags.len() > 50,
+        "the table of trace flags has another form"
+    );
+    let mut queried = BTreeMap::new();
+    for (name, _, text) in &sources {
+        let production = name.contains("/src/") && !name.contains(home) && !name.contains("tests");
+        let text = text.split("#[cfg(test)]").next().unwrap();
+        for rest in text.split("TraceFlag::").skip(1).filter(|_| production) {
+            let end =
+                rest.find(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_');
+            queried
+                .entry(&rest[..end.unwrap_or(rest.len())])
+                .or_insert(name);
+        }
+    }
+    let mut faults = Vec::new();
+    for (flag, acts) in &flags {
+        match (acts, queried.get(flag)) {
+            (true, None) => faults.push(format!("{flag}: said to act, but no code queries it")),
+            (false, Some(place)) => {
+                faults.push(format!("{place}: queries {flag}, which is said not to act"))
+            }
+            _ => {}
+        }
+    }
+    assert_none(&faults);
+}
+
 #[test]
 fn nothing_is_left_for_later() {
     let mut faults = Vec::new();

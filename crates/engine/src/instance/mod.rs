@@ -10,6 +10,7 @@ mod list;
 mod look;
 mod physical;
 mod rename;
+mod start_options;
 mod views;
 
 pub use lifecycle::AttachOptions;
@@ -62,6 +63,8 @@ pub struct InstanceConfig {
     pub log: LogConfig,
     /// 64 extents of a file in a turn (`-E`).
     pub many_extents_a_turn: bool,
+    /// Trace flags that are on from the start (`-T`), those included that can be set at start only.
+    pub trace_flags: Vec<TraceFlag>,
     /// The lock manager.
     pub locks: LockConfig,
     /// Seconds between two looks of the ghost cleanup.
@@ -85,6 +88,7 @@ impl Default for InstanceConfig {
             double_write_pages: 1024,
             log: LogConfig::default(),
             many_extents_a_turn: false,
+            trace_flags: Vec::new(),
             locks: LockConfig::default(),
             ghost_cleanup_s: 5,
             open_databases: true,
@@ -199,7 +203,12 @@ impl Instance {
             errorlog::Writer::start(&error_log, &instruments, ERROR_LOG_SESSION)
                 .map_err(EngineError::Thread)
         });
+        start_options::set(&config, &instruments, &error_log);
+        let lock_memory = instruments
+            .trace_flags
+            .is_on_globally(TraceFlag::LOCK_PAGES_STANDARD);
         let pool = Pool::new(PoolConfig {
+            lock_memory,
             pages: config.pool_pages,
             prefault: config.prefault_pool,
             readers: config.readers,
@@ -209,6 +218,7 @@ impl Instance {
             instruments: Arc::clone(&instruments),
             ..PoolConfig::default()
         })?;
+        start_options::log_locked(pool.locked(), &error_log);
         let home = deadlocks::Home::default();
         let locks = deadlocks::lock_manager(config.locks, &instruments, &error_log, &home);
         let system = Task::new(&instruments, SYSTEM_SESSION, "engine");

@@ -229,6 +229,23 @@ mod tests {
     }
 
     #[test]
+    fn a_flag_without_an_effect_is_named_in_the_error_log() {
+        use super::super::effect_note;
+        let note = |number, global| effect_note(flag(number), global).unwrap_or_default();
+        for unknown in [4199, 17_000, 1117] {
+            let expected = format!("Trace flag {unknown} is set; Furrow does not act on it.");
+            assert_eq!(note(unknown, true), expected);
+            assert_eq!(note(unknown, false), expected);
+        }
+        assert_eq!(note(1222, true), "");
+        assert_eq!(note(1165, false), "");
+        assert_eq!(note(0, true), "");
+        let session = "Trace flag 1222 is set for a session, where it has no effect. DBCC TRACEON (1222, -1) \
+                       sets it for the instance.";
+        assert_eq!(note(1222, false), session);
+    }
+
+    #[test]
     fn the_log_line_names_flags_and_session() {
         assert_eq!(
             log_line(true, &[1165, 3605], 56),

@@ -8,7 +8,7 @@ mod dbcc;
 mod kinds;
 
 pub use dbcc::{FlagStatus, Target, log_line};
-pub use kinds::{FlagInfo, KNOWN, Safety, Scope, info, render_markdown};
+pub use kinds::{Effect, FlagInfo, KNOWN, Safety, Scope, effect_note, info, render_markdown};
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

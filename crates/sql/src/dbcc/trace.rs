@@ -7,13 +7,14 @@ use crate::procs::show;
 use crate::views::value::{SMALLINT, small};
 use crate::views::{ViewColumn, column};
 use furrow_observe::errorlog::Source;
-use furrow_observe::traceflags::{Target, log_line};
+use furrow_observe::traceflags::{Target, TraceFlag, effect_note, info, log_line};
 
 pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "TRACEON",
         syntax: "DBCC TRACEON (flag [, ...] [, -1]) [WITH NO_INFOMSGS]",
-        text: "Turns trace flags on, for the session or, with -1, for the instance.",
+        text: "Turns trace flags on, for the session or, with -1, for the instance. The error log names \
+               those that Furrow does not act on.",
         options: INFO,
         run: |run, call| switch(run, call, true),
     },
@@ -67,13 +68,24 @@ fn switch(run: &mut Run<'_>, call: &Call, on: bool) -> Result<()> {
     for notice in notices {
         run.inform(notice);
     }
-    let mut told = flags;
+    let mut logged = flags.clone();
     if global {
-        told.push(-1);
+        logged.push(-1);
     }
     let session = run.cx.sessions.id();
-    let line = log_line(on, &told, session);
-    instance.error_log().write(Source::Spid(session), &line);
+    let log = instance.error_log();
+    log.write(Source::Spid(session), &log_line(on, &logged, session));
+    if on {
+        // A flag that can be set at start only is refused above, with a notice.
+        let refused = |flag: &TraceFlag| info(*flag).is_some_and(|info| info.startup_only);
+        let set = flags.iter().filter_map(|number| TraceFlag::new(*number));
+        for note in set
+            .filter(|flag| !refused(flag))
+            .filter_map(|flag| effect_note(flag, global))
+        {
+            log.write(Source::Spid(session), &note);
+        }
+    }
     Ok(())
 }
 

@@ -80,9 +80,10 @@ fn of_machine(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-fn of_process(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    let mut row = vec![kb(process::memory())];
-    row.extend(vec![Value::Null; 11]);
+fn of_process(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let locked = view.cx.server.instance().pool().locked().bytes();
+    let mut row = vec![kb(process::memory()), Value::Null, big(locked / 1024)];
+    row.extend(vec![Value::Null; 9]);
     rows(row);
     Ok(())
 }
