@@ -13,6 +13,7 @@ use crate::{
     FileId, Lsn, Page, PageBuf, PageError, PageId, PageInit, PageMut, PageType, Record,
     RecordBuilder, RecordKind, SYSTEM_MAPS_UNIT, VarColumn,
 };
+use std::fmt;
 
 /// Virtual log files between the boot page's LSN and a log that is made anew. One would do; the rest is for
 /// databases that were shut down when the flag was not yet the last thing written.
@@ -63,6 +64,16 @@ pub enum FileGrowth {
     Pages(u32),
     /// By so many percent of its size.
     Percent(u32),
+}
+
+impl fmt::Display for FileGrowth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileGrowth::None => f.write_str("none"),
+            FileGrowth::Pages(pages) => write!(f, "{pages} pages"),
+            FileGrowth::Percent(percent) => write!(f, "{percent} %"),
+        }
+    }
 }
 
 /// What page 0 says of its file.

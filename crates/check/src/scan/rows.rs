@@ -381,7 +381,7 @@ impl Worker<'_> {
         let plan = self.shared.plan;
         let type_name = column.stored.data_type.id.name();
         let means = format!(
-            "Column {:?} of row {at} {}holds bytes that are no {type_name}.",
+            "Column '{}' of row {at} {}holds bytes that are no {type_name}.",
             column.name,
             plan.of(site.unit)
         );
@@ -395,7 +395,7 @@ impl Worker<'_> {
     fn null(&mut self, site: &Site<'_, '_>, at: RowId, column: &ColumnPlan) {
         let plan = self.shared.plan;
         let means = format!(
-            "Column {:?} of row {at} {}is NULL, which it must not be.",
+            "Column '{}' of row {at} {}is NULL, which it must not be.",
             column.name,
             plan.of(site.unit)
         );

@@ -58,7 +58,7 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
     {
         let names: Vec<&str> = EXPERIMENTS.iter().map(|(name, _)| *name).collect();
         let text = format!(
-            "there is no experiment {name:?}; there is: {}",
+            "there is no experiment '{name}'; there is: {}",
             names.join(", ")
         );
         return Err(Failure::new(USAGE, text));

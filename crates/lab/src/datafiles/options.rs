@@ -288,7 +288,7 @@ impl Options {
     /// The options behind a plan: a resumed experiment needs no others.
     pub fn of_plan(plan: &Plan) -> Result<Options, OptionsError> {
         let missing =
-            |name: &str| OptionsError(format!("the journal's plan has no usable {name:?}"));
+            |name: &str| OptionsError(format!("the journal's plan has no usable '{name}'"));
         let text = |name: &str| plan.settings.get(name).ok_or_else(|| missing(name));
         let size = |name: &str| text(name).and_then(|t| parse_size(t).map_err(|_| missing(name)));
         let counts = |name: &str| -> Result<Vec<u64>, OptionsError> {
@@ -325,7 +325,7 @@ impl Options {
 pub fn parse_size(text: &str) -> Result<u64, OptionsError> {
     let wrong = || {
         OptionsError(format!(
-            "{text:?} is not a size; write a number and KB, MB, GB or TB, such as 64MB"
+            "'{text}' is not a size; write a number and KB, MB, GB or TB, such as 64MB"
         ))
     };
     let trimmed = text.trim();

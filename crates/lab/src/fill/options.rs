@@ -122,7 +122,7 @@ impl Options {
     /// The options behind a plan: a resumed experiment needs no others.
     pub fn of_plan(plan: &Plan) -> Result<Options, OptionsError> {
         let missing =
-            |name: &str| OptionsError(format!("the journal's plan has no usable {name:?}"));
+            |name: &str| OptionsError(format!("the journal's plan has no usable '{name}'"));
         let text = |name: &str| plan.settings.get(name).ok_or_else(|| missing(name));
         let size = |name: &str| text(name).and_then(|t| parse_size(t).map_err(|_| missing(name)));
         let count = |name: &str| -> Result<u64, OptionsError> {

@@ -162,13 +162,13 @@ pub enum PlanError {
         most: usize,
     },
     /// The baseline is none of the cells.
-    #[error("the baseline {baseline:?} is not among the levels of the factors")]
+    #[error("the baseline {} is not among the levels of the factors", baseline.join(", "))]
     NoBaseline {
         /// The baseline asked for.
         baseline: Vec<String>,
     },
     /// A level stands twice.
-    #[error("factor {factor:?} has level {level:?} twice")]
+    #[error("factor '{factor}' has level '{level}' twice")]
     DoubleLevel {
         /// The factor.
         factor: String,

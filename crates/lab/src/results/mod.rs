@@ -171,7 +171,7 @@ impl Results {
             }
             if self.level(&run.level).is_none() {
                 problems.push(format!(
-                    "run {} has the unknown level {:?}",
+                    "run {} has the unknown level '{}'",
                     run.id, run.level
                 ));
             }

@@ -57,7 +57,7 @@ pub enum RunnerError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The journal belongs to another experiment.
-    #[error("the journal is of experiment {found:?}, not of {wanted:?}")]
+    #[error("the journal is of experiment '{found}', not of '{wanted}'")]
     OtherExperiment {
         /// In the journal.
         found: String,

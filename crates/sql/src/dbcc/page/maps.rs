@@ -207,7 +207,7 @@ pub(super) fn file_header(look: &Look<'_>, out: &mut Printer) {
         ("FileGroupId", header.filegroup.to_string()),
         ("Size", header.size_pages.to_string()),
         ("MaxSize", most.to_string()),
-        ("Growth", format!("{:?}", header.growth)),
+        ("Growth", header.growth.to_string()),
         ("MinSize", header.min_size_pages.to_string()),
         ("SectorSize", header.sector_size_bytes.to_string()),
         ("BackupLsn", header.backup_lsn.to_string()),

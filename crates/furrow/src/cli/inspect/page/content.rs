@@ -319,7 +319,7 @@ fn file_header(page: Page<'_>) -> Vec<(&'static str, String)> {
             "max_size_pages",
             most.map_or_else(|| "none".to_owned(), |pages| pages.to_string()),
         ),
-        ("growth", format!("{:?}", header.growth)),
+        ("growth", header.growth.to_string()),
         ("min_size_pages", header.min_size_pages.to_string()),
         ("sector_size_bytes", header.sector_size_bytes.to_string()),
         ("backup_lsn", header.backup_lsn.to_string()),

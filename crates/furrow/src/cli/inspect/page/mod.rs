@@ -111,7 +111,7 @@ fn name_of(files: &[SourceFile], id: PageId) -> String {
 /// `153` of the first file, or `3:153`.
 fn page_id(text: &str, first: FileId) -> Result<PageId, Failure> {
     let wrong = || {
-        let text = format!("{text:?} is no page; write a number, or file and number as 3:153");
+        let text = format!("'{text}' is no page; write a number, or file and number as 3:153");
         Failure::new(USAGE, text)
     };
     let inner = text.trim_start_matches('(').trim_end_matches(')');
