@@ -1,6 +1,6 @@
 //! What a database is to be made of, and how it is opened.
 
-use crate::{Database, FileGrowth, FileSpec, Result};
+use crate::{Database, FileGrowth, FileSpec, Result, TraceFlag};
 use furrow_engine::{DatabaseSpec, EngineError, FilegroupSpec, InstanceConfig};
 use furrow_io::{MemoryVolume, SystemVolume, Volume};
 use std::path::{Path, PathBuf};
@@ -173,6 +173,22 @@ impl Create {
     #[must_use]
     pub fn prefault_pool(mut self) -> Create {
         self.options.config.prefault_pool = true;
+        self
+    }
+
+    /// Sets a trace flag from the start. This is how to set one that can be set at start only: 845 locks the
+    /// buffer pool in memory.
+    #[must_use]
+    pub fn trace_flag(mut self, flag: TraceFlag) -> Create {
+        self.options.config.trace_flags.push(flag);
+        self
+    }
+
+    /// Takes 64 extents of a data file in a turn, and not 1, where new extents are spread over the files of
+    /// a filegroup: SQL Server's start option -E.
+    #[must_use]
+    pub fn many_extents(mut self) -> Create {
+        self.options.config.many_extents_a_turn = true;
         self
     }
 

@@ -97,6 +97,7 @@ pub use furrow_observe::files::FileSnapshot as FileStats;
 pub use furrow_observe::latches::LatchRow;
 pub use furrow_observe::messages::Message;
 pub use furrow_observe::spinlocks::SpinRow;
+pub use furrow_observe::traceflags::TraceFlag;
 pub use furrow_observe::waits::{WaitRow, WaitType};
 
 /// What an operation gives.

@@ -55,7 +55,10 @@ fn command_line() -> String {
          `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked, or the \
          command line makes no sense.\n\n\
          `sql` ends with 0 whatever its statements said, unless it was asked otherwise: with `-b` an error \
-         ends it with 1, and `:exit(QUERY)` with the number that the query gives.\n",
+         ends it with 1; with `-V LEVEL` the status is the highest level of an error, if that is LEVEL or \
+         more. `:exit(QUERY)` ends it with the number that the query gives, of which the system keeps the \
+         lowest byte: 156 (-100) where the query fails, 155 (-101) where it gives no row, 154 (-102) where \
+         its value is no integer. An error with state 127 ends it with its number.\n",
     );
     page
 }

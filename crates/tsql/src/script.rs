@@ -6,7 +6,6 @@
 //! is anything but text. A comment that does not end, or a string that does not end, belongs to the last
 //! batch.
 
-use crate::lex::{Kind, Lexer};
 use crate::span::Span;
 
 /// A piece of a script.
@@ -56,8 +55,8 @@ pub enum LineKind {
     Command,
 }
 
-/// What a line means, if it does not begin within a comment or string. For clients that read line by line;
-/// ask [`is_open`] about the text gathered so far.
+/// What a line means that does not begin within a comment or string; a client that reads line by line asks
+/// [`LineScanner::kind`].
 #[must_use]
 pub fn line_kind(line: &str) -> LineKind {
     let line = line.trim();
@@ -94,44 +93,89 @@ fn without_comment(rest: &str) -> &str {
     }
 }
 
-/// Whether `text` ends within a comment, a string or a delimited identifier, so that the next line is text.
-#[must_use]
-pub fn is_open(text: &str) -> bool {
-    let mut lexer = Lexer::new(text);
-    loop {
-        match lexer.next_token().kind {
-            Kind::End => return false,
-            Kind::Unclosed | Kind::UnclosedComment => return true,
-            _ => {}
+/// Where a text read line by line ends: in plain text, or within something that the next line continues.
+///
+/// A client that reads lines one at a time asks it what the next line means, and passes it each line that is
+/// text. The work is linear in the text, however many lines a batch has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LineScanner {
+    inside: Inside,
+}
+
+/// What the end of the text lies within.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Nothing,
+    /// Block comments, so many deep; never 0.
+    Comment(u32),
+    /// A string or delimited identifier that ends with this byte.
+    Quoted(u8),
+}
+
+impl LineScanner {
+    /// What the next line means.
+    #[must_use]
+    pub fn kind(&self, line: &str) -> LineKind {
+        match self.is_open() {
+            true => LineKind::Text,
+            false => line_kind(line),
         }
+    }
+
+    /// Whether the text so far ends within a comment, a string or a delimited identifier, so that the next
+    /// line is text.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.inside != Inside::Nothing
+    }
+
+    /// Passes text: a line with its end, or the last one without.
+    pub fn pass(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            at += match (self.inside, byte, bytes.get(at + 1)) {
+                (Inside::Nothing, b'-', Some(b'-')) => {
+                    let rest = bytes.get(at..).unwrap_or_default();
+                    rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len())
+                }
+                (Inside::Nothing, b'/', Some(b'*')) => self.enter(Inside::Comment(1)) + 1,
+                (Inside::Nothing, b'\'' | b'"', _) => self.enter(Inside::Quoted(byte)),
+                (Inside::Nothing, b'[', _) => self.enter(Inside::Quoted(b']')),
+                (Inside::Comment(depth), b'/', Some(b'*')) => {
+                    self.enter(Inside::Comment(depth.saturating_add(1))) + 1
+                }
+                (Inside::Comment(1), b'*', Some(b'/')) => self.enter(Inside::Nothing) + 1,
+                (Inside::Comment(depth), b'*', Some(b'/')) => {
+                    self.enter(Inside::Comment(depth - 1)) + 1
+                }
+                // Doubled, it stands for itself.
+                (Inside::Quoted(close), _, Some(next)) if byte == close && *next == close => 2,
+                (Inside::Quoted(close), _, _) if byte == close => self.enter(Inside::Nothing),
+                _ => 1,
+            };
+        }
+    }
+
+    /// Goes on in another state; returns the bytes passed.
+    fn enter(&mut self, inside: Inside) -> usize {
+        self.inside = inside;
+        1
     }
 }
 
 /// The lines of a script with their ends, and what each means: within a comment or a string no line is
 /// anything but text.
-#[must_use]
-pub fn lines(text: &str) -> Vec<(&str, LineKind)> {
-    let mut lines = Vec::new();
-    let covered = covered_lines(text);
-    let mut covered = covered.into_iter().peekable();
-    let mut at = 0;
-    while at < text.len() {
-        let rest = text.get(at..).unwrap_or("");
-        let end = at + rest.find('\n').map_or(rest.len(), |n| n + 1);
-        while covered.peek().is_some_and(|(_, to)| *to <= at) {
-            covered.next();
+pub fn lines(text: &str) -> impl Iterator<Item = (&str, LineKind)> {
+    let mut scanner = LineScanner::default();
+    text.split_inclusive('\n').map(move |line| {
+        let kind = scanner.kind(line);
+        if kind == LineKind::Text {
+            scanner.pass(line);
         }
-        let inside = covered.peek().is_some_and(|(from, _)| *from < at);
-        let line = text.get(at..end).unwrap_or("");
-        let kind = if inside {
-            LineKind::Text
-        } else {
-            line_kind(line)
-        };
-        lines.push((line, kind));
-        at = end;
-    }
-    lines
+        (line, kind)
+    })
 }
 
 /// Cuts a script into its batches and commands, in order. Batches of nothing but blanks are left out.
@@ -150,60 +194,6 @@ pub fn split(text: &str) -> Vec<Piece<'_>> {
     }
     splitter.batch(text.len(), 1);
     splitter.pieces
-}
-
-/// Ranges of tokens and comments that reach over the end of a line.
-fn covered_lines(text: &str) -> Vec<(usize, usize)> {
-    let mut ranges = Vec::new();
-    let mut lexer = Lexer::new(text);
-    let mut last = 0;
-    loop {
-        let token = lexer.next_token();
-        let (start, end) = (token.span.start as usize, token.span.end as usize);
-        comments(text, last, start, &mut ranges);
-        last = end;
-        match token.kind {
-            Kind::End => return ranges,
-            Kind::UnclosedComment => comments(text, start, end, &mut ranges),
-            _ if text.get(start..end).is_some_and(|t| t.contains('\n')) => {
-                ranges.push((start, end));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Notes the comments between two tokens that reach over the end of a line.
-fn comments(text: &str, from: usize, to: usize, ranges: &mut Vec<(usize, usize)>) {
-    let bytes = text.as_bytes();
-    let (mut at, mut open, mut start) = (from, 0u32, from);
-    while at < to {
-        let pair = (bytes.get(at), bytes.get(at + 1));
-        match pair {
-            (Some(b'-'), Some(b'-')) if open == 0 => {
-                let rest = text.get(at..to).unwrap_or("");
-                at += rest.find('\n').unwrap_or(rest.len());
-            }
-            (Some(b'/'), Some(b'*')) => {
-                if open == 0 {
-                    start = at;
-                }
-                open += 1;
-                at += 2;
-            }
-            (Some(b'*'), Some(b'/')) if open > 0 => {
-                open -= 1;
-                at += 2;
-                if open == 0 {
-                    ranges.push((start, at));
-                }
-            }
-            _ => at += 1,
-        }
-    }
-    if open > 0 {
-        ranges.push((start, to));
-    }
 }
 
 struct Splitter<'a> {

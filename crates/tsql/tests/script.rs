@@ -1,6 +1,7 @@
 //! Scripts are cut at GO as the command-line client cuts them.
 
-use furrow_tsql::script::{LineKind, Piece, is_open, line_kind, split};
+use furrow_tsql::lex::{Kind, Lexer};
+use furrow_tsql::script::{LineKind, LineScanner, Piece, line_kind, split};
 
 /// Batches as (text, line, count), commands and bad GOs as (text, line, 0).
 fn pieces(script: &str) -> Vec<(&str, u32, u64)> {
@@ -58,6 +59,14 @@ fn lines_that_begin_with_a_colon_are_commands() {
     assert_eq!(pieces(script), expected);
 }
 
+/// Whether a text ends within something, read in the lines that it has.
+fn is_open(text: &str) -> bool {
+    let mut scanner = LineScanner::default();
+    text.split_inclusive('\n')
+        .for_each(|line| scanner.pass(line));
+    scanner.is_open()
+}
+
 #[test]
 fn a_text_that_ends_in_a_string_or_comment_waits_for_more() {
     for open in ["SELECT 'a", "SELECT [a", "/* a", "/* /* */", "SELECT \"a"] {
@@ -65,5 +74,47 @@ fn a_text_that_ends_in_a_string_or_comment_waits_for_more() {
     }
     for closed in ["SELECT 'a'", "", "-- 'a", "/* /* */ */", "SELECT 'it''s'"] {
         assert!(!is_open(closed), "{closed}");
+    }
+}
+
+#[test]
+fn a_quotation_mark_in_a_command_opens_nothing() {
+    let script = ":setvar x it's\nSELECT 1\nGO\nSELECT 2\n";
+    let expected = [
+        (":setvar x it's", 1, 0),
+        ("SELECT 1", 2, 1),
+        ("SELECT 2", 4, 1),
+    ];
+    assert_eq!(pieces(script), expected);
+}
+
+/// Whether the lexer finds that a text does not end.
+fn lexer_is_open(text: &str) -> bool {
+    let mut lexer = Lexer::new(text);
+    loop {
+        match lexer.next_token().kind {
+            Kind::End => return false,
+            Kind::Unclosed | Kind::UnclosedComment => return true,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn lines_are_open_where_the_lexer_finds_the_text_unclosed() {
+    let parts = [
+        "'", "''", "\"", "[", "]", "]]", "/*", "*/", "/", "*", "--", "-", "\n", "\r\n", " ", "a",
+        "N'", "1.5", "GO", "\u{e9}", "$", "@x",
+    ];
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    for _ in 0..40_000 {
+        let mut text = String::new();
+        for _ in 0..12 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            text.push_str(parts[(state >> 33) as usize % parts.len()]);
+        }
+        assert_eq!(is_open(&text), lexer_is_open(&text), "{text:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use furrow_lab::datafiles::{Layout, parse_size};
+use furrow_observe::traceflags::TraceFlag;
 use std::path::PathBuf;
 
 /// SQL Server's storage engine, built anew, and a lab on top of it.
@@ -127,7 +128,7 @@ pub(crate) struct InspectArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
     /// At most so many rows
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", requires = "table")]
     pub(crate) rows: usize,
     /// Print what is there as JSON
     #[arg(long, conflicts_with_all = ["table", "quick"])]
@@ -237,18 +238,21 @@ pub(crate) struct SqlArguments {
     /// Ends at the first error, with a status that says so
     #[arg(short = 'b', long)]
     pub(crate) batch_abort: bool,
+    /// Lowest level of an error that counts: it is the status, and with -b lower ones do not end the script
+    #[arg(short = 'V', long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(1..=25))]
+    pub(crate) error_level: Option<u8>,
     /// What stands between columns [default: a blank]
-    #[arg(short = 's', long, value_name = "TEXT")]
+    #[arg(short = 's', long, value_name = "TEXT", conflicts_with_all = ["csv", "json"])]
     pub(crate) separator: Option<String>,
     /// Removes the blanks that pad columns
-    #[arg(short = 'W', long)]
+    #[arg(short = 'W', long, conflicts_with_all = ["csv", "json"])]
     pub(crate) trim: bool,
     /// Rows between two headings; -1: no headings [default: 0, at the top alone]
-    #[arg(short = 'h', long, value_name = "ROWS", allow_negative_numbers = true,
+    #[arg(short = 'h', long, value_name = "ROWS", allow_negative_numbers = true, conflicts_with = "json",
         value_parser = clap::value_parser!(i32).range(-1..))]
     pub(crate) headings: Option<i32>,
     /// Breaks lines that are longer, between columns where it can [default: no end]
-    #[arg(short = 'w', long, value_name = "COLUMNS",
+    #[arg(short = 'w', long, value_name = "COLUMNS", conflicts_with_all = ["csv", "json"],
         value_parser = clap::value_parser!(u16).range(9..))]
     pub(crate) width: Option<u16>,
     /// Writes what is printed to a file
@@ -269,6 +273,12 @@ pub(crate) struct SqlArguments {
     /// Buffer pool, 4MB at least
     #[arg(long, value_parser = pool, default_value = "128MB", value_name = "SIZE")]
     pub(crate) pool: u64,
+    /// Sets a trace flag when the instance starts; several: -T 1222 -T 845
+    #[arg(short = 'T', long = "trace-flag", value_name = "FLAG", value_parser = trace_flag)]
+    pub(crate) trace_flags: Vec<TraceFlag>,
+    /// Takes 64 extents of a data file in a turn, and not 1, where new extents are spread over files
+    #[arg(short = 'E', long)]
+    pub(crate) many_extents: bool,
     /// Prints this help
     #[arg(long, action = clap::ArgAction::Help)]
     pub(crate) help: Option<bool>,
@@ -305,6 +315,12 @@ fn pool(text: &str) -> Result<u64, String> {
     }
 }
 
+fn trace_flag(text: &str) -> Result<TraceFlag, String> {
+    let number = text.parse::<i64>().ok().filter(|number| *number > 0);
+    let flag = number.and_then(TraceFlag::new);
+    flag.ok_or_else(|| format!("a trace flag is a number from 1 to {}", TraceFlag::MAX))
+}
+
 /// `NAME=VALUE`, the value in quotation marks or without.
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -321,7 +337,7 @@ fn layout(text: &str) -> Result<Layout, String> {
 
 /// `2%` or `0.02`, as a share.
 fn percent(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text:?} is not a share; write it as 2%");
+    let wrong = || format!("'{text}' is not a share; write it as 2%");
     let value = match text.trim().strip_suffix('%') {
         Some(number) => number.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
         None => text.trim().parse::<f64>().map_err(|_| wrong())?,

@@ -14,7 +14,7 @@
 //! | 130 | interrupted; what was made is removed, `--resume` goes on |
 //!
 //! `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked. `sql` ends
-//! with 0 whatever its statements said, unless `-b` or `:exit(QUERY)` ask otherwise.
+//! with 0 whatever its statements said, unless `-b`, `-V` or `:exit(QUERY)` ask otherwise.
 //!
 //! # What can fail
 //! [`Failure`], with its code.

@@ -14,6 +14,9 @@ mod reader;
 mod refusals;
 mod shell;
 mod shell_options;
+mod shell_pipe;
+mod shell_start;
+mod shell_status;
 #[cfg(target_os = "linux")]
 mod terminal;
 

@@ -136,3 +136,17 @@ fn a_pool_larger_than_memory_is_refused_with_both_sizes_and_nothing_is_made() {
     refused(&words, 3, " are available; give a smaller --pool");
     assert_eq!(names(dir.path()), Vec::<String>::new());
 }
+
+#[test]
+fn an_option_that_would_have_no_effect_is_refused() {
+    for words in [
+        &["sql", "--csv", "-W", "-Q", "SELECT 1"][..],
+        &["sql", "--csv", "-s", ";", "-Q", "SELECT 1"],
+        &["sql", "--json", "-w", "80", "-Q", "SELECT 1"],
+        &["sql", "--json", "-h", "-1", "-Q", "SELECT 1"],
+        &["inspect", "--rows", "5", "a.mdf"],
+    ] {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", err(&output));
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::shell::{Shell, Stop};
 use crate::cli::{FAILED, Failure};
-use furrow_tsql::script::{self, LineKind};
+use furrow_tsql::script::LineKind;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Cmd, Config, Editor, KeyCode, KeyEvent, Modifiers};
@@ -81,27 +81,25 @@ fn take_all(shell: &mut Shell, text: &str, line_number: &mut u64) -> bool {
 
 /// Takes a line; `true` when a batch was run.
 fn take(shell: &mut Shell, line: &str) -> Result<bool, Stop> {
-    let open = script::is_open(&shell.gathered);
-    match script::line_kind(line) {
-        LineKind::Go(count) if !open => {
+    match shell.gathered.kind(line) {
+        LineKind::Go(count) => {
             shell.run_gathered(count)?;
             Ok(true)
         }
-        LineKind::Command if !open => {
+        LineKind::Command => {
             shell.command(line)?;
             Ok(shell.gathered.is_empty())
         }
-        LineKind::BadGo if !open => {
+        LineKind::BadGo => {
             eprintln!("GO takes a number of times, and nothing else.");
             Ok(false)
         }
-        _ => {
-            if shell.is_word(line) {
-                shell.command(line)?;
-                return Ok(true);
-            }
-            shell.gathered.push_str(line);
-            shell.gathered.push('\n');
+        LineKind::Text if shell.is_word(line) => {
+            shell.command(line)?;
+            Ok(true)
+        }
+        LineKind::Text => {
+            shell.gathered.push_line(line);
             Ok(false)
         }
     }

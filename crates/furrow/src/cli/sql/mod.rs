@@ -3,9 +3,12 @@
 //! The shell runs an instance of its own in a directory, which it makes at first use and shuts down at its
 //! end.
 
+mod exit;
+mod gathered;
 mod interactive;
 mod output;
 mod shell;
+mod source;
 
 use super::args::SqlArguments;
 use super::out::OutFile;
@@ -79,6 +82,8 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     let config = InstanceConfig {
         directory: Some(directory.clone()),
         pool_pages: usize::try_from(options.pool / PAGE_SIZE as u64).unwrap_or(usize::MAX),
+        many_extents_a_turn: options.many_extents,
+        trace_flags: options.trace_flags.clone(),
         ..InstanceConfig::default()
     };
     let cannot = format!("the instance in {shown} cannot be started");
@@ -175,7 +180,7 @@ fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
         shell.run_gathered(1)?;
     }
     if options.input.is_empty() {
-        shell.input("standard input", &mut std::io::stdin())?;
+        shell.flow("standard input", &mut std::io::stdin().lock())?;
         shell.run_gathered(1)?;
     }
     Ok(())
@@ -224,15 +229,16 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         shell.printer.quiet = false;
         shell.ends_on_error = before;
     }
+    shell.error_level = options.error_level.unwrap_or(shell::LEAST_ERROR);
     shell.echo = options.echo;
     if let Some(text) = &options.first {
         shell.unattended = editor.is_none();
         let done = shell.script(text).and_then(|()| shell.run_gathered(1));
         if let Err(stop) = done {
-            return finish(shell, server, Err(stop), options.batch_abort);
+            return finish(shell, server, options, stop);
         }
     }
-    let stopped = if let Some(editor) = editor {
+    let stop = if let Some(editor) = editor {
         let history = server
             .instance()
             .config()
@@ -240,18 +246,20 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
             .as_deref()
             .map(|d: &Path| d.join(HISTORY));
         interactive::run(&mut shell, editor, history.as_deref())?;
-        Ok(())
+        Stop::EndOfInput
     } else {
         read_all(&mut shell, options)
+            .err()
+            .unwrap_or(Stop::EndOfInput)
     };
-    finish(shell, server, stopped, options.batch_abort)
+    finish(shell, server, options, stop)
 }
 
 fn finish(
     shell: Shell,
     server: &Arc<Server>,
-    stopped: Result<(), Stop>,
-    errors_count: bool,
+    options: &SqlArguments,
+    stop: Stop,
 ) -> Result<u8, Failure> {
     let Shell {
         mut printer,
@@ -274,10 +282,5 @@ fn finish(
             format!("cannot write the results: {e}"),
         ));
     }
-    Ok(match stopped {
-        Err(Stop::Cancelled) => INTERRUPTED,
-        Err(Stop::Failed) => FAILED,
-        _ if errors_count && worst > 10 => FAILED,
-        _ => status.unwrap_or(0),
-    })
+    Ok(stop.status(options, worst, status))
 }

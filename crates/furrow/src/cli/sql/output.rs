@@ -1,5 +1,6 @@
 //! How results are printed: columns as sqlcmd has them, CSV, JSON.
 
+use super::exit::ExitValue;
 use crate::cli::args::SqlArguments;
 use furrow_format::types::{DataType, Value};
 use furrow_scalar::display::{display_width, is_right_aligned, write_cell, write_value};
@@ -11,6 +12,9 @@ const MAX_WIDTH: usize = 8000;
 
 /// The number of a message without one of its own.
 const RAISED: u32 = 50_000;
+
+/// The state of a message that ends the script with the message's number as its status.
+const ENDING_STATE: u8 = 127;
 
 /// What results look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,12 +40,14 @@ pub(super) struct Printer {
     rows: u64,
     in_set: bool,
     line: String,
-    /// The first value of the last row, where it is a number.
-    first: Option<i64>,
+    /// The status that `:exit (query)` asks for, as far as the batch has run.
+    pub(super) exit_value: ExitValue,
+    /// Whether rows are to be looked at for it.
+    pub(super) asked_for_exit_value: bool,
+    /// The number of an error with state 127, which ends the script.
+    pub(super) ending_number: Option<u32>,
     /// Whether messages that are no errors are left out.
     pub(super) quiet: bool,
-    /// The highest level of an error so far in this batch.
-    pub(super) worst: u8,
     /// What writing ran into: a closed pipe, a full disk.
     pub(super) failed: Option<io::Error>,
 }
@@ -66,9 +72,10 @@ impl Printer {
             rows: 0,
             in_set: false,
             line: String::new(),
-            first: None,
+            exit_value: ExitValue::default(),
+            asked_for_exit_value: false,
+            ending_number: None,
             quiet: false,
-            worst: 0,
             failed: None,
         }
     }
@@ -79,6 +86,12 @@ impl Printer {
         {
             self.failed = Some(e);
         }
+    }
+
+    /// A batch begins: what the one before said is no status of this one.
+    pub(super) fn begin_batch(&mut self) {
+        self.exit_value = ExitValue::default();
+        self.ending_number = None;
     }
 
     /// Ends the array of a result that an error broke off: what is printed stays JSON.
@@ -100,12 +113,6 @@ impl Printer {
     pub(super) fn redirect(&mut self, out: Box<dyn Write>) {
         self.flush();
         self.out = BufWriter::new(out);
-    }
-
-    /// The status that `:exit (query)` asks for: the first value of the last row.
-    pub(super) fn first_of_last_row(&self) -> u8 {
-        // What the system keeps of a status.
-        (self.first.unwrap_or(0) & 0xff) as u8
     }
 
     /// Prints a text of the shell's own.
@@ -265,7 +272,9 @@ impl Sink for Printer {
     }
 
     fn row(&mut self, row: &[Value]) {
-        self.first = row.first().and_then(Value::as_i64);
+        if self.asked_for_exit_value {
+            self.exit_value = ExitValue::of_row(row);
+        }
         match self.form {
             Form::Columns => self.row_in_columns(row),
             Form::Csv => {
@@ -325,6 +334,12 @@ impl Sink for Printer {
 
     fn notice(&mut self, notice: &Notice) {
         let message = &notice.message;
+        if message.is_error() {
+            self.exit_value = ExitValue::Error;
+        }
+        if message.state == ENDING_STATE {
+            self.ending_number = Some(message.number);
+        }
         if self.quiet && !message.is_error() {
             return;
         }
@@ -335,9 +350,6 @@ impl Sink for Printer {
             ),
             _ => format!("{message}\n"),
         };
-        if message.is_error() {
-            self.worst = self.worst.max(message.level);
-        }
         match self.form {
             Form::Columns => {
                 self.put(&text);

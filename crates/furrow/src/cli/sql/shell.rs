@@ -1,16 +1,21 @@
 //! The shell's own language: batches, `GO`, commands that begin with a colon, `$(variables)`.
 
+use super::gathered::Gathered;
 use super::output::Printer;
+use super::source::{LineSource, decoded};
 use furrow_io::{SystemVolume, read_file, stream};
 use furrow_sql::{Cancel, Connection};
-use furrow_tsql::script::{self, LineKind};
+use furrow_tsql::script::LineKind;
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// How deep `:r` may nest.
 const MAX_DEPTH: usize = 32;
+
+/// The lowest level of an error, where `-V` names no other.
+pub(super) const LEAST_ERROR: u8 = 11;
 
 /// What the batch under way can be ended by, for the one who listens for Ctrl-C.
 pub(super) type UnderWay = Arc<Mutex<Option<Cancel>>>;
@@ -18,12 +23,14 @@ pub(super) type UnderWay = Arc<Mutex<Option<Cancel>>>;
 /// Why the shell stops reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// `:exit`, `:quit`.
+    /// `:exit`, `:quit`, an error with state 127.
     Asked,
     /// An error, where errors end a script.
     Failed,
     /// Ctrl-C in a script.
     Cancelled,
+    /// Nothing is left to read.
+    EndOfInput,
 }
 
 /// Reads scripts and runs their batches.
@@ -32,14 +39,16 @@ pub(super) struct Shell {
     pub(super) printer: Printer,
     under_way: UnderWay,
     variables: BTreeMap<String, String>,
-    /// Text of the batch that is being gathered.
-    pub(super) gathered: String,
+    /// The batch that is being gathered.
+    pub(super) gathered: Gathered,
     /// Whether `$(NAME)` is left as it is.
     pub(super) literal: bool,
     /// Whether batches are printed before they run.
     pub(super) echo: bool,
     /// Whether an error ends a script (`-b`, `:on error exit`).
     pub(super) ends_on_error: bool,
+    /// The lowest level of an error that counts (`-V`).
+    pub(super) error_level: u8,
     /// Whether a script is read by nobody: a cancelled batch ends it.
     pub(super) unattended: bool,
     /// Whether a batch was cancelled since the last look.
@@ -58,11 +67,12 @@ impl Shell {
             printer,
             under_way,
             variables: BTreeMap::new(),
-            gathered: String::new(),
+            gathered: Gathered::default(),
             literal: false,
             echo: false,
             status: None,
             ends_on_error: false,
+            error_level: LEAST_ERROR,
             unattended: true,
             cancelled: false,
             worst: 0,
@@ -131,59 +141,71 @@ impl Shell {
             self.printer.echo(text.trim_end());
             self.printer.echo("\n");
         }
-        for _ in 0..count {
-            self.printer.worst = 0;
-            if let Ok(mut under_way) = self.under_way.lock() {
-                *under_way = Some(self.connection.canceller());
-            }
-            let end = self.connection.execute(&text, &mut self.printer);
-            self.printer.end_result();
-            if let Ok(mut under_way) = self.under_way.lock() {
-                *under_way = None;
-            }
-            if !self.unattended || count == 1 {
-                self.printer.flush();
-            }
-            self.worst = self.worst.max(end.worst_level);
-            if self.printer.failed.is_some() {
-                return Err(Stop::Failed);
-            }
-            if end.cancelled {
-                self.cancelled = true;
-                self.say("The query was cancelled.");
-                return match self.unattended {
-                    true => Err(Stop::Cancelled),
-                    false => Ok(()),
-                };
-            }
-            if self.ends_on_error && end.worst_level > 10 {
-                return Err(Stop::Failed);
-            }
+        let done = (0..count).try_for_each(|_| self.run_once(&text));
+        // A program that reads these results may write its next batch only then.
+        self.printer.flush();
+        done
+    }
+
+    /// Runs a batch whose variables are filled in.
+    fn run_once(&mut self, text: &str) -> Result<(), Stop> {
+        self.printer.begin_batch();
+        if let Ok(mut under_way) = self.under_way.lock() {
+            *under_way = Some(self.connection.canceller());
+        }
+        let end = self.connection.execute(text, &mut self.printer);
+        self.printer.end_result();
+        if let Ok(mut under_way) = self.under_way.lock() {
+            *under_way = None;
+        }
+        if !self.unattended {
+            self.printer.flush();
+        }
+        self.worst = self.worst.max(end.worst_level);
+        if self.printer.failed.is_some() {
+            return Err(Stop::Failed);
+        }
+        if end.cancelled {
+            self.cancelled = true;
+            self.say("The query was cancelled.");
+            return match self.unattended {
+                true => Err(Stop::Cancelled),
+                false => Ok(()),
+            };
+        }
+        self.exit_at_state_127()?;
+        if self.ends_on_error && end.worst_level >= self.error_level {
+            return Err(Stop::Failed);
         }
         Ok(())
     }
 
     /// Runs what is gathered.
     pub(super) fn run_gathered(&mut self, count: u64) -> Result<(), Stop> {
-        let text = std::mem::take(&mut self.gathered);
+        let text = self.gathered.take();
         self.run(&text, count)
     }
 
     /// Takes a whole script. Text behind its last GO stays gathered.
     pub(super) fn script(&mut self, text: &str) -> Result<(), Stop> {
-        for (number, (line, kind)) in (1..).zip(script::lines(text)) {
-            match kind {
-                LineKind::Text if self.is_word(line) => self.command(line)?,
-                LineKind::Text => self.gathered.push_str(line),
-                LineKind::Go(count) => self.run_gathered(count)?,
-                LineKind::Command => self.command(line)?,
-                LineKind::BadGo => return Err(self.bad_go(number)),
-            }
-        }
-        if !self.gathered.is_empty() && !self.gathered.ends_with('\n') {
-            self.gathered.push('\n');
+        for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+            self.line(line, number)?;
         }
         Ok(())
+    }
+
+    /// Takes a line of a script; a GO runs what was gathered.
+    fn line(&mut self, line: &str, number: u32) -> Result<(), Stop> {
+        match self.gathered.kind(line) {
+            LineKind::Text if self.is_word(line) => self.command(line),
+            LineKind::Text => {
+                self.gathered.push_line(line);
+                Ok(())
+            }
+            LineKind::Go(count) => self.run_gathered(count),
+            LineKind::Command => self.command(line),
+            LineKind::BadGo => Err(self.bad_go(number)),
+        }
     }
 
     /// Whether a line is one of the commands that need no colon, and not part of a comment or text.
@@ -194,16 +216,7 @@ impl Shell {
             || word.get(..4).zip(word.get(4..)).is_some_and(|(w, rest)| {
                 w.eq_ignore_ascii_case("exit") && rest.trim_start().starts_with('(')
             });
-        known && !script::is_open(&self.gathered)
-    }
-
-    /// `:exit (query)`: the batch with the query runs, and its last value is the status.
-    fn exit_with(&mut self, query: &str) -> Result<(), Stop> {
-        let mut text = std::mem::take(&mut self.gathered);
-        text.push_str(query);
-        self.run(&text, 1)?;
-        self.status = Some(self.printer.first_of_last_row());
-        Err(Stop::Asked)
+        known && !self.gathered.is_open()
     }
 
     fn bad_go(&mut self, line: u32) -> Stop {
@@ -215,47 +228,58 @@ impl Shell {
         Stop::Failed
     }
 
-    /// Reads a script from a file.
+    /// Reads a script from a file, or line by line from a device or pipe.
     pub(super) fn file(&mut self, path: &Path) -> Result<(), Stop> {
         let name = path.display().to_string();
-        match stream::reader(path) {
-            Ok(Some(mut flow)) => self.input(&name, &mut flow),
+        self.nested(|shell| match stream::reader(path) {
+            Ok(Some(flow)) => shell.flow(&name, &mut BufReader::new(flow)),
             Ok(None) => match read_file(&SystemVolume::new(), path) {
-                Ok(bytes) => self.bytes(&name, &bytes),
-                Err(e) => Err(self.fatal(&format!("'{name}': {}", e.kind))),
+                Ok(bytes) => match decoded(&bytes) {
+                    Some(text) => shell.script(&text),
+                    None => Err(shell.other_encoding(&name)),
+                },
+                Err(e) => Err(shell.fatal(&format!("'{name}': {}", e.kind))),
             },
-            Err(e) => Err(self.fatal(&format!("'{name}': {}", e.kind))),
-        }
+            Err(e) => Err(shell.fatal(&format!("'{name}': {}", e.kind))),
+        })
     }
 
-    /// Reads a script from what has no length, to its end.
-    pub(super) fn input(&mut self, name: &str, from: &mut dyn Read) -> Result<(), Stop> {
-        let mut bytes = Vec::new();
-        match from.read_to_end(&mut bytes) {
-            Ok(_) => self.bytes(name, &bytes),
-            Err(e) => Err(self.fatal(&format!("'{name}': {e}"))),
+    /// Reads a script line by line from what may have no end yet: each batch runs when its GO has come.
+    pub(super) fn flow(&mut self, name: &str, from: &mut dyn BufRead) -> Result<(), Stop> {
+        let mut source = LineSource::new(from);
+        for number in 1.. {
+            match source.next_line() {
+                Ok(Some(line)) => self.line(&line, number)?,
+                Ok(None) => break,
+                Err(e) if e.kind() == ErrorKind::InvalidData => {
+                    return Err(self.other_encoding(name));
+                }
+                Err(e) => return Err(self.fatal(&format!("'{name}': {e}"))),
+            }
         }
+        Ok(())
     }
 
-    /// Takes the bytes of a script.
-    fn bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Stop> {
-        let Some(text) = decoded(bytes) else {
-            return Err(self.fatal(&format!(
-                "'{name}' is neither UTF-8 nor UTF-16. If it is in the code page of Western Windows, this \
-                 makes it UTF-8:\niconv -f WINDOWS-1252 -t UTF-8 '{name}'"
-            )));
-        };
+    /// Reads a script within another one.
+    fn nested(&mut self, read: impl FnOnce(&mut Shell) -> Result<(), Stop>) -> Result<(), Stop> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fatal("Scripts include each other too deep."));
         }
         self.depth += 1;
-        let done = self.script(&text);
+        let done = read(self);
         self.depth -= 1;
         done
     }
 
+    fn other_encoding(&mut self, name: &str) -> Stop {
+        self.fatal(&format!(
+            "'{name}' is neither UTF-8 nor UTF-16. If it is in the code page of Western Windows, this \
+             makes it UTF-8:\niconv -f WINDOWS-1252 -t UTF-8 '{name}'"
+        ))
+    }
+
     /// Says what ends the script.
-    fn fatal(&mut self, text: &str) -> Stop {
+    pub(super) fn fatal(&mut self, text: &str) -> Stop {
         self.say(text);
         self.worst = self.worst.max(16);
         Stop::Failed
@@ -292,21 +316,15 @@ impl Shell {
             word.insert(0, ':');
         }
         match word.as_str() {
-            ":exit" if rest.starts_with('(') && rest.ends_with(')') => {
-                return self.exit_asking(rest);
-            }
-            ":exit" | ":quit" => {
-                // What was gathered is not run.
-                self.gathered.clear();
-                return Err(Stop::Asked);
-            }
+            ":exit" => return self.exit(rest),
+            ":quit" => return self.exit(""),
             ":out" => return self.out(rest.trim_matches('"')),
             ":r" => return self.read(rest.trim_matches('"')),
             ":setvar" => self.set_variable(rest),
             ":listvar" => self.list_variables(),
             ":list" => {
-                let text = self.gathered.clone();
-                self.say(text.trim_end());
+                let text = self.gathered.text().trim_end().to_owned();
+                self.say(&text);
             }
             ":reset" => self.gathered.clear(),
             ":on" if rest.eq_ignore_ascii_case("error exit") => self.ends_on_error = true,
@@ -315,16 +333,6 @@ impl Shell {
             other => return self.unknown(other),
         }
         Ok(())
-    }
-
-    /// `:exit(QUERY)`: ends with what the query says; `:exit()` runs what was gathered first.
-    fn exit_asking(&mut self, rest: &str) -> Result<(), Stop> {
-        if rest.trim_matches(['(', ')', ' ']).is_empty() {
-            self.run_gathered(1)?;
-            return Err(Stop::Asked);
-        }
-        let query = rest.get(1..rest.len() - 1).unwrap_or("").to_owned();
-        self.exit_with(&query)
     }
 
     fn read(&mut self, name: &str) -> Result<(), Stop> {
@@ -374,21 +382,5 @@ GO [n]               runs the batch so far, n times
 :out FILE            writes results to a file (:out stdout, :out stderr)
 :exit, :quit         ends; what was typed since the last GO is not run
 :exit ()             runs it and ends
-:exit (SELECT ...)   the same, and the number it gives is the exit status";
-
-/// The text of a script: UTF-8, or UTF-16 with its mark, as the product's tools save it.
-fn decoded(bytes: &[u8]) -> Option<String> {
-    let wide = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes
-            .chunks_exact(2)
-            .filter_map(|pair| pair.try_into().ok().map(from))
-            .collect();
-        String::from_utf16(&units).ok()
-    };
-    match bytes {
-        [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
-        [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
-        rest => String::from_utf8(rest.to_vec()).ok(),
-    }
-}
+:exit (SELECT ...)   the same, and the number it gives is the exit status, of which the system keeps the
+                     low byte; where it fails 156 (-100), without a row 155 (-101), no number 154 (-102)";

@@ -1,0 +1,49 @@
+//! The batch that is being gathered, line by line.
+
+use furrow_tsql::script::{LineKind, LineScanner};
+
+/// Text since the last GO, and whether it ends within a string or comment.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    text: String,
+    scanner: LineScanner,
+}
+
+impl Gathered {
+    /// What a line means that follows the text.
+    pub(super) fn kind(&self, line: &str) -> LineKind {
+        self.scanner.kind(line)
+    }
+
+    /// Whether the text ends within a string or comment: the next line is text whatever it holds.
+    pub(super) fn is_open(&self) -> bool {
+        self.scanner.is_open()
+    }
+
+    /// Appends a line; one without its end gets one.
+    pub(super) fn push_line(&mut self, line: &str) {
+        self.scanner.pass(line);
+        self.text.push_str(line);
+        if !line.ends_with('\n') {
+            self.scanner.pass("\n");
+            self.text.push('\n');
+        }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The text; nothing is gathered then.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(self).text
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Gathered::default();
+    }
+}
