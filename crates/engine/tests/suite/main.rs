@@ -7,6 +7,7 @@ mod deadlock_log;
 mod empty_file;
 mod faults;
 mod files;
+mod format_documents;
 mod format_fixture;
 mod index_stats;
 mod isolation;
