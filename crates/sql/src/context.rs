@@ -90,6 +90,8 @@ pub(crate) struct Context {
     pub(crate) procedures: Vec<String>,
     /// The number of the procedure at work; 0 for a text.
     pub(crate) module: i32,
+    /// The schema of the procedure at work; `None` for a batch and a text.
+    pub(crate) module_schema: Option<String>,
     /// The line of the statement at work.
     pub(crate) line: u32,
     /// Transactions open around an INSERT EXEC whose procedure is at work.
@@ -143,6 +145,7 @@ impl Context {
             caught: Vec::new(),
             procedures: Vec::new(),
             module: 0,
+            module_schema: None,
             line: 0,
             capturing: None,
             temp: Temp::default(),

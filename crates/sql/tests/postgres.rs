@@ -252,9 +252,18 @@ fn round(dice: &mut Dice, theirs: &mut Theirs, tally: &mut Tally) {
                 tally.statement((both, theirs), (end, end));
                 open = false;
             }
-            (1..4, _) => {
-                let sql = schema.change(dice);
-                tally.statement((both, theirs), (&sql, &sql));
+            (1..5, _) => {
+                let change = schema.change(dice);
+                tally.statement((both, theirs), (&change.ours, &change.theirs));
+                let before = tally.differ.len();
+                for query in schema.contents() {
+                    tally.query((both, theirs), &query);
+                }
+                if tally.differ.len() > before {
+                    tally
+                        .differ
+                        .push(format!("after {}\n{}", change.ours, change.theirs));
+                }
             }
             _ => tally.query((both, theirs), &schema.query(dice)),
         }

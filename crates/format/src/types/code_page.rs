@@ -36,7 +36,8 @@ pub fn decode_1252(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Appends text in code page 1252; a character it doesn't have becomes `?`.
+/// Appends text in code page 1252; each UTF-16 unit it doesn't have becomes `?`, so that a character outside
+/// the basic plane becomes two.
 ///
 /// SQL Server looks for a similar character first (`best fit`); we don't.
 pub fn encode_1252(text: &str, out: &mut Vec<u8>) {
@@ -44,12 +45,10 @@ pub fn encode_1252(text: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(text.as_bytes());
         return;
     }
-    out.extend(text.chars().map(|c| {
-        u16::try_from(u32::from(c))
-            .ok()
-            .and_then(byte_of_unit)
-            .unwrap_or(b'?')
-    }));
+    out.extend(
+        text.encode_utf16()
+            .map(|unit| byte_of_unit(unit).unwrap_or(b'?')),
+    );
 }
 
 /// Text of UTF-16 bytes; half a surrogate pair and an odd last byte become U+FFFD.
@@ -94,7 +93,7 @@ mod tests {
     fn a_character_outside_the_code_page_becomes_a_question_mark() {
         let mut out = Vec::new();
         encode_1252("a\u{0142}b\u{1F600}", &mut out);
-        assert_eq!(out, b"a?b?");
+        assert_eq!(out, b"a?b??");
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         INSERT. A column cannot be assigned more than one value in the same clause. Modify the clause to \
         make sure that a column is updated only once. If this statement updates or inserts columns into a \
         view, column aliasing can conceal the duplication in your code.";
+    270 16 1 "Object '%.*ls' cannot be modified.";
     308 16 1 "Index '%.*ls' on table '%.*ls' (specified in the FROM clause) does not exist.";
     310 15 1 "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     313 16 3 "An insufficient number of arguments were supplied for the procedure or function %.*ls.";
@@ -125,6 +126,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     8127 16 1 "Column \"%.*ls.%.*ls\" is invalid in the ORDER BY clause because it is not contained in \
         either \
         an aggregate function or the GROUP BY clause.";
+    8154 15 1 "The table '%.*ls' is ambiguous.";
     8155 16 2 "No column name was specified for column %d of '%.*ls'.";
     8156 16 1 "The column '%.*ls' was specified multiple times for '%.*ls'.";
     8158 16 1 "'%.*ls' has more columns than were specified in the column list.";

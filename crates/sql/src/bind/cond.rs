@@ -94,6 +94,7 @@ impl Binder<'_> {
                 Ok(negated(cond, *not))
             }
             ConditionKind::Exists(query) => {
+                self.only_exists = query.for_clause.is_none();
                 let (sub, _) = self.subquery(query)?;
                 Ok(Cond::Exists(Box::new(sub)))
             }

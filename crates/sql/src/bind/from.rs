@@ -2,16 +2,15 @@
 
 use super::expr::custom;
 use super::query::BoundQuery;
-use super::scope::{Binder, CteDef, Source, SourceColumn};
+use super::resolve::{Home, Resolved};
+use super::scope::{Binder, Qualifier, Source, SourceColumn};
+use super::through::SourceNode;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
-use crate::server::TEMPDB;
 use crate::sink::ResultColumn;
-use crate::temp::{is_own, is_temp};
+use crate::temp::is_temp;
 use crate::views::{self, ViewPlan};
-use furrow_engine::{
-    Database, Granularity, Isolation, LockHints, Module, ModuleKind, ReadLock, Table,
-};
+use furrow_engine::{Database, Granularity, Isolation, LockHints, Module, ReadLock, Table};
 use furrow_format::types::{DataType, TypeId};
 use furrow_tsql::ast::Statement;
 use furrow_tsql::ast::module::View;
@@ -53,6 +52,14 @@ pub(crate) struct TableNode {
     pub(crate) named: bool,
 }
 
+/// What a source may refer to besides its own rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sees {
+    Nothing,
+    /// The sources to its left: it is applied to them.
+    Left,
+}
+
 impl Node {
     /// Where its columns begin in the wide row.
     pub(crate) fn start(&self) -> usize {
@@ -71,15 +78,6 @@ impl Node {
             Node::Join { left, right, .. } => left.width() + right.width(),
         }
     }
-}
-
-/// What a name in FROM stands for.
-pub(crate) enum Resolved {
-    Table(Arc<Database>, Arc<Table>),
-    View(Arc<Database>, &'static views::SystemView),
-    Cte(CteDef),
-    /// A view of a user.
-    Module(Arc<Database>, Arc<Module>),
 }
 
 /// The parts of a condition that are joined by AND.
@@ -109,99 +107,6 @@ fn source_columns(columns: &[ResultColumn]) -> Vec<SourceColumn> {
 }
 
 impl Binder<'_> {
-    /// The database that a name is looked up in.
-    pub(crate) fn database_of(&mut self, name: &ObjectName) -> Result<Arc<Database>> {
-        if name.server().is_some() {
-            return Err(unsupported("a linked server's table"));
-        }
-        if is_temp(name.name()) {
-            return Ok(self.cx.server.instance().database(TEMPDB)?);
-        }
-        match name.database() {
-            Some(database) => {
-                self.basis.other();
-                let found = self.cx.server.instance().database(&database.value);
-                match found {
-                    Ok(db) => Ok(db),
-                    Err(e) if e.number() == 911 => refuse(208, &[shown(name).into()]),
-                    Err(e) => Err(e.into()),
-                }
-            }
-            None => match &self.home {
-                Some(home) => Ok(Arc::clone(home)),
-                None => Ok(Arc::clone(self.cx.sessions.database())),
-            },
-        }
-    }
-
-    /// What a name in FROM stands for: 208 for nothing.
-    pub(crate) fn resolve(&mut self, name: &ObjectName) -> Result<Resolved> {
-        if name.parts.len() == 1
-            && let Some(cte) = self
-                .ctes
-                .iter()
-                .rev()
-                .find(|c| c.name.eq_ignore_ascii_case(name.name()))
-        {
-            return Ok(Resolved::Cte(cte.clone()));
-        }
-        let db = self.database_of(name)?;
-        if is_temp(name.name()) {
-            return self.resolve_temp(db, name);
-        }
-        let schema = name.schema().map_or("dbo", |s| &s.value);
-        let view = views::find(db.name(), schema, name.name());
-        if self.cx.sessions.asks_snapshot() && view.is_none() {
-            return refuse(3952, &[db.name().into()]);
-        }
-        if let Some(view) = view.filter(|view| view.parameters.is_none()) {
-            return Ok(Resolved::View(db, view));
-        }
-        let session = self.cx.sessions.of(&db)?;
-        match session.table_in(schema, name.name()) {
-            Ok(table) => {
-                self.basis.table(&table);
-                Ok(Resolved::Table(db, table))
-            }
-            Err(e) if e.number() == 208 => match session.module(schema, name.name()) {
-                Some(view) if view.kind() == ModuleKind::View => {
-                    self.basis.module(schema, name.name(), &view);
-                    Ok(Resolved::Module(db, view))
-                }
-                _ => refuse(208, &[shown(name).into()]),
-            },
-            Err(e) => Err(e.into()),
-        }
-    }
-
-    fn resolve_temp(&mut self, db: Arc<Database>, name: &ObjectName) -> Result<Resolved> {
-        let inner = match is_own(name.name()) {
-            true => match self.cx.temp_name(name.name()) {
-                Some(inner) => Some(inner.to_owned()),
-                // By its name in `tempdb`, as definitions of it are bound.
-                None => name.name().starts_with('#').then(|| name.name().to_owned()),
-            },
-            false => Some(name.name().to_owned()),
-        };
-        let number = if name.name().starts_with('@') {
-            1087
-        } else {
-            208
-        };
-        let Some(inner) = inner else {
-            return refuse(number, &[name.name().into()]);
-        };
-        let session = self.cx.sessions.of_table(&db, &inner)?;
-        match session.table_in("dbo", &inner) {
-            Ok(table) => {
-                self.basis.table(&table);
-                Ok(Resolved::Table(db, table))
-            }
-            Err(e) if e.number() == 208 => refuse(number, &[name.name().into()]),
-            Err(e) => Err(e.into()),
-        }
-    }
-
     /// Binds FROM.
     pub(crate) fn from(&mut self, from: &[TableRef]) -> Result<Option<Node>> {
         let mut node: Option<Node> = None;
@@ -221,24 +126,44 @@ impl Binder<'_> {
     }
 
     pub(super) fn table_ref(&mut self, source: &TableRef) -> Result<Node> {
+        self.source(source, Sees::Nothing)
+    }
+
+    /// Binds a source, and notes where it is when it is the one whose rows the statement changes.
+    fn source(&mut self, source: &TableRef, sees: Sees) -> Result<Node> {
         self.count_source()?;
+        let is_target = self.target == Some(SourceNode::of(source));
+        if !is_target {
+            return self.source_rows(source, sees, false);
+        }
+        self.target = None;
+        let at = self.level().sources.len();
+        let node = self.source_rows(source, sees, true)?;
+        self.target_at = Some(at);
+        Ok(node)
+    }
+
+    fn source_rows(&mut self, source: &TableRef, sees: Sees, is_target: bool) -> Result<Node> {
         match source {
-            TableRef::Table(table) => self.table_source(table),
+            TableRef::Table(table) => self.table_source(table, is_target),
             TableRef::Join(join) => self.join(join),
             TableRef::Derived { query, alias } => {
-                self.arm(&alias.name.value);
-                let (mut bound, takes) = self.apart(false, |binder| binder.nested_query(query))?;
+                self.arm(is_target);
+                let (mut bound, takes) = self.apart(sees, |binder| binder.nested_query(query))?;
                 bound.rename(&alias.columns, &alias.name.value)?;
-                self.rows(bound.plan, takes, &alias.name.value, &bound.columns)
+                self.rows(bound.plan, takes, &alias.name.value, None, &bound.columns)
             }
             TableRef::Function(function) => self.table_function(function),
-            TableRef::Variable { variable, alias } => self.table_source(&TableSource {
-                name: ObjectName::single(variable.clone()),
-                system_time: None,
-                alias: alias.clone(),
-                sample: None,
-                hints: Vec::new(),
-            }),
+            TableRef::Variable { variable, alias } => {
+                let table = TableSource {
+                    name: ObjectName::single(variable.clone()),
+                    system_time: None,
+                    alias: alias.clone(),
+                    sample: None,
+                    hints: Vec::new(),
+                };
+                self.table_source(&table, is_target)
+            }
             TableRef::Pivot(pivot) => self.pivot(pivot),
             TableRef::Unpivot(unpivot) => self.unpivot(unpivot),
             TableRef::BulkRowset(_) => Err(unsupported("OPENROWSET")),
@@ -247,12 +172,8 @@ impl Binder<'_> {
     }
 
     /// Binds something that sees the sources to its left only where it is applied to them.
-    fn apart<T>(
-        &mut self,
-        sees_left: bool,
-        bind: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
-        if sees_left {
+    fn apart<T>(&mut self, sees: Sees, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if sees == Sees::Left {
             return bind(self);
         }
         let aside = std::mem::take(&mut self.level().sources);
@@ -266,11 +187,12 @@ impl Binder<'_> {
         plan: Plan,
         takes: Vec<(usize, Expr)>,
         name: &str,
+        qualifier: Option<Qualifier>,
         columns: &[ResultColumn],
     ) -> Result<Node> {
         let start = self.level().add(Source {
             name: name.to_owned(),
-            schema: None,
+            qualifier,
             columns: source_columns(columns),
             start: 0,
         })?;
@@ -282,47 +204,60 @@ impl Binder<'_> {
         })
     }
 
-    fn table_source(&mut self, written: &TableSource) -> Result<Node> {
+    fn table_source(&mut self, written: &TableSource, is_target: bool) -> Result<Node> {
         if written.system_time.is_some() {
             return Err(unsupported("FOR SYSTEM_TIME"));
         }
         if written.sample.is_some() {
             return Err(unsupported("TABLESAMPLE"));
         }
-        let own = Some(written.name.name()).filter(|name| is_temp(name));
-        let alias = written.alias.as_ref().map(|a| &*a.value).or(own);
+        let alias = written.alias.as_ref().map(|a| &*a.value);
+        let qualified = |db: &Database, schema: &str| {
+            alias.is_none().then(|| Qualifier {
+                database: db.name().to_owned(),
+                schema: schema.to_owned(),
+            })
+        };
         match self.resolve(&written.name)? {
             Resolved::Cte(cte) => {
                 let name = alias.unwrap_or(&cte.name).to_owned();
                 if let Some((plan, columns)) = self.recursion(&cte) {
-                    return self.rows(plan, Vec::new(), &name, &columns);
+                    return self.rows(plan, Vec::new(), &name, None, &columns);
                 }
-                self.arm(&name);
+                self.arm(is_target);
                 let bound = self.cte(&cte)?;
-                self.rows(bound.plan, Vec::new(), &name, &bound.columns)
+                self.rows(bound.plan, Vec::new(), &name, None, &bound.columns)
             }
             Resolved::Module(db, view) => {
                 let name = alias.unwrap_or(view.name()).to_owned();
-                self.arm(&name);
+                let qualifier = qualified(&db, view.schema());
+                self.arm(is_target);
                 let bound = self.user_view(db, &view)?;
-                self.rows(bound.plan, Vec::new(), &name, &bound.columns)
+                self.rows(bound.plan, Vec::new(), &name, qualifier, &bound.columns)
             }
             Resolved::View(database, view) => {
                 let columns: Vec<ResultColumn> =
                     view.columns.iter().map(ResultColumn::from).collect();
+                let schema = written.name.schema().map_or(view.schema, |s| &s.value);
+                let qualifier = qualified(&database, schema);
                 let plan = Plan::View(Arc::new(ViewPlan {
                     view,
                     database,
                     arguments: Vec::new(),
                 }));
                 let name = alias.unwrap_or(view.name).to_owned();
-                self.rows(plan, Vec::new(), &name, &columns)
+                self.rows(plan, Vec::new(), &name, qualifier, &columns)
             }
             Resolved::Table(db, table) => {
                 let (hints, index) = table_hints(&table, &written.hints)?;
-                let named = self.is_target(&table, alias.unwrap_or(table.name()));
-                let start = self.add_table(&table, alias, named)?;
-                let hints = match named {
+                let qualifier = qualified(&db, table.schema());
+                // A temporary table goes by the name that it was given, not by the one that `tempdb` has for it.
+                let own = match is_temp(written.name.name()) {
+                    true => written.name.name(),
+                    false => table.name(),
+                };
+                let start = self.add_table(&table, alias.unwrap_or(own), qualifier, is_target)?;
+                let hints = match is_target {
                     true => super::access::for_update(hints),
                     false => hints,
                 };
@@ -332,29 +267,18 @@ impl Binder<'_> {
                     hints,
                     index,
                     start,
-                    named,
+                    named: is_target,
                 }))
             }
         }
-    }
-
-    /// Whether a table in FROM is the one that the statement changes: the first of that name.
-    fn is_target(&mut self, table: &Table, exposed: &str) -> bool {
-        let Some((id, name)) = &self.target else {
-            return false;
-        };
-        let found = *id == table.id() && name.eq_ignore_ascii_case(exposed);
-        if found {
-            self.target = None;
-        }
-        found
     }
 
     /// Adds a table's columns to the wide row; gives their place. `named`: with the name of each row.
     pub(crate) fn add_table(
         &mut self,
         table: &Table,
-        alias: Option<&str>,
+        name: &str,
+        qualifier: Option<Qualifier>,
         named: bool,
     ) -> Result<usize> {
         let mut columns: Vec<SourceColumn> = table
@@ -374,8 +298,8 @@ impl Binder<'_> {
             });
         }
         self.level().add(Source {
-            name: alias.unwrap_or(table.name()).to_owned(),
-            schema: alias.is_none().then(|| table.schema().to_owned()),
+            name: name.to_owned(),
+            qualifier,
             columns,
             start: 0,
         })
@@ -389,21 +313,16 @@ impl Binder<'_> {
         let written = self.view_text(view)?;
         let ctes = std::mem::take(&mut self.ctes);
         let levels = std::mem::take(&mut self.levels);
-        // A statement that changes rows through the view goes on to its table.
-        let target = match self.is_armed() {
-            true => None,
-            false => self.target.take(),
-        };
-        let home = self.home.replace(db);
+        let home = self.home.replace(Home {
+            db,
+            schema: view.schema().to_owned(),
+        });
         self.views += 1;
         let bound = self
             .define(&written.query.ctes)
             .and_then(|()| self.nested_query(&written.query));
         self.views -= 1;
         (self.ctes, self.levels, self.home) = (ctes, levels, home);
-        if target.is_some() {
-            self.target = target;
-        }
         let (mut bound, _) = bound?;
         bound.rename(&written.columns, view.name())?;
         Ok(bound)
@@ -468,7 +387,7 @@ impl Binder<'_> {
             database,
             arguments,
         }));
-        self.rows(plan, takes, &named, &columns)
+        self.rows(plan, takes, &named, None, &columns)
     }
 
     /// What arguments look at in the sources to the left, which they are given from outside.
@@ -487,15 +406,11 @@ impl Binder<'_> {
 
     fn join(&mut self, join: &Join) -> Result<Node> {
         let left = self.table_ref(&join.left)?;
-        let apply = matches!(join.kind, JoinKind::CrossApply | JoinKind::OuterApply);
-        let right = match (&join.right, apply) {
-            (TableRef::Derived { query, alias }, true) => {
-                let (bound, takes) = self.nested_query(query)?;
-                let columns = renamed(bound.columns, &alias.columns, &alias.name.value)?;
-                self.rows(bound.plan, takes, &alias.name.value, &columns)?
-            }
-            (right, _) => self.table_ref(right)?,
+        let sees = match join.kind {
+            JoinKind::CrossApply | JoinKind::OuterApply => Sees::Left,
+            _ => Sees::Nothing,
         };
+        let right = self.source(&join.right, sees)?;
         let mut on = Vec::new();
         if let Some(written) = &join.on {
             conjuncts(self.cond(written)?, &mut on);

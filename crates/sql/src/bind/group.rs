@@ -18,6 +18,16 @@ pub(super) struct Groups {
     pub(super) sets: Vec<Vec<usize>>,
 }
 
+impl Groups {
+    /// One group of all rows.
+    pub(super) fn of_all() -> Groups {
+        Groups {
+            exprs: Vec::new(),
+            sets: vec![Vec::new()],
+        }
+    }
+}
+
 impl Binder<'_> {
     /// Binds GROUP BY.
     pub(super) fn groups(&mut self, written: &GroupBy) -> Result<Groups> {

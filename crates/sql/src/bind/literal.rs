@@ -3,7 +3,7 @@
 use super::Bound;
 use crate::error::{Result, refuse};
 use crate::exec::Expr;
-use furrow_format::types::{DataType, Decimal, TypeId, Value};
+use furrow_format::types::{DataType, Decimal, TypeId, Value, decode_1252, encode_1252};
 use furrow_observe::messages::Message;
 use furrow_scalar::types::string_type;
 use furrow_tsql::ast::expr::Literal;
@@ -12,13 +12,21 @@ fn constant(value: Value, data_type: DataType) -> Bound {
     Bound::constant(value, data_type)
 }
 
+/// A text constant. One of `varchar` has the characters of its code page: others become `?`, as in a
+/// conversion.
 fn text(text: &str, id: TypeId) -> Bound {
+    let mut text = text.to_owned();
+    if id == TypeId::VarChar && !text.is_ascii() {
+        let mut bytes = Vec::with_capacity(text.len());
+        encode_1252(&text, &mut bytes);
+        text = decode_1252(&bytes);
+    }
     let units = text.encode_utf16().count() as u32;
     let most = if id == TypeId::VarChar { 8000 } else { 4000 };
     let data_type = string_type(id, units.max(1), units > most);
     let value = match id {
-        TypeId::VarChar => Value::VarChar(text.to_owned()),
-        _ => Value::NVarChar(text.to_owned()),
+        TypeId::VarChar => Value::VarChar(text),
+        _ => Value::NVarChar(text),
     };
     constant(value, data_type)
 }

@@ -93,7 +93,7 @@ impl Binder<'_> {
         let alias = written.alias.as_ref();
         let named = alias.map_or(name, |a| &a.name.value).to_owned();
         let columns = renamed(columns, alias.map_or(&[], |a| a.columns.as_slice()), &named)?;
-        let node = self.rows(Plan::Made(Box::new(plan)), takes, &named, &columns)?;
+        let node = self.rows(Plan::Made(Box::new(plan)), takes, &named, None, &columns)?;
         Ok(Some(node))
     }
 

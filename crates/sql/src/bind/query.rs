@@ -94,6 +94,8 @@ impl Binder<'_> {
         match &query.body {
             QueryBody::Select(select) => self.select(select, &ordering),
             body => {
+                // Which rows OFFSET leaves of distinct ones depends on their values.
+                self.only_exists &= ordering.offset.is_none();
                 let (mut bound, takes) = self.body(body)?;
                 bound.plan = self.order_output(bound.plan, &bound.columns, &ordering)?;
                 Ok((bound, takes))
@@ -115,6 +117,7 @@ impl Binder<'_> {
     }
 
     fn values(&mut self, rows: &[Vec<furrow_tsql::ast::expr::Expr>]) -> Result<Nested> {
+        self.only_exists = false;
         self.levels.push(Level::default());
         let bound = self.values_rows(rows);
         let takes = self.levels.pop().map(|l| l.takes).unwrap_or_default();
@@ -169,7 +172,11 @@ impl Binder<'_> {
     }
 
     fn set(&mut self, op: SetOp, all: bool, left: &QueryBody, right: &QueryBody) -> Result<Nested> {
+        // Which rows EXCEPT and INTERSECT give depends on their values.
+        let only_exists = std::mem::take(&mut self.only_exists) && op == SetOp::Union;
+        self.only_exists = only_exists;
         let (left, mut takes) = self.body(left)?;
+        self.only_exists = only_exists;
         let (right, more) = self.body(right)?;
         takes.extend(more);
         Ok((self.joined(op, all, left, right)?, takes))

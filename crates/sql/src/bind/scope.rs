@@ -1,19 +1,18 @@
 //! Names in sight: sources of the query at hand, of those around it, common table expressions.
 
 use super::expr::Bound;
+use super::resolve::Home;
+use super::through::{SourceNode, Through};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::Expr;
 use crate::interp::Basis;
-use furrow_engine::Database;
-use furrow_format::ObjectId;
 use furrow_format::types::DataType;
 use furrow_observe::messages::Message;
 use furrow_scalar::Coercibility;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::Query;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// A column that a source offers.
 #[derive(Debug, Clone)]
@@ -29,10 +28,46 @@ pub(crate) struct SourceColumn {
 pub(crate) struct Source {
     /// The alias, or the table's name.
     pub(crate) name: String,
-    /// The schema and the database it was named with, where it has no alias.
-    pub(crate) schema: Option<String>,
+    /// The database and schema of its object, where it has no alias.
+    pub(crate) qualifier: Option<Qualifier>,
     pub(crate) columns: Vec<SourceColumn>,
     pub(crate) start: usize,
+}
+
+/// The parts that a column's prefix may have before the name of its source.
+#[derive(Debug, Clone)]
+pub(crate) struct Qualifier {
+    pub(crate) database: String,
+    pub(crate) schema: String,
+}
+
+impl Qualifier {
+    fn is(&self, other: &Qualifier) -> bool {
+        self.database.eq_ignore_ascii_case(&other.database)
+            && self.schema.eq_ignore_ascii_case(&other.schema)
+    }
+}
+
+impl Source {
+    /// Whether a prefix of a column, or of `*`, names this source: `t`, `s.t`, `d.s.t`, `d..t`.
+    pub(crate) fn is_named(&self, prefix: &[Ident]) -> bool {
+        let same = |part: &Ident, own: &str| part.value.eq_ignore_ascii_case(own);
+        let [before @ .., name] = prefix else {
+            return false;
+        };
+        if !same(name, &self.name) {
+            return false;
+        }
+        let fits = |part: &Ident, own: &str| part.value.is_empty() || same(part, own);
+        match (before, &self.qualifier) {
+            ([], _) => true,
+            ([schema], Some(own)) => fits(schema, &own.schema),
+            ([database, schema], Some(own)) => {
+                fits(database, &own.database) && fits(schema, &own.schema)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// The names of one query.
@@ -75,14 +110,19 @@ pub(crate) struct Binder<'c> {
     pub(crate) levels: Vec<Level>,
     pub(crate) ctes: Vec<CteDef>,
     pub(crate) next_frame: usize,
-    /// The database of the view that is being bound: names in it are looked up there.
-    pub(crate) home: Option<Arc<Database>>,
+    /// Where the view that is being bound is: names in it are looked up there.
+    pub(crate) home: Option<Home>,
     /// Views within views that are being bound.
     pub(crate) views: usize,
-    /// The table that the statement changes, and the name it goes by in FROM, until it is met there.
-    pub(crate) target: Option<(ObjectId, String)>,
+    /// The source whose rows the statement changes, until it is bound.
+    pub(crate) target: Option<SourceNode>,
+    /// The place of that source among the sources of the statement, once it is bound.
+    pub(crate) target_at: Option<usize>,
     /// The query through which the statement changes that table.
-    pub(crate) through: Option<super::through::Through>,
+    pub(crate) through: Option<Through>,
+    /// Whether only the existence of rows matters to the query that is bound next: its list is checked, and
+    /// not evaluated.
+    pub(crate) only_exists: bool,
     /// The outermost level that a name was found in, since a subquery looked at this.
     pub(crate) reaches: usize,
     /// The recursive common table expressions whose recursive part is being bound.
@@ -130,17 +170,15 @@ impl Level {
     /// Adds a source; gives its place in the wide row.
     pub(crate) fn add(&mut self, mut source: Source) -> Result<usize> {
         let start = self.width();
-        if let Some(twin) = self
-            .sources
-            .iter()
-            .find(|s| !s.name.is_empty() && s.name.eq_ignore_ascii_case(&source.name))
-        {
-            match (&twin.schema, &source.schema) {
-                (Some(a), Some(b)) if !a.eq_ignore_ascii_case(b) => {}
+        let same = |s: &&Source| !s.name.is_empty() && s.name.eq_ignore_ascii_case(&source.name);
+        for twin in self.sources.iter().filter(same) {
+            match (&twin.qualifier, &source.qualifier) {
+                (Some(a), Some(b)) if !a.is(b) => {}
                 (Some(_), Some(_)) => {
-                    return refuse(1013, &[twin.name.clone().into(), source.name.into()]);
+                    let args = [twin.name.as_str().into(), source.name.as_str().into()];
+                    return refuse(1013, &args);
                 }
-                _ => return refuse(1011, &[source.name.into()]),
+                _ => return refuse(1011, &[source.name.as_str().into()]),
             }
         }
         source.start = start;
@@ -169,7 +207,9 @@ impl<'c> Binder<'c> {
             home: None,
             views: 0,
             target: None,
+            target_at: None,
             through: None,
+            only_exists: false,
             reaches: usize::MAX,
             recursions: Vec::new(),
             max_recursion: 100,
@@ -223,18 +263,14 @@ impl<'c> Binder<'c> {
 
     fn look(level: &Level, name: &ObjectName) -> Found {
         let column = name.name();
+        let prefix = name
+            .parts
+            .split_last()
+            .map_or(&[][..], |(_, prefix)| prefix);
         let mut found = Found::Nothing;
         for source in &level.sources {
-            if let Some(table) = name.part(1) {
-                if !source.name.eq_ignore_ascii_case(&table.value) {
-                    continue;
-                }
-                if let (Some(schema), Some(of)) = (name.part(2), &source.schema)
-                    && !of.eq_ignore_ascii_case(&schema.value)
-                {
-                    continue;
-                }
-                if name.part(2).is_some() && source.schema.is_none() {
+            if !prefix.is_empty() {
+                if !source.is_named(prefix) {
                     continue;
                 }
                 if matches!(found, Found::Nothing) {

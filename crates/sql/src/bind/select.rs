@@ -15,7 +15,7 @@ use crate::exec::sort::{SortKey, SortPlan, TopPlan};
 use crate::exec::window::{WindowCall, WindowPlan};
 use crate::exec::{Cond, Expr, Plan};
 use crate::sink::ResultColumn;
-use furrow_format::types::{Family, TypeId};
+use furrow_format::types::{Family, TypeId, Value};
 use furrow_tsql::ast::expr::{
     AssignOp, Condition, ConditionKind, Expr as Written, ExprKind, Literal,
 };
@@ -37,6 +37,17 @@ pub(crate) struct Assign {
     pub(crate) variable: usize,
 }
 
+/// What a SELECT is bound for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Its rows.
+    Rows,
+    /// A statement changes the rows of its table.
+    Through,
+    /// EXISTS: whether it has rows. The values of its list are not looked at.
+    Existence,
+}
+
 /// An entry of the select list.
 struct Item {
     name: String,
@@ -44,29 +55,49 @@ struct Item {
     assign: Option<Assign>,
 }
 
+impl Item {
+    /// The same column, with NULL for its value.
+    fn without_value(&self) -> Item {
+        Item {
+            name: self.name.clone(),
+            bound: Bound {
+                expr: Expr::Const(Value::Null),
+                ..self.bound.clone()
+            },
+            assign: None,
+        }
+    }
+}
+
 impl Binder<'_> {
     /// Binds a SELECT with its order.
     pub(crate) fn select(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<Nested> {
-        let through = self.disarm();
-        // The table that a statement changes is in its own FROM, or in that of the query it goes through.
-        let aside = match through {
-            true => None,
-            false => self.target.take(),
-        };
+        let role = self.role(select, ordering);
         self.levels.push(Level::default());
-        let bound = self.select_parts(select, ordering, through);
+        let bound = self.select_parts(select, ordering, role);
         let takes = self.levels.pop().map(|l| l.takes).unwrap_or_default();
-        if aside.is_some() {
-            self.target = aside;
-        }
         Ok((bound?, takes))
+    }
+
+    fn role(&mut self, select: &Select, ordering: &Ordering<'_>) -> Role {
+        let only_exists = std::mem::take(&mut self.only_exists);
+        if self.disarm(&select.from) {
+            return Role::Through;
+        }
+        // Which rows OFFSET leaves of distinct ones depends on their values.
+        let counts_values = select.distinct && ordering.offset.is_some();
+        let assigns = |item: &SelectItem| matches!(item, SelectItem::Assign { .. });
+        match only_exists && !counts_values && !select.items.iter().any(assigns) {
+            true => Role::Existence,
+            false => Role::Rows,
+        }
     }
 
     fn select_parts(
         &mut self,
         select: &Select,
         ordering: &Ordering<'_>,
-        through: bool,
+        role: Role,
     ) -> Result<BoundQuery> {
         let own = self.levels.len() - 1;
         let before = std::mem::replace(&mut self.reaches, usize::MAX);
@@ -82,21 +113,27 @@ impl Binder<'_> {
             None => None,
         };
         let level = self.level();
-        level.aggregates = Some(Vec::new());
         let of = |g: &Groups| g.exprs.iter().map(|b| b.expr.clone()).collect();
         level.groups = groups.as_ref().map(of);
+        level.aggregates = Some(Vec::new());
         level.windows = Some(Vec::new());
-        let mut items = self.items(&select.items)?;
+        let (mut items, aggregates) = match role {
+            Role::Existence => self.checked_list(select, ordering, groups.as_ref())?,
+            Role::Rows | Role::Through => (self.items(&select.items)?, false),
+        };
         let windows = self.level().windows.take();
         let having = match &select.having {
             Some(having) => Some(self.cond(having)?),
             None => None,
         };
         self.level().windows = windows;
-        let order = self.order_keys(ordering.by, &items, select.distinct)?;
-        let hidden = match through {
-            true => self.with_row(&mut items)?,
-            false => 0,
+        let order = match role {
+            Role::Existence => Vec::new(),
+            Role::Rows | Role::Through => self.order_keys(ordering.by, &items, select.distinct)?,
+        };
+        let hidden = match role {
+            Role::Through => self.with_row(&mut items)?,
+            Role::Rows | Role::Existence => 0,
         };
         let calls = self.level().aggregates.take().unwrap_or_default();
         let windows = self.level().windows.take().unwrap_or_default();
@@ -114,17 +151,15 @@ impl Binder<'_> {
             width: self.level().width(),
             windows,
         };
-        if groups.is_some() || !calls.is_empty() || having.is_some() {
-            if let Some(through) = self.through.as_ref().filter(|_| through) {
+        if groups.is_some() || aggregates || !calls.is_empty() || having.is_some() {
+            if let Some(through) = self.through.as_ref().filter(|_| role == Role::Through) {
                 return refuse(4403, &[through.name.clone().into()]);
             }
-            let groups = groups.unwrap_or(Groups {
-                exprs: Vec::new(),
-                sets: vec![Vec::new()],
-            });
+            let groups = groups.unwrap_or_else(Groups::of_all);
             parts = self.grouped(parts, groups, calls, having)?;
         }
-        let mut bound = self.finish(select, ordering, with_windows(parts))?;
+        let distinct = select.distinct && role != Role::Existence;
+        let mut bound = self.finish(distinct, ordering, with_windows(parts))?;
         bound.hidden = hidden;
         Ok(bound)
     }
@@ -162,6 +197,48 @@ impl Binder<'_> {
             });
         }
         Ok(width - own)
+    }
+
+    /// Checks the list and the order of a SELECT in EXISTS, and takes back what binding them has left: no
+    /// value of theirs is evaluated. Gives a NULL for each column of the list, and whether aggregates in it
+    /// make one group of all rows.
+    fn checked_list(
+        &mut self,
+        select: &Select,
+        ordering: &Ordering<'_>,
+        groups: Option<&Groups>,
+    ) -> Result<(Vec<Item>, bool)> {
+        let (used, takes) = (self.level().used.clone(), self.level().takes.len());
+        let reaches = self.reaches;
+        let (mut items, mut of_star) = (Vec::new(), Vec::new());
+        for item in &select.items {
+            let is_star = matches!(item, SelectItem::Star(_));
+            // A star stands for no column in particular: there need be none.
+            if !is_star || !select.from.is_empty() {
+                items.extend(self.items(std::slice::from_ref(item))?);
+            }
+            of_star.resize(items.len(), is_star);
+        }
+        let mut order = self.order_keys(ordering.by, &items, select.distinct)?;
+        let level = self.level();
+        let calls = level.aggregates.replace(Vec::new()).unwrap_or_default();
+        level.windows = Some(Vec::new());
+        if groups.is_some() || !calls.is_empty() || select.having.is_some() {
+            let of_all = Groups::of_all();
+            let row = Grouped::new(groups.unwrap_or(&of_all), calls.len());
+            for (item, _) in items.iter_mut().zip(&of_star).filter(|(_, star)| !**star) {
+                self.regroup(&mut item.bound.expr, &row, 8120)?;
+            }
+            for key in &mut order {
+                self.regroup(&mut key.expr, &row, 8127)?;
+            }
+        }
+        let level = self.level();
+        level.used = used;
+        level.takes.truncate(takes);
+        self.reaches = reaches;
+        let items = items.iter().map(Item::without_value).collect();
+        Ok((items, !calls.is_empty()))
     }
 
     /// Binds WHERE, part by part.
@@ -217,7 +294,7 @@ impl Binder<'_> {
     /// Order, list, DISTINCT and TOP on the rows that remain.
     fn finish(
         &mut self,
-        select: &Select,
+        distinct: bool,
         ordering: &Ordering<'_>,
         parts: Parts,
     ) -> Result<BoundQuery> {
@@ -242,7 +319,7 @@ impl Binder<'_> {
             })
             .collect();
         let exprs: Vec<Expr> = items.into_iter().map(|i| i.bound.expr).collect();
-        if select.distinct {
+        if distinct {
             for column in &columns {
                 let id = column.data_type.id;
                 if id.family() == Family::Lob || id == TypeId::Xml {
@@ -353,7 +430,7 @@ impl Binder<'_> {
         let level = self.level();
         let mut used = Vec::new();
         for source in &level.sources {
-            if of.is_some_and(|name| !source.name.eq_ignore_ascii_case(name.name())) {
+            if of.is_some_and(|name| !source.is_named(&name.parts)) {
                 continue;
             }
             found = true;

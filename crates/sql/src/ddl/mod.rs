@@ -15,7 +15,7 @@ mod normal;
 mod options;
 mod table;
 
-use crate::bind::Binder;
+use crate::bind::{Binder, DEFAULT_SCHEMA};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
 use crate::interp::{Run, parse};
@@ -68,7 +68,7 @@ fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
 
 /// Schema and name of an object: `dbo` where none is written.
 fn named(name: &ObjectName) -> (String, String) {
-    let schema = name.schema().map_or("dbo", |s| &s.value);
+    let schema = name.schema().map_or(DEFAULT_SCHEMA, |s| &s.value);
     (schema.to_owned(), name.name().to_owned())
 }
 
@@ -183,10 +183,11 @@ pub(crate) fn condition(text: &str) -> Result<Condition> {
 /// SET IDENTITY_INSERT.
 pub(crate) fn identity_insert(run: &mut Run<'_>, name: &ObjectName, on: bool) -> Result<()> {
     run.cx.statement(|cx| {
-        let db = Binder::new(cx).database_of(name)?;
-        let (schema, table) = named(name);
+        let mut binder = Binder::new(cx);
+        let (db, schemas) = (binder.database_of(name)?, binder.schemas_of(name));
         let session = cx.sessions.of(&db)?;
-        let table = session.table_in(&schema, &table).map_err(|_| {
+        let mut found = schemas.iter().map(|schema| session.table_in(schema, name.name()));
+        let table = found.find_map(std::result::Result::ok).ok_or_else(|| {
             let text = format!(
                 "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
                 crate::bind::shown(name)

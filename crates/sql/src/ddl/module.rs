@@ -4,7 +4,7 @@
 
 use super::columns::custom;
 use super::named;
-use crate::bind::{Binder, Declared, declared_type, shown};
+use crate::bind::{Binder, Declared, Home, declared_type, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
 use furrow_engine::ModuleKind;
@@ -103,6 +103,10 @@ pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
     let name = written.name.name();
     run.cx.statement(|cx| {
         let mut binder = Binder::new(cx);
+        binder.home = Some(Home {
+            db: binder.database_of(&written.name)?,
+            schema: named(&written.name).0,
+        });
         binder.hints(&written.query.options)?;
         binder.define(&written.query.ctes)?;
         let (bound, _) = binder.nested_query(&written.query)?;

@@ -10,8 +10,10 @@
 use super::insert::{columns_of, put_whole, row_of};
 use super::rules::{Rules, Verb, tell};
 use super::target::{TargetOf, resolve, topped};
-use super::update::{Change, Set, bind_sets, change_rows, evaluate, sets_unique_key};
-use crate::bind::{Binder, Node};
+use super::update::{
+    Change, Set, bind_sets, change_rows, check_prefixes, evaluate, sets_unique_key,
+};
+use crate::bind::{Binder, Node, SourceNode};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::{Cond, Expr};
@@ -110,7 +112,7 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
             on: Some(written.on.clone()),
             hint: None,
         }));
-        let (node, places) = from(&mut binder, written, &target, joined)?;
+        let (node, places) = from(&mut binder, written, &joined)?;
         let mut around = binder.level().sources.clone();
         around.retain(|s| s.start < places.row.start);
         let mut rules = Rules::bind(
@@ -149,7 +151,7 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
             let mut binder = Binder::new(cx);
             binder.define(&written.ctes)?;
             let alone = source_of(written)?;
-            let (node, places) = from(&mut binder, written, &target, alone)?;
+            let (node, places) = from(&mut binder, written, &alone)?;
             let whens = self::whens(
                 &mut binder,
                 written,
@@ -184,25 +186,17 @@ fn source_of(written: &Merge) -> Result<TableRef> {
     })))
 }
 
-fn from(
-    binder: &mut Binder<'_>,
-    written: &Merge,
-    target: &TargetOf,
-    source: TableRef,
-) -> Result<(Node, Places)> {
-    let name = super::target::named(&written.target)?;
-    let exposed = match &written.alias {
-        Some(alias) => alias.value.to_string(),
-        None => name.name().to_owned(),
-    };
-    binder.target = Some((target.table.id(), exposed.clone()));
-    let node = binder.from(&[source])?;
-    binder.target = None;
-    let sources = &binder.level().sources;
-    let of_target = sources.iter().find(|s| {
-        s.columns.last().is_some_and(|c| c.name.is_empty()) && s.name.eq_ignore_ascii_case(&exposed)
-    });
-    let (Some(node), Some(of_target)) = (node, of_target) else {
+/// Binds the target, alone or on the right of its join with the source, and finds its row.
+fn from(binder: &mut Binder<'_>, written: &Merge, source: &TableRef) -> Result<(Node, Places)> {
+    binder.target = Some(SourceNode::of(match source {
+        TableRef::Join(join) => &join.right,
+        alone => alone,
+    }));
+    let node = binder.from(std::slice::from_ref(source))?;
+    let at = binder.target_at.take();
+    let (Some(node), Some(of_target)) = (node, at.and_then(|at| binder.level().sources.get(at)))
+    else {
+        let name = super::target::named(&written.target)?;
         return refuse(208, &[crate::bind::shown(&name).into()]);
     };
     let name = of_target.start + of_target.columns.len() - 1;
@@ -220,6 +214,9 @@ fn whens(
 ) -> Result<Vec<When>> {
     let mut bound = Vec::new();
     for clause in written.clauses.iter().filter(|c| wanted(c.when)) {
+        if let MergeAction::Update(sets) = &clause.action {
+            check_prefixes(binder, sets, &written.target, places.row.start)?;
+        }
         bound.push(when(binder, clause, table, rules, places)?);
     }
     Ok(bound)

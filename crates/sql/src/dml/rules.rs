@@ -121,7 +121,7 @@ fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
     };
     Source {
         name: name.to_owned(),
-        schema: None,
+        qualifier: None,
         columns,
         start: 0,
     }
@@ -131,7 +131,7 @@ fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
 fn action() -> Source {
     Source {
         name: String::new(),
-        schema: None,
+        qualifier: None,
         columns: vec![SourceColumn {
             name: "$action".to_owned(),
             data_type: DataType::sized(TypeId::NVarChar, 20),

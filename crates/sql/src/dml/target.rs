@@ -1,7 +1,8 @@
 //! The table that a statement changes.
 
 use crate::bind::{
-    Beneath, Binder, Bound, Node, Resolved, Source, Through, conjuncts, shown, table_hints,
+    Beneath, Binder, Bound, Node, Resolved, Source, SourceNode, Through, conjuncts, shown,
+    table_hints,
 };
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
@@ -9,8 +10,8 @@ use furrow_engine::{Database, LockHints, Table};
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_tsql::ast::dml::{Target, TargetTable};
 use furrow_tsql::ast::expr::Condition;
-use furrow_tsql::ast::name::ObjectName;
-use furrow_tsql::ast::query::{Query, TableHint, TableRef, TableSource};
+use furrow_tsql::ast::name::{Ident, ObjectName};
+use furrow_tsql::ast::query::{TableHint, TableRef, TableSource};
 use std::sync::Arc;
 
 /// A table to be changed.
@@ -40,17 +41,23 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<Target
     }
 }
 
-/// What a name leads to that an UPDATE or DELETE changes: a table, or the one beneath a query, with what the
-/// query calls that.
+/// Whether an UPDATE or DELETE changes the rows of a table itself, or those beneath a query.
+#[derive(PartialEq, Eq)]
+enum Way {
+    Direct,
+    Query,
+}
+
+/// The table that an UPDATE or DELETE of what a name stands for changes.
 fn changed(
     binder: &mut Binder<'_>,
-    name: &ObjectName,
+    object: Resolved,
     hints: &[TableHint],
-) -> Result<(TargetOf, Option<Inner>)> {
-    let beneath = match binder.resolve(name)? {
+) -> Result<(TargetOf, Way)> {
+    let beneath = match object {
         Resolved::Table(db, table) => {
             let (hints, _) = table_hints(&table, hints)?;
-            return Ok((TargetOf { db, table, hints }, None));
+            return Ok((TargetOf { db, table, hints }, Way::Direct));
         }
         Resolved::View(..) => {
             let text = "Ad hoc updates to system catalogs are not allowed.";
@@ -62,18 +69,9 @@ fn changed(
     Ok(through(beneath))
 }
 
-/// What the innermost query calls the table, and the queries between.
-type Inner = (String, Vec<String>);
-
-fn through(beneath: Beneath) -> (TargetOf, Option<Inner>) {
-    let Beneath {
-        db,
-        table,
-        hints,
-        name,
-        inner,
-    } = beneath;
-    (TargetOf { db, table, hints }, Some((name, inner)))
+fn through(beneath: Beneath) -> (TargetOf, Way) {
+    let Beneath { db, table, hints } = beneath;
+    (TargetOf { db, table, hints }, Way::Query)
 }
 
 /// The name of a target; a table variable's has its `@`.
@@ -154,54 +152,45 @@ pub(super) fn sources(
     filter: Option<&Condition>,
 ) -> Result<Found> {
     let name = named(target)?;
-    let name = &name;
-    let of_alias = aliased(from, name);
-    let of_query = derived(from, name);
-    let (resolved, inner) = match (&of_alias, of_query) {
-        (Some(source), _) => changed(binder, &source.name, &target.hints)?,
-        (None, Some(query)) => through(binder.beneath(query, name.name(), &target.hints)?),
-        (None, None) => changed(binder, name, &target.hints)?,
-    };
-    let inner = match inner {
-        Some((table, queries)) => {
-            binder.through = Some(Through::new(name.name(), queries));
-            table
+    let source = source_of(binder, from, &name)?;
+    let (resolved, way) = match source {
+        Some(TableRef::Derived { query, alias }) => {
+            through(binder.beneath(query, &alias.name.value, &target.hints)?)
+        }
+        Some(source) => {
+            let Some(of_source) = object_name(source) else {
+                return refuse(270, &[shown(&name).into()]);
+            };
+            let object = binder.resolve(&of_source)?;
+            changed(binder, object, &target.hints)?
         }
         None => {
-            binder.through = None;
-            name.name().to_owned()
+            let object = binder.resolve(&name)?;
+            changed(binder, object, &target.hints)?
         }
     };
-    binder.target = Some((resolved.table.id(), inner));
-    let alone = [TableRef::Table(Box::new(TableSource {
-        name: name.clone(),
-        system_time: None,
-        alias: None,
-        sample: None,
-        hints: target.hints.clone(),
-    }))];
-    let node = match of_alias.is_some() || of_query.is_some() {
-        true => binder.from(from)?,
-        // Where the target is not among the sources, each of its rows goes with each of theirs.
-        false => {
-            let all: Vec<TableRef> = from.iter().chain(&alone).cloned().collect();
-            binder.from(&all)?
+    binder.through = (way == Way::Query).then(|| Through::new(name.name()));
+    // Where the target is not among the sources, each of its rows goes with each of theirs.
+    let mut with_target = Vec::new();
+    let (sources, source) = match source {
+        Some(source) => (from, SourceNode::of(source)),
+        None => {
+            with_target.extend_from_slice(from);
+            with_target.push(alone(target, &name));
+            let last = &with_target[from.len()];
+            (with_target.as_slice(), SourceNode::of(last))
         }
     };
-    let (Some(node), None) = (node, binder.target.take()) else {
-        return refuse(208, &[shown(name).into()]);
-    };
+    binder.target = Some(source);
+    let node = binder.from(sources)?;
+    let at = binder.target_at.take();
     let mut conds = Vec::new();
     if let Some(filter) = filter {
         conjuncts(binder.cond(filter)?, &mut conds);
     }
-    let level = binder.level();
-    let source = level.sources.iter().find(|s| {
-        s.columns.last().is_some_and(|c| c.name.is_empty())
-            && s.name.eq_ignore_ascii_case(name.name())
-    });
-    let Some(source) = source else {
-        return refuse(208, &[shown(name).into()]);
+    let source = at.and_then(|at| binder.level().sources.get(at));
+    let (Some(node), Some(source)) = (node, source) else {
+        return refuse(208, &[shown(&name).into()]);
     };
     let name_at = source.start + source.columns.len() - 1;
     let start = name_at - resolved.table.columns().len();
@@ -222,62 +211,89 @@ pub(super) fn sources(
     })
 }
 
-/// The derived table in FROM that has this alias.
-fn derived<'q>(from: &'q [TableRef], name: &ObjectName) -> Option<&'q Query> {
-    fn within<'q>(source: &'q TableRef, name: &str) -> Option<&'q Query> {
-        match source {
-            TableRef::Derived { query, alias } => {
-                let found = alias.name.value.eq_ignore_ascii_case(name);
-                found.then_some(&**query)
-            }
-            TableRef::Join(join) => within(&join.left, name).or_else(|| within(&join.right, name)),
-            _ => None,
-        }
-    }
-    let only = name.parts.len() == 1;
-    let mut all = from.iter().filter(|_| only);
-    all.find_map(|source| within(source, name.name()))
+/// The target as a source of its own.
+fn alone(target: &Target, name: &ObjectName) -> TableRef {
+    TableRef::Table(Box::new(TableSource {
+        name: name.clone(),
+        system_time: None,
+        alias: None,
+        sample: None,
+        hints: target.hints.clone(),
+    }))
 }
 
-/// The source in FROM that has this alias, or is this table.
-fn aliased(from: &[TableRef], name: &ObjectName) -> Option<TableSource> {
-    fn within(source: &TableRef, name: &str, alias: bool) -> Option<TableSource> {
+/// The sources of FROM that a target may be, those of joins one by one.
+fn leaves(from: &[TableRef]) -> Vec<&TableRef> {
+    fn of<'q>(source: &'q TableRef, out: &mut Vec<&'q TableRef>) {
         match source {
-            TableRef::Table(table) => {
-                let found = match (&table.alias, alias) {
-                    (Some(alias), true) => alias.value.eq_ignore_ascii_case(name),
-                    (None, false) => table.name.name().eq_ignore_ascii_case(name),
-                    _ => false,
-                };
-                found.then(|| (**table).clone())
-            }
-            TableRef::Variable {
-                variable,
-                alias: of,
-            } => {
-                let found = match (of, alias) {
-                    (Some(of), true) => of.value.eq_ignore_ascii_case(name),
-                    (None, false) => variable.value.eq_ignore_ascii_case(name),
-                    _ => false,
-                };
-                found.then(|| TableSource {
-                    name: ObjectName::single(variable.clone()),
-                    system_time: None,
-                    alias: of.clone(),
-                    sample: None,
-                    hints: Vec::new(),
-                })
-            }
             TableRef::Join(join) => {
-                within(&join.left, name, alias).or_else(|| within(&join.right, name, alias))
+                of(&join.left, out);
+                of(&join.right, out);
             }
-            _ => None,
+            other => out.push(other),
         }
     }
-    let find = |alias| from.iter().find_map(|s| within(s, name.name(), alias));
-    match name.parts.len() {
-        1 => find(true).or_else(|| find(false)),
-        _ => find(false),
+    let mut all = Vec::new();
+    from.iter().for_each(|source| of(source, &mut all));
+    all
+}
+
+/// The name of the object that a source is; `None` for what has no object.
+fn object_name(source: &TableRef) -> Option<ObjectName> {
+    match source {
+        TableRef::Table(table) => Some(table.name.clone()),
+        TableRef::Variable { variable, .. } => Some(ObjectName::single(variable.clone())),
+        _ => None,
+    }
+}
+
+fn alias_of(source: &TableRef) -> Option<&Ident> {
+    match source {
+        TableRef::Table(table) => table.alias.as_ref(),
+        TableRef::Variable { alias, .. } => alias.as_ref(),
+        TableRef::Derived { alias, .. } => Some(&alias.name),
+        TableRef::Function(function) => function.alias.as_ref().map(|alias| &alias.name),
+        TableRef::Pivot(pivot) => Some(&pivot.alias),
+        TableRef::Unpivot(unpivot) => Some(&unpivot.alias),
+        _ => None,
+    }
+}
+
+/// The source in FROM that a target is.
+///
+/// 1. A name of one part is the alias of a source, where one has this alias.
+/// 2. Otherwise it is the name of an object, and the target is the source that is the same object, whatever
+///    its alias. Where several are, it is the one without an alias (8154 where there is none).
+/// 3. The target need not be among the sources.
+fn source_of<'q>(
+    binder: &mut Binder<'_>,
+    from: &'q [TableRef],
+    name: &ObjectName,
+) -> Result<Option<&'q TableRef>> {
+    let all = leaves(from);
+    if let [own] = name.parts.as_slice() {
+        let same = |alias: &Ident| alias.value.eq_ignore_ascii_case(&own.value);
+        let by_alias = |source: &&&TableRef| alias_of(source).is_some_and(same);
+        if let Some(source) = all.iter().find(by_alias) {
+            return Ok(Some(source));
+        }
+    }
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let object = binder.resolve(name)?;
+    let mut is_object = |source: &TableRef| {
+        // A source that is nothing is refused when it is bound.
+        let other = object_name(source).and_then(|name| binder.resolve(&name).ok());
+        other.is_some_and(|other| other.is(&object))
+    };
+    let same: Vec<&TableRef> = all.into_iter().filter(|s| is_object(s)).collect();
+    match same.as_slice() {
+        [] | [_] => Ok(same.first().copied()),
+        several => match several.iter().find(|s| alias_of(s).is_none()) {
+            Some(source) => Ok(Some(source)),
+            None => refuse(8154, &[shown(name).into()]),
+        },
     }
 }
 
@@ -289,17 +305,21 @@ pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> R
             TypeId::Char | TypeId::VarChar | TypeId::NChar | TypeId::NVarChar
         )
     };
-    let bytes = |id: TypeId| matches!(id, TypeId::Binary | TypeId::VarBinary);
+    let bytes = |id: TypeId| {
+        matches!(
+            id,
+            TypeId::Binary | TypeId::VarBinary | TypeId::RowVersion | TypeId::Image
+        )
+    };
     let (from, id) = (bound.data_type.id, to.id);
     if (text(from) && text(id)) || (bytes(from) && bytes(id)) {
         return Ok(bound.expr);
     }
-    let wide = match (text(id), bytes(id)) {
-        (true, _) if id.is_unicode() => DataType::sized(TypeId::NVarChar, 8000),
-        (true, _) => DataType::sized(TypeId::VarChar, 8000),
-        (_, true) if text(from) => to,
-        (_, true) => DataType::sized(TypeId::VarBinary, 8000),
-        _ => to,
+    let wide = match text(id) {
+        true if id.is_unicode() => DataType::sized(TypeId::NVarChar, 8000),
+        true => DataType::sized(TypeId::VarChar, 8000),
+        // A number goes to the right end of `binary(n)`: its place depends on the length.
+        false => to,
     };
     binder.coerce(bound, wide)
 }

@@ -1,15 +1,15 @@
 //! UPDATE.
 
 use super::rules::{Rules, Verb, as_kept, default_of, tell};
-use super::target::{Names, TargetOf, assigned, sources, topped};
-use crate::bind::{Binder, Bound};
+use super::target::{Names, TargetOf, assigned, named, sources, topped};
+use crate::bind::{Binder, Bound, shown};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Expr, Plan};
 use crate::interp::{Plans, Run, planned};
 use furrow_engine::{IndexKey, RowKey, Table};
 use furrow_format::types::Value;
-use furrow_tsql::ast::dml::{SetClause, Update};
+use furrow_tsql::ast::dml::{SetClause, Target, Update};
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind};
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use std::collections::HashSet;
@@ -136,6 +136,37 @@ pub(super) fn bind_sets(
     Ok(sets)
 }
 
+/// Checks that what stands before the columns of SET names the target, by the name that its source has or by
+/// the one that the statement has (4104). The target's columns begin at `start`.
+pub(super) fn check_prefixes(
+    binder: &mut Binder<'_>,
+    clauses: &[SetClause],
+    target: &Target,
+    start: usize,
+) -> Result<()> {
+    let written = named(target)?;
+    for clause in clauses {
+        let (SetClause::Column(name, ..) | SetClause::Both(_, name, ..)) = clause else {
+            continue;
+        };
+        let Some((_, prefix @ [_, ..])) = name.parts.split_last() else {
+            continue;
+        };
+        let same = |(a, b): (&Ident, &Ident)| a.value.eq_ignore_ascii_case(&b.value);
+        let by_statement = prefix.len() <= written.parts.len()
+            && prefix
+                .iter()
+                .rev()
+                .zip(written.parts.iter().rev())
+                .all(same);
+        let source = binder.level().column_at(start).map(|(source, _)| source);
+        if !by_statement && !source.is_some_and(|source| source.is_named(prefix)) {
+            return refuse(4104, &[shown(name).into()]);
+        }
+    }
+    Ok(())
+}
+
 /// Runs an UPDATE.
 pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
     let plans = run.plans;
@@ -198,6 +229,7 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
     let filter = written.filter.as_ref();
     let found = sources(binder, &written.target, &written.from, filter)?;
     let target = found.target.clone();
+    check_prefixes(binder, &written.sets, &written.target, found.start)?;
     binder.level().no_aggregates = 157;
     let sets = match &found.through {
         Some(names) => {

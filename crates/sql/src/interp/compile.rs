@@ -56,9 +56,12 @@ pub(crate) fn check_procedure(run: &mut Run<'_>, written: &Procedure) -> Result<
     }
     let outer = std::mem::replace(&mut run.cx.scope, scope);
     let temp = run.cx.put_temp_aside();
+    let schema = written.name.schema().map(|s| s.value.to_string());
+    let outer_schema = std::mem::replace(&mut run.cx.module_schema, schema);
     run.cx.procedures.push(written.name.name().to_owned());
     let compiled = all(run, &written.body, &Plans::default());
     run.cx.procedures.pop();
+    run.cx.module_schema = outer_schema;
     run.cx.put_temp_back(temp);
     run.cx.scope = outer;
     compiled.map(|_| ())

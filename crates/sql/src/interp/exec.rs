@@ -10,12 +10,12 @@
 
 use super::fate::{Fate, fate};
 use super::{Flow, Plans, Run, Text, compile, flow, parse, read, run_statements};
-use crate::bind::Binder;
+use crate::bind::{Binder, DEFAULT_SCHEMA};
 use crate::error::{Origin, Result, SqlError, refuse, unsupported};
 use crate::procs;
 use crate::scope::Scope;
 use crate::sink::{Notice, ResultColumn, ResultSet, Sink};
-use furrow_engine::ModuleKind;
+use furrow_engine::{Module, ModuleKind};
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_observe::messages::Message;
 use furrow_scalar::convert::Conversion;
@@ -45,6 +45,8 @@ struct Body<'a> {
     name: String,
     /// Its number; 0 for a text.
     id: i32,
+    /// The schema that names in it are looked up in first; `None` for a text.
+    schema: Option<String>,
     text: &'a str,
     /// A text with its parameters, as messages show it.
     query: String,
@@ -173,57 +175,88 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
         }
     };
     let given = arguments(run, args)?;
-    let own = name
-        .schema()
-        .is_none_or(|s| s.value.eq_ignore_ascii_case("sys"));
-    if name.name().eq_ignore_ascii_case("sp_executesql") && own {
-        return execute_sql(run, given).map(Some);
-    }
-    let db = Binder::new(run.cx).database_of(&name);
-    let schema = name.schema().map_or("dbo", |s| &s.value);
-    let module = match db {
-        Ok(db) => run.cx.sessions.of(&db)?.module(schema, name.name()),
-        Err(_) => None,
+    let mut binder = Binder::new(run.cx);
+    let schemas = binder.schemas_of(&name);
+    let Ok(db) = binder.database_of(&name) else {
+        return refuse(2812, &[crate::bind::shown(&name).into()]);
     };
-    let module = module.filter(|m| m.kind() == ModuleKind::Procedure);
-    if module.is_none()
-        && let Some(system) = procs::find(name.name())
-    {
+    let of_system = name.schema().is_none_or(|schema| {
+        let schemas = ["sys", DEFAULT_SCHEMA];
+        schemas.iter().any(|s| schema.value.eq_ignore_ascii_case(s))
+    });
+    if name.name().eq_ignore_ascii_case("sp_executesql") && of_system {
+        return within(run, &name, |run| execute_sql(run, given)).map(Some);
+    }
+    let session = run.cx.sessions.of(&db)?;
+    let module = schemas.iter().find_map(|schema| {
+        let module = session.module(schema, name.name());
+        module.filter(|m| m.kind() == ModuleKind::Procedure)
+    });
+    if let Some(module) = module {
+        return within(run, &name, |run| call_module(run, &module, given));
+    }
+    if let Some(system) = procs::find(name.name()).filter(|_| of_system) {
         return call_system(run, system, &name, given).map(Some);
     }
-    let id = module.as_ref().map_or(0, |m| m.id().0);
-    let (shown, text) = match (module, procs::script(name.name())) {
-        (Some(module), _) => (module.name().to_owned(), module.text().to_owned()),
-        (None, Some(text)) => (name.name().to_owned(), text.to_owned()),
-        (None, None) => return refuse(2812, &[crate::bind::shown(&name).into()]),
-    };
-    let read = read(&text, run.cx)?;
+    match procs::script(name.name()).filter(|_| of_system) {
+        Some(text) => {
+            let procedure = (name.name().to_owned(), 0, None);
+            within(run, &name, |run| call_text(run, procedure, text, given))
+        }
+        None => refuse(2812, &[crate::bind::shown(&name).into()]),
+    }
+}
+
+/// Runs a body in the database that its procedure is named with.
+fn within<T>(
+    run: &mut Run<'_>,
+    name: &ObjectName,
+    body: impl FnOnce(&mut Run<'_>) -> Result<T>,
+) -> Result<T> {
+    let before = run.cx.sessions.database().id();
+    if let Some(database) = name.database() {
+        run.cx.change_database(&database.value)?;
+    }
+    let done = body(run);
+    if run.cx.sessions.database().id() != before {
+        back_to(run, before)?;
+    }
+    done
+}
+
+/// Calls a procedure of a user.
+fn call_module(run: &mut Run<'_>, module: &Module, given: Vec<Given>) -> Result<Option<i32>> {
+    let schema = Some(module.schema().to_owned());
+    let procedure = (module.name().to_owned(), module.id().0, schema);
+    call_text(run, procedure, module.text(), given)
+}
+
+/// Calls the procedure that a text defines, by its name, number and schema.
+fn call_text(
+    run: &mut Run<'_>,
+    (name, id, schema): (String, i32, Option<String>),
+    text: &str,
+    given: Vec<Given>,
+) -> Result<Option<i32>> {
+    let read = read(text, run.cx)?;
     let procedure = read.statements.iter().find_map(|s| match &s.kind {
         Statement::Procedure(procedure) => Some(procedure),
         _ => None,
     });
     let Some(procedure) = procedure else {
-        return refuse(2812, &[crate::bind::shown(&name).into()]);
+        return refuse(2812, &[name.into()]);
     };
     let body = Body {
-        name: shown,
+        name,
         id,
-        text: &text,
+        schema,
+        text,
         query: String::new(),
         statements: &procedure.body,
         parameters: &procedure.parameters,
         plans: Some(&read.plans),
     };
-    let before = run.cx.sessions.database().id();
-    let home = name.database().map(|d| d.value.to_string());
-    if let Some(home) = &home {
-        run.cx.change_database(home)?;
-    }
-    let status = with_parameters(run, &body, given);
-    if run.cx.sessions.database().id() != before {
-        back_to(run, before)?;
-    }
-    status
+    with_parameters(run, &body, given)
 }
 
 /// Calls a procedure of the system, in the database that it is named with.
@@ -240,15 +273,12 @@ fn call_system(
         name: g.name,
         value: g.value,
     });
-    let before = run.cx.sessions.database().id();
-    let home = name.database().map(|d| &*d.value);
-    if let Some(home) = home.filter(|h| !h.eq_ignore_ascii_case("master")) {
-        run.cx.change_database(home)?;
-    }
-    let status = procs::call(run, system, arguments.collect());
-    if run.cx.sessions.database().id() != before {
-        back_to(run, before)?;
-    }
+    let arguments = arguments.collect();
+    let status = match system.extended {
+        // It works on the server, and is kept in `master` alone.
+        true => procs::call(run, system, arguments),
+        false => within(run, name, |run| procs::call(run, system, arguments)),
+    };
     if status.is_ok() {
         run.cx.last.error = 0;
     }
@@ -263,15 +293,11 @@ fn back_to(run: &mut Run<'_>, id: furrow_format::DatabaseId) -> Result<()> {
     }
 }
 
-/// A name that stands in a variable: parts with dots between them, maybe in brackets.
+/// A name that stands in a variable.
 fn named(text: &str) -> ObjectName {
-    let parts = text.split('.').map(|part| {
-        let bare = part.trim();
-        let inner = bare.strip_prefix('[').and_then(|p| p.strip_suffix(']'));
-        Ident::new(inner.unwrap_or(bare))
-    });
+    let parts = procs::parts_of(text);
     ObjectName {
-        parts: parts.collect(),
+        parts: parts.iter().map(|part| Ident::new(part.trim())).collect(),
     }
 }
 
@@ -309,6 +335,7 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
     let body = Body {
         name: String::new(),
         id: 0,
+        schema: None,
         text: &text,
         query: format!("({declared}){text}"),
         statements: &read.statements,
@@ -327,6 +354,7 @@ fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
     let body = Body {
         name: String::new(),
         id: 0,
+        schema: None,
         text,
         query: String::new(),
         statements: &read.statements,
@@ -505,6 +533,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     let count = cx.sessions.count();
     let line = cx.line;
     let caller = std::mem::replace(&mut cx.module, body.id);
+    let caller_schema = std::mem::replace(&mut cx.module_schema, body.schema.clone());
     cx.procedures.push(body.name.clone());
     let mut inner = Run {
         cx: &mut *cx,
@@ -520,6 +549,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     let cx = &mut *run.cx;
     cx.procedures.pop();
     cx.module = caller;
+    cx.module_schema = caller_schema;
     cx.leave_temp();
     let scope = std::mem::replace(&mut cx.scope, outer);
     cx.set = set;

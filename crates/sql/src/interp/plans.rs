@@ -69,6 +69,8 @@ pub(crate) struct Basis {
     tables: Vec<(Arc<Table>, i64)>,
     /// Views of users by schema and name.
     modules: Vec<(String, String, Arc<Module>)>,
+    /// Schemas and names that led to nothing before another schema was searched.
+    absent: Vec<(String, String)>,
     /// Whether something can't be looked at again in this way.
     other: bool,
 }
@@ -86,6 +88,11 @@ impl Basis {
         self.modules.push(entry);
     }
 
+    /// A name led to nothing in this schema of the current database.
+    pub(crate) fn absent(&mut self, schema: &str, name: &str) {
+        self.absent.push((schema.to_owned(), name.to_owned()));
+    }
+
     /// A name led elsewhere.
     pub(crate) fn other(&mut self) {
         self.other = true;
@@ -100,6 +107,10 @@ impl Basis {
             && self.modules.iter().all(|(schema, name, module)| {
                 let now = cx.sessions.session().module(schema, name);
                 now.is_some_and(|now| Arc::ptr_eq(&now, module))
+            })
+            && self.absent.iter().all(|(schema, name)| {
+                let session = cx.sessions.session();
+                session.table_in(schema, name).is_err() && session.module(schema, name).is_none()
             })
     }
 }

@@ -30,6 +30,21 @@ pub(crate) struct Query {
     pub(crate) ordered: bool,
 }
 
+/// A statement that changes rows, in both dialects.
+pub(crate) struct Change {
+    pub(crate) ours: String,
+    pub(crate) theirs: String,
+}
+
+impl Change {
+    fn of(text: String) -> Change {
+        Change {
+            ours: text.clone(),
+            theirs: text,
+        }
+    }
+}
+
 struct Table {
     name: &'static str,
     /// Name, and whether it is a number.
@@ -94,6 +109,10 @@ impl Schema {
                 table.name,
                 columns.join(", ")
             ));
+            all.push(format!(
+                "CREATE VIEW {0}_view AS SELECT * FROM {0}",
+                table.name
+            ));
             for row in 0..dice.below(40) {
                 all.push(table.insert(row + 1, dice));
             }
@@ -118,23 +137,119 @@ impl Schema {
         all
     }
 
-    /// An INSERT, UPDATE or DELETE.
-    pub(crate) fn change(&self, dice: &mut Dice) -> String {
+    /// An INSERT, UPDATE, DELETE or MERGE.
+    pub(crate) fn change(&self, dice: &mut Dice) -> Change {
         let table = &self.tables[dice.below(self.tables.len())];
         let source = vec![table.source(table.name)];
         let cond = self.cond(&source, 1, dice);
-        match dice.below(3) {
-            0 => table.insert(1000 + dice.below(1 << 20), dice),
-            1 => {
-                let (name, number) = &table.columns[1 + dice.below(table.columns.len() - 1)];
-                // What others have become might be too large for a small number.
-                let value = match name.starts_with('h') {
-                    true => constant(true, dice),
-                    false => value(&source, *number, 1, dice),
-                };
-                format!("UPDATE {} SET {name} = {value} WHERE {cond}", table.name)
+        match dice.below(8) {
+            0 | 1 => Change::of(table.insert(1000 + dice.below(1 << 20), dice)),
+            2 => {
+                let set = table.assignment(&source, dice);
+                Change::of(format!("UPDATE {} SET {set} WHERE {cond}", table.name))
             }
-            _ => format!("DELETE FROM {} WHERE {cond} AND k > 10", table.name),
+            3 => Change::of(format!(
+                "DELETE FROM {} WHERE {cond} AND k > 10",
+                table.name
+            )),
+            4 => self.merged(table, dice),
+            _ => self.aliased(table, dice),
+        }
+    }
+
+    /// Queries of all that the tables hold.
+    pub(crate) fn contents(&self) -> Vec<Query> {
+        let of = |table: &Table| {
+            let text = format!("SELECT * FROM {}", table.name);
+            Query {
+                ours: text.clone(),
+                theirs: text,
+                ordered: false,
+            }
+        };
+        self.tables.iter().map(of).collect()
+    }
+
+    /// An UPDATE or DELETE whose target is a table, view, common table expression or derived table in FROM,
+    /// named by its own name or by its alias. What it sets depends on the target's row alone: a row that is
+    /// found twice becomes the same.
+    fn aliased(&self, table: &Table, dice: &mut Dice) -> Change {
+        let name = table.name;
+        let other = dice
+            .one_in(2)
+            .then(|| &self.tables[dice.below(self.tables.len())]);
+        let target = vec![table.source("a")];
+        let mut sources = vec![table.source("a")];
+        sources.extend(other.map(|other| other.source("b")));
+        let mut cond = self.cond(&sources, 1, dice);
+        let with = format!("WITH c AS (SELECT * FROM {name}) ");
+        // The table's own name is ambiguous where it is in FROM twice.
+        let forms = if other.is_some_and(|o| o.name == name) {
+            6
+        } else {
+            10
+        };
+        let (with, named, source) = match dice.below(forms) {
+            0 => ("", "a".to_owned(), format!("{name} AS a")),
+            1 => ("", "a".to_owned(), format!("(SELECT * FROM {name}) AS a")),
+            2 => (with.as_str(), "c".to_owned(), "c AS a".to_owned()),
+            3 => (with.as_str(), "a".to_owned(), "c AS a".to_owned()),
+            4 => ("", format!("{name}_view"), format!("{name}_view AS a")),
+            5 => ("", "a".to_owned(), format!("{name}_view AS a")),
+            6 => ("", format!("dbo.{name}"), format!("{name} AS a")),
+            7 => ("", name.to_owned(), format!("dbo.{name} AS a")),
+            _ => ("", name.to_owned(), format!("{name} AS a")),
+        };
+        let deletes = dice.one_in(3);
+        if deletes {
+            cond = format!("({cond}) AND a.k > 10");
+        }
+        let from = match (other, dice.below(3)) {
+            (None, _) => format!("{source} WHERE {cond}"),
+            (Some(other), 0) => format!("{source}, {} AS b WHERE {cond}", other.name),
+            (Some(other), 1) => format!("{} AS b, {source} WHERE {cond}", other.name),
+            (Some(other), _) => format!("{} AS b JOIN {source} ON {cond}", other.name),
+        };
+        if deletes {
+            let theirs = match other {
+                Some(other) => format!("EXISTS (SELECT 1 FROM {} AS b WHERE {cond})", other.name),
+                None => cond,
+            };
+            return Change {
+                ours: format!("{with}DELETE {named} FROM {from}"),
+                theirs: format!("DELETE FROM {name} AS a WHERE {theirs}"),
+            };
+        }
+        let set = table.assignment(&target, dice);
+        let others = other.map_or(String::new(), |other| format!("FROM {} AS b ", other.name));
+        Change {
+            ours: format!("{with}UPDATE {named} SET {set} FROM {from}"),
+            theirs: format!("UPDATE {name} AS a SET {set} {others}WHERE {cond}"),
+        }
+    }
+
+    /// A MERGE that changes or deletes rows.
+    fn merged(&self, table: &Table, dice: &mut Dice) -> Change {
+        let target = vec![table.source("a")];
+        let cond = format!("({}) AND a.k > 10", self.cond(&target, 1, dice));
+        let set = table.assignment(&target, dice);
+        let (then, theirs) = match dice.one_in(2) {
+            true => (
+                "DELETE".to_owned(),
+                format!("DELETE FROM {} AS a", table.name),
+            ),
+            false => (
+                format!("UPDATE SET {set}"),
+                format!("UPDATE {} AS a SET {set}", table.name),
+            ),
+        };
+        let name = table.name;
+        let ours = format!(
+            "MERGE {name} AS a USING (SELECT 1 AS one) AS b ON {cond} WHEN MATCHED THEN {then};"
+        );
+        Change {
+            ours,
+            theirs: format!("{theirs} WHERE {cond}"),
         }
     }
 
@@ -359,6 +474,17 @@ impl Table {
             alias: alias.to_owned(),
             columns: self.columns.clone(),
         }
+    }
+
+    /// What SET sets: a column to a value of the row.
+    fn assignment(&self, row: &[Source], dice: &mut Dice) -> String {
+        let (name, number) = &self.columns[1 + dice.below(self.columns.len() - 1)];
+        // What others have become might be too large for a small number.
+        let value = match name.starts_with('h') {
+            true => constant(true, dice),
+            false => value(row, *number, 1, dice),
+        };
+        format!("{name} = {value}")
     }
 
     fn column(&self, dice: &mut Dice) -> &str {
