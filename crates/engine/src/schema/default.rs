@@ -1,6 +1,8 @@
 //! Defaults of columns, and their text in the catalog.
 
-use furrow_format::types::{DataType, Date, DateTime2, Guid, Time, Value, encode, parse_value};
+use furrow_format::types::{
+    DataType, Date, DateTime2, Guid, Time, Value, decode_1252, encode, encode_1252, parse_value,
+};
 use furrow_io::random;
 use furrow_io::time::WallTime;
 
@@ -52,6 +54,13 @@ fn is_number(text: &str) -> bool {
         before = b;
         fits
     }) && digits.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// A text with `?` for each character that code page 1252 lacks.
+fn in_code_page(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    encode_1252(text, &mut bytes);
+    decode_1252(&bytes)
 }
 
 impl DefaultValue {
@@ -111,6 +120,8 @@ impl DefaultValue {
         let literal = match quoted.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')) {
             // A quote that stands alone ends the constant: then this is an expression.
             Some(inner) if inner.replace("''", "").contains('\'') => return None,
+            // Without N the constant is of `varchar`: it has the characters of the code page alone.
+            Some(inner) if quoted.len() == text.len() => in_code_page(&inner.replace("''", "'")),
             Some(inner) => inner.replace("''", "'"),
             None if !is_number(text) => return None,
             None => text.to_owned(),
