@@ -21,6 +21,24 @@ pub enum IoOp {
     Space,
 }
 
+impl IoOp {
+    /// The operation in messages: a verb, in lower case.
+    pub const fn text(self) -> &'static str {
+        match self {
+            IoOp::Open => "open",
+            IoOp::Create => "create",
+            IoOp::Read => "read",
+            IoOp::Write => "write",
+            IoOp::Sync => "sync",
+            IoOp::Resize => "resize",
+            IoOp::Length => "length",
+            IoOp::List => "list",
+            IoOp::Remove => "remove",
+            IoOp::Space => "space",
+        }
+    }
+}
+
 /// Why it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -90,7 +108,7 @@ impl fmt::Display for Place {
 
 /// An I/O operation that failed: what, where, why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{op:?} of '{}' failed{}: {kind}", path.display(), Place(*op, *offset))]
+#[error("{} of '{}' failed{}: {kind}", op.text(), path.display(), Place(*op, *offset))]
 pub struct IoError {
     /// The operation.
     pub op: IoOp,

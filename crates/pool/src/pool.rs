@@ -27,6 +27,7 @@ use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::thread::{self, JoinHandle};
 use furrow_observe::Instruments;
 use furrow_observe::counters::Counter;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,7 +107,6 @@ impl PoolConfig {
 }
 
 /// The buffer pool of an instance. See the crate's page.
-#[derive(Debug)]
 pub struct Pool {
     core: Arc<Core>,
     threads: Vec<JoinHandle<()>>,
@@ -141,6 +141,15 @@ fn lock(memory: &mut Region, wanted: bool) -> Locked {
         None => Locked::No,
         Some(Ok(())) => Locked::Bytes(bytes),
         Some(Err(reason)) => Locked::Refused(bytes, reason),
+    }
+}
+
+/// One line: the frames and their pages are not printed.
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("threads", &self.threads.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ use furrow_pool::{
     Ex, LatchRank, LogFailure, PageKey, PageRead, PageUpdate, PageWrite, Pool, Sh, Up, WriteAhead,
     padding_share,
 };
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes that undoing a record takes besides what its undo part says: headers, changes of maps and links, and
@@ -56,7 +56,6 @@ impl WriteAhead for Ahead {
 }
 
 /// Pool, log and active transactions of one database.
-#[derive(Debug)]
 pub struct Store {
     db: DatabaseId,
     pool: Arc<Pool>,
@@ -71,6 +70,15 @@ pub struct Store {
     relief: OnceLock<Arc<dyn LogRelief>>,
     poisoned: AtomicBool,
     poison: OnceLock<String>,
+}
+
+/// One line: the pool, the log and the transactions are not printed.
+impl Debug for Store {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("db", &self.db.0)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Store {

@@ -55,6 +55,7 @@ use furrow_io::sync::atomic::{AtomicU8, AtomicU64};
 use furrow_pool::LatchRank;
 use furrow_space::{Space, Unit};
 use furrow_txn::{Author, Mini, Store};
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 /// What identifies a tree.
@@ -77,7 +78,6 @@ pub struct TreeParts {
 }
 
 /// A B+tree.
-#[derive(Debug)]
 pub struct Tree {
     parts: TreeParts,
     /// Level of the root when it was last seen.
@@ -91,6 +91,16 @@ pub struct Tree {
     copies: copies::Copies,
     /// Whether the keys of a tree at rest come in the order that this engine compares them by.
     in_our_order: OnceLock<bool>,
+}
+
+/// One line: the database below and the copies of upper pages are not printed.
+impl fmt::Debug for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tree")
+            .field("rowset", &self.parts.rowset.0)
+            .field("index_id", &self.parts.index_id)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Tree {

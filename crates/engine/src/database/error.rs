@@ -214,7 +214,7 @@ fn io_message(e: &IoError) -> Message {
     }
     let args = [
         os_error(&e.kind).into(),
-        Arg::from(format!("{:?}", e.op).to_lowercase()),
+        Arg::from(e.op.text()),
         Arg::from(e.offset),
         Arg::from(e.path.display().to_string()),
     ];

@@ -17,6 +17,7 @@ use furrow_format::{DatabaseId, ObjectId, RowsetId};
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use furrow_txn::lock::Resource;
+use std::fmt;
 use std::sync::Arc;
 
 /// Bit of `syscolpars.status`.
@@ -203,7 +204,6 @@ impl Common {
 }
 
 /// A table.
-#[derive(Debug)]
 pub struct Table {
     pub(crate) id: ObjectId,
     pub(crate) name: String,
@@ -221,6 +221,16 @@ pub struct Table {
     pub(super) unreadable: Option<String>,
     /// Whether an index has no row locks, or no page locks.
     lock_options: bool,
+}
+
+/// One line: the definition and the rows are not printed.
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("id", &self.id.0)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Finds or opens the rows of an index.

@@ -1,7 +1,7 @@
 //! GROUP BY: what is grouped by, grouping sets, GROUPING; and what is left of the row behind it.
 
 use super::scope::{AGGREGATES, Binder, GROUPING, WINDOWS};
-use super::shift::{same_expr, walk, walk_cond};
+use super::shift::{walk, walk_cond};
 use super::{Bound, access};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::{AggregateCall, AggregatePlan};
@@ -64,7 +64,7 @@ impl Binder<'_> {
         if super::query::is_free(&bound.expr) {
             return refuse(164, &[]);
         }
-        match exprs.iter().position(|e| same_expr(&e.expr, &bound.expr)) {
+        match exprs.iter().position(|e| e.expr == bound.expr) {
             Some(at) => Ok(at),
             None => {
                 exprs.push(bound);
@@ -124,7 +124,7 @@ impl Binder<'_> {
         let mut bits = Vec::new();
         for (n, argument) in call.args.iter().enumerate() {
             let bound = self.expr(argument)?;
-            let Some(at) = groups.iter().position(|g| same_expr(g, &bound.expr)) else {
+            let Some(at) = groups.iter().position(|g| *g == bound.expr) else {
                 return refuse(8161, &[(n + 1).into(), name.into()]);
             };
             bits.push((groups.len() - 1 - at) as u32);
@@ -196,7 +196,7 @@ impl Grouped {
     }
 
     fn regroup(&self, part: &mut Expr, stray: &mut Option<usize>) -> bool {
-        if let Some(at) = self.keys.iter().position(|k| same_expr(k, part)) {
+        if let Some(at) = self.keys.iter().position(|k| *k == *part) {
             *part = Expr::Column(at);
             return true;
         }

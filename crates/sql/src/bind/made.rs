@@ -4,9 +4,9 @@
 use super::expr::Bound;
 use super::from::{Node, renamed};
 use super::scope::Binder;
-use super::shift::walk;
 use crate::error::{Result, refuse};
 use crate::exec::made::MadePlan;
+use crate::exec::visit::Part;
 use crate::exec::{Expr, Plan};
 use crate::sink::ResultColumn;
 use furrow_format::types::{DataType, TypeId, Value};
@@ -109,13 +109,15 @@ impl Binder<'_> {
 /// Whether an expression has the same value always: made of constants alone.
 fn is_constant(expr: &Expr) -> bool {
     let mut constant = true;
-    walk(&mut expr.clone(), &mut |part| {
+    expr.visit(&mut |part| {
         constant &= match part {
-            Expr::Const(_) | Expr::Binary(_) | Expr::Unary(..) | Expr::Convert(_) => true,
-            Expr::Call(bound, _) => bound.function.deterministic,
+            Part::Expr(Expr::Const(_) | Expr::Binary(_) | Expr::Unary(..) | Expr::Convert(_)) => {
+                true
+            }
+            Part::Expr(Expr::Call(bound, _)) => bound.function.deterministic,
             _ => false,
         };
-        !constant
+        constant
     });
     constant
 }

@@ -5,8 +5,8 @@ use super::group::{self, Grouped, Groups, group_plan};
 use super::place::filtered;
 use super::query::{BoundQuery, Nested, output_column};
 use super::scope::{Binder, Level, Source, WINDOWS};
-use super::shift::{map_columns, same_expr};
-use super::spool::Part;
+use super::shift::map_columns;
+use super::spool::WherePart;
 use super::{Bound, access, window};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::AggregateCall;
@@ -242,7 +242,7 @@ impl Binder<'_> {
     }
 
     /// Binds WHERE, part by part.
-    fn filter(&mut self, filter: &Condition, own: usize, parts: &mut Vec<Part>) -> Result<()> {
+    fn filter(&mut self, filter: &Condition, own: usize, parts: &mut Vec<WherePart>) -> Result<()> {
         if let ConditionKind::And(written) = &filter.kind {
             for part in written {
                 self.filter(part, own, parts)?;
@@ -255,7 +255,7 @@ impl Binder<'_> {
         self.reaches = self.reaches.min(before);
         let mut conds = Vec::new();
         conjuncts(cond, &mut conds);
-        parts.extend(conds.into_iter().map(|cond| Part { cond, correlated }));
+        parts.extend(conds.into_iter().map(|cond| WherePart { cond, correlated }));
         Ok(())
     }
 
@@ -333,7 +333,7 @@ impl Binder<'_> {
             );
             let mut keys = Vec::new();
             for key in order {
-                let Some(at) = exprs.iter().position(|e| same_expr(e, &key.expr)) else {
+                let Some(at) = exprs.iter().position(|e| *e == key.expr) else {
                     return refuse(145, &[]);
                 };
                 keys.push(SortKey {

@@ -1,5 +1,6 @@
 //! Moving expressions from one row to another.
 
+use crate::exec::visit::Part;
 use crate::exec::{Cond, Expr};
 
 /// Visits an expression and what is in it, from the outside in; where `visit` says true, it goes no deeper.
@@ -98,35 +99,36 @@ fn replace(part: &mut Expr, each: &mut dyn FnMut(usize) -> Expr) -> bool {
 /// Whether an expression may give another value each time.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
-    walk(&mut expr.clone(), &mut |part| {
-        found |= match part {
-            Expr::Call(bound, _) => {
-                matches!(bound.function.name, "NEWID" | "RAND" | "CRYPT_GEN_RANDOM")
-            }
-            _ => false,
-        };
-        found
+    expr.visit(&mut |part| {
+        if let Part::Expr(Expr::Call(bound, _)) = part {
+            found |= matches!(bound.function.name, "NEWID" | "RAND" | "CRYPT_GEN_RANDOM");
+        }
+        !found && !matches!(part, Part::Plan(_))
     });
     found
+}
+
+/// A visitor that notes the columns of one row.
+fn noting(found: &mut Vec<usize>) -> impl FnMut(Part<'_>) -> bool {
+    |part| {
+        if let Part::Expr(Expr::Column(at)) = part {
+            found.push(*at);
+        }
+        !matches!(part, Part::Plan(_))
+    }
 }
 
 /// The columns that an expression looks at.
 pub(crate) fn columns_of(expr: &Expr) -> Vec<usize> {
     let mut found = Vec::new();
-    map_columns(&mut expr.clone(), &mut |at| {
-        found.push(at);
-        Expr::Column(at)
-    });
+    expr.visit(&mut noting(&mut found));
     found
 }
 
 /// The columns that a condition looks at.
 pub(crate) fn columns_of_cond(cond: &Cond) -> Vec<usize> {
     let mut found = Vec::new();
-    map_cond(&mut cond.clone(), &mut |at| {
-        found.push(at);
-        Expr::Column(at)
-    });
+    cond.visit(&mut noting(&mut found));
     found
 }
 
@@ -134,31 +136,5 @@ pub(crate) fn columns_of_cond(cond: &Cond) -> Vec<usize> {
 pub(crate) fn rebase(cond: &mut Cond, start: usize) {
     if start > 0 {
         map_cond(cond, &mut |at| Expr::Column(at.saturating_sub(start)));
-    }
-}
-
-/// Whether two expressions are the same text for all that matters to GROUP BY.
-pub(crate) fn same_expr(a: &Expr, b: &Expr) -> bool {
-    let all = |a: &[Expr], b: &[Expr]| {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_expr(a, b))
-    };
-    match (a, b) {
-        (Expr::Const(a), Expr::Const(b)) => a == b,
-        (Expr::Column(a), Expr::Column(b))
-        | (Expr::Outer(a), Expr::Outer(b))
-        | (Expr::Variable(a), Expr::Variable(b)) => a == b,
-        (Expr::Binary(a), Expr::Binary(b)) => {
-            a.0.op == b.0.op && same_expr(&a.1, &b.1) && same_expr(&a.2, &b.2)
-        }
-        (Expr::Unary(p, a), Expr::Unary(q, b)) => p.op == q.op && same_expr(a, b),
-        (Expr::Convert(a), Expr::Convert(b)) => a.0 == b.0 && same_expr(&a.1, &b.1),
-        (Expr::Call(f, a), Expr::Call(g, b)) => f.function.name == g.function.name && all(a, b),
-        (Expr::Ask(f, a), Expr::Ask(g, b)) => f.name == g.name && all(a, b),
-        (Expr::Coalesce(a), Expr::Coalesce(b)) => all(a, b),
-        (Expr::Grouping(a, p), Expr::Grouping(b, q)) => p == q && same_expr(a, b),
-        (Expr::Case(a, x), Expr::Case(b, y)) => {
-            format!("{a:?}") == format!("{b:?}") && format!("{x:?}") == format!("{y:?}")
-        }
-        _ => false,
     }
 }

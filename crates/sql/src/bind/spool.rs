@@ -5,16 +5,17 @@ use super::access;
 use super::from::Node;
 use super::place::filtered;
 use super::scope::Binder;
-use super::shift::{columns_of, walk};
+use super::shift::columns_of;
 use crate::exec::once::fresh;
 use crate::exec::spool::SpoolPlan;
+use crate::exec::visit::Part;
 use crate::exec::{Cond, Expr, Plan};
 use furrow_format::types::DataType;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::ops::CompareOp;
 
 /// A condition of WHERE, and whether it looks at rows around the query.
-pub(super) struct Part {
+pub(super) struct WherePart {
     pub(super) cond: Cond,
     pub(super) correlated: bool,
 }
@@ -29,13 +30,13 @@ struct Pair {
 /// Whether a value is made of the row alone, or of what is around alone: without subqueries.
 fn made_of(expr: &Expr, own: bool) -> bool {
     let mut fits = columns_of(expr).is_empty() != own;
-    walk(&mut expr.clone(), &mut |part| {
+    expr.visit(&mut |part| {
         fits &= match part {
-            Expr::Subquery(_) => false,
-            Expr::Outer(_) => !own,
+            Part::Expr(Expr::Subquery(_)) => false,
+            Part::Expr(Expr::Outer(_)) => !own,
             _ => true,
         };
-        !fits
+        fits
     });
     fits
 }
@@ -87,20 +88,20 @@ fn has_seek(node: &Node, column: usize) -> bool {
 
 impl Binder<'_> {
     /// The plan of a node under conditions, some of which look at rows around the query; the node does not.
-    pub(super) fn place_correlated(&mut self, node: Node, parts: Vec<Part>) -> Plan {
+    pub(super) fn place_correlated(&mut self, node: Node, parts: Vec<WherePart>) -> Plan {
         let pairs: Vec<Pair> = parts
             .iter()
             .filter(|part| part.correlated)
             .filter_map(|part| pair(&part.cond))
             .collect();
         let sought = |pair: &Pair| matches!(pair.own, Expr::Column(at) if has_seek(&node, at));
-        let all = |parts: &[Part]| parts.iter().map(|part| part.cond.clone()).collect();
+        let all = |parts: &[WherePart]| parts.iter().map(|part| part.cond.clone()).collect();
         if pairs.is_empty() || pairs.iter().any(sought) || !self.recursions.is_empty() {
             let conds = all(&parts);
             return self.place(node, conds);
         }
         let direct = self.place(node.clone(), all(&parts));
-        let (around, own): (Vec<Part>, Vec<Part>) =
+        let (around, own): (Vec<WherePart>, Vec<WherePart>) =
             parts.into_iter().partition(|part| part.correlated);
         let input = self.place(node, all(&own));
         let spool = SpoolPlan {

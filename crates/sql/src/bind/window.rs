@@ -135,13 +135,11 @@ impl Binder<'_> {
                 },
             },
         };
-        let window = format!("{partition:?} {order:?}");
         let call = WindowCall {
             function,
             partition,
             order,
             frame,
-            window,
         };
         Ok((call, data_type))
     }

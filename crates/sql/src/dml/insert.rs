@@ -71,7 +71,7 @@ fn bind(binder: &mut Binder<'_>, written: &Insert) -> Result<InsertPlan> {
     rules.fill(binder, &target.table, &columns)?;
     let own = matches!(plan, Plan::One | Plan::Values(_));
     Ok(InsertPlan {
-        reads_target: !own && reads(&plan, &target.table),
+        reads_target: !own && plan.reads(target.db.id(), target.table.id()),
         target,
         columns,
         plan,
@@ -236,11 +236,6 @@ fn query_rows(
         exprs.push(assigned(binder, value, table.columns()[column].data_type)?);
     }
     Ok(Plan::Project(Box::new(bound.plan), exprs))
-}
-
-/// Whether a plan reads a table.
-fn reads(plan: &Plan, table: &Table) -> bool {
-    format!("{plan:?}").contains(&format!("ObjectId({})", table.id().0))
 }
 
 /// Inserts the rows of a plan.

@@ -12,10 +12,12 @@
 //! - `memory`: how much rows that are kept may take.
 //! - `spill`: files for rows that find no room.
 //! - `spool`: an index made for one statement.
+//! - `equal`: when expressions are the same. `visit`: visits of plans and expressions.
 //! - `once`: subqueries that need to be run no more than once.
 
 pub(crate) mod aggregate;
 pub(crate) mod batch;
+pub(crate) mod equal;
 pub(crate) mod expr;
 pub(crate) mod hash;
 pub(crate) mod join;
@@ -32,6 +34,7 @@ pub(crate) mod set;
 pub(crate) mod sort;
 pub(crate) mod spill;
 pub(crate) mod spool;
+pub(crate) mod visit;
 pub(crate) mod window;
 
 pub(crate) use expr::{Cond, Expr, SubPlan};

@@ -7,6 +7,7 @@ use crate::error::Result;
 use furrow_engine::{LockRow, LockStatus, Resource};
 use furrow_format::types::{DataType, Guid, Value};
 use furrow_format::{DatabaseId, Page, PageId, TxnId};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 const DETAIL: DataType = nvarchar(256);
 const LOCKSPACE: DataType = nvarchar(32);
@@ -102,12 +103,9 @@ pub(super) fn request_address(lock: &LockRow) -> Value {
 }
 
 fn address_of(lock: &Shown) -> Value {
-    let what = format!("{} {:?}", lock.resource, lock.status);
-    let seed = 0xcbf2_9ce4_8422_2325 ^ u64::from(lock.owner_id);
-    let hash = what.bytes().fold(seed, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    address(hash)
+    let mut hasher = DefaultHasher::new();
+    (lock.resource, lock.status, lock.owner_id).hash(&mut hasher);
+    address(hasher.finish())
 }
 
 /// What each session has of the database that it is in: no one drops it as long as somebody is there. Of

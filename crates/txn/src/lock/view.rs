@@ -10,7 +10,7 @@ use super::resource::Resource;
 use super::shard::SeenKind;
 
 /// `request_status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LockStatus {
     /// Held.
     Grant,

@@ -77,7 +77,7 @@ impl Ranks {
 impl WindowPlan {
     pub(super) fn through_files(&self, rows: Arc<Run>, cx: &mut Context) -> Result<Written> {
         let mut rows = rows;
-        for calls in self.calls.chunk_by(|a, b| a.window == b.window) {
+        for calls in self.calls.chunk_by(WindowCall::shares_sort) {
             rows = of_window(calls, &rows, cx)?;
         }
         Ok(Written(Reader::new(&rows)))

@@ -75,8 +75,13 @@ pub(crate) struct WindowCall {
     pub(crate) partition: Vec<SortKey>,
     pub(crate) order: Vec<SortKey>,
     pub(crate) frame: WindowFrame,
-    /// The window in words: calls with the same words share a sort.
-    pub(crate) window: String,
+}
+
+impl WindowCall {
+    /// Whether rows in the order of the one are in that of the other: such calls share a sort.
+    fn shares_sort(&self, other: &WindowCall) -> bool {
+        self.partition == other.partition && self.order == other.order
+    }
 }
 
 /// Rows with a column for each call behind the input's `width`.
@@ -123,11 +128,11 @@ impl WindowPlan {
         if let Some(written) = written {
             return Ok(Box::new(self.through_files(written.finish()?, cx)?));
         }
-        let mut sorted: Option<&str> = None;
+        let mut sorted: Option<&WindowCall> = None;
         for call in &self.calls {
-            if sorted != Some(&call.window) {
+            if !sorted.is_some_and(|last| last.shares_sort(call)) {
                 sort(&mut rows, call, cx)?;
-                sorted = Some(&call.window);
+                sorted = Some(call);
             }
             let mut start = 0;
             while start < rows.len() {

@@ -53,7 +53,6 @@ fn call(function: WindowFunction, (start, end): (Offset, Offset)) -> WindowCall 
             start: frame_end(start),
             end: frame_end(end),
         },
-        window: String::new(),
     }
 }
 
