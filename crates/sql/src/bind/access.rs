@@ -173,7 +173,7 @@ impl Way {
     }
 }
 
-fn way(table: &Table, at: usize, index: &Index, sargs: &[Sarg], wanted: &[usize]) -> Way {
+fn way(at: usize, index: &Index, sargs: &[Sarg], wanted: &[usize]) -> Way {
     let covered = index.kind() != IndexKind::Nonclustered
         || wanted.iter().all(|column| index.has_column(*column));
     let mut way = Way {
@@ -220,7 +220,6 @@ fn way(table: &Table, at: usize, index: &Index, sargs: &[Sarg], wanted: &[usize]
         (equal, _) => 100 * equal + 10 * range - 40 * several,
     };
     way.score = 2 * way.score + u32::from(covered);
-    let _ = table;
     way
 }
 
@@ -233,7 +232,7 @@ pub(super) fn table_plan(node: &TableNode, conds: Vec<Cond>, wanted: Vec<usize>)
         if index.kind() == IndexKind::Heap || node.index.is_some_and(|hinted| hinted != at) {
             continue;
         }
-        let way = way(table, at, index, &sargs, &wanted);
+        let way = way(at, index, &sargs, &wanted);
         let useful = way.score >= 2 || node.index == Some(at);
         if useful && best.as_ref().is_none_or(|b| way.score > b.score) {
             best = Some(way);
@@ -303,9 +302,35 @@ fn narrowest(table: &Table, wanted: &[usize]) -> usize {
         .map_or(0, |(_, at)| at)
 }
 
-/// Whether an index of a table begins with this column, so that rows are found by it.
-pub(super) fn has_seek(table: &Table, column: usize) -> bool {
-    table.indexes().iter().any(|i| begins_with(i, column))
+/// What a seek can use of a condition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Find {
+    /// The column of the table.
+    pub(super) column: usize,
+    /// Whether the column is equal to one value; otherwise it is within a range.
+    pub(super) equal: bool,
+}
+
+/// What a seek can use of a condition on a table's row.
+pub(super) fn find(table: &Table, cond: &Cond) -> Option<Find> {
+    let sarg = sarg(table, cond)?;
+    let equal = match sarg.says {
+        Says::Compares(CompareOp::Equal, _) | Says::IsNull => true,
+        Says::Compares(
+            CompareOp::Greater
+            | CompareOp::GreaterOrEqual
+            | CompareOp::Less
+            | CompareOp::LessOrEqual,
+            _,
+        )
+        | Says::Begins(_)
+        | Says::Any(_) => false,
+        Says::Compares(..) => return None,
+    };
+    Some(Find {
+        column: sarg.column,
+        equal,
+    })
 }
 
 /// The scan of a plan that gives a table's rows just as they come.

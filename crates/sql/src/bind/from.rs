@@ -70,8 +70,14 @@ impl Node {
         }
     }
 
+    /// Its run of the wide row.
+    pub(crate) fn range(&self) -> std::ops::Range<usize> {
+        let start = self.start();
+        start..start + self.width()
+    }
+
     /// How many columns it has.
-    pub(crate) fn width(&self) -> usize {
+    fn width(&self) -> usize {
         match self {
             Node::Table(table) => table.table.columns().len() + usize::from(table.named),
             Node::Rows { width, .. } => *width,
@@ -405,6 +411,7 @@ impl Binder<'_> {
     }
 
     fn join(&mut self, join: &Join) -> Result<Node> {
+        self.force_order |= join.hint.is_some();
         let left = self.table_ref(&join.left)?;
         let sees = match join.kind {
             JoinKind::CrossApply | JoinKind::OuterApply => Sees::Left,

@@ -5,8 +5,9 @@
 //! 1. FROM: each source gets a run of columns in the *wide row* of its SELECT, in the order of the text
 //!    (`from`).
 //! 2. WHERE and the ON of inner joins are taken apart at AND; each part goes to the lowest place that has the
-//!    columns it looks at (`place`). What compares a key column with a value that is known there becomes a
-//!    seek (`access`).
+//!    columns it looks at (`place`). Inner joins are run in the order that costs least (`order`, `cost`).
+//!    What compares a key column with a value that is known there becomes a seek (`access`).
+//!    Rows have the columns that are looked at above (`layout`).
 //! 3. GROUP BY and aggregates make rows of their own, on which HAVING, the select list and ORDER BY are
 //!    bound (`select`).
 //! 4. A name that no source of the query has is looked for in the queries around it: an outer column, which
@@ -15,17 +16,20 @@
 mod access;
 mod ask;
 mod cond;
+mod cost;
 mod cte;
 mod expr;
 mod from;
 mod globals;
 mod group;
+mod layout;
 mod literal;
 mod made;
 mod markup;
 mod markup_xml;
 mod meta;
 mod openjson;
+mod order;
 mod pivot;
 mod place;
 mod query;

@@ -70,6 +70,7 @@ impl Binder<'_> {
                 QueryHint::Value(name, value) if &**name == "MAXRECURSION" => {
                     self.max_recursion = self.recursion_limit(value)?;
                 }
+                QueryHint::Words(words) if &**words == "FORCE ORDER" => self.force_order = true,
                 _ => {}
             }
         }

@@ -133,6 +133,8 @@ pub(crate) struct Binder<'c> {
     pub(crate) quiet_level: usize,
     /// What names led to.
     pub(crate) basis: Basis,
+    /// Whether a hint asks for joins in the order of the text.
+    pub(super) force_order: bool,
     /// How many sources the statement may still have.
     pub(super) sources_left: usize,
 }
@@ -215,6 +217,7 @@ impl<'c> Binder<'c> {
             max_recursion: 100,
             quiet_level: usize::MAX,
             basis: Basis::default(),
+            force_order: false,
             sources_left: MOST_SOURCES,
         }
     }

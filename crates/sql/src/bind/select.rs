@@ -2,9 +2,10 @@
 
 use super::from::conjuncts;
 use super::group::{self, Grouped, Groups, group_plan};
+use super::layout::{Columns, Layout, Placed, narrowed};
 use super::place::filtered;
 use super::query::{BoundQuery, Nested, output_column};
-use super::scope::{Binder, Level, Source, WINDOWS};
+use super::scope::{AGGREGATES, Binder, Level, Source, WINDOWS};
 use super::shift::map_columns;
 use super::spool::WherePart;
 use super::{Bound, access, window};
@@ -12,6 +13,7 @@ use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::AggregateCall;
 use crate::exec::scan::Equal;
 use crate::exec::sort::{SortKey, SortPlan, TopPlan};
+use crate::exec::visit::Part;
 use crate::exec::window::{WindowCall, WindowPlan};
 use crate::exec::{Cond, Expr, Plan};
 use crate::sink::ResultColumn;
@@ -138,17 +140,34 @@ impl Binder<'_> {
         let calls = self.level().aggregates.take().unwrap_or_default();
         let windows = self.level().windows.take().unwrap_or_default();
         let top = self.top_within(select, ordering)?;
-        let plan = match node {
-            Some(node) if free => self.place_correlated(node, conds),
-            Some(node) => self.place(node, conds.into_iter().map(|part| part.cond).collect()),
-            None => filtered(Plan::One, conds.into_iter().map(|part| part.cond).collect()),
+        let mut seen = Seen::default();
+        items.iter().for_each(|item| seen.expr(&item.bound.expr));
+        order.iter().for_each(|key| seen.expr(&key.expr));
+        having.iter().for_each(|cond| seen.cond(cond));
+        let grouped = groups.iter().flat_map(|groups| &groups.exprs);
+        grouped.for_each(|of| seen.expr(&of.expr));
+        calls
+            .iter()
+            .for_each(|call| call.visit(&mut |part| seen.part(part)));
+        windows
+            .iter()
+            .for_each(|call| call.visit(&mut |part| seen.part(part)));
+        let all = |conds: Vec<WherePart>| conds.into_iter().map(|part| part.cond).collect();
+        let placed = match node {
+            Some(node) if free => self.place_correlated(node, conds, &seen.columns),
+            Some(node) => self.placed(node, all(conds), &seen.columns),
+            None => Placed {
+                plan: filtered(Plan::One, all(conds)),
+                layout: Layout::default(),
+                rows: 1.0,
+            },
         };
         let mut parts = Parts {
-            plan,
+            plan: placed.plan,
             items,
             order,
             top,
-            width: self.level().width(),
+            width: placed.layout.width(),
             windows,
         };
         if groups.is_some() || aggregates || !calls.is_empty() || having.is_some() {
@@ -156,7 +175,9 @@ impl Binder<'_> {
                 return refuse(4403, &[through.name.clone().into()]);
             }
             let groups = groups.unwrap_or_else(Groups::of_all);
-            parts = self.grouped(parts, groups, calls, having)?;
+            parts = self.grouped(parts, &placed.layout, groups, calls, having)?;
+        } else {
+            parts.put(&placed.layout);
         }
         let distinct = select.distinct && role != Role::Existence;
         let mut bound = self.finish(distinct, ordering, with_windows(parts))?;
@@ -263,8 +284,9 @@ impl Binder<'_> {
     fn grouped(
         &mut self,
         mut parts: Parts,
-        groups: Groups,
-        calls: Vec<AggregateCall>,
+        layout: &Layout,
+        mut groups: Groups,
+        mut calls: Vec<AggregateCall>,
         mut having: Option<Cond>,
     ) -> Result<Parts> {
         let row = Grouped::new(&groups, calls.len());
@@ -278,9 +300,21 @@ impl Binder<'_> {
             self.regroup(&mut key.expr, &row, 8127)?;
         }
         for call in &mut parts.windows {
-            window::each_expr(call, &mut |expr| self.regroup(expr, &row, 8120))?;
+            for expr in window::exprs(call) {
+                self.regroup(expr, &row, 8120)?;
+            }
         }
         parts.width = row.width();
+        for group in &mut groups.exprs {
+            layout.put(&mut group.expr);
+        }
+        for call in &mut calls {
+            let keys = call.order.iter_mut().map(|key| &mut key.expr);
+            call.argument
+                .iter_mut()
+                .chain(keys)
+                .for_each(|expr| layout.put(expr));
+        }
         let types: Vec<_> = groups.exprs.iter().map(|g| g.data_type).collect();
         let (sets, count) = (groups.sets.len(), calls.len());
         parts.plan = group_plan(parts.plan, groups, calls);
@@ -301,7 +335,7 @@ impl Binder<'_> {
         let Parts {
             mut plan,
             items,
-            order,
+            mut order,
             top,
             width,
             ..
@@ -318,7 +352,7 @@ impl Binder<'_> {
                 nullable: i.bound.nullable,
             })
             .collect();
-        let exprs: Vec<Expr> = items.into_iter().map(|i| i.bound.expr).collect();
+        let mut exprs: Vec<Expr> = items.into_iter().map(|i| i.bound.expr).collect();
         if distinct {
             for column in &columns {
                 let id = column.data_type.id;
@@ -347,7 +381,12 @@ impl Binder<'_> {
         } else {
             plan = match scan_in_order(&plan, &order) {
                 Some(in_order) => in_order,
-                None => sorted(plan, order.clone(), width),
+                None => {
+                    let keys = order.iter_mut().map(|key| &mut key.expr);
+                    let mut above: Vec<&mut Expr> = exprs.iter_mut().chain(keys).collect();
+                    let (plan, width) = narrowed(plan, width, &mut above);
+                    sorted(plan, order.clone(), width)
+                }
             };
             plan = topped(plan, top, order);
             plan = self.limited(plan, ordering)?;
@@ -551,11 +590,58 @@ struct Parts {
     windows: Vec<WindowCall>,
 }
 
+impl Parts {
+    /// Puts what is left of the SELECT on the rows of its plan.
+    fn put(&mut self, layout: &Layout) {
+        self.items
+            .iter_mut()
+            .for_each(|item| layout.put(&mut item.bound.expr));
+        self.order
+            .iter_mut()
+            .for_each(|key| layout.put(&mut key.expr));
+        for call in &mut self.windows {
+            window::exprs(call)
+                .into_iter()
+                .for_each(|expr| layout.put(expr));
+        }
+    }
+}
+
+/// The columns of the wide row that a SELECT looks at.
+#[derive(Default)]
+struct Seen {
+    columns: Columns,
+}
+
+impl Seen {
+    fn expr(&mut self, expr: &Expr) {
+        expr.visit(&mut |part| self.part(part));
+    }
+
+    fn cond(&mut self, cond: &Cond) {
+        cond.visit(&mut |part| self.part(part));
+    }
+
+    fn part(&mut self, part: Part<'_>) -> bool {
+        if let Part::Expr(Expr::Column(at)) = part
+            && *at < AGGREGATES
+        {
+            self.columns.insert(*at);
+        }
+        !matches!(part, Part::Plan(_))
+    }
+}
+
 /// The columns of window functions, put behind the row.
 fn with_windows(mut parts: Parts) -> Parts {
     if parts.windows.is_empty() {
         return parts;
     }
+    let items = parts.items.iter_mut().map(|item| &mut item.bound.expr);
+    let keys = parts.order.iter_mut().map(|key| &mut key.expr);
+    let calls = parts.windows.iter_mut().flat_map(window::exprs);
+    let mut above: Vec<&mut Expr> = items.chain(keys).chain(calls).collect();
+    (parts.plan, parts.width) = narrowed(parts.plan, parts.width, &mut above);
     let width = parts.width;
     let mut place = |at: usize| match at {
         WINDOWS.. => Expr::Column(width + (at - WINDOWS)),

@@ -1,11 +1,12 @@
 //! Correlated subqueries that find their rows by equality with the row around them, without an index of the
 //! table: the rows are kept by what is compared ([`crate::exec::spool`]).
 
-use super::access;
+use super::cost::seeks_outer;
 use super::from::Node;
+use super::layout::{Columns, Placed};
 use super::place::filtered;
 use super::scope::Binder;
-use super::shift::columns_of;
+use super::shift::{columns_of, columns_of_cond};
 use crate::exec::once::fresh;
 use crate::exec::spool::SpoolPlan;
 use crate::exec::visit::Part;
@@ -72,48 +73,76 @@ fn pair(cond: &Cond) -> Option<Pair> {
     })
 }
 
-/// Whether rows of a table are found by an index on a column of the wide row.
-fn has_seek(node: &Node, column: usize) -> bool {
+/// Whether a seek of a table can use a value of a row around.
+fn is_sought(node: &Node, parts: &[WherePart], used: &[bool]) -> bool {
     match node {
-        Node::Table(table) => {
-            let at = column.checked_sub(table.start);
-            at.is_some_and(|at| {
-                at < table.table.columns().len() && access::has_seek(&table.table, at)
-            })
+        Node::Table(_) => {
+            let range = node.range();
+            let of_table = parts.iter().filter(|part| {
+                let mut columns = columns_of_cond(&part.cond).into_iter();
+                columns.all(|at| range.contains(&at))
+            });
+            seeks_outer(
+                node,
+                of_table.map(|part| (&part.cond, part.correlated)),
+                used,
+            )
         }
         Node::Rows { .. } => false,
-        Node::Join { left, right, .. } => has_seek(left, column) || has_seek(right, column),
+        Node::Join { left, right, .. } => {
+            is_sought(left, parts, used) || is_sought(right, parts, used)
+        }
     }
 }
 
 impl Binder<'_> {
     /// The plan of a node under conditions, some of which look at rows around the query; the node does not.
-    pub(super) fn place_correlated(&mut self, node: Node, parts: Vec<WherePart>) -> Plan {
+    pub(super) fn place_correlated(
+        &mut self,
+        node: Node,
+        parts: Vec<WherePart>,
+        needed: &Columns,
+    ) -> Placed {
         let pairs: Vec<Pair> = parts
             .iter()
             .filter(|part| part.correlated)
             .filter_map(|part| pair(&part.cond))
             .collect();
-        let sought = |pair: &Pair| matches!(pair.own, Expr::Column(at) if has_seek(&node, at));
         let all = |parts: &[WherePart]| parts.iter().map(|part| part.cond.clone()).collect();
-        if pairs.is_empty() || pairs.iter().any(sought) || !self.recursions.is_empty() {
+        let used = &self.level().used;
+        if pairs.is_empty() || is_sought(&node, &parts, used) || !self.recursions.is_empty() {
             let conds = all(&parts);
-            return self.place(node, conds);
+            return self.placed(node, conds, needed);
         }
-        let direct = self.place(node.clone(), all(&parts));
+        let mut below = needed.clone();
+        for part in parts.iter().filter(|part| part.correlated) {
+            below.extend(columns_of_cond(&part.cond));
+        }
+        let direct = self.placed(node.clone(), all(&parts), &below);
         let (around, own): (Vec<WherePart>, Vec<WherePart>) =
             parts.into_iter().partition(|part| part.correlated);
-        let input = self.place(node, all(&own));
+        let input = self.placed(node, all(&own), &below);
+        let (layout, rows) = (input.layout, direct.rows);
+        let key = |pair: &Pair| {
+            let mut key = pair.own.clone();
+            layout.put(&mut key);
+            key
+        };
         let spool = SpoolPlan {
             number: fresh(),
-            input,
-            keys: pairs.iter().map(|pair| pair.own.clone()).collect(),
+            input: input.plan,
+            keys: pairs.iter().map(key).collect(),
             wanted: pairs.iter().map(|pair| pair.around.clone()).collect(),
             types: pairs.iter().map(|pair| pair.data_type).collect(),
-            direct,
+            direct: direct.laid_out(layout.columns()),
         };
         let rest = around.into_iter().filter(|part| pair(&part.cond).is_none());
-        let rest = rest.map(|part| part.cond).collect();
-        filtered(Plan::Spool(Box::new(spool)), rest)
+        let mut rest: Vec<Cond> = rest.map(|part| part.cond).collect();
+        rest.iter_mut().for_each(|cond| layout.put_cond(cond));
+        Placed {
+            plan: filtered(Plan::Spool(Box::new(spool)), rest),
+            layout,
+            rows,
+        }
     }
 }

@@ -262,34 +262,31 @@ impl Binder<'_> {
     }
 }
 
-/// Visits the expressions of a call.
-pub(super) fn each_expr(
-    call: &mut WindowCall,
-    each: &mut dyn FnMut(&mut Expr) -> Result<()>,
-) -> Result<()> {
+/// The expressions of a call.
+pub(super) fn exprs(call: &mut WindowCall) -> Vec<&mut Expr> {
+    let mut exprs = Vec::new();
     match &mut call.function {
-        WindowFunction::Ntile(e) | WindowFunction::First(e) | WindowFunction::Last(e) => each(e)?,
+        WindowFunction::Ntile(e) | WindowFunction::First(e) | WindowFunction::Last(e) => {
+            exprs.push(e);
+        }
         WindowFunction::Neighbour {
             value,
             offset,
             default,
             ..
         } => {
-            each(value)?;
-            for expr in [offset, default].into_iter().flatten() {
-                each(expr)?;
-            }
+            exprs.push(value);
+            exprs.extend([offset, default].into_iter().flatten());
         }
-        WindowFunction::Aggregate(_, Some(e)) => each(e)?,
+        WindowFunction::Aggregate(_, Some(e)) => exprs.push(e),
         _ => {}
     }
-    for key in call.partition.iter_mut().chain(&mut call.order) {
-        each(&mut key.expr)?;
-    }
+    let keys = call.partition.iter_mut().chain(&mut call.order);
+    exprs.extend(keys.map(|key| &mut key.expr));
     for end in [&mut call.frame.start, &mut call.frame.end] {
         if let FrameEnd::Preceding(e) | FrameEnd::Following(e) = end {
-            each(e)?;
+            exprs.push(e);
         }
     }
-    Ok(())
+    exprs
 }

@@ -5,7 +5,7 @@
 //! pair in none of the blocks comes with the last one; a right row, with its own.
 
 use super::expr::Expr;
-use super::join::{JoinKind, JoinPlan, Method, joined};
+use super::join::{JoinKind, JoinPlan, Method, joined, picked};
 use super::key::{Identity, hash_key, same_key};
 use super::memory::{Grant, LEAST_BYTES, row_bytes};
 use super::operator::{Cursor, Operator};
@@ -22,6 +22,7 @@ const ENTRY: usize = 48;
 
 /// A block of the right side.
 struct Built {
+    /// Of each row the columns that joined rows have.
     rows: Vec<Vec<Value>>,
     keys: Vec<Vec<Value>>,
     by_hash: HashMap<u64, Vec<u32>, BuildHasherDefault<Identity>>,
@@ -43,7 +44,8 @@ impl Built {
 
     /// Takes a row; `false` where there is no room for another one.
     fn add(&mut self, plan: &JoinPlan, row: &[Value], cx: &mut Context) -> Result<bool> {
-        let mut bytes = row_bytes(row) + ENTRY;
+        let kept: Vec<Value> = picked(plan, row).cloned().collect();
+        let mut bytes = row_bytes(&kept) + ENTRY;
         if let Method::Hash { right, types, .. } = &plan.method {
             let key = eval_key(right, row, cx)?;
             if !key.iter().any(Value::is_null) {
@@ -54,7 +56,7 @@ impl Built {
             bytes += row_bytes(&key);
             self.keys.push(key);
         }
-        self.rows.push(row.to_vec());
+        self.rows.push(kept);
         self.paired.push(false);
         Ok(self.grant.fits(bytes, LEAST_BYTES))
     }
@@ -232,7 +234,7 @@ impl<'p> Hash<'p> {
         if let Some(built) = &self.built {
             while !found && let Some(row) = built.rows.get(at) {
                 if built.paired.get(at) == Some(&false) {
-                    joined(self.plan, &[], row, out);
+                    joined(self.plan, &[], row.iter(), out);
                     found = true;
                 }
                 at += 1;
@@ -250,7 +252,7 @@ impl<'p> Hash<'p> {
             let Some(right) = built.rows.get(at as usize) else {
                 continue;
             };
-            joined(self.plan, &self.row, right, out);
+            joined(self.plan, &self.row, right.iter(), out);
             if let Some(on) = &self.plan.on
                 && !on.holds(out, cx)?
             {
@@ -293,7 +295,7 @@ impl Operator for Hash<'_> {
             }
             if !self.paired && self.right.is_none() && self.plan.kind != JoinKind::Inner {
                 self.paired = true;
-                joined(self.plan, &self.row, &[], out);
+                joined(self.plan, &self.row, [].iter(), out);
                 return Ok(true);
             }
             if !self.advance(cx)? {

@@ -1,7 +1,7 @@
 //! Joins: nested loops, with the inner side opened anew for each outer row, and hash joins.
 //!
-//! The row of a join is the left row and the right row behind it. A right join is a left join of the two
-//! sides exchanged, put in order by a projection: the binder does that.
+//! The row of a join is columns of the left row and columns of the right row behind them: those that something
+//! above looks at. A right join is a left join of the two sides exchanged: the binder does that.
 
 use super::expr::{Cond, Expr};
 use super::hash::Hash;
@@ -45,8 +45,9 @@ pub(crate) struct JoinPlan {
     pub(crate) method: Method,
     /// What a pair must satisfy besides, on the joined row.
     pub(crate) on: Option<Cond>,
-    pub(crate) left_width: usize,
-    pub(crate) right_width: usize,
+    /// Places of the left and of the right row that the joined row has; the others end here.
+    pub(crate) left_columns: Vec<usize>,
+    pub(crate) right_columns: Vec<usize>,
 }
 
 impl JoinPlan {
@@ -77,12 +78,29 @@ struct Loop<'p> {
     paired: bool,
 }
 
-pub(super) fn joined(plan: &JoinPlan, left: &[Value], right: &[Value], out: &mut Vec<Value>) {
+/// Puts a joined row together. `right`: the columns that it has of the right row, none for a row of NULLs.
+pub(super) fn joined<'r>(
+    plan: &JoinPlan,
+    left: &[Value],
+    right: impl Iterator<Item = &'r Value>,
+    out: &mut Vec<Value>,
+) {
     out.clear();
-    out.extend_from_slice(left);
-    out.resize(plan.left_width, Value::Null);
-    out.extend_from_slice(right);
-    out.resize(plan.left_width + plan.right_width, Value::Null);
+    let left = plan.left_columns.iter().map(|at| left.get(*at));
+    out.extend(left.map(|value| value.cloned().unwrap_or(Value::Null)));
+    out.extend(right.cloned());
+    let width = plan.left_columns.len() + plan.right_columns.len();
+    debug_assert!(
+        out.len() <= width,
+        "a right row has more columns than are joined"
+    );
+    out.resize(width, Value::Null);
+}
+
+/// The columns of a right row that the joined row has.
+pub(super) fn picked<'r>(plan: &'r JoinPlan, row: &'r [Value]) -> impl Iterator<Item = &'r Value> {
+    let columns = plan.right_columns.iter();
+    columns.map(|at| row.get(*at).unwrap_or(&Value::Null))
 }
 
 impl Operator for Loop<'_> {
@@ -106,7 +124,8 @@ impl Operator for Loop<'_> {
                 continue;
             };
             while right.next(cx, &mut self.found)? {
-                joined(self.plan, &self.row, &self.found, out);
+                let right = picked(self.plan, &self.found);
+                joined(self.plan, &self.row, right, out);
                 if let Some(on) = &self.plan.on
                     && !on.holds(out, cx)?
                 {
@@ -118,7 +137,7 @@ impl Operator for Loop<'_> {
             right.close(cx);
             self.right = None;
             if !self.paired && self.plan.kind == JoinKind::Left {
-                joined(self.plan, &self.row, &[], out);
+                joined(self.plan, &self.row, [].iter(), out);
                 return Ok(true);
             }
         }

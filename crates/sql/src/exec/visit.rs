@@ -5,6 +5,9 @@
 //! expressions, an expression to its operands. A subquery leads to what it takes from the row around it, and to its own plan as a part of its own: a visitor that
 //! looks for columns of one row does not go into plans, because columns there are of other rows.
 
+#[cfg(test)]
+mod tests;
+
 use super::aggregate::AggregateCall;
 use super::expr::{Cond, Expr, SubPlan};
 use super::join::Method;
