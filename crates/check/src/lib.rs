@@ -53,7 +53,7 @@ pub use pages::Pages;
 pub use scan::{Listener, Progress};
 pub use source::{DataFiles, MemoryFiles, PageSource, SourceError, SourceFile};
 pub use survey::{Survey, TableUse};
-pub use told::{damage_message, reader_error_text};
+pub use told::{damage_message, missing_file_text, reader_error_text};
 
 use finding::Findings;
 use furrow_format::boot::field;
@@ -104,8 +104,8 @@ pub enum CheckError {
         /// What gives it away.
         reason: String,
     },
-    /// The catalog lists data files that were not given.
-    #[error("data files are missing: {0}")]
+    /// The catalog lists data files that were not given: which ones, and what to do.
+    #[error("{0}")]
     FilesMissing(String),
     /// Committed work may be in the log only.
     #[error("the database was not shut down cleanly: open it once, so that it is recovered")]
@@ -149,7 +149,7 @@ pub fn check(
     let mut findings = Findings::default();
     let maps = Maps::read(&library, &files);
     let plan = Plan::read(&library, &mut findings);
-    all_files(&plan, &files)?;
+    all_files(&plan)?;
     let shared = Shared::new(source, &files, &plan, &maps);
     let workers = match options.workers {
         0 => furrow_io::thread::available_cpus(),
@@ -203,23 +203,15 @@ fn admit(library: &Library<'_>, files: &[SourceFile], options: &Options) -> Resu
 }
 
 /// Without all files, what is in the others looks lost.
-fn all_files(plan: &Plan, files: &[SourceFile]) -> Result<(), CheckError> {
-    let missing: Vec<&str> = plan
-        .catalog
-        .files
-        .iter()
-        .filter(|listed| listed.filetype == 0 && listed.filestate == 0)
-        .filter(|listed| {
-            files
-                .iter()
-                .all(|file| i32::from(file.id.0) != listed.fileid)
-        })
-        .map(|listed| listed.pname.as_str())
-        .collect();
-    if missing.is_empty() {
+fn all_files(plan: &Plan) -> Result<(), CheckError> {
+    if plan.missing_files.is_empty() {
         return Ok(());
     }
-    Err(CheckError::FilesMissing(missing.join(", ")))
+    let missing = plan.missing_files.iter();
+    let texts: Vec<String> = missing
+        .map(|(file, path)| missing_file_text(*file, path.as_deref()))
+        .collect();
+    Err(CheckError::FilesMissing(texts.join("; ")))
 }
 
 fn free_extents(maps: &Maps, file: &SourceFile) -> u64 {

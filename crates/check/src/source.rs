@@ -89,7 +89,11 @@ impl DataFiles {
         let mut first = AlignedBuf::new(PAGE_SIZE);
         file.read_at(0, &mut first)?;
         let first: &PageBuf = first.first_chunk().ok_or_else(|| refuse("no first page"))?;
-        let id = file_of(first).map_err(|reason| refuse(&reason))?;
+        let mut second = AlignedBuf::new(PAGE_SIZE);
+        if pages > 1 {
+            file.read_at(PAGE_SIZE as u64, &mut second)?;
+        }
+        let id = file_of(first, second.first_chunk()).map_err(|reason| refuse(&reason))?;
         if self.files.iter().any(|(known, _)| known.id == id) {
             return Err(refuse(&format!("file {id} is given twice")));
         }
@@ -106,19 +110,24 @@ impl DataFiles {
     }
 }
 
-/// The number of the file that begins with this page.
-fn file_of(first: &PageBuf) -> Result<FileId, String> {
+/// The number of the file that begins with these pages.
+fn file_of(first: &PageBuf, second: Option<&PageBuf>) -> Result<FileId, String> {
     let header = Page::new(first);
     if header.header_version() == 1 && header.page_type() == PageType::FileHeader {
         return Ok(header.page_id().file);
     }
-    // One damaged byte must not hide the whole file from the check.
-    let id = header.page_id();
-    let likely = id.page == PageNo(0) && (1..=32_767).contains(&id.file.0);
-    if likely && header.unit() == furrow_format::SYSTEM_MAPS_UNIT {
-        return Ok(id.file);
-    }
-    Err("page 0 is no file header".to_owned())
+    // A damaged page 0 must not hide the whole file from the check: what is left of it says which file it is,
+    // or else the PFS page behind it.
+    let names = |page: &PageBuf, number: u32| {
+        let page = Page::new(page);
+        let (id, unit) = (page.page_id(), page.unit());
+        let likely = id.page == PageNo(number) && (1..=32_767).contains(&id.file.0);
+        (likely && unit == furrow_format::SYSTEM_MAPS_UNIT).then_some(id.file)
+    };
+    let is_pfs = |page: &&PageBuf| Page::new(page).page_type() == PageType::Pfs;
+    names(first, 0)
+        .or_else(|| names(second.filter(is_pfs)?, 1))
+        .ok_or_else(|| "page 0 is no file header".to_owned())
 }
 
 impl PageSource for DataFiles {
@@ -158,7 +167,7 @@ impl MemoryFiles {
             reason: reason.to_owned(),
         };
         let first = pages.first().ok_or_else(|| refuse("shorter than a page"))?;
-        let id = file_of(first).map_err(|reason| refuse(&reason))?;
+        let id = file_of(first, pages.get(1)).map_err(|reason| refuse(&reason))?;
         self.files.push((id, pages.to_vec()));
         self.files.sort_by_key(|file| file.0);
         Ok(id)

@@ -2,7 +2,7 @@
 
 use crate::source::SourceFile;
 use furrow_format::mdf::MdfError;
-use furrow_format::{PAGE_SIZE, PageFault, PageId};
+use furrow_format::{FileId, PAGE_SIZE, PageFault, PageId};
 use furrow_observe::messages::{Arg, Message};
 
 /// The message of what is wrong with a page: 824 with the file and the place in it.
@@ -24,12 +24,23 @@ pub fn damage_message(
     Message::new(824, &args)
 }
 
+/// What is said of a data file that was not given: which one, by its place in the catalog, and what to do.
+/// `recorded` is its path there, where that could be read.
+pub fn missing_file_text(file: FileId, recorded: Option<&str>) -> String {
+    let name = recorded.map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path));
+    let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+    format!(
+        "file {file}{name} was not given: name every data file of the database, the primary file first"
+    )
+}
+
 /// What a reader's error is told as: message 824 where a page failed verification, else its own words.
 pub fn reader_error_text(error: &MdfError, files: &[SourceFile], database_id: u16) -> String {
     match error {
         MdfError::DamagedPage { page, fault } => {
             damage_message(*page, fault, files, database_id).to_string()
         }
+        MdfError::MissingFile { file, .. } => missing_file_text(*file, None),
         _ => error.to_string(),
     }
 }

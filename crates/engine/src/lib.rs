@@ -41,7 +41,7 @@ pub use database::{
     ColumnFault, Database, DatabaseOptions, DatabaseSpec, DatabaseState, EngineError, FileGrowth,
     FileSpec, FilegroupSpec, Stay, log_name,
 };
-pub use files::{ClientSink, FileChange, Shrink, Shrunk};
+pub use files::{ClientSink, FileChange, Shrink, Shrunk, directory_error};
 pub use furrow_pool::{BufferDescriptor, BufferHeader, thread_read_ahead};
 pub use furrow_space::{FileUsage, PageCounts};
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};

@@ -11,7 +11,7 @@
 
 use crate::bytes::u32_at;
 use crate::page::TORN_BITS;
-use crate::{PAGE_SIZE, Page, PageBuf, PageFlags, PageId, PageMut};
+use crate::{PAGE_SIZE, Page, PageBuf, PageFlags, PageId, PageMut, PageType};
 
 const SECTOR_SIZE: usize = 512;
 const SECTORS: usize = PAGE_SIZE / SECTOR_SIZE;
@@ -59,6 +59,33 @@ pub enum PageFault {
         /// Stated by the page.
         actual: PageId,
     },
+    /// The page is of a type that its place cannot have. No part of [`verify`]: a reader that has a place in
+    /// mind finds it.
+    #[error("incorrect page type ({}actual: {actual})", Expected(*expected))]
+    PageType {
+        /// What the place demands; `None` where several types may be.
+        expected: Option<PageType>,
+        /// Stated by the page.
+        actual: u8,
+    },
+    /// The page has the type that its place demands, and not the records of it.
+    #[error("the records of the {kind} are damaged")]
+    Records {
+        /// The page's type.
+        kind: PageType,
+    },
+}
+
+/// The expected type in the text of a fault.
+struct Expected(Option<PageType>);
+
+impl std::fmt::Display for Expected {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(kind) => write!(f, "expected: {}, {kind}; ", kind.to_byte()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The checksum of a page; `m_tornBits` itself counts as zero.

@@ -59,6 +59,10 @@ pub enum IoErrorKind {
     Poisoned,
     /// The simulated machine lost its power after this handle was opened.
     Crashed,
+    /// The path, or a part of it, is longer than the file system takes.
+    NameTooLong,
+    /// The path leads to something that is not a file of bytes, such as a named pipe or a device: what it is.
+    NotRegular(&'static str),
     /// Any other error of the system: number and text.
     Os(i32, String),
 }
@@ -72,6 +76,8 @@ impl IoErrorKind {
             IoErrorKind::Denied => Errno::ACCESS.raw_os_error(),
             IoErrorKind::InUse => Errno::BUSY.raw_os_error(),
             IoErrorKind::NoSpace => Errno::NOSPC.raw_os_error(),
+            IoErrorKind::NameTooLong => Errno::NAMETOOLONG.raw_os_error(),
+            IoErrorKind::NotRegular(_) => Errno::INVAL.raw_os_error(),
             IoErrorKind::Os(number, _) => *number,
             IoErrorKind::PastEnd | IoErrorKind::Poisoned | IoErrorKind::Crashed => 0,
         }
@@ -89,6 +95,10 @@ impl fmt::Display for IoErrorKind {
             IoErrorKind::PastEnd => "the file ends before that place",
             IoErrorKind::Poisoned => "an earlier sync of this file failed; it must be opened anew",
             IoErrorKind::Crashed => "the simulated machine has lost its power",
+            IoErrorKind::NameTooLong => "the file name is too long",
+            IoErrorKind::NotRegular(found) => {
+                return write!(f, "it is {found}, not a regular file");
+            }
             IoErrorKind::Os(_, text) => text,
         })
     }
@@ -140,6 +150,7 @@ impl IoError {
             Errno::BUSY | Errno::TXTBSY => IoErrorKind::InUse,
             // A file that may not grow (`ulimit -f`, the file system's own limit) is as good as a full disk.
             Errno::NOSPC | Errno::DQUOT | Errno::FBIG => IoErrorKind::NoSpace,
+            Errno::NAMETOOLONG => IoErrorKind::NameTooLong,
             other => IoErrorKind::Os(other.raw_os_error(), other.to_string()),
         };
         IoError::new(op, path, offset, kind)

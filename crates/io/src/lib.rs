@@ -22,6 +22,8 @@
 //!    second opener gets [`IoErrorKind::InUse`].
 //! 5. `open(.., Open::Existing)` makes durable what a dead process left in the system's cache before the
 //!    first byte is read: what recovery sees is what the disk holds.
+//! 6. Only regular files are opened. A directory, a named pipe, a socket or a device is refused at once,
+//!    before it is opened ([`IoErrorKind::NotRegular`]); [`stream`] is for pipes and devices.
 //!
 //! # How a write becomes durable
 //! 1. The caller gathers runs: a place in the file, and buffers that go there one after the other.

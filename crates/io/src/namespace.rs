@@ -5,7 +5,11 @@
 
 use crate::{IoError, IoErrorKind, IoOp};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+/// Longest name of a file or directory, as on most of the system's file systems.
+const MAX_COMPONENT_BYTES: usize = 255;
 
 /// Directories, and files each with what the volume knows of it.
 #[derive(Debug, Clone)]
@@ -45,7 +49,10 @@ impl<T: Clone> Namespace<T> {
 
     /// Whether a file may be made at `path`.
     pub(crate) fn check_create(&self, path: &Path) -> Result<(), IoError> {
-        let kind = if self.exists(path) {
+        let too_long = |part: &OsStr| part.len() > MAX_COMPONENT_BYTES;
+        let kind = if path.iter().any(too_long) {
+            IoErrorKind::NameTooLong
+        } else if self.exists(path) {
             IoErrorKind::AlreadyExists
         } else if path.parent().is_none_or(|dir| self.dirs.contains(dir)) {
             return Ok(());

@@ -10,11 +10,11 @@ use crate::finding::{Findings, Subject};
 use crate::library::Library;
 use furrow_format::boot::field;
 use furrow_format::catalog::{
-    BaseRow, BaseTable, ClassObject, Column, IndexColumn, IndexStat, SYSCLSOBJS, SYSCOLPARS,
-    SYSIDXSTATS, SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
+    BaseRow, BaseTable, ClassObject, Column, DatabaseFile, IndexColumn, IndexStat, SYSCLSOBJS,
+    SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
 };
 use furrow_format::mdf::{Database, MdfError};
-use furrow_format::{BOOT_PAGE, PageId};
+use furrow_format::{BOOT_PAGE, FileId, PageId};
 use furrow_observe::messages::Arg;
 use std::collections::{BTreeSet, HashMap};
 
@@ -47,7 +47,6 @@ pub(crate) struct CatalogRows {
     pub(crate) indexes: Vec<IndexStat>,
     pub(crate) index_columns: Vec<IndexColumn>,
     pub(crate) rowsets: Vec<furrow_format::catalog::Rowset>,
-    pub(crate) files: Vec<furrow_format::catalog::DatabaseFile>,
     /// Rowsets whose columns the catalog lists.
     pub(crate) laid_out: Vec<i64>,
     /// Columns that the rows of tables have: object and column id.
@@ -69,6 +68,8 @@ pub(crate) struct Plan {
     pub(crate) catalog: CatalogRows,
     /// Whether the catalog could be read.
     pub(crate) readable: bool,
+    /// Data files that the catalog names or needs, and that were not given: number and recorded path.
+    pub(crate) missing_files: Vec<(FileId, Option<String>)>,
 }
 
 impl Plan {
@@ -82,9 +83,15 @@ impl Plan {
         }
         match Database::open(library) {
             Ok(database) => {
+                let missing = database.missing_files().into_iter();
+                let named =
+                    |row: &DatabaseFile| (FileId(row.fileid as u16), Some(row.pname.clone()));
+                plan.missing_files = missing.map(named).collect();
                 plan.take(&database, findings);
                 plan.readable = true;
             }
+            // A part of the catalog itself lies there.
+            Err(MdfError::MissingFile { file, .. }) => plan.missing_files.push((file, None)),
             Err(error) => plan.unreadable("the catalog", &error, findings),
         }
         plan
@@ -129,7 +136,6 @@ impl Plan {
             indexes: self.rows(database, &SYSIDXSTATS, findings),
             index_columns: self.rows(database, &SYSISCOLS, findings),
             rowsets: database.rowsets().to_vec(),
-            files: database.files().to_vec(),
             laid_out: layouts
                 .filter(|id| database.layout(*id).is_some())
                 .collect(),

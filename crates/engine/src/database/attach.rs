@@ -112,27 +112,18 @@ fn gather(
 ) -> Result<Vec<DatabaseFile>, EngineError> {
     // Pages of the catalog itself may lie in files that are yet to be found.
     for _ in 0..MOST_FILES {
-        let read = MdfDatabase::open(files).map(|database| database.files().to_vec());
+        let read = MdfDatabase::open(files).map(|database| {
+            let missing = database.missing_files().first().copied().cloned();
+            (database.files().to_vec(), missing)
+        });
         let (missing, recorded) = match read {
-            Ok(rows) => match rows.iter().find(|row| is_missing(files, row)) {
-                None => return Ok(rows),
-                Some(row) => (FileId(row.fileid as u16), Some(PathBuf::from(&row.pname))),
-            },
-            Err(MdfError::MissingPage { page, .. })
-                if !files.files.contains_key(&page.file.0) && !page.is_none() =>
-            {
-                (page.file, None)
-            }
+            Ok((rows, None)) => return Ok(rows),
+            Ok((_, Some(row))) => (FileId(row.fileid as u16), Some(PathBuf::from(&row.pname))),
+            Err(MdfError::MissingFile { file, .. }) => (file, None),
             Err(error) => return Err(files.error(error)),
         };
         if !files.find(&*shared.volume, missing, recorded.as_deref(), home)? {
-            let name =
-                recorded.map_or_else(|| format!("file {missing}"), |p| p.display().to_string());
-            let what = "no such file or directory";
-            return Err(EngineError::refused(
-                5120,
-                &[name.into(), 2.into(), what.into()],
-            ));
+            return Err(not_found(missing, recorded.as_deref()));
         }
     }
     Err(EngineError::Damaged(
@@ -140,11 +131,20 @@ fn gather(
     ))
 }
 
-/// Whether a row is that of a data file in use that was not found yet.
-fn is_missing(files: &RestingFiles, row: &DatabaseFile) -> bool {
-    let in_use = row.filetype == 0 && row.filestate == 0 && row.grpid > 0;
-    let id = u16::try_from(row.fileid).unwrap_or(0);
-    in_use && !files.files.contains_key(&id)
+/// 5120 for a data file that lies neither where the catalog says nor beside the primary file, and what to
+/// do.
+fn not_found(file: FileId, recorded: Option<&Path>) -> EngineError {
+    let name = recorded.map_or_else(|| format!("file {file}"), |p| p.display().to_string());
+    let what = "no such file or directory";
+    let args = [name.into(), 2.into(), what.into()];
+    // A path of Windows is one name here.
+    let last = recorded.and_then(|p| p.to_str()?.rsplit(['/', '\\']).next());
+    let last = last.map_or_else(String::new, |last| format!(" ({last})"));
+    let advice = format!(
+        "File {file}{last} was not given and does not lie beside the primary file: copy it there, or name it \
+         in the FOR ATTACH statement."
+    );
+    EngineError::refused(5120, &args).followed_by(Message::custom(40517, 16, 1, &advice))
 }
 
 fn file_entry(row: &DatabaseFile, files: &RestingFiles) -> Option<FileEntry> {

@@ -212,6 +212,9 @@ fn io_message(e: &IoError) -> Message {
     if e.op == IoOp::Resize && e.kind == IoErrorKind::NoSpace {
         return expand_message(e);
     }
+    if e.kind == IoErrorKind::NameTooLong {
+        return Message::new(5105, &[e.path.display().to_string().into()]);
+    }
     let args = [
         os_error(&e.kind).into(),
         Arg::from(e.op.text()),

@@ -1,6 +1,7 @@
 //! What CREATE DATABASE asks for, and whether it can be had.
 
 use super::{DatabaseOptions, EngineError};
+use crate::files::file_path;
 use furrow_format::{EXTENT_PAGES, MAX_FILE_PAGES};
 use furrow_observe::messages::Message;
 use std::collections::HashSet;
@@ -20,9 +21,8 @@ const DEFAULT_SECONDARY_KB: u64 = 1024;
 const DEFAULT_GROWTH: FileGrowth = FileGrowth::Pages(8192);
 /// Largest log: 2 TB.
 const MAX_LOG_PAGES: u64 = 1 << 28;
-/// Longest name, and longest path that the catalog's column takes.
+/// Longest logical name, in UTF-16 units.
 const MAX_NAME_UNITS: usize = 128;
-const MAX_PATH_UNITS: usize = 260;
 
 /// A file as it is asked for. What is not said has the product's default.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,7 +229,7 @@ pub(crate) fn plan_file(
 ) -> Result<FilePlan, EngineError> {
     let name = || spec.name.as_str().into();
     check_name(&spec.name)?;
-    check_path(&spec.path)?;
+    let path = file_path(&spec.path)?;
     let size_kb = spec.size_kb.unwrap_or(default_kb);
     if size_kb < MIN_FILE_KB {
         return Err(EngineError::refused(5174, &[]));
@@ -263,11 +263,10 @@ pub(crate) fn plan_file(
             Message::new(5169, &[name()]).with_state(state),
         ));
     }
-    let (name, path) = (spec.name.clone(), spec.path.clone());
     Ok(FilePlan {
         id,
         filegroup,
-        name,
+        name: spec.name.clone(),
         path,
         size_pages,
         max_pages,
@@ -295,20 +294,6 @@ fn check_name(name: &str) -> Result<(), EngineError> {
             "The identifier that starts with '{start}' is too long. Maximum length is 128."
         );
         return Err(EngineError::of(Message::custom(103, 15, 4, &text)));
-    }
-    Ok(())
-}
-
-fn check_path(path: &Path) -> Result<(), EngineError> {
-    if path.as_os_str().is_empty() {
-        return Err(EngineError::refused(1036, &["FILENAME".into()]));
-    }
-    let text = path
-        .to_str()
-        .filter(|t| t.encode_utf16().count() <= MAX_PATH_UNITS);
-    if text.is_none() || path.file_name().is_none() {
-        let shown = path.display().to_string();
-        return Err(EngineError::refused(5105, &[shown.into()]));
     }
     Ok(())
 }

@@ -16,6 +16,7 @@
 mod book;
 mod candidate;
 mod empty;
+mod file_path;
 mod groups;
 mod hooks;
 mod metered;
@@ -28,6 +29,7 @@ mod shrink;
 
 pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use candidate::Candidate;
+pub(crate) use file_path::file_path;
 pub(crate) use hooks::{Hooks, SLOW_GROWTH_MS};
 pub(crate) use metered::Metered;
 pub(crate) use physical::{
@@ -39,4 +41,5 @@ pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, parse_file, read_fi
 
 pub use hooks::ClientSink;
 pub use online::FileChange;
+pub use physical::directory_error;
 pub use shrink::{Shrink, Shrunk};

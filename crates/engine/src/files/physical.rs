@@ -57,7 +57,12 @@ impl<'v> Made<'v> {
     /// Makes an empty data file and its double-write file.
     pub(crate) fn data_file(&mut self, path: &Path, state: u8) -> Result<Guarded, EngineError> {
         let file = self.create(path, Access::Data, state)?;
-        let double_write = self.create(&double_write_path(path), Access::Data, state)?;
+        let double_write = self.create(&double_write_path(path), Access::Data, state);
+        // The name that was asked for is too long for the one that it needs beside it.
+        let double_write = double_write.map_err(|e| match e.has(5105) {
+            true => name_too_long(path),
+            false => e,
+        })?;
         Ok(Guarded { file, double_write })
     }
 
@@ -86,10 +91,11 @@ pub(crate) fn check_free(volume: &dyn Volume, path: &Path, state: u8) -> Result<
     if !found {
         return Err(directory_error(path, &IoErrorKind::NotFound));
     }
-    if volume.exists(path)? {
-        return Err(taken(path, state));
+    match volume.exists(path) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(taken(path, state)),
+        Err(e) => Err(create_error(volume, path, &e, state)),
     }
-    Ok(())
 }
 
 fn shown(path: &Path) -> Arg {
@@ -100,7 +106,12 @@ fn taken(path: &Path, state: u8) -> EngineError {
     EngineError::of(Message::new(5170, &[shown(path)]).with_state(state))
 }
 
-fn directory_error(path: &Path, kind: &IoErrorKind) -> EngineError {
+/// 5133: the directory of a file that is to be created is not there or cannot be searched. 5105 where its
+/// name is too long.
+pub fn directory_error(path: &Path, kind: &IoErrorKind) -> EngineError {
+    if *kind == IoErrorKind::NameTooLong {
+        return name_too_long(path);
+    }
     EngineError::refused(5133, &[shown(path), os_error(kind).into()])
 }
 
@@ -108,6 +119,7 @@ fn create_error(volume: &dyn Volume, path: &Path, e: &IoError, state: u8) -> Eng
     let dir = path.parent().unwrap_or(Path::new(""));
     match e.kind {
         IoErrorKind::AlreadyExists => taken(path, state),
+        IoErrorKind::NameTooLong => name_too_long(path),
         IoErrorKind::NotFound if !volume.exists(dir).unwrap_or(true) => {
             directory_error(path, &e.kind)
         }
@@ -115,8 +127,16 @@ fn create_error(volume: &dyn Volume, path: &Path, e: &IoError, state: u8) -> Eng
     }
 }
 
-/// 5120: a file of a database that is to be opened cannot be.
+/// 5105: the file system takes no name as long as this.
+fn name_too_long(path: &Path) -> EngineError {
+    EngineError::refused(5105, &[shown(path)])
+}
+
+/// 5120: a file of a database that is to be opened cannot be. 5105 where its name is too long.
 pub(crate) fn open_error(path: &Path, e: &IoError) -> EngineError {
+    if e.kind == IoErrorKind::NameTooLong {
+        return name_too_long(path);
+    }
     let args = [
         shown(path),
         e.kind.os_number().into(),

@@ -3,7 +3,7 @@
 use super::{DatabaseList, Entry, Instance, Listed, Phase};
 use crate::EngineError;
 use crate::database::{self, Database, DatabaseSpec, DatabaseState, Moved, RestingPrimary};
-use crate::files::{remove_any, remove_own};
+use crate::files::{file_path, remove_any, remove_own};
 use furrow_format::DatabaseId;
 use furrow_format::types::Guid;
 use furrow_io::random;
@@ -276,9 +276,12 @@ impl Instance {
         primary: &Path,
         options: &AttachOptions,
     ) -> Result<Arc<Database>, EngineError> {
+        let primary = &*file_path(primary)?;
+        let moved: Result<Vec<PathBuf>, _> = options.files.iter().map(|f| file_path(f)).collect();
+        let moved = moved?;
         if options.read_only {
             let mut files = vec![primary.to_path_buf()];
-            files.extend(options.files.iter().filter(|f| *f != primary).cloned());
+            files.extend(moved.into_iter().filter(|f| f != primary));
             return self.attach_resting(options.name.as_deref(), &files, options.beside_first);
         }
         let _entered = self.shared.enter();
@@ -295,7 +298,7 @@ impl Instance {
             paths: vec![primary.to_path_buf()],
         };
         let id = DatabaseId(listed.id);
-        let database = self.open_database(id, &listed.name, primary, (&options.files, true))?;
+        let database = self.open_database(id, &listed.name, primary, (&moved, true))?;
         self.list_whole(&mut list, &listed)?;
         self.enter(
             &listed,
@@ -345,6 +348,7 @@ impl Instance {
     /// is next opened. Nothing is moved.
     pub fn relocate_file(&self, name: &str, file: &str, path: &Path) -> Result<(), EngineError> {
         let database = self.database(name)?;
+        let path = &*file_path(path)?;
         let _entered = self.shared.enter();
         let mut list = self.list.lock();
         if database.relocate(file, path)? == furrow_format::FileId(1) {

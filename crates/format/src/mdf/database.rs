@@ -106,6 +106,15 @@ impl<'s> Database<'s> {
         &self.files
     }
 
+    /// Data files that the catalog says are in use and that the source has not.
+    pub fn missing_files(&self) -> Vec<&DatabaseFile> {
+        let given = self.source.files();
+        let in_use = |row: &&DatabaseFile| row.filetype == 0 && row.filestate == 0 && row.grpid > 0;
+        let is_given = |row: &&DatabaseFile| given.iter().any(|id| i32::from(id.0) == row.fileid);
+        let rows = self.files.iter().filter(in_use);
+        rows.filter(|row| !is_given(row)).collect()
+    }
+
     /// All objects.
     pub fn objects(&self) -> &[SchemaObject] {
         &self.objects

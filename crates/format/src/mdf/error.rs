@@ -1,7 +1,7 @@
 //! What can be wrong with a file.
 
 use crate::types::TypeError;
-use crate::{PageFault, PageId, RowId};
+use crate::{FileId, PageFault, PageId, RowId};
 
 /// Why a file, or a part of it, can't be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -20,6 +20,14 @@ pub enum MdfError {
         /// What leads to it.
         wanted_by: String,
     },
+    /// The page lies in a file that wasn't given: nothing is known to be wrong with it.
+    #[error("file {file} was not given ({wanted_by})")]
+    MissingFile {
+        /// The file.
+        file: FileId,
+        /// What leads to it.
+        wanted_by: String,
+    },
     /// The source could not read the page.
     #[error("page {page} cannot be read: {reason}")]
     UnreadablePage {
@@ -29,7 +37,7 @@ pub enum MdfError {
         reason: String,
     },
     /// The page was verified and failed.
-    #[error("page {page} is damaged: {fault:?}")]
+    #[error("page {page} is damaged: {fault}")]
     DamagedPage {
         /// The page.
         page: PageId,

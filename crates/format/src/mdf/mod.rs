@@ -18,6 +18,8 @@
 //! - Ghosts and deleted slots are no rows; a forwarded row is found through its stub, once.
 //! - A dropped column's place is skipped; a column that is newer than a row is NULL, or its stored default.
 //! - A page that is damaged or out of place costs its own rows: it is told, once, and all other rows follow.
+//! - Every page is proven before it is used, maps included. Where a map is damaged, that is an error, and the
+//!   page headers take its place: no row goes missing without an error.
 //! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end
 //!   with an error.
 //!
@@ -30,6 +32,7 @@ mod base;
 mod column;
 mod database;
 mod error;
+mod fixed;
 mod lob;
 pub mod lob_record;
 mod physical;
@@ -45,8 +48,9 @@ pub use base::{UNKNOWN_TYPE, declared_type};
 pub use column::{ColumnPlace, Stored, StoredColumn, find_column};
 pub use database::Database;
 pub use error::MdfError;
+pub use fixed::{is_allocated, required_type};
 pub use rows::{Row, Rows};
 pub use source::{MdfImage, PageRef, PageSource, sniff};
 pub use space::{FileSummary, free_extents, summarize, summarize_with};
 pub use table::{Index, Owner, Table, TableColumn, TableRows};
-pub use walk::{OwnedPages, is_allocated};
+pub use walk::OwnedPages;

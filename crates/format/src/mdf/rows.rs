@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::column::{ColumnPlace, Stored, StoredColumn, find_column};
 use super::sparse;
 use super::walk::{
-    PageSet, describe, is_leaf, leaves_by_parents, leftmost_leaf, owned_pages, pages_by_header,
-    unit_page,
+    PageSet, describe, is_beside_leaves, leaves_by_parents, leftmost_leaf, owned_pages,
+    pages_by_header, unit_page,
 };
 use super::{MdfError, PageRef, PageSource, lob};
 use crate::catalog::{AllocUnit, layout_status};
@@ -25,7 +25,8 @@ pub struct Row {
 /// Iterates over rows; see [`Database::rows`](super::Database::rows).
 ///
 /// A damaged row is an error and the next row follows; so is a page that can't be used, and the rows of all
-/// other pages follow: in key order as long as the pages above tell it, by allocation otherwise.
+/// other pages follow: in key order as long as the pages above tell it, by allocation otherwise. A map that
+/// can't be used is an error, too, and the pages' own headers say which of them are in use.
 #[derive(Debug)]
 pub struct Rows<'s> {
     source: SourceRef<'s>,
@@ -137,14 +138,17 @@ impl<'s> Rows<'s> {
     fn by_allocation(&mut self, seen: &PageSet) {
         let source = self.source.0;
         let mut pages = match owned_pages(source, &self.unit) {
-            Ok(owned) => owned.pages,
+            Ok(owned) => {
+                self.pending.extend(owned.faults);
+                owned.pages
+            }
             Err(error) => {
                 self.pending.push_back(error);
                 pages_by_header(source, &self.unit)
             }
         };
         pages.retain(|&page| {
-            !seen.contains(page) && is_leaf(source, page, self.leaf_type) != Some(false)
+            !seen.contains(page) && !is_beside_leaves(source, page, self.leaf_type)
         });
         self.pages = Way::List(pages.into_iter());
     }

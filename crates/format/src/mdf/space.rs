@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::walk::is_allocated;
-use super::{PageRef, PageSource};
+use super::fixed::{
+    content_fault, is_allocated, is_extent_free, map_page, pfs_byte, required_type,
+};
+use super::{MdfError, PageSource};
 use crate::{
     Bitmap, EXTENT_PAGES, ExtentNo, FileHeader, FileId, GAM_INTERVAL, Page, PageFault, PageId,
-    PageNo, Protection, extent_at_bit, gam_page_of, interval_extents, sgam_page_of,
+    PageNo, PfsByte, Protection, extent_at_bit, gam_page_of, interval_extents, sgam_page_of,
 };
 
 /// A summary of one data file.
@@ -92,20 +94,20 @@ fn missing_pages(source: &dyn PageSource, file: FileId, pages: u32) -> u32 {
     header.map_or(0, |header| header.size_pages.saturating_sub(pages))
 }
 
-/// The free extents of a file by its GAM pages; the GAM pages that make no sense are named beside it.
-pub fn free_extents(source: &dyn PageSource, file: FileId) -> (u32, Vec<PageId>) {
+/// The free extents of a file by its GAM pages; beside it, what is wrong with the GAM pages that can't be
+/// used.
+pub fn free_extents(source: &dyn PageSource, file: FileId) -> (u32, Vec<MdfError>) {
     let pages = source.size_pages(file);
     let (mut free, mut lost) = (0, Vec::new());
     let mut start = 0_u32;
     while start < pages {
         let page = gam_page_of(PageNo(start));
-        let id = PageId { file, page };
-        match map_page(source, id) {
-            Some(bytes) => {
+        match map_page(source, PageId { file, page }) {
+            Ok(bytes) => {
                 let extents = interval_extents(PageNo(start), pages);
                 free += Bitmap::new(&bytes).map_or(0, |gam| gam.count(extents));
             }
-            None => lost.push(id),
+            Err(error) => lost.push(error),
         }
         start = match start.checked_add(GAM_INTERVAL) {
             Some(next) => next,
@@ -115,17 +117,11 @@ pub fn free_extents(source: &dyn PageSource, file: FileId) -> (u32, Vec<PageId>)
     (free, lost)
 }
 
-/// The page of an allocation map; damage of it is told elsewhere, as long as it can be used.
-fn map_page(source: &dyn PageSource, id: PageId) -> Option<PageRef<'_>> {
-    let bytes = source.page(id)?;
-    Bitmap::new(&bytes).is_some().then_some(bytes)
-}
-
 fn count_extents(source: &dyn PageSource, file: FileId, start: PageNo, summary: &mut FileSummary) {
     let extents = interval_extents(start, summary.pages);
     let [gam, sgam] = [gam_page_of(start), sgam_page_of(start)].map(|page| PageId { file, page });
     let mut map = |id| {
-        let bytes = map_page(source, id);
+        let bytes = map_page(source, id).ok();
         if bytes.is_none() {
             summary.lost_maps.push(id);
         }
@@ -145,7 +141,7 @@ fn count_extents(source: &dyn PageSource, file: FileId, start: PageNo, summary: 
             file,
             page: PageNo(page),
         });
-        if pages.all(|page| is_allocated(source, page) == Some(true)) {
+        if pages.all(|page| is_allocated(source, page) == Ok(true)) {
             summary.sgam_set_on_full.push(extent);
         }
     }
@@ -163,7 +159,13 @@ fn count_page(
         return summary.unreadable_pages.push((id, reason));
     };
     let page = Page::new(&bytes);
-    if is_allocated(source, id) != Some(true) {
+    let pfs = pfs_byte(source, id);
+    let in_use = match &pfs {
+        _ if required_type(id).is_some() => true,
+        Ok(byte) => byte.is_allocated(),
+        Err(_) => looks_in_use(source, id, page),
+    };
+    if !in_use {
         let counter = if bytes.iter().all(|&byte| byte == 0) {
             &mut summary.unallocated_zero
         } else if page.header_version() == 1 && page.page_id() == id {
@@ -179,11 +181,26 @@ fn count_page(
         .allocated_by_type
         .entry(page.page_type().to_byte())
         .or_default() += 1;
-    match source.protection(id) {
-        Some(Ok(Protection::Checksum)) => summary.checksum_ok += 1,
-        Some(Ok(Protection::TornBits)) => summary.torn_bits_ok += 1,
-        Some(Ok(Protection::None)) | None => summary.unprotected += 1,
+    let protection = match source.protection(id) {
         Some(Err(fault)) => return summary.bad_pages.push((id, fault)),
+        Some(Ok(protection)) => protection,
+        None => Protection::None,
+    };
+    let is_iam = pfs.is_ok_and(|byte| byte.has(PfsByte::IAM));
+    if let Some(fault) = content_fault(id, &bytes, is_iam) {
+        return summary.bad_pages.push((id, fault));
+    }
+    match protection {
+        Protection::Checksum => summary.checksum_ok += 1,
+        Protection::TornBits => summary.torn_bits_ok += 1,
+        Protection::None => summary.unprotected += 1,
     }
     show(id, page);
+}
+
+/// Whether a page is taken for one in use although its PFS page can't be used: it is whole, and its extent is
+/// not free. One that was in use once may be among them; the PFS page is reported.
+fn looks_in_use(source: &dyn PageSource, id: PageId, page: Page<'_>) -> bool {
+    let whole = page.header_version() == 1 && matches!(source.protection(id), Some(Ok(_)));
+    whole && is_extent_free(source, id) != Some(true)
 }

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use super::fixed::is_allocated;
 use super::{MdfError, PageRef, PageSource};
 use crate::catalog::AllocUnit;
 use crate::{
-    AllocUnitId, EXTENT_PAGES, FileId, Iam, Page, PageId, PageNo, PageType, Pfs, Record,
-    pfs_index_of, pfs_page_of,
+    AllocUnitId, EXTENT_PAGES, FileId, GAM_INTERVAL_EXTENTS, Iam, Page, PageId, PageNo, PageType,
+    Record,
 };
 
 /// Deepest tree that is followed: SQL Server's own limit is lower.
 const MAX_DEPTH: usize = 32;
 
 /// Pages by the maps: what an allocation unit owns.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnedPages {
     /// The IAM pages, in chain order.
     pub iam_pages: Vec<PageId>,
@@ -23,6 +24,8 @@ pub struct OwnedPages {
     pub extents: u32,
     /// Pages named one by one.
     pub single_pages: u32,
+    /// What could not be used on the way, each once: PFS pages, and files that were not given.
+    pub faults: Vec<MdfError>,
 }
 
 /// Pages seen, at a bit each.
@@ -106,6 +109,10 @@ pub(super) fn sound_page(
     }
     source.page(id).ok_or_else(|| match source.problem(id) {
         Some(reason) => MdfError::UnreadablePage { page: id, reason },
+        None if source.size_pages(id.file) == 0 && !id.is_none() => MdfError::MissingFile {
+            file: id.file,
+            wanted_by: wanted_by(),
+        },
         None => MdfError::MissingPage {
             page: id,
             wanted_by: wanted_by(),
@@ -113,17 +120,53 @@ pub(super) fn sound_page(
     })
 }
 
-/// Whether the PFS says that the page is in use; `None` when its PFS page can't be read.
-pub fn is_allocated(source: &dyn PageSource, id: PageId) -> Option<bool> {
-    let pfs = PageId {
-        file: id.file,
-        page: pfs_page_of(id.page),
-    };
-    Some(
-        Pfs::new(&*source.page(pfs)?)?
-            .get(pfs_index_of(id.page))
-            .is_allocated(),
-    )
+impl OwnedPages {
+    /// Takes a page that an IAM page names, if it is in use. Where the PFS can't be used, the page's own
+    /// header decides, and the PFS page is a fault.
+    fn take(&mut self, source: &dyn PageSource, unit: &AllocUnit, page: PageId) {
+        let taken = match is_allocated(source, page) {
+            // Of a file that is cut off, one page stands for all that are missing.
+            Ok(true) if page.page.0 >= source.size_pages(page.file) => {
+                let in_file = |fault: &MdfError| fault.page().is_some_and(|p| p.file == page.file);
+                if !self.faults.iter().any(in_file) {
+                    let wanted_by = describe(unit);
+                    self.faults.push(MdfError::MissingPage { page, wanted_by });
+                }
+                false
+            }
+            Ok(in_use) => in_use,
+            Err(fault) => {
+                if !self.faults.contains(&fault) {
+                    self.faults.push(fault);
+                }
+                unit_page(source, unit, page).is_ok()
+            }
+        };
+        if taken {
+            self.pages.push(page);
+        }
+    }
+
+    /// Takes the pages of the extents that an IAM page owns.
+    fn take_extents(&mut self, source: &dyn PageSource, unit: &AllocUnit, iam: Iam<'_>) {
+        let start = iam.interval_start();
+        let all = iam.extents().iter_set(GAM_INTERVAL_EXTENTS);
+        if source.size_pages(start.file) == 0 {
+            if all.count() > 0 {
+                let (file, wanted_by) = (start.file, describe(unit));
+                self.faults.push(MdfError::MissingFile { file, wanted_by });
+            }
+            return;
+        }
+        for bit in all {
+            self.extents += 1;
+            let first = crate::extent_at_bit(start.page, bit).first_page().0;
+            for number in first..first.saturating_add(EXTENT_PAGES) {
+                let (file, page) = (start.file, PageNo(number));
+                self.take(source, unit, PageId { file, page });
+            }
+        }
+    }
 }
 
 /// The pages that the unit's IAM chain names.
@@ -151,26 +194,9 @@ pub(super) fn owned_pages(
         owned.iam_pages.push(next);
         for page in iam.single_pages().filter(|page| !page.is_none()) {
             owned.single_pages += 1;
-            if is_allocated(source, page) == Some(true) {
-                owned.pages.push(page);
-            }
+            owned.take(source, unit, page);
         }
-        let start = iam.interval_start();
-        let size = source.size_pages(start.file);
-        let extents = crate::interval_extents(start.page, size);
-        for bit in iam.extents().iter_set(extents) {
-            owned.extents += 1;
-            let first = crate::extent_at_bit(start.page, bit).first_page();
-            for offset in 0..EXTENT_PAGES {
-                let page = PageId {
-                    file: start.file,
-                    page: PageNo(first.0 + offset),
-                };
-                if is_allocated(source, page) == Some(true) {
-                    owned.pages.push(page);
-                }
-            }
-        }
+        owned.take_extents(source, unit, iam);
         next = Page::new(&bytes).next();
     }
     Ok(owned)
@@ -215,6 +241,23 @@ pub(super) fn is_leaf(source: &dyn PageSource, id: PageId, leaf_type: PageType) 
     let bytes = sound_page(source, id, String::new).ok()?;
     let page = Page::new(&bytes);
     Some(page.page_type() == leaf_type && (leaf_type == PageType::Data || page.level() == 0))
+}
+
+/// Whether a page that a unit owns is no leaf of it and need not be one: a page of an upper level, or one
+/// that was set aside. A page that can't be read, or is of a type that no unit has, may have been a leaf.
+pub(super) fn is_beside_leaves(source: &dyn PageSource, id: PageId, leaf_type: PageType) -> bool {
+    let Ok(bytes) = sound_page(source, id, String::new) else {
+        return false;
+    };
+    let page = Page::new(&bytes);
+    match page.page_type() {
+        PageType::Index => leaf_type != PageType::Index || page.level() > 0,
+        PageType::Sort
+        | PageType::RepairDeallocated
+        | PageType::RebuildTemporary
+        | PageType::BulkPreallocated => true,
+        _ => false,
+    }
 }
 
 /// All leaves of a tree in key order, by what the levels above say: for trees whose leaves don't link up.
@@ -269,7 +312,7 @@ pub(super) fn pages_by_header(source: &dyn PageSource, unit: &AllocUnit) -> Vec<
             };
             let ours = sound_page(source, id, String::new)
                 .is_ok_and(|bytes| belongs_to(Page::new(&bytes), unit));
-            if ours && is_allocated(source, id) == Some(true) {
+            if ours && is_allocated(source, id) != Ok(false) {
                 pages.push(id);
             }
         }

@@ -212,6 +212,44 @@ fn a_damaged_page_costs_its_own_rows_and_no_others() {
 }
 
 #[test]
+fn a_damaged_pfs_page_costs_no_rows_and_is_reported_where_it_is_relied_on() {
+    for name in ["northwnd-655.mdf", "pubs-655.mdf"] {
+        let Some(sound) = bytes(name) else { return };
+        let image = MdfImage::open(&sound).unwrap();
+        let database = Database::open(&image).unwrap();
+        let pfs = PAGE_SIZE..2 * PAGE_SIZE;
+        let damages: [fn(&mut [u8]); 3] = [
+            |page| page[1] = 0,
+            |page| page[4000] ^= 0x40,
+            |page| page.fill(0),
+        ];
+        for (damage, apply) in damages.iter().enumerate() {
+            let mut damaged = sound.clone();
+            apply(&mut damaged[pfs.clone()]);
+            let damaged = MdfImage::open(&damaged).unwrap();
+            let hurt = Database::open(&damaged).unwrap();
+            let mut heaps = 0;
+            for table in database.tables() {
+                let what = format!("{name} {} {damage}", table.name);
+                let all: Vec<_> = database.rows(&table).unwrap().map(Result::unwrap).collect();
+                let (rows, errors): (Vec<_>, Vec<_>) =
+                    hurt.rows(&table).unwrap().partition(Result::is_ok);
+                let rows: Vec<_> = rows.into_iter().map(Result::unwrap).collect();
+                assert_eq!(rows, all, "{what}");
+                let told = errors.iter().filter_map(|e| e.as_ref().err()?.page());
+                let heap = usize::from(table.is_heap && !all.is_empty());
+                assert!(
+                    told.eq(std::iter::repeat_n(PageId::new(1, 1), heap)),
+                    "{what}"
+                );
+                heaps += heap;
+            }
+            assert!(heaps > 0, "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_catalog_with_a_damaged_page_opens_when_damage_is_tolerated() {
     let Some(sound) = bytes("northwnd-655.mdf") else {
         return;

@@ -136,9 +136,9 @@ pub(crate) struct InspectArguments {
     /// Show what the catalog says, without reading all pages
     #[arg(long)]
     pub(crate) quick: bool,
-    /// End with code 1 where a page is damaged
-    #[arg(long, conflicts_with_all = ["table", "quick"])]
-    pub(crate) verify: bool,
+    /// Accepted for scripts of earlier versions: damage ends with code 1 without it
+    #[arg(long, hide = true, conflicts_with_all = ["table", "quick"])]
+    verify: bool,
 }
 
 /// Commands of `inspect`.

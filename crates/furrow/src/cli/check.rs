@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
-    let report = checked(options).map_err(|error| Failure::new(USAGE, reason(&error)))?;
+    let report = checked(options).map_err(|error| Failure::new(USAGE, error.to_string()))?;
     let mut out = std::io::stdout().lock();
     let printed = if options.json {
         print_json(&report, &mut out)
@@ -24,13 +24,6 @@ pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
         _ => {}
     }
     Ok(if report.is_clean() { 0 } else { FAILED })
-}
-
-fn reason(error: &CheckError) -> String {
-    match error {
-        CheckError::FilesMissing(_) => format!("{error}; name all data files of the database"),
-        _ => error.to_string(),
-    }
 }
 
 fn checked(options: &CheckArguments) -> Result<Report, CheckError> {

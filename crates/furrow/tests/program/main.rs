@@ -6,8 +6,10 @@
 )]
 
 mod damage;
+mod every_page;
 mod experiment;
 mod export;
+mod file_names;
 mod inspect;
 mod interrupted;
 mod reader;

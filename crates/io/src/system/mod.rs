@@ -103,13 +103,19 @@ impl Volume for SystemVolume {
             Open::Existing => OFlags::RDWR,
             Open::Create => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
         };
-        let plain =
-            retry(|| rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o640)))
-                .map_err(failed)?;
-        let stat = rustix::fs::fstat(&plain).map_err(failed)?;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            return Err(failed(Errno::ISDIR));
+        if how != Open::Create {
+            let stat = retry(|| rustix::fs::stat(path)).map_err(failed)?;
+            must_be_regular(op, path, stat.st_mode)?;
         }
+        // Something else may take the path's place before it is opened: then the open must not wait.
+        let opening = flags | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let plain = retry(|| rustix::fs::open(path, opening, Mode::from_raw_mode(0o640)))
+            .map_err(failed)?;
+        let stat = rustix::fs::fstat(&plain).map_err(failed)?;
+        must_be_regular(op, path, stat.st_mode)?;
+        // A ring gives up on a transfer that would wait on a descriptor with this flag.
+        rustix::fs::fcntl_setfl(&plain, flags.difference(OFlags::CREATE | OFlags::EXCL))
+            .map_err(failed)?;
         let writable = how != Open::ReadOnly;
         if writable {
             lock(&plain, path)?;
@@ -128,7 +134,8 @@ impl Volume for SystemVolume {
     fn exists(&self, path: &Path) -> Result<bool, IoError> {
         match rustix::fs::statat(CWD, path, AtFlags::empty()) {
             Ok(_) => Ok(true),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+            // What cannot be named is not there.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Ok(false),
             Err(errno) => Err(IoError::of_errno(IoOp::Open, path, 0, errno)),
         }
     }
@@ -187,6 +194,21 @@ impl Volume for SystemVolume {
             total_bytes: found.f_blocks.saturating_mul(found.f_frsize),
         })
     }
+}
+
+/// Refuses what is not a regular file. Opening a named pipe waits for its other end, reading a device may
+/// never end, and opening some devices changes their state: all of them are refused before they are opened.
+fn must_be_regular(op: IoOp, path: &Path, mode: rustix::fs::RawMode) -> Result<(), IoError> {
+    let found = match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => return Err(IoError::of_errno(op, path, 0, Errno::ISDIR)),
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice => "a character device",
+        FileType::BlockDevice => "a block device",
+        _ => "of an unknown kind",
+    };
+    Err(IoError::new(op, path, 0, IoErrorKind::NotRegular(found)))
 }
 
 /// The lock belongs to the open descriptor: it keeps out other processes and other handles of this one,

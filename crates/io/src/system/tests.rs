@@ -205,3 +205,87 @@ fn a_file_system_that_is_full_says_so_and_the_length_stays() {
     };
     assert_eq!((full.op, full.kind), (IoOp::Write, IoErrorKind::NoSpace));
 }
+
+/// Opens the path in every way that reads an existing file; each must end at once.
+#[cfg(unix)]
+fn refusals(path: &Path) -> Vec<IoErrorKind> {
+    let volume = SystemVolume::new();
+    let ways = [Open::Existing, Open::ReadOnly];
+    let each = ways.iter().flat_map(|&how| {
+        [Access::Data, Access::Log].map(|access| volume.open(path, how, access).unwrap_err().kind)
+    });
+    each.collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_named_pipe_a_device_a_socket_and_a_directory_are_refused_at_once() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let pipe = dir.path().join("pipe.mdf");
+    let mode = Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, mode, 0).unwrap();
+    let socket = dir.path().join("s.mdf");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let link = dir.path().join("link.mdf");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    let zero = Path::new("/dev/zero");
+    for (path, what) in [
+        (&*pipe, "a named pipe"),
+        (&*socket, "a socket"),
+        (zero, "a character device"),
+        (&*link, "a character device"),
+    ] {
+        let found = refusals(path);
+        let all = |kind: &IoErrorKind| *kind == IoErrorKind::NotRegular(what);
+        assert!(found.iter().all(all), "{}: {found:?}", path.display());
+    }
+    let found = refusals(dir.path());
+    assert!(
+        found
+            .iter()
+            .all(|kind| kind.os_number() == Errno::ISDIR.raw_os_error())
+    );
+    let created = SystemVolume::new().open(&pipe, Open::Create, Access::Data);
+    assert_eq!(created.unwrap_err().kind, IoErrorKind::AlreadyExists);
+}
+
+#[test]
+fn a_descriptor_waits_for_its_transfers_although_its_opening_did_not() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let volume = SystemVolume::new();
+    let path = dir.path().join("f");
+    drop(volume.open(&path, Open::Create, Access::Data).unwrap());
+    for how in [Open::Existing, Open::ReadOnly] {
+        let _file = volume.open(&path, how, Access::Data).unwrap();
+        let open = std::fs::read_dir("/proc/self/fd").map(|found| found.flatten().collect());
+        let open: Vec<std::fs::DirEntry> = open.unwrap_or_default();
+        let ours = open.iter().filter(|fd| {
+            std::fs::read_link(fd.path())
+                .is_ok_and(|to| to.ends_with(path.strip_prefix(".").unwrap_or(&path)))
+        });
+        for fd in ours {
+            let info = Path::new("/proc/self/fdinfo").join(fd.file_name());
+            let info = std::fs::read_to_string(info).unwrap_or_default();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = u32::from_str_radix(flags.unwrap().trim(), 8).unwrap();
+            assert_eq!(flags & OFlags::NONBLOCK.bits(), 0, "{flags:o}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_too_long_is_an_error_of_its_own_on_every_volume() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let memory = crate::MemoryVolume::new();
+    let system = SystemVolume::new();
+    let name = "n".repeat(256);
+    let volumes: [(&dyn Volume, &Path); 2] = [(&memory, Path::new("")), (&system, dir.path())];
+    for (volume, home) in volumes {
+        let path = home.join(&name);
+        let failed = volume.open(&path, Open::Create, Access::Data);
+        assert_eq!(failed.unwrap_err().kind, IoErrorKind::NameTooLong);
+        assert!(!volume.exists(&path).unwrap());
+        let fits = home.join(&name[..255]);
+        drop(volume.open(&fits, Open::Create, Access::Data).unwrap());
+    }
+}

@@ -61,7 +61,7 @@ pub(super) fn path(cx: &Context, written: &str) -> Result<PathBuf> {
     let path = cx.server.path(&parts.join("/"));
     if let Some(directory) = path.parent() {
         let made = cx.server.instance().volume().create_dir(directory);
-        made.map_err(furrow_engine::EngineError::Io)?;
+        made.map_err(|error| furrow_engine::directory_error(&path, &error.kind))?;
     }
     Ok(path)
 }

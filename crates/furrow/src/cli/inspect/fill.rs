@@ -3,7 +3,7 @@
 use super::super::args::FillArguments;
 use super::super::{FAILED, Failure, USAGE};
 use super::open_files;
-use furrow_check::{DataFiles, Pages};
+use furrow_check::{DataFiles, Pages, damage_message, reader_error_text};
 use furrow_format::mdf::{PageSource, free_extents};
 use furrow_format::types::Guid;
 use furrow_format::{FileHeader, FileId, PageId, PageNo};
@@ -109,17 +109,18 @@ fn read(path: &PathBuf) -> Result<(Guid, u16, Filled), Failure> {
         .page(page)
         .ok_or_else(|| refuse("it has no first page".to_owned()))?;
     if let Some(Err(fault)) = pages.protection(page) {
-        return Err(refuse(format!("its header page is damaged: {fault}")));
+        let known = furrow_check::PageSource::files(&files);
+        let message = damage_message(page, &fault, &known, 0);
+        return Err(Failure::new(FAILED, message.to_string()));
     }
     let header = FileHeader::decode(&first).map_err(|error| refuse(error.to_string()))?;
     let (free, lost) = match header.filegroup {
         0 => (0, Vec::new()),
         _ => free_extents(&pages, id),
     };
-    if let Some(map) = lost.first() {
-        return Err(refuse(format!(
-            "page {map}, which tells free extents, is damaged"
-        )));
+    if let Some(error) = lost.first() {
+        let known = furrow_check::PageSource::files(&files);
+        return Err(Failure::new(FAILED, reader_error_text(error, &known, 0)));
     }
     let filled = Filled {
         path: path.clone(),

@@ -8,11 +8,15 @@ mod rows;
 
 use super::args::{InspectArguments, InspectCommand};
 use super::{FAILED, Failure, USAGE};
-use furrow_check::{DataFiles, Pages, SourceError, SourceFile, reader_error_text};
+use furrow_check::{
+    DataFiles, Pages, SourceError, SourceFile, damage_message, missing_file_text, reader_error_text,
+};
 use furrow_format::boot::{BOOT_PAGE, field};
 use furrow_format::mdf::{Database, MdfError, PageSource, Table};
-use furrow_format::{FileId, Page, PageType};
+use furrow_format::{FileId, Page, PageId, PageNo, PageType};
 use furrow_io::SystemVolume;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
@@ -42,8 +46,10 @@ struct Opened<'s> {
     database: Database<'s>,
     files: Vec<SourceFile>,
     database_id: u16,
-    /// Pages and rows of the catalog that could not be read: of what they told, nobody knows.
+    /// What every table depends on and could not be read: pages and rows of the catalog, file headers.
     lost: usize,
+    /// Files of which it was said that they were not given: once is enough.
+    told_missing: RefCell<BTreeSet<FileId>>,
 }
 
 impl<'s> Opened<'s> {
@@ -54,24 +60,62 @@ impl<'s> Opened<'s> {
         let (database, damage) = Database::open_damaged(pages).map_err(|error| {
             Failure::new(FAILED, reader_error_text(&error, &files, database_id))
         })?;
-        let opened = Opened {
+        let mut opened = Opened {
             database,
             files,
             database_id,
             lost: damage.len(),
+            told_missing: RefCell::default(),
         };
         for error in &damage {
             opened.tell(error);
         }
+        opened.lost += opened.tell_headers(pages);
+        for row in opened.database.missing_files() {
+            opened.tell_missing(FileId(row.fileid as u16));
+        }
         Ok(opened)
+    }
+
+    /// Reports the file headers that are damaged; how many those are.
+    fn tell_headers(&self, pages: &Pages<'_>) -> usize {
+        let page = |file: &SourceFile| PageId {
+            file: file.id,
+            page: PageNo(0),
+        };
+        let faults = self.files.iter().filter_map(|file| {
+            let id = page(file);
+            Some((id, pages.protection(id)?.err()?))
+        });
+        let told = faults.map(|(id, fault)| {
+            eprintln!(
+                "{}",
+                damage_message(id, &fault, &self.files, self.database_id)
+            );
+        });
+        told.count()
     }
 
     /// A reader's error, on standard error.
     fn tell(&self, error: &MdfError) {
-        eprintln!(
-            "{}",
-            reader_error_text(error, &self.files, self.database_id)
-        );
+        match error {
+            MdfError::MissingFile { file, .. } => self.tell_missing(*file),
+            _ => eprintln!(
+                "{}",
+                reader_error_text(error, &self.files, self.database_id)
+            ),
+        }
+    }
+
+    /// Says of a file that it was not given.
+    fn tell_missing(&self, file: FileId) {
+        if !self.told_missing.borrow_mut().insert(file) {
+            return;
+        }
+        let mut rows = self.database.files().iter();
+        let row = rows.find(|row| row.fileid == i32::from(file.0));
+        let path = row.map(|row| row.pname.as_str());
+        eprintln!("{}", missing_file_text(file, path));
     }
 
     fn find(&self, name: &str) -> Result<Table, Failure> {
@@ -105,7 +149,7 @@ fn admit(pages: &Pages<'_>, files: &[SourceFile]) -> Result<u16, Failure> {
         return refuse("it has no boot page");
     };
     if let Some(Err(fault)) = pages.protection(BOOT_PAGE) {
-        let message = furrow_check::damage_message(BOOT_PAGE, &fault, files, 0);
+        let message = damage_message(BOOT_PAGE, &fault, files, 0);
         return Err(Failure::new(FAILED, message.to_string()));
     }
     if Page::new(&boot).page_type() != PageType::Boot {

@@ -21,7 +21,7 @@ pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
     if options.quick {
         head(&opened.database, &mut out).map_err(Failure::of_printing)?;
         catalog_tables(&opened.database, &mut out).map_err(Failure::of_printing)?;
-        return Ok(0);
+        return Ok(if opened.lost > 0 { FAILED } else { 0 });
     }
     let survey = Survey::of(&pages, &opened.database);
     if options.json {
@@ -33,8 +33,8 @@ pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
         tables(&survey.tables, &mut out).map_err(Failure::of_printing)?;
         page_kinds(&survey.files, &mut out).map_err(Failure::of_printing)?;
     }
-    let bad = tell_damage(&opened, &survey);
-    Ok(if bad > 0 && options.verify { FAILED } else { 0 })
+    let bad = opened.lost + opened.database.missing_files().len() + tell_damage(&opened, &survey);
+    Ok(if bad > 0 { FAILED } else { 0 })
 }
 
 /// The release that made files of this version.
@@ -178,7 +178,9 @@ fn tell_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
             );
             bad += 1;
         }
-        for (page, fault) in &found.bad_pages {
+        // A damaged header was reported when the file was opened.
+        let is_told = |page: &PageId| page.page.0 == 0;
+        for (page, fault) in found.bad_pages.iter().filter(|bad| !is_told(&bad.0)) {
             let message = damage_message(*page, fault, &opened.files, opened.database_id);
             eprintln!("{message}");
         }

@@ -9,7 +9,7 @@ use super::super::{FAILED, Failure};
 use super::{Opened, open_files, rows::shown_columns};
 use crate::cli::out::OutFile;
 use furrow_check::Pages;
-use furrow_format::mdf::{Table, TableColumn};
+use furrow_format::mdf::{MdfError, Table, TableColumn};
 use furrow_format::types::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ struct Done {
     rows: u64,
     /// Rows and pages that could not be read.
     damaged: u64,
+    /// Whether there may be rows in files that were not given.
+    absent: bool,
 }
 
 pub(super) fn run(options: &ExportArguments) -> Result<u8, Failure> {
@@ -60,6 +62,10 @@ pub(super) fn run(options: &ExportArguments) -> Result<u8, Failure> {
             "{} damaged pages and rows are missing from what was written",
             done.damaged
         );
+        return Err(Failure::new(FAILED, what));
+    }
+    if done.absent {
+        let what = "rows that lie in files that were not given are missing from what was written";
         return Err(Failure::new(FAILED, what));
     }
     if opened.lost > 0 {
@@ -135,6 +141,7 @@ fn write_rows(
     let mut done = Done {
         rows: 0,
         damaged: 0,
+        absent: false,
     };
     let rows = opened
         .database
@@ -152,7 +159,10 @@ fn write_rows(
             }
             Err(error) => {
                 opened.tell(&error);
-                done.damaged += 1;
+                match error {
+                    MdfError::MissingFile { .. } => done.absent = true,
+                    _ => done.damaged += 1,
+                }
             }
         }
     }

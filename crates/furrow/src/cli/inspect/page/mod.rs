@@ -8,7 +8,7 @@ use super::super::args::PageArguments;
 use super::super::{FAILED, Failure, USAGE};
 use super::open_files;
 use content::{Content, content};
-use furrow_check::{Pages, SourceFile, damage_message};
+use furrow_check::{Pages, SourceFile, damage_message, reader_error_text};
 use furrow_format::catalog::unit_kind;
 use furrow_format::mdf::{Database, Owner, PageSource, is_allocated};
 use furrow_format::{FileId, Page, PageId, PageNo, Protection};
@@ -56,7 +56,8 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
         ));
     };
     // What lies on a page that nobody uses is left over, and may be anything.
-    let in_use = is_allocated(&pages, id) != Some(false);
+    let allocated = is_allocated(&pages, id);
+    let in_use = allocated != Ok(false);
     let fault = match pages.protection(id) {
         Some(Err(fault)) => Some(fault),
         _ => None,
@@ -94,13 +95,20 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
         print::print(&dump, &mut out)
     };
     printed.map_err(Failure::of_printing)?;
-    match fault {
-        Some(fault) if in_use => {
-            eprintln!("{}", damage_message(id, &fault, &known, 0));
-            Ok(FAILED)
-        }
-        _ => Ok(0),
+    let mut code = 0;
+    if let Some(fault) = fault.filter(|_| in_use) {
+        eprintln!("{}", damage_message(id, &fault, &known, 0));
+        code = FAILED;
     }
+    // Whether the page is in use could not be read, for its PFS page is damaged: another one than this.
+    if let Some(error) = allocated
+        .err()
+        .filter(|e| e.page() != Some(id) || fault.is_none())
+    {
+        eprintln!("{}", reader_error_text(&error, &known, 0));
+        code = FAILED;
+    }
+    Ok(code)
 }
 
 fn name_of(files: &[SourceFile], id: PageId) -> String {

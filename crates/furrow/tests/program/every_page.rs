@@ -1,0 +1,206 @@
+//! Every type of page, damaged in turn. The promise: all rows come out, or what is lost is reported with exit
+//! code 1. Never fewer rows with exit code 0.
+
+use super::inspect::{bytes, samples};
+use super::*;
+use furrow_format::{FileId, PAGE_SIZE, Page, PageId, PageNo, Pfs, Protection, untear, verify};
+use std::collections::BTreeMap;
+
+/// What is done to a page.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Damage {
+    /// The type of the page becomes 0.
+    Type,
+    /// One bit of the body is the other way round.
+    Bit,
+    /// The page is all zeros.
+    Zeros,
+}
+
+const ALL: [Damage; 3] = [Damage::Type, Damage::Bit, Damage::Zeros];
+
+impl Damage {
+    fn of(self, file: &[u8], page: usize) -> Vec<u8> {
+        let mut file = file.to_vec();
+        let at = page * PAGE_SIZE;
+        match self {
+            Damage::Type => file[at + 1] = 0,
+            // The last byte of a sector, which torn bits protect, too.
+            Damage::Bit => file[at + 2047] ^= 1,
+            Damage::Zeros => file[at..at + PAGE_SIZE].fill(0),
+        }
+        file
+    }
+
+    /// Whether a page with this protection shows the damage.
+    fn shows(self, protection: Protection) -> bool {
+        self != Damage::Bit || protection != Protection::None
+    }
+}
+
+/// The first, the middle and the last page in use of each type and protection: page number and protection.
+fn victims(file: &[u8]) -> Vec<(usize, Protection)> {
+    let (pages, _) = file.as_chunks::<PAGE_SIZE>();
+    let mut map = pages[1];
+    untear(&mut map);
+    let pfs = Pfs::new(&map).unwrap();
+    let mut by_kind: BTreeMap<(u8, bool), Vec<(usize, Protection)>> = BTreeMap::new();
+    for (number, page) in pages.iter().enumerate() {
+        if number < 8088 && pfs.get(number as u16).is_allocated() {
+            let id = PageId {
+                file: FileId(1),
+                page: PageNo(number as u32),
+            };
+            let protection = verify(page, id).unwrap();
+            let kind = (
+                Page::new(page).page_type().to_byte(),
+                protection == Protection::None,
+            );
+            by_kind.entry(kind).or_default().push((number, protection));
+        }
+    }
+    assert!(by_kind.len() >= 10, "{by_kind:?}");
+    let few = |pages: Vec<(usize, Protection)>| {
+        let picked = [0, pages.len() / 2, pages.len() - 1].map(|at| pages[at]);
+        picked.into_iter().collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = by_kind.into_values().flat_map(few).collect();
+    all.dedup_by_key(|page| page.0);
+    all
+}
+
+/// Counts of the tables by the engine; `None` where it reported an error.
+fn counted(path: &Path, tables: &[&str]) -> (Option<String>, String) {
+    let count = |table: &&str| format!("SELECT COUNT(*) FROM {table};");
+    let script: String = tables.iter().map(count).collect();
+    let output = run(&[
+        "sql",
+        "--open",
+        text(path),
+        "-b",
+        "-W",
+        "-h",
+        "-1",
+        "-Q",
+        &script,
+    ]);
+    let sound = output.status.success().then(|| out(&output));
+    (sound, out(&output) + &err(&output))
+}
+
+fn exported(path: &Path, table: &str) -> Output {
+    run(&["inspect", "export", text(path), "--table", table, "--csv"])
+}
+
+/// Damages pages of every type in a file of one database, and looks at what all readers make of it.
+fn every_page(sound: &Path, tables: &[&str]) {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join(sound.file_name().unwrap());
+    let whole = bytes(sound);
+    let rows: Vec<String> = tables
+        .iter()
+        .map(|table| out(&exported(sound, table)))
+        .collect();
+    assert!(rows.iter().all(|rows| rows.lines().count() > 1), "{rows:?}");
+    let counts = counted(sound, tables).0.unwrap();
+    for (number, protection) in victims(&whole) {
+        for damage in ALL.into_iter().filter(|damage| damage.shows(protection)) {
+            let what = format!("page {number}, {damage:?}");
+            replace(&path, &damage.of(&whole, number));
+            for words in [
+                &["inspect", text(&path)][..],
+                &["check", "--quiet", text(&path)],
+            ] {
+                let output = run(words);
+                let told = out(&output) + &err(&output);
+                assert_eq!(output.status.code(), Some(1), "{what}: {words:?}: {told}");
+                let page = format!("1:{number})");
+                assert!(
+                    told.contains(&page),
+                    "{what}: {words:?} names no {page}: {told}"
+                );
+            }
+            for (table, rows) in tables.iter().zip(&rows) {
+                let output = exported(&path, table);
+                match output.status.code() {
+                    Some(0) => assert_eq!(&out(&output), rows, "{what}: {table}"),
+                    Some(1) => assert!(!err(&output).is_empty(), "{what}: {table}"),
+                    code => panic!("{what}: {table}: {code:?}: {}", err(&output)),
+                }
+            }
+            let (counted, told) = counted(&path, tables);
+            if let Some(counted) = counted {
+                assert_eq!(counted, counts, "{what}: {told}");
+            }
+        }
+    }
+}
+
+/// Writes a file that may be there already.
+fn replace(path: &Path, bytes: &[u8]) {
+    let volume = SystemVolume::new();
+    if volume.exists(path).unwrap() {
+        volume.remove(path).unwrap();
+    }
+    furrow_io::write_file(&volume, path, bytes).unwrap();
+}
+
+#[test]
+fn no_page_of_northwind_can_be_damaged_without_a_word() {
+    let Some(dir) = samples() else { return };
+    let tables = [
+        "dbo.Region",
+        "dbo.Territories",
+        "dbo.Employees",
+        "dbo.Orders",
+    ];
+    every_page(&dir.join("northwnd-655.mdf"), &tables);
+}
+
+#[test]
+fn no_page_of_pubs_can_be_damaged_without_a_word() {
+    let Some(dir) = samples() else { return };
+    every_page(
+        &dir.join("pubs-655.mdf"),
+        &["dbo.discounts", "dbo.roysched", "dbo.pub_info"],
+    );
+}
+
+#[test]
+fn no_page_with_torn_bits_can_be_damaged_without_a_word() {
+    let Some(dir) = samples() else { return };
+    every_page(
+        &dir.join("northwnd-611-torn.mdf"),
+        &["dbo.Region", "dbo.Categories", "dbo.Orders"],
+    );
+}
+
+#[test]
+fn no_page_of_a_database_of_ours_can_be_damaged_without_a_word() {
+    let scratch = tempfile::tempdir().unwrap();
+    let primary = scratch.path().join("own.mdf");
+    let (f, instance) = (text(&primary), scratch.path().join("instance"));
+    let script = format!(
+        "SET NOCOUNT ON; CREATE DATABASE own ON (NAME = own, FILENAME = '{f}') \
+         LOG ON (NAME = l, FILENAME = '{}/own.ldf')\nGO\nUSE own\nGO\n\
+         CREATE TABLE heap (a int, c char(900)); CREATE TABLE tree (a int PRIMARY KEY, c char(900));\
+         CREATE TABLE large (a int PRIMARY KEY, v varchar(max));\n\
+         WITH n AS (SELECT TOP 100 ROW_NUMBER() OVER (ORDER BY object_id) AS a FROM sys.all_objects)\n\
+         INSERT heap SELECT a, 'c' FROM n; INSERT tree SELECT a, 'c' FROM heap;\n\
+         INSERT large SELECT TOP 10 a, REPLICATE(CAST('v' AS varchar(max)), 3000 * a) FROM heap;\n\
+         CREATE INDEX i ON heap (a)\nGO\nUSE master\nGO\nEXEC sp_detach_db 'own'\nGO\n",
+        text(scratch.path())
+    );
+    let made = run(&[
+        "sql",
+        "--pool",
+        "8MB",
+        "--instance",
+        text(&instance),
+        "-b",
+        "-Q",
+        &script,
+    ]);
+    assert!(made.status.success(), "{}{}", out(&made), err(&made));
+    every_page(&primary, &["dbo.heap", "dbo.tree", "dbo.large"]);
+}
