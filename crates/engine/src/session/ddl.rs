@@ -191,7 +191,7 @@ impl Session {
     pub fn update_usage(&mut self, table: &Arc<Table>) -> Result<i64, EngineError> {
         self.db.check_changes()?;
         self.reading(|session| {
-            session.lock_table(table, LockMode::S)?;
+            let table = session.lock_current(table, LockMode::S)?;
             for index in &table.indexes {
                 let mut count = 0;
                 each_row(&index.rowset, &mut |_, _| {

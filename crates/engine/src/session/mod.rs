@@ -67,6 +67,8 @@ pub struct Session {
     ranges: Vec<Arc<Table>>,
     /// What tables share whose pages this transaction has announced to lock as a whole.
     paged: Vec<Arc<Common>>,
+    /// Objects whose definitions the statement under way holds, of a transaction that did not lock them before.
+    held_definitions: Vec<Resource>,
     locks_taken: u32,
     /// Whether a table may be locked S or X as a whole.
     whole_tables: bool,
@@ -114,6 +116,7 @@ impl Session {
             ddl: DdlChanges::default(),
             ranges: Vec::new(),
             paged: Vec::new(),
+            held_definitions: Vec::new(),
             locks_taken: 0,
             whole_tables: false,
             in_statement: false,
@@ -219,21 +222,26 @@ impl Session {
         Resource::Object(self.db.id, table.id)
     }
 
+    /// Whether the table's definition has changed since it was looked up, as this session sees it.
+    #[inline]
+    fn is_stale(&self, table: &Table) -> bool {
+        if self.ddl.is_empty() {
+            return table.is_superseded();
+        }
+        match self.ddl.by_id(table.id) {
+            Some(Some(mine)) => !std::ptr::eq(&**mine, table),
+            Some(None) => true,
+            None => table.is_superseded(),
+        }
+    }
+
     /// Locks an object, and proves that the table is still what it says.
     #[inline]
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), EngineError> {
         self.db
             .locks
             .lock(&self.owner, self.object(table), mode, self.timeout)?;
-        let stale = match self.ddl.is_empty() {
-            true => table.is_superseded(),
-            false => match self.ddl.by_id(table.id) {
-                Some(Some(mine)) => !std::ptr::eq(&**mine, table),
-                Some(None) => true,
-                None => table.is_superseded(),
-            },
-        };
-        if stale {
+        if self.is_stale(table) {
             let text = format!(
                 "The definition of object '{}' has changed since it was compiled.",
                 table.name
@@ -241,6 +249,41 @@ impl Session {
             return Err(crate::schema::refuse(2801, 16, 1, &text));
         }
         Ok(())
+    }
+
+    /// Keeps the definition of a table as it is until the statement under way ends: Sch-S on it. `false`
+    /// where the definition has changed since the table was looked up: look it up again, and it stays.
+    pub fn hold_definition(&mut self, table: &Table) -> Result<bool, EngineError> {
+        let resource = self.object(table);
+        let locks = &self.db.locks;
+        if self.explicit && self.in_statement && self.owner.held(&resource).is_none() {
+            self.held_definitions.push(resource);
+        }
+        locks.lock(&self.owner, resource, LockMode::SchS, self.timeout)?;
+        Ok(!self.is_stale(table))
+    }
+
+    /// A statement of a transaction ends: definitions that it only held may change again.
+    pub(super) fn release_definitions(&mut self) {
+        for resource in self.held_definitions.drain(..) {
+            if self.owner.held(&resource) == Some(LockMode::SchS) {
+                self.db.locks.unlock(&self.owner, &resource);
+            }
+        }
+    }
+
+    /// Locks a table as it is now, whatever it was when it was looked up (208 where it is gone).
+    pub(crate) fn lock_current(
+        &mut self,
+        table: &Arc<Table>,
+        mode: LockMode,
+    ) -> Result<Arc<Table>, EngineError> {
+        let object = self.object(table);
+        self.db
+            .locks
+            .lock(&self.owner, object, mode, self.timeout)?;
+        let now = self.table_by_id(table.id);
+        now.ok_or_else(|| EngineError::refused(208, &[table.name.as_str().into()]))
     }
 
     /// Locks a row of a table, unless the lock of the table does; escalates when there are many.

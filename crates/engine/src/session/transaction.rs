@@ -198,6 +198,7 @@ impl Session {
             table.common.withdraw();
         }
         self.db.locks.release_all(&self.owner);
+        self.held_definitions.clear();
         for common in self.paged.drain(..) {
             common.withdraw_pages();
         }
@@ -241,6 +242,7 @@ impl Session {
         let OpenStatement { mark, outer } = statement;
         self.in_statement = outer;
         if mark.is_some() {
+            self.release_definitions();
             return Ok(());
         }
         let _task = self.enter();
@@ -259,6 +261,7 @@ impl Session {
             Some(_) => Ok(()),
             None => self.roll_back_all(),
         };
+        self.release_definitions();
         undone.map_err(|e| self.db.worded(e))
     }
 

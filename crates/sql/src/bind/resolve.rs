@@ -144,7 +144,7 @@ impl Binder<'_> {
         let session = self.cx.sessions.of(db)?;
         match session.table_in(schema, name) {
             Ok(table) => {
-                self.basis.table(&table);
+                self.basis.table(db.id(), &table);
                 Ok(Some(Resolved::Table(Arc::clone(db), table)))
             }
             Err(e) if e.number() == 208 => match session.module(schema, name) {
@@ -178,7 +178,7 @@ impl Binder<'_> {
         let session = self.cx.sessions.of_table(&db, &inner)?;
         match session.table_in(DEFAULT_SCHEMA, &inner) {
             Ok(table) => {
-                self.basis.table(&table);
+                self.basis.table(db.id(), &table);
                 Ok(Resolved::Table(db, table))
             }
             Err(e) if e.number() == 208 => refuse(number, &[name.name().into()]),

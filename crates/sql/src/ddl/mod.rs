@@ -148,7 +148,7 @@ pub(crate) fn some_row(cx: &mut Context, text: &str) -> Result<bool> {
 }
 
 fn has_rows(cx: &mut Context, query: &Query) -> Result<bool> {
-    let bound = Binder::new(cx).query(query)?;
+    let bound = crate::interp::bound(cx, |binder| binder.query(query))?;
     let mut found = false;
     bound.plan.for_each(cx, &mut |_, _| {
         found = true;

@@ -6,7 +6,7 @@ use crate::bind::Binder;
 use crate::context::Context;
 use crate::error::Result;
 use crate::exec::Plan;
-use crate::interp::{Plans, Run, planned};
+use crate::interp::{Plans, Run, planned, ready};
 use furrow_engine::RowKey;
 use furrow_format::types::Value;
 use furrow_tsql::ast::dml::Delete;
@@ -16,7 +16,7 @@ use std::ops::Range;
 pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
     let plans = run.plans;
     let (rows, told) = run.cx.statement(|cx| {
-        let delete = planned(plans, written, cx, |binder| bind(binder, written))?;
+        let delete = ready(plans, written, cx, |binder| bind(binder, written))?;
         let target = &delete.target;
         let mut rules = delete.rules.clone();
         let whole = rules.whole();

@@ -134,7 +134,7 @@ impl Foreign {
         let own = foreign.own.iter().map(|own| &own.referenced);
         let others = foreign.others.iter().map(|others| &others.referencing);
         own.chain(others)
-            .for_each(|table| binder.basis.table(table));
+            .for_each(|table| binder.basis.table(db.id(), table));
         Ok(foreign)
     }
 

@@ -8,7 +8,7 @@ use crate::error::{Result, refuse};
 use crate::exec::operator::Operator;
 use crate::exec::spill::Store;
 use crate::exec::{Expr, Plan};
-use crate::interp::{Plans, Run, execute_captured, planned};
+use crate::interp::{Plans, Run, bound, execute_captured, planned, ready};
 use crate::sink::ResultSet;
 use furrow_engine::{BulkRows, Granularity, Table};
 use furrow_format::types::Value;
@@ -24,7 +24,7 @@ pub(crate) fn insert(run: &mut Run<'_>, written: &Insert) -> Result<()> {
     }
     let plans = run.plans;
     let (rows, told) = run.cx.statement(|cx| {
-        let plan = planned(plans, written, cx, |binder| bind(binder, written))?;
+        let plan = ready(plans, written, cx, |binder| bind(binder, written))?;
         let mut rules = plan.rules.clone();
         let rows = feed(cx, &plan, &mut rules)?;
         Ok((rows, rules.finish(cx)?))
@@ -109,17 +109,14 @@ fn insert_execute(
 
 fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: &[ResultSet]) -> Result<(u64, Told)> {
     run.cx.statement(|cx| {
-        let mut binder = Binder::new(cx);
-        let target = resolve(&mut binder, &written.target)?;
-        let columns = columns_of(&target.table, &written.columns)?;
-        let mut rules = Rules::bind(
-            &mut binder,
-            Verb::Insert,
-            &target,
-            &written.output,
-            (None, &[]),
-        )?;
-        rules.fill(&mut binder, &target.table, &columns)?;
+        let (target, columns, mut rules) = bound(cx, |binder| {
+            let target = resolve(binder, &written.target)?;
+            let columns = columns_of(&target.table, &written.columns)?;
+            let seen = (None, &[][..]);
+            let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, seen)?;
+            rules.fill(binder, &target.table, &columns)?;
+            Ok((target, columns, rules))
+        })?;
         let mut rows = 0_u64;
         for set in sets {
             if set.columns.len() != columns.len() {

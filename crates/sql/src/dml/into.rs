@@ -46,10 +46,11 @@ fn fill(cx: &mut Context, query: &Query, select: &Select, name: &ObjectName) -> 
         select.into = None;
         numbered = numbered_column(&mut select.items, select_target(written))?;
     }
-    let mut binder = Binder::new(cx);
-    let bound = binder.query(&bare)?;
-    let identity = identity_of(&mut binder, select)?;
-    let db = binder.database_of(name)?;
+    let (bound, identity, db) = crate::interp::bound(cx, |binder| {
+        let bound = binder.query(&bare)?;
+        let identity = identity_of(binder, select)?;
+        Ok((bound, identity, binder.database_of(name)?))
+    })?;
     let mut spec = spec(name, &bound.columns)?;
     let mut made_here = None;
     if let Some(column) = numbered {

@@ -16,8 +16,8 @@ use super::update::{
 use crate::bind::{Binder, Node, SourceNode};
 use crate::context::Context;
 use crate::error::{Result, refuse};
-use crate::exec::{Cond, Expr};
-use crate::interp::Run;
+use crate::exec::{Cond, Expr, Plan};
+use crate::interp::{Run, bound};
 use furrow_engine::{RowKey, Table};
 use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{Merge, MergeAction, MergeClause, MergeWhen};
@@ -97,82 +97,115 @@ impl Found {
     }
 }
 
+/// A MERGE whose source is joined with its target.
+struct MergePlan {
+    target: TargetOf,
+    rules: Rules,
+    pass: Pass,
+    /// How much of the wide row is the source's, where OUTPUT looks at it.
+    around: usize,
+}
+
+/// A reading of rows, and what is done with them.
+struct Pass {
+    plan: Plan,
+    places: Places,
+    whens: Vec<When>,
+}
+
 /// Runs a MERGE.
 pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
     let (rows, told) = run.cx.statement(|cx| {
-        let mut binder = Binder::new(cx);
-        binder.hints(&written.options)?;
-        binder.define(&written.ctes)?;
-        let target = resolve(&mut binder, &written.target)?;
-        let mut found = Found::default();
-        let joined = TableRef::Join(Box::new(Join {
-            left: written.source.clone(),
-            right: source_of(written)?,
-            kind: JoinKind::Left,
-            on: Some(written.on.clone()),
-            hint: None,
-        }));
-        let (node, places) = from(&mut binder, written, &joined)?;
-        let mut around = binder.level().sources.clone();
-        around.retain(|s| s.start < places.row.start);
-        let mut rules = Rules::bind(
-            &mut binder,
-            Verb::Merge,
-            &target,
-            &written.output,
-            (None, &around),
-        )?;
-        let whole = rules.whole();
-        found.around = if rules.looks_around {
-            places.row.start
-        } else {
-            0
+        let MergePlan {
+            target,
+            mut rules,
+            pass,
+            around,
+        } = bound(cx, |binder| bind(binder, written))?;
+        let mut found = Found {
+            around,
+            ..Found::default()
         };
-        let by_target = |w: MergeWhen| w != MergeWhen::NotMatchedBySource;
-        let whens = whens(
-            &mut binder,
-            written,
-            &target.table,
-            &rules,
-            &places,
-            by_target,
-        )?;
-        if whole {
-            binder.use_all(places.row.clone());
-        }
-        let plan = binder.place(node, Vec::new());
-        let plan = topped(&mut binder, plan, written.top.as_ref())?;
-        plan.for_each(cx, &mut |cx, row| {
-            look(cx, row, &places, &whens, &mut found)
-        })?;
-
-        let by_source = |w: MergeWhen| w == MergeWhen::NotMatchedBySource;
-        if written.clauses.iter().any(|c| by_source(c.when)) {
-            let mut binder = Binder::new(cx);
-            binder.define(&written.ctes)?;
-            let alone = source_of(written)?;
-            let (node, places) = from(&mut binder, written, &alone)?;
-            let whens = self::whens(
-                &mut binder,
-                written,
-                &target.table,
-                &rules,
-                &places,
-                by_source,
-            )?;
-            if whole {
-                binder.use_all(places.row.clone());
-            }
-            let plan = binder.place(node, Vec::new());
-            plan.for_each(cx, &mut |cx, row| {
-                look_alone(cx, row, &places, &whens, &mut found)
+        let Pass { places, whens, .. } = &pass;
+        pass.plan
+            .for_each(cx, &mut |cx, row| look(cx, row, places, whens, &mut found))?;
+        if written.clauses.iter().any(|c| is_by_source(c.when)) {
+            let alone = bound(cx, |binder| bind_alone(binder, written, &target, &rules))?;
+            let Pass { places, whens, .. } = &alone;
+            alone.plan.for_each(cx, &mut |cx, row| {
+                look_alone(cx, row, places, whens, &mut found)
             })?;
         }
-        let rows = apply(cx, &target, &mut rules, &found, &whens)?;
+        let rows = apply(cx, &target, &mut rules, &found, whens)?;
         Ok((rows, rules.finish(cx)?))
     })?;
     tell(run, told, rows);
     Ok(())
+}
+
+fn is_by_source(when: MergeWhen) -> bool {
+    when == MergeWhen::NotMatchedBySource
+}
+
+/// Binds the source joined with the target.
+fn bind(binder: &mut Binder<'_>, written: &Merge) -> Result<MergePlan> {
+    binder.hints(&written.options)?;
+    binder.define(&written.ctes)?;
+    let target = resolve(binder, &written.target)?;
+    let joined = TableRef::Join(Box::new(Join {
+        left: written.source.clone(),
+        right: source_of(written)?,
+        kind: JoinKind::Left,
+        on: Some(written.on.clone()),
+        hint: None,
+    }));
+    let (node, places) = from(binder, written, &joined)?;
+    let mut around = binder.level().sources.clone();
+    around.retain(|s| s.start < places.row.start);
+    let seen = (None, around.as_slice());
+    let rules = Rules::bind(binder, Verb::Merge, &target, &written.output, seen)?;
+    let by_target = |w: MergeWhen| !is_by_source(w);
+    let whens = whens(binder, written, &target.table, &rules, &places, by_target)?;
+    if rules.whole() {
+        binder.use_all(places.row.clone());
+    }
+    let plan = binder.place(node, Vec::new());
+    let plan = topped(binder, plan, written.top.as_ref())?;
+    Ok(MergePlan {
+        around: match rules.looks_around {
+            true => places.row.start,
+            false => 0,
+        },
+        target,
+        rules,
+        pass: Pass {
+            plan,
+            places,
+            whens,
+        },
+    })
+}
+
+/// Binds the target alone, for its rows that the source lacks.
+fn bind_alone(
+    binder: &mut Binder<'_>,
+    written: &Merge,
+    target: &TargetOf,
+    rules: &Rules,
+) -> Result<Pass> {
+    binder.define(&written.ctes)?;
+    let alone = source_of(written)?;
+    let (node, places) = from(binder, written, &alone)?;
+    let whens = whens(binder, written, &target.table, rules, &places, is_by_source)?;
+    if rules.whole() {
+        binder.use_all(places.row.clone());
+    }
+    let plan = binder.place(node, Vec::new());
+    Ok(Pass {
+        plan,
+        places,
+        whens,
+    })
 }
 
 /// The target as a source.

@@ -6,7 +6,7 @@ use crate::bind::{Binder, Bound, shown};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Expr, Plan};
-use crate::interp::{Plans, Run, planned};
+use crate::interp::{Plans, Run, planned, ready};
 use furrow_engine::{IndexKey, RowKey, Table};
 use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{SetClause, Target, Update};
@@ -171,7 +171,7 @@ pub(super) fn check_prefixes(
 pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
     let plans = run.plans;
     let (rows, told) = run.cx.statement(|cx| {
-        let update = planned(plans, written, cx, |binder| bind(binder, written))?;
+        let update = ready(plans, written, cx, |binder| bind(binder, written))?;
         let mut rules = update.rules.clone();
         let whole = rules.whole();
         let mut changes = Vec::new();

@@ -1,7 +1,7 @@
 //! Control of flow.
 
 use super::fate::{Fate, dooms, fate};
-use super::{Flow, Run, exec, planned, raise, statement};
+use super::{Flow, Run, exec, raise, ready, statement};
 use crate::bind::{Bound, Declared, declared_type};
 use crate::context::Caught;
 use crate::ddl;
@@ -219,7 +219,7 @@ fn condition(run: &mut Run<'_>, written: &furrow_tsql::ast::expr::Condition) -> 
     run.cx.tick();
     let plans = run.plans;
     let holds = run.cx.statement(|cx| {
-        let cond = planned(plans, written, cx, |binder| binder.cond(written))?;
+        let cond = ready(plans, written, cx, |binder| binder.cond(written))?;
         cond.holds(&[], cx)
     })?;
     run.tell_of_nulls();
@@ -234,7 +234,7 @@ pub(crate) fn evaluate(run: &mut Run<'_>, written: &Written) -> Result<(Value, D
     run.cx.tick();
     let plans = run.plans;
     run.cx.statement(|cx| {
-        let bound = planned(plans, written, cx, |binder| binder.expr(written))?;
+        let bound = ready(plans, written, cx, |binder| binder.expr(written))?;
         Ok((bound.expr.eval(&[], cx)?.into_owned(), bound.data_type))
     })
 }
@@ -244,7 +244,7 @@ pub(crate) fn evaluate_as(run: &mut Run<'_>, written: &Written, to: DataType) ->
     run.cx.tick();
     let plans = run.plans;
     run.cx.statement(|cx| {
-        let converted = planned(plans, written, cx, |binder| {
+        let converted = ready(plans, written, cx, |binder| {
             let bound = binder.expr(written)?;
             Ok((to, binder.coerce(bound, to)?))
         })?;
@@ -295,7 +295,7 @@ pub(crate) fn set_variable(
 ) -> Result<()> {
     let plans = run.plans;
     let (place, value) = run.cx.statement(|cx| {
-        let set = planned(plans, written, cx, |binder| {
+        let set = ready(plans, written, cx, |binder| {
             let target = binder.variable(name)?;
             let (place, to) = match target.expr {
                 Expr::Variable(place) => (place, target.data_type),

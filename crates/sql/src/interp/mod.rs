@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub(crate) use compile::check_procedure;
 pub(crate) use exec::execute_captured;
 pub(crate) use flow::{evaluate, run_statements};
-pub(crate) use plans::{Basis, Plans, planned};
+pub(crate) use plans::{Basis, Plans, bound, planned, ready};
 pub(crate) use statistics::Reads;
 pub(crate) use texts::{Text, Texts};
 

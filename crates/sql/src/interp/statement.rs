@@ -1,8 +1,8 @@
 //! Statements that are not control of flow: who runs which.
 
-use super::{Plans, Run, flow, kill, planned, set, statistics, transaction, wait};
+use super::{Plans, Run, flow, kill, planned, ready, set, statistics, transaction, wait};
 use crate::activity::CommandKind;
-use crate::bind::BoundQuery;
+use crate::bind::{Binder, BoundQuery};
 use crate::context::Context;
 use crate::error::Result;
 use crate::{dbcc, ddl, dml, query_stats};
@@ -128,23 +128,17 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     }
 }
 
-fn planned_select(
-    plans: Option<&Plans>,
-    query: &Query,
-    cx: &mut Context,
-) -> Result<Arc<BoundQuery>> {
-    planned(plans, query, cx, |binder| {
-        let mut bound = binder.query(query)?;
-        bound.plan = dml::limited(binder, bound.plan);
-        Ok(bound)
-    })
+fn bind_select(binder: &mut Binder<'_>, query: &Query) -> Result<BoundQuery> {
+    let mut bound = binder.query(query)?;
+    bound.plan = dml::limited(binder, bound.plan);
+    Ok(bound)
 }
 
 /// Binds a SELECT ahead of its turn. One that makes a table waits for it.
 pub(super) fn plan_select(plans: Option<&Plans>, query: &Query, cx: &mut Context) -> Result<()> {
     match &query.body {
         QueryBody::Select(select) if select.into.is_some() => Ok(()),
-        _ => planned_select(plans, query, cx).map(|_| ()),
+        _ => planned(plans, query, cx, |binder| bind_select(binder, query)).map(|_| ()),
     }
 }
 
@@ -157,7 +151,7 @@ fn select(run: &mut Run<'_>, query: &Query) -> Result<()> {
     let sink = &mut *run.sink;
     let plans = run.plans;
     let rows = run.cx.statement(|cx| {
-        let bound = planned_select(plans, query, cx)?;
+        let bound = ready(plans, query, cx, |binder| bind_select(binder, query))?;
         let mut rows = 0_u64;
         if !bound.assigns.is_empty() {
             bound.plan.for_each(cx, &mut |cx, row| {
