@@ -67,9 +67,10 @@ pub use ids::{
 pub use lsn::Lsn;
 pub use maps::{
     Bitmap, ExtentRange, Fullness, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Iam, MAX_FILE_PAGES,
-    MapInit, MapKind, PFS_INTERVAL, Pfs, PfsByte, SINGLE_PAGE_SLOTS, SYSTEM_MAPS_UNIT, bcm_page_of,
-    dcm_page_of, extent_at_bit, extent_bit, fixed_page_type, fixed_pages, gam_page_of,
-    interval_extents, interval_start_of, pfs_index_of, pfs_page_of, sgam_page_of,
+    MapInit, MapKind, PFS_INTERVAL, Pfs, PfsByte, SINGLE_PAGE_SLOTS, SYSTEM_MAPS_UNIT,
+    add_map_bits, bcm_page_of, dcm_page_of, extent_at_bit, extent_bit, fixed_page_type,
+    fixed_pages, gam_page_of, interval_extents, interval_start_of, pfs_index_of, pfs_page_of,
+    sgam_page_of,
 };
 pub use page::{
     BODY_SIZE, HEADER_SIZE, MAX_SLOTS, Page, PageBuf, PageError, PageFlags, PageInit, PageMut,

@@ -96,6 +96,7 @@ mutations! {
     ForgetPageCheck "forget-page-check" "Pages are read without a look at their checksum.",
     SkipForce "skip-force" "Pages that a bulk load filled past the log are not written before its commit.",
     UnsyncedForce "unsynced-force" "Pages that a bulk load filled past the log are written, but not synced.",
+    ForgetChangedExtent "forget-changed-extent" "A change forgets its extent in the changed-extent map.",
 }
 
 /// The environment variable that names the fault.

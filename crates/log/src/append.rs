@@ -11,6 +11,8 @@ use furrow_observe::waits::WaitType;
 
 /// With this many closed blocks waiting, the background writer is woken, or its work done.
 const BACKLOG_BLOCKS: u64 = 8;
+/// The same in a temporary log, where fewer and larger writes cost no commit anything.
+const TEMPORARY_BACKLOG_BLOCKS: u64 = LOG_BUFFERS as u64 * 3 / 4;
 
 impl Log {
     /// Appends a record; it is durable only after [`Log::flush_to`] its LSN.
@@ -51,7 +53,11 @@ impl Log {
             return Ok(());
         }
         self.open_next(&mut roll, BLOCK_HEADER_BYTES + len)?;
-        if next - roll.next_to_write > BACKLOG_BLOCKS {
+        let backlog = match self.config.temporary {
+            true => TEMPORARY_BACKLOG_BLOCKS,
+            false => BACKLOG_BLOCKS,
+        };
+        if next - roll.next_to_write > backlog {
             drop(roll);
             if self.config.background {
                 self.wake_writer.wake();

@@ -24,8 +24,26 @@ const BLOCKS_PER_WRITE: usize = 17;
 
 impl Log {
     /// Returns once the record at `lsn`, and all before it, are durable. An error for one that was not
-    /// appended yet: only a damaged page speaks of such.
+    /// appended yet: only a damaged page speaks of such. A temporary log has nothing to make durable and
+    /// writes nothing.
     pub fn flush_to(&self, lsn: Lsn) -> Result<(), LogError> {
+        if self.config.temporary {
+            return self.check();
+        }
+        self.write_to(lsn)
+    }
+
+    /// Makes all records appended so far durable; nothing in a temporary log.
+    pub fn flush_all(&self) -> Result<(), LogError> {
+        if self.config.temporary {
+            return self.check();
+        }
+        self.write_all()
+    }
+
+    /// Writes the record at `lsn`, and all before it, to the file, where [`RecordReader`](crate::RecordReader)
+    /// and [`Log::truncate_before`] need them. That makes them durable, except in a temporary log.
+    pub(crate) fn write_to(&self, lsn: Lsn) -> Result<(), LogError> {
         if lsn < self.durable() {
             return Ok(());
         }
@@ -47,12 +65,12 @@ impl Log {
         Ok(())
     }
 
-    /// Makes all records appended so far durable.
-    pub fn flush_all(&self) -> Result<(), LogError> {
+    /// Writes all records appended so far, as [`Log::write_to`] does.
+    pub fn write_all(&self) -> Result<(), LogError> {
         let tail = self.tail();
         // In an empty block the last record is one of the block before.
         let back = if tail.slot() > 1 { 1 } else { 2 };
-        self.flush_to(Lsn(tail.0.saturating_sub(back)))
+        self.write_to(Lsn(tail.0.saturating_sub(back)))
     }
 
     /// The block that holds `lsn`; `None` when it is durable already.
@@ -208,7 +226,10 @@ impl Log {
             return Ok(self.file.write(&runs)?);
         }
         let begun = Moment::now();
-        let written = self.file.write_durable(&runs);
+        let written = match self.config.temporary {
+            true => self.file.write(&runs),
+            false => self.file.write_durable(&runs),
+        };
         self.counters
             .write_us
             .fetch_add(begun.elapsed_us(), Ordering::Relaxed);

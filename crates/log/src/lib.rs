@@ -18,7 +18,9 @@
 //!    its VLF is reused.
 //! 4. Blocks behind a hole left by a crash never come back: see `reader`.
 //! 5. What was durable is never taken for the end of the log when it cannot be read: see `beyond`.
-//! 6. After a failed write the log is poisoned: nothing more is appended or acknowledged.
+//! 6. A temporary log ([`LogConfig::temporary`]) promises nothing of 2: its blocks are written without being
+//!    made durable, and only for want of buffers, for a rollback, or before their VLF is reused.
+//! 7. After a failed write the log is poisoned: nothing more is appended or acknowledged.
 //!
 //! # What can fail
 //! [`LogError`]: the device (then the log is poisoned), no space, a record too large, a file that

@@ -33,6 +33,9 @@ pub struct LogConfig {
     /// Whether a thread of the log writes full blocks while nobody commits. Without it whoever fills one too
     /// many writes them: what one thread does is then the same every time.
     pub background: bool,
+    /// Whether no record is read after a restart (`tempdb`): [`Log::flush_to`] then writes nothing. Blocks are
+    /// written only when the log buffers are nearly full, or when a rollback reads them.
+    pub temporary: bool,
 }
 
 impl Default for LogConfig {
@@ -42,6 +45,7 @@ impl Default for LogConfig {
             writes_in_flight: 2,
             vlf_rule: VlfRule::default(),
             background: true,
+            temporary: false,
         }
     }
 }
@@ -315,6 +319,11 @@ impl Log {
         write_directory(&*self.file, &directory).inspect_err(|e| self.fail(e))?;
         self.roll.lock().directory = directory;
         Ok(())
+    }
+
+    /// Whether no record is read after a restart.
+    pub fn is_temporary(&self) -> bool {
+        self.config.temporary
     }
 
     /// Blocks are padded to this many bytes.

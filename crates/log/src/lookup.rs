@@ -19,11 +19,11 @@ impl RecordReader {
         RecordReader::default()
     }
 
-    /// The record at `lsn`. Makes the log durable up to it first.
+    /// The record at `lsn`. Writes the log up to it first.
     pub fn read(&mut self, log: &Log, lsn: Lsn) -> Result<OwnedRecord, LogError> {
         let base = Lsn(lsn.0 & !u64::from(Lsn::MAX_SLOT));
         if self.cached.as_ref().is_none_or(|b| b.header.lsn != base) {
-            log.flush_to(lsn)?;
+            log.write_to(lsn)?;
             self.cached = Some(log.load_block(base)?);
         }
         let found = self
@@ -35,7 +35,7 @@ impl RecordReader {
 }
 
 impl Log {
-    /// A durable block: from its buffer while that still holds it, else from the file.
+    /// A written block: from its buffer while that still holds it, else from the file.
     fn load_block(&self, base: Lsn) -> Result<ReadBlock, LogError> {
         let (place, in_memory) = {
             let roll = self.roll.lock();
@@ -46,7 +46,7 @@ impl Log {
             let bytes = number.map(|n| {
                 let used = self.block(n).state().used();
                 #[expect(unsafe_code, reason = "the protocol of `Block`")]
-                // SAFETY: the block is durable, so filled; it is reopened only under the lock held here.
+                // SAFETY: the block is written, so filled; it is reopened only under the lock held here.
                 unsafe {
                     self.block(n).copy_out(0, used)
                 }

@@ -103,7 +103,7 @@ impl Log {
     /// leaves the rest unused; whether it did. Once a checkpoint has been taken there, what was left can go.
     pub fn turn_back(&self, target_bytes: u64) -> Result<bool, LogError> {
         let _turn = self.size_turn.lock();
-        self.flush_all()?;
+        self.write_all()?;
         let mut roll = self.roll.lock();
         let current = roll.vlfs.current();
         let at = roll.vlfs.current_place();

@@ -102,6 +102,10 @@ impl Protected for FileState {
         FileState::sync(self).map(drop)
     }
 
+    fn has_unsynced(&self) -> bool {
+        self.unsynced.lock().written
+    }
+
     fn fail(&self, source: IoError) -> PoolError {
         FileState::fail(self, source)
     }
@@ -112,7 +116,7 @@ impl FileState {
         db: Arc<Database>,
         id: FileId,
         file: PoolFile,
-        half_pages: u32,
+        most_pages: u32,
     ) -> Result<FileState, PoolError> {
         let io = |source| PoolError::Io {
             db: db.id,
@@ -120,7 +124,7 @@ impl FileState {
             source,
         };
         let double_write = match file.double_write {
-            Some(area) => Some(DoubleWrite::open(area, id, half_pages).map_err(io)?),
+            Some(area) => Some(DoubleWrite::open(area, id, most_pages).map_err(io)?),
             None => None,
         };
         // What an earlier process wrote may still be on its way: the system outlived it. Redo takes it for

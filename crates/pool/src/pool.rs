@@ -48,7 +48,7 @@ pub struct PoolConfig {
     pub write_run_pages: u32,
     /// Pages copied and handed to the system at once, in several runs.
     pub batch_pages: u32,
-    /// Pages in each half of a double-write file.
+    /// Pages that each half of a double-write file may grow to; it begins small.
     pub double_write_pages: u32,
     /// Threads for read-ahead.
     pub readers: usize,
@@ -243,8 +243,8 @@ impl Pool {
     /// Makes a file of a registered database known. The double-write file is sized here; repair it before.
     pub fn add_file(&self, db: DatabaseId, id: FileId, file: PoolFile) -> Result<(), PoolError> {
         let database = self.core.registry.read().database(db)?;
-        let half_pages = self.core.config.double_write_pages;
-        let file = FileState::new(database, id, file, half_pages)?;
+        let most_pages = self.core.config.double_write_pages;
+        let file = FileState::new(database, id, file, most_pages)?;
         self.core.registry.write().add_file(file)
     }
 

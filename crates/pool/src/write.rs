@@ -355,16 +355,28 @@ impl<'c> Batch<'c> {
             lsn,
             reason,
         })?;
-        let protected = self.protect(verify)?;
-        let result = self.write_in_place();
+        let mut from = 0;
+        while from < self.copies.len() {
+            let count = self.fitting(from, verify)?;
+            self.write_some(from..from + count, verify)?;
+            from += count;
+        }
+        Ok(())
+    }
+
+    /// Writes some of the copies: to the double-write file those that need it, then all of them in place.
+    fn write_some(&mut self, some: Range<usize>, verify: PageVerify) -> Result<(), PoolError> {
+        let file = self.file;
+        let protected = self.protect(some.clone(), verify)?;
+        let result = self.write_in_place(some.clone());
         if result.is_ok() {
-            let oldest = self.copies.iter().map(|copy| copy.claimed.rec_lsn).min();
+            let written = &self.copies[some];
+            let oldest = written.iter().map(|copy| copy.claimed.rec_lsn).min();
             file.note_written(oldest.unwrap_or(Lsn::MAX));
-            self.totals.pages += self.copies.len() as u64;
-            self.core
-                .counters
-                .add(Counter::PageWrites, self.copies.len() as u64);
-            count_writes(self.copies.len() as u64);
+            let pages = written.len() as u64;
+            self.totals.pages += pages;
+            self.core.counters.add(Counter::PageWrites, pages);
+            count_writes(pages);
         }
         if let (Some(half), Some(area)) = (protected, &file.double_write) {
             area.done(half);
@@ -372,26 +384,57 @@ impl<'c> Batch<'c> {
         result
     }
 
+    /// How many of the copies from `from` on can be written together: all of them, unless the double-write
+    /// file is too small for their images and cannot grow.
+    fn fitting(&self, from: usize, verify: PageVerify) -> Result<usize, PoolError> {
+        let left = self.copies.len() - from;
+        let Some(area) = &self.file.double_write else {
+            return Ok(left);
+        };
+        let images = self.needy(from..self.copies.len(), verify).count();
+        let fits = area.capacity(self.file, images)?;
+        Ok(if fits == images { left } else { fits })
+    }
+
+    /// Those of the copies that need an image: index and copy.
+    fn needy(
+        &self,
+        some: Range<usize>,
+        verify: PageVerify,
+    ) -> impl Iterator<Item = (usize, &Copied)> {
+        let redo_point = self.file.db.log.redo_point();
+        let told = verify == PageVerify::Checksum;
+        let rebuilt = move |base: Lsn| told && base != Lsn::ZERO && base >= redo_point;
+        let area = self.file.double_write.as_ref();
+        let copies = self.copies.iter().enumerate();
+        copies
+            .skip(some.start)
+            .take(some.len())
+            .filter(move |(_, copy)| {
+                !rebuilt(copy.claimed.base_lsn)
+                    || area.is_some_and(|area| area.has_image(copy.page))
+            })
+    }
+
     /// Writes images of the pages that need it to the double-write file; the half of it that was used. A page
     /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn, and there is
     /// no older one.
-    fn protect(&mut self, verify: PageVerify) -> Result<Option<usize>, PoolError> {
+    fn protect(
+        &mut self,
+        some: Range<usize>,
+        verify: PageVerify,
+    ) -> Result<Option<usize>, PoolError> {
         let Some(area) = &self.file.double_write else {
             return Ok(None);
         };
         if mutated(Mutation::SkipDoubleWrite) {
             return Ok(None);
         }
-        let redo_point = self.file.db.log.redo_point();
-        let told = verify == PageVerify::Checksum;
-        let rebuilt = |base: Lsn| told && base != Lsn::ZERO && base >= redo_point;
-        let images: Vec<_> = self
-            .copies
-            .iter()
-            .zip(self.staging.chunks_exact(PAGE_SIZE))
-            .filter(|(copy, _)| !rebuilt(copy.claimed.base_lsn) || area.has_image(copy.page))
-            .map(|(copy, bytes)| (copy.page, bytes))
-            .collect();
+        let image = |(at, copy): (usize, &Copied)| {
+            let bytes = &self.staging[at * PAGE_SIZE..(at + 1) * PAGE_SIZE];
+            (copy.page, bytes)
+        };
+        let images: Vec<_> = self.needy(some, verify).map(image).collect();
         if images.is_empty() {
             return Ok(None);
         }
@@ -400,8 +443,8 @@ impl<'c> Batch<'c> {
         Ok(Some(half))
     }
 
-    fn write_in_place(&mut self) -> Result<(), PoolError> {
-        let stretches = self.stretches();
+    fn write_in_place(&mut self, some: Range<usize>) -> Result<(), PoolError> {
+        let stretches = self.stretches(some);
         let slices: Vec<[IoSlice<'_>; 1]> = stretches
             .iter()
             .map(|s| {
@@ -437,11 +480,17 @@ impl<'c> Batch<'c> {
     }
 
     /// Neighbours in the file, as ranges of copies, none longer than a write may be.
-    fn stretches(&self) -> Vec<Range<usize>> {
+    fn stretches(&self, some: Range<usize>) -> Vec<Range<usize>> {
         let longest = self.core.config.write_run_pages as usize;
         let mut stretches: Vec<Range<usize>> = Vec::new();
-        for (at, copy) in self.copies.iter().enumerate() {
-            let neighbour = at > 0 && self.copies[at - 1].page.0 + 1 == copy.page.0;
+        for (at, copy) in self
+            .copies
+            .iter()
+            .enumerate()
+            .take(some.end)
+            .skip(some.start)
+        {
+            let neighbour = at > some.start && self.copies[at - 1].page.0 + 1 == copy.page.0;
             match stretches.last_mut() {
                 Some(last) if neighbour && last.len() < longest => last.end = at + 1,
                 _ => stretches.push(at..at + 1),

@@ -473,3 +473,86 @@ fn an_unreadable_page_is_put_back_and_a_dead_device_is_told() {
     assert_eq!(stats.restored, [PageId::new(1, 7)]);
     assert_eq!(read_raw(file.as_ref(), 7), sound);
 }
+
+/// Changes the pages `pages` of file 1 and takes a checkpoint.
+fn change_all(bench: &Bench, pages: std::ops::Range<u32>, next: u64) {
+    for page_no in pages {
+        let mut page = bench
+            .pool
+            .fetch(key(1, page_no), Ex, LatchRank::Data)
+            .unwrap();
+        change(&bench.log, &mut page, next);
+    }
+    checkpoint(bench);
+}
+
+/// Halves of 1,024 pages from the start, as earlier versions made them.
+#[test]
+fn images_of_a_double_write_file_of_sixteen_megabytes_are_put_back() {
+    const HALF: usize = 1024;
+    let volume = SimVolume::new(SimOptions::default());
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    change_all(&bench, 3..9, 1);
+    drop(bench);
+    let machine = volume.crash(&Crash::DropAll);
+    let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data);
+    let (file, area) = (open(name(1)).unwrap(), open(dw_name(1)).unwrap());
+    let mut batch = vec![0; 7 * PAGE_SIZE];
+    area.read_at(0, &mut batch).unwrap();
+    assert_eq!(batch[28], 6, "images of the first batch");
+    batch[32..36].copy_from_slice(&(HALF as u32).to_le_bytes());
+    let crc = crc32c::crc32c(&batch[12..PAGE_SIZE]);
+    batch[8..12].copy_from_slice(&crc.to_le_bytes());
+    for half in [0, 1] {
+        let bytes = 2 * HALF as u64 * PAGE_SIZE as u64;
+        area.resize(0, furrow_io::Fill::Allocate).unwrap();
+        area.resize(bytes, furrow_io::Fill::Allocate).unwrap();
+        area.write_at((half * HALF * PAGE_SIZE) as u64, &batch)
+            .unwrap();
+        for page_no in 3..9 {
+            let mut torn = read_raw(file.as_ref(), page_no);
+            torn[6000..].fill(0xEE);
+            write_raw(file.as_ref(), page_no, &torn);
+        }
+        let stats = double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
+        assert_eq!(stats.restored.len(), 6, "half {half}: {stats:?}");
+        assert_eq!(value(&read_raw(file.as_ref(), 5)), 1);
+    }
+}
+
+/// A disk that is full leaves a double-write file small: batches are smaller, and nothing fails.
+#[test]
+fn a_double_write_file_that_cannot_grow_still_guards_every_page() {
+    let volume = SimVolume::new(SimOptions::default());
+    let config = PoolConfig {
+        double_write_pages: 64,
+        batch_pages: 48,
+        ..config(64)
+    };
+    let shape = Shape {
+        frames: 64,
+        ..SHAPE
+    };
+    let bench = bench_on(&volume, shape, config);
+    volume.inject(
+        Fault::new(Ops::Only(OpKind::Resize), Effect::NoSpace)
+            .under(dw_name(1))
+            .times(1),
+    );
+    change_all(&bench, 0..40, 1);
+    change_all(&bench, 0..40, 2);
+    drop(bench);
+    for seed in 0..20 {
+        let machine = volume.crash(&Crash::Torn { seed });
+        let open = |name: String| machine.open(Path::new(&name), Open::Existing, Access::Data);
+        let (file, area) = (open(name(1)).unwrap(), open(dw_name(1)).unwrap());
+        double_write::repair(file.as_ref(), area.as_ref(), FileId(1)).unwrap();
+        for page_no in 0..40 {
+            assert_eq!(
+                value(&read_raw(file.as_ref(), page_no)),
+                2,
+                "page {page_no}"
+            );
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::RecoveryError;
 use crate::body::EndBody;
+use crate::changed::write_changed;
 use crate::stamp::{force, stamp};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
@@ -30,8 +31,8 @@ pub fn checkpoint(
     take(store, options, keep_from, Headers::AmongPages)
 }
 
-/// The last checkpoint of a database that is shut down: the headers of all files are durable before any other
-/// page is written, so that whoever finds the boot page of a clean shutdown on the disk finds all else there.
+/// The last checkpoint of a database that is shut down: the headers of all files and the maps of changed
+/// extents are durable before any other page is written, so that whoever finds the boot page of a clean shutdown on the disk finds all else there.
 pub fn last_checkpoint(store: &Store) -> Result<Checkpoint, RecoveryError> {
     take(store, CheckpointOptions::default(), None, Headers::First)
 }
@@ -50,6 +51,9 @@ fn take(
     headers: Headers,
 ) -> Result<Checkpoint, RecoveryError> {
     let log = store.log();
+    if log.is_temporary() {
+        return take_temporary(store, keep_from);
+    }
     let record = Record::system(RecordKind::CheckpointBegin, &[]);
     let (begin, counts) = store.counts.snapshot(|| log.append(&record));
     let begin = begin?;
@@ -58,8 +62,9 @@ fn take(
         false => store.active.list(begin),
     };
     stamp(store, begin)?;
+    let maps = write_changed(store)?;
     if headers == Headers::First {
-        force(store)?;
+        force(store, &maps)?;
     }
     let written = store.pool().checkpoint_pages(store.db(), options)?;
     // Pages that became dirty since then need nothing before `begin`, unless they were dirty all the time.
@@ -84,11 +89,26 @@ fn take(
     })
 }
 
+/// The checkpoint of a temporary database: no page is wanted after a restart, so none is written.
+fn take_temporary(store: &Store, keep_from: Option<Lsn>) -> Result<Checkpoint, RecoveryError> {
+    truncate(store, keep_from)?;
+    let redo_point = store.redo_point();
+    Ok(Checkpoint {
+        begin: redo_point,
+        redo_point,
+        written: CheckpointStats::default(),
+    })
+}
+
 /// Lets the log before the redo point and before the oldest active transaction be reused; whether any of it
 /// came free. Not only a checkpoint brings that about: the end of a transaction that was active during the
-/// last one does, too.
+/// last one does, too. Redo needs nothing of a temporary database: there only rollbacks keep the log.
 pub fn truncate(store: &Store, keep_from: Option<Lsn>) -> Result<bool, RecoveryError> {
     let log = store.log();
+    if log.is_temporary() {
+        // Read before the oldest transaction: one that enters later has its first record behind this.
+        store.set_redo_point(log.tail());
+    }
     let oldest_active = match mutated(Mutation::EarlyTruncation) {
         true => Lsn::MAX,
         false => store.active.oldest().unwrap_or(Lsn::MAX),
@@ -103,7 +123,7 @@ pub fn truncate(store: &Store, keep_from: Option<Lsn>) -> Result<bool, RecoveryE
     // Whoever is not active any more has appended its end, which may not be durable yet: if it were lost, a
     // restart would have to undo what it does not find.
     if !mutated(Mutation::EndsAfterTruncation) {
-        log.flush_all()?;
+        log.write_all()?;
     }
     log.truncate_before(keep);
     Ok(true)

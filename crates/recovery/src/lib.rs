@@ -2,8 +2,8 @@
 //!
 //! # A checkpoint
 //! 1. `CheckpointBegin` is appended; its LSN is the checkpoint's.
-//! 2. The active transactions are listed; its LSN is put into every file's header; every page dirty now is
-//!    written, each file by its own writer, and synced.
+//! 2. The active transactions are listed; its LSN is put into every file's header, and the bits of changed
+//!    extents into their maps; every page dirty now is written, each file by its own writer, and synced.
 //! 3. `CheckpointEnd` is appended with the list and the redo point: the smaller of the begin and of
 //!    the oldest LSN that a page still dirty needs. It is made durable.
 //! 4. The log's header names the checkpoint, durably; the log before the redo point and the oldest
@@ -24,6 +24,7 @@
 
 mod analysis;
 mod body;
+mod changed;
 mod checkpoint;
 mod error;
 mod redo;

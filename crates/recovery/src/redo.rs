@@ -114,6 +114,8 @@ impl<'a> Redo<'a> {
             }
         }
         for page in pages {
+            // Also where the page has the change already: its map may not have the bit.
+            self.store.changed.mark(page);
             self.page(page, lsn, view.txn, view.redo)?;
         }
         Ok(())

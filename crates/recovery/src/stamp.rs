@@ -43,6 +43,7 @@ pub fn stamp_new_file(store: &Store, file: FileId) -> Result<(), RecoveryError> 
 fn stamp_file(store: &Store, file: FileId, lsn: Lsn) -> Result<(), RecoveryError> {
     let page = PageNo(0);
     let id = PageId { file, page };
+    store.changed.mark(id);
     let mut page = store.write(id, LatchRank::FileHeader)?;
     if Page::new(&page).page_type() == PageType::FileHeader {
         page.begin_change();
@@ -55,11 +56,12 @@ fn stamp_file(store: &Store, file: FileId, lsn: Lsn) -> Result<(), RecoveryError
     Ok(())
 }
 
-/// Writes the headers of all data files, durably.
-pub(crate) fn force(store: &Store) -> Result<(), RecoveryError> {
+/// Writes the headers of all data files, and these pages, durably.
+pub(crate) fn force(store: &Store, also: &[PageId]) -> Result<(), RecoveryError> {
     let page = PageNo(0);
     let files = store.pool().files_of(store.db()).into_iter();
-    let headers: Vec<_> = files.map(|file| (PageId { file, page }, 1)).collect();
+    let mut headers: Vec<_> = files.map(|file| (PageId { file, page }, 1)).collect();
+    headers.extend(also.iter().map(|&page| (page, 1)));
     store.pool().force_pages(store.db(), &headers)?;
     Ok(())
 }

@@ -93,6 +93,7 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::ForgetPageCheck, "rotten pages"),
     (Mutation::SkipForce, "small worlds of reuse"),
     (Mutation::UnsyncedForce, "small worlds of reuse"),
+    (Mutation::ForgetChangedExtent, "scenes"),
 ];
 
 /// The part that notices a fault, by its name.

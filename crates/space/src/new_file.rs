@@ -3,8 +3,8 @@
 use crate::SpaceError;
 use furrow_format::{
     Change, ExtentNo, FileHeader, FileId, MapInit, PAGE_SIZE, PageBuf, PageId, PageNo, PageType,
-    PfsByte, apply, extent_bit, fixed_pages, interval_start_of, pfs_index_of, pfs_page_of,
-    stamp_checksum,
+    PfsByte, apply, dcm_page_of, extent_bit, fixed_pages, interval_start_of, pfs_index_of,
+    pfs_page_of, stamp_checksum,
 };
 use furrow_io::{File, Fill};
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ struct Marks {
 impl Marks {
     fn of(id: FileId, size_pages: u32, system_pages: &[(PageNo, PfsByte)]) -> Marks {
         let mut mixed: BTreeMap<ExtentNo, u8> = BTreeMap::new();
-        let mut list = Vec::new();
+        let mut list = fixed_are_changed(id, size_pages);
         for extent in mixed_from_the_start(0, size_pages) {
             mixed.insert(extent, 1);
         }
@@ -119,6 +119,20 @@ impl Marks {
         }
         Ok(())
     }
+}
+
+/// The extents with fixed pages are changed: these pages are written past the log.
+fn fixed_are_changed(file: FileId, size_pages: u32) -> Vec<(PageId, Change<'static>)> {
+    let fixed = fixed_pages(PageNo(0), PageNo(size_pages));
+    let changed = fixed.map(|(page, _)| {
+        let map = PageId {
+            file,
+            page: dcm_page_of(page),
+        };
+        let index = extent_bit(PageId { file, page }.extent());
+        (map, Change::SetBit { index, value: true })
+    });
+    changed.collect()
 }
 
 /// The extents among the pages `from .. end` that hold a PFS page and nothing else fixed: mixed from the

@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::error::Result;
 use crate::query_stats::QueryStats;
 use crate::usage::Usage;
-use furrow_engine::{DatabaseSpec, FileSpec, Instance};
+use furrow_engine::{DatabaseSpec, DatabaseView, FileSpec, Instance};
 use furrow_io::time::WallTime;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ use std::sync::{Arc, Weak};
 
 /// The database that connections begin in.
 pub(crate) const MASTER: &str = "master";
-/// The files that `tempdb` is made with.
-const TEMPDB_FILES: [&str; 2] = ["tempdb.mdf", "templog.ldf"];
-/// The database of temporary tables, made anew at each start.
+/// The files that `tempdb` is created with: logical names and names of files.
+const TEMPDB_FILES: [(&str, &str); 2] = [("tempdev", "tempdb.mdf"), ("templog", "templog.ldf")];
+/// The database of temporary tables, created anew at each start.
 pub(crate) const TEMPDB: &str = "tempdb";
 
 /// An instance that speaks T-SQL.
@@ -60,14 +60,33 @@ impl Server {
         if !known.iter().any(|d| d.name.eq_ignore_ascii_case(MASTER)) {
             server.make((MASTER, 1), "master.mdf", "mastlog.ldf")?;
         }
-        if known.iter().any(|d| d.name.eq_ignore_ascii_case(TEMPDB)) {
-            let files = TEMPDB_FILES.map(|file| server.path(file));
-            server.instance.discard_database(TEMPDB, &files)?;
-        }
-        let [data, log] = TEMPDB_FILES;
-        server.make((TEMPDB, 2), data, log)?;
+        server.make_tempdb(&known)?;
         crate::exec::spill::remove_leftovers(&server)?;
         Ok(Arc::new(server))
+    }
+
+    /// Creates `tempdb` where the instance has not done so by its layout: in a new instance, and in one whose
+    /// `tempdb` was made by a version that knew no layouts.
+    fn make_tempdb(&self, known: &[DatabaseView]) -> Result<()> {
+        let tempdb = self.instance.database(TEMPDB);
+        if tempdb.is_ok_and(|db| db.is_temporary()) {
+            return Ok(());
+        }
+        let [data, log] = TEMPDB_FILES;
+        if known.iter().any(|d| d.name.eq_ignore_ascii_case(TEMPDB)) {
+            let files = [data, log].map(|(_, file)| self.path(file));
+            self.instance.discard_database(TEMPDB, &files)?;
+        }
+        let file =
+            |(name, file): (&str, &str), mb| FileSpec::new(name, self.path(file)).size_mb(mb);
+        let spec = DatabaseSpec {
+            id: Some(2),
+            autogrow_all: true,
+            temporary: true,
+            ..DatabaseSpec::new(TEMPDB, file(data, 4)).log(file(log, 2))
+        };
+        self.instance.create_database(&spec)?;
+        Ok(())
     }
 
     fn make(&self, (name, id): (&str, u16), data: &str, log: &str) -> Result<()> {

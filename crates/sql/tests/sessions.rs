@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use furrow_engine::{Instance, InstanceConfig};
+use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
 use furrow_format::types::Value;
 use furrow_io::thread::scope;
 use furrow_io::time::{Duration, Moment, sleep};
@@ -484,7 +484,7 @@ fn tempdb_is_made_anew_whatever_has_become_of_its_files() {
     type Injury = fn(&dyn Volume, &Path);
     let gone: Injury = |volume, path| volume.remove(path).unwrap();
     for injury in [gone, garbage, cut_short] {
-        for file in ["tempdb.mdf", "templog.ldf", "tempdb.mdf.dw"] {
+        for file in ["tempdb.mdf", "templog.ldf"] {
             let config = InstanceConfig {
                 pool_pages: 2048,
                 directory: Some(inst.into()),
@@ -503,5 +503,46 @@ fn tempdb_is_made_anew_whatever_has_become_of_its_files() {
             drop(instance);
             injury(&*volume, &inst.join(file));
         }
+    }
+}
+
+#[test]
+fn a_durable_tempdb_of_an_earlier_version_is_replaced_by_a_temporary_one() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    let inst = Path::new("/instance");
+    volume.create_dir(inst).unwrap();
+    let start = || {
+        let config = InstanceConfig {
+            pool_pages: 2048,
+            directory: Some(inst.into()),
+            ..InstanceConfig::default()
+        };
+        Instance::start(Arc::clone(&volume), config).unwrap()
+    };
+    let file = |name: &str, file: &str| FileSpec::new(name, inst.join(file)).size_mb(4);
+    let old = DatabaseSpec {
+        id: Some(2),
+        ..DatabaseSpec::new("tempdb", file("tempdb", "tempdb.mdf"))
+            .log(file("templog", "templog.ldf"))
+    };
+    let instance = start();
+    instance.create_database(&old).unwrap();
+    instance.shut_down().unwrap();
+    drop(instance);
+    for _ in 0..2 {
+        let instance = start();
+        let server = Server::start(Arc::clone(&instance)).unwrap();
+        let tempdb = instance.database("tempdb").unwrap();
+        assert!(tempdb.is_temporary());
+        let names: Vec<String> = tempdb
+            .file_list()
+            .unwrap()
+            .into_iter()
+            .map(|f| f.name)
+            .collect();
+        assert_eq!(names, ["tempdev", "templog"]);
+        assert!(!volume.exists(&inst.join("tempdb.mdf.dw")).unwrap());
+        drop((tempdb, server));
+        instance.shut_down().unwrap();
     }
 }

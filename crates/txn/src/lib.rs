@@ -20,6 +20,7 @@
 //! takes no more changes until it is recovered.
 
 mod active;
+mod changed;
 mod counts;
 mod error;
 mod fills;
@@ -30,6 +31,7 @@ mod store;
 mod transaction;
 
 pub use active::{ActiveTxn, ActiveTxns, ListedTxn};
+pub use changed::{ChangedExtents, MAP_WORDS};
 pub use counts::{Counts, Deltas, decode_deltas};
 pub use error::TxnError;
 pub use mini::{Author, Mini};

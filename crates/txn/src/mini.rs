@@ -2,7 +2,7 @@
 //!
 //! 1. The caller latches pages EX and hands them over with [`Mini::adopt`]; it plans the changes with
 //!    [`Mini::push`]. Nothing is changed yet.
-//! 2. [`Mini::commit`] marks the pages dirty, appends **one** log record with all changes, applies
+//! 2. [`Mini::commit`] marks the pages dirty and their extents changed, appends **one** log record with all changes, applies
 //!    them in order by the same `apply` as redo, stamps the pages with the record's LSN and lets go
 //!    of the latches.
 //!
@@ -14,7 +14,8 @@
 use crate::active::ActiveTxn;
 use crate::{Store, TxnError};
 use furrow_format::{
-    Change, ChangeReader, ChangeWriter, Lsn, PageBuf, PageId, PageInit, RowList, TxnId, apply,
+    Change, ChangeReader, ChangeWriter, Lsn, MapInit, MapKind, PageBuf, PageId, PageInit, RowList,
+    TxnId, apply,
 };
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{Record, RecordKind};
@@ -112,6 +113,7 @@ impl<'p> Mini<'p> {
         self.store.check()?;
         self.note_fills(author)?;
         for page in &mut self.pages {
+            self.store.changed.mark(page.key().page);
             page.begin_change();
         }
         let lsn = self.append(author)?;
@@ -123,6 +125,13 @@ impl<'p> Mini<'p> {
                     let found = self.pages.iter().position(|p| p.key().page == id);
                     let at = found.ok_or((id, furrow_format::ChangeError::NoPage))?;
                     formatted[at] |= change.rebuilds();
+                    if let Change::FormatMap(MapInit {
+                        kind: MapKind::DiffMap,
+                        ..
+                    }) = change
+                    {
+                        self.store.changed.rewrite(id);
+                    }
                     apply(&change, &mut self.pages[at]).map_err(|e| (id, e))
                 });
             if let Err((page, source)) = applied {

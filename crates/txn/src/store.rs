@@ -2,6 +2,7 @@
 
 use crate::TxnError;
 use crate::active::ActiveTxns;
+use crate::changed::ChangedExtents;
 use crate::counts::Counts;
 use crate::room::KeptRoom;
 use furrow_format::{DatabaseId, Lsn, PageId};
@@ -39,7 +40,10 @@ impl WriteAhead for Ahead {
     }
 
     fn durable(&self) -> Lsn {
-        self.log.durable()
+        match self.log.is_temporary() {
+            true => Lsn::MAX,
+            false => self.log.durable(),
+        }
     }
 
     fn is_short(&self) -> bool {
@@ -65,6 +69,8 @@ pub struct Store {
     pub active: ActiveTxns,
     /// Committed rows of each rowset.
     pub counts: Counts,
+    /// Extents changed since the database was opened.
+    pub changed: ChangedExtents,
     /// What flushes for want of frames take of the log, for each record of a rollback.
     padding_share: u64,
     relief: OnceLock<Arc<dyn LogRelief>>,
@@ -104,6 +110,7 @@ impl Store {
             ahead,
             active: ActiveTxns::new(next_txn),
             counts: Counts::default(),
+            changed: ChangedExtents::new(),
             padding_share,
             relief: OnceLock::new(),
             poisoned: AtomicBool::new(false),

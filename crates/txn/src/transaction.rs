@@ -123,6 +123,7 @@ impl Transaction {
         };
         let runs = active.fills.lock().take();
         if !runs.is_empty()
+            && !self.store.log().is_temporary()
             && let Err(error) = self.store.pool().force_pages(self.store.db(), &runs)
         {
             active.fills.lock().restore(runs);
@@ -156,6 +157,7 @@ impl Transaction {
         self.records += 1;
         self.settle(self.store.undo_bytes(undo.len()));
         if self.filled
+            && !self.store.log().is_temporary()
             && let Some(pages) = active.fills.lock().take_fresh()
         {
             self.store.pool().write_soon(self.store.db(), &pages);

@@ -146,6 +146,9 @@ impl Database {
         };
         let target_s = u64::from(if target == 0 { interval_s } else { target });
         let due = self.due(memory, target_s);
+        if self.is_temporary() {
+            return self.look_at_temporary(due);
+        }
         match due {
             Due::No if target > 0 => self.write_ahead(target_s)?,
             Due::No => {}
@@ -164,6 +167,16 @@ impl Database {
             }
         }
         Ok(due)
+    }
+
+    /// Of a temporary database only the log is looked after: its pages may stay dirty, and the counts of its
+    /// catalog are never read from the disk.
+    fn look_at_temporary(&self, due: Due) -> Result<Due, EngineError> {
+        if due == Due::Log {
+            self.keeper.checkpoint(CheckpointOptions::default())?;
+            return Ok(due);
+        }
+        Ok(Due::No)
     }
 
     /// Notes a checkpoint that began when so much had been flushed.

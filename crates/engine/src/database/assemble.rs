@@ -1,6 +1,6 @@
 //! A database put together from its parts, and taken apart again.
 
-use super::{Database, DatabaseOptions, EngineError, StateCell, Updateability};
+use super::{Database, DatabaseOptions, EngineError, FilePlan, StateCell, Updateability};
 use crate::background::Keeper;
 use crate::catalog::Catalog;
 use crate::files::{FileBook, Guarded, Hooks};
@@ -44,7 +44,7 @@ impl Registration {
         let pool_file = PoolFile {
             file: Arc::clone(&data.file),
             stats,
-            double_write: Some(Arc::clone(&data.double_write)),
+            double_write: data.double_write.clone(),
         };
         Ok(self.shared.pool.add_file(self.id, file, pool_file)?)
     }
@@ -104,6 +104,8 @@ pub(crate) struct Parts {
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) registration: Registration,
     pub(crate) access: Updateability,
+    /// Of a temporary database: its files as they are to be made.
+    pub(crate) layout: Option<Vec<FilePlan>>,
 }
 
 impl Database {
@@ -128,6 +130,7 @@ impl Database {
             registration: parts.registration,
             background: Mutex::new(None),
             access: parts.access,
+            layout: parts.layout.map(Mutex::new),
             durability: super::options::Durability::new(parts.options.delayed_durability),
             users: AtomicU32::new(0),
             bulk_rows: AtomicU64::new(0),

@@ -283,6 +283,7 @@ fn build(
         hooks,
         registration,
         access: Updateability::attached(),
+        layout: None,
     })?;
     database.load_groups()?;
     database.state.set(DatabaseState::Online);

@@ -104,7 +104,8 @@ impl Database {
     pub(crate) fn shut_down(&self) -> Result<(), EngineError> {
         self.seal()?;
         self.stop_background();
-        let written = if self.state() == DatabaseState::Online && !self.is_read_only() {
+        let rests = self.is_read_only() || self.is_temporary();
+        let written = if self.state() == DatabaseState::Online && !rests {
             let _entered = self.shared.enter();
             self.come_to_rest(false)
         } else {

@@ -16,7 +16,7 @@ use furrow_format::types::{Date, DateTime, Guid};
 use furrow_format::{DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId};
 use furrow_io::time::WallTime;
 use furrow_io::{Access, Fill, Volume, random};
-use furrow_log::Log;
+use furrow_log::{Log, LogConfig};
 use furrow_observe::messages::Message;
 use furrow_space::{Space, SpaceConfig, SpaceOptions, new_file_pages};
 use furrow_txn::Store;
@@ -61,7 +61,10 @@ pub(crate) fn create(
     spec: &DatabaseSpec,
     plan: &DatabasePlan,
 ) -> Result<Arc<Database>, EngineError> {
-    let mut made = Made::new(&*shared.volume);
+    let mut made = match spec.temporary {
+        true => Made::temporary(&*shared.volume),
+        false => Made::new(&*shared.volume),
+    };
     let files = make_files(&mut made, plan, (binding, shared.file_fill()));
     let not_made = || Message::new(1802, &[]);
     let (files, log) = files.map_err(|e| e.of_expansion().followed_by(not_made()))?;
@@ -141,7 +144,10 @@ fn build(
         Metered::wrap(log_file, stats),
         bytes,
         binding.0,
-        shared.config.log,
+        LogConfig {
+            temporary: spec.temporary,
+            ..shared.config.log
+        },
     )?;
     let tail = log.tail();
     let registration = Registration::new(shared, id, &log);
@@ -176,6 +182,7 @@ fn build(
         hooks,
         registration,
         access: Updateability::default(),
+        layout: spec.temporary.then(|| plan.files.clone()),
     })?;
     database.join_other_files(
         files

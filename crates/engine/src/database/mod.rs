@@ -12,6 +12,7 @@ mod options;
 mod rebuild;
 mod spec;
 mod state;
+pub(crate) mod temporary;
 mod updateability;
 mod words;
 
@@ -26,7 +27,7 @@ pub(crate) use bootstrap::FILES1_PAGE;
 pub(crate) use create::{check_paths, create, header_of, now};
 pub(crate) use error::os_error;
 pub(crate) use open::{Moved, birth, open, sniff, state_after};
-pub(crate) use spec::{Asked, FilePlan, check_filegroup, plan_file, round_growth};
+pub(crate) use spec::{Asked, DatabasePlan, FilePlan, check_filegroup, plan_file, round_growth};
 pub(crate) use state::StateCell;
 pub(crate) use updateability::Updateability;
 pub(crate) use words::is_full;
@@ -82,6 +83,8 @@ pub struct Database {
     pub(crate) registration: Registration,
     pub(crate) background: Mutex<Option<Background>>,
     pub(crate) access: Updateability,
+    /// Of a temporary database: the files that it is made of when the instance starts.
+    pub(crate) layout: Option<Mutex<Vec<FilePlan>>>,
     pub(crate) durability: options::Durability,
     /// Sessions in it.
     pub(crate) users: AtomicU32,

@@ -451,6 +451,7 @@ impl Opening<'_> {
             hooks,
             registration: self.registration,
             access: Updateability::of(own.read_only),
+            layout: None,
         })?;
         database.load_groups()?;
         if !untouched {

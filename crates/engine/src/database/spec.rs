@@ -153,6 +153,9 @@ pub struct DatabaseSpec {
     /// more: 36 is what the published transcripts show. What the catalog does not fill is set aside for it to
     /// grow into.
     pub system_extents: u32,
+    /// Whether nothing of it is wanted after a restart (`tempdb`): it is not durable, and each start creates it
+    /// anew with the files that it had.
+    pub temporary: bool,
 }
 
 impl DatabaseSpec {
@@ -167,6 +170,7 @@ impl DatabaseSpec {
             id: None,
             options: DatabaseOptions::default(),
             system_extents: 36,
+            temporary: false,
         }
     }
 
@@ -211,6 +215,16 @@ pub(crate) struct DatabasePlan {
     pub(crate) files: Vec<FilePlan>,
     /// Number, name, default, autogrow all; PRIMARY first.
     pub(crate) filegroups: Vec<(u16, String, bool, bool)>,
+}
+
+impl DatabasePlan {
+    /// Of these files, all data files in PRIMARY, which grow together.
+    pub(crate) fn of_primary(files: Vec<FilePlan>) -> DatabasePlan {
+        DatabasePlan {
+            files,
+            filegroups: vec![(1, "PRIMARY".to_owned(), true, true)],
+        }
+    }
 }
 
 /// Which statement a file is asked for by: messages differ in their states.

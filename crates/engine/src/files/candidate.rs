@@ -102,7 +102,7 @@ impl Candidate {
     /// put back, and a new one is made.
     pub(crate) fn accept(self, volume: &dyn Volume) -> Result<(Guarded, usize), EngineError> {
         let file = self.file;
-        let (double_write, torn) = match self.guard {
+        let (images, torn) = match self.guard {
             Some((images, torn)) => {
                 let torn = torn.put_back(&*file, &*images)?.restored.len();
                 (images, torn)
@@ -113,6 +113,7 @@ impl Candidate {
                 (made.map_err(|e| open_error(&path, &e))?, 0)
             }
         };
+        let double_write = Some(images);
         Ok((Guarded { file, double_write }, torn))
     }
 }

@@ -84,6 +84,13 @@ impl Database {
     pub fn add_filegroup(&self, name: &str) -> Result<u16, EngineError> {
         let _entered = self.shared.enter();
         self.must_be_writable()?;
+        if self.is_temporary() {
+            let text = format!(
+                "User-defined filegroups are not allowed on \"{}\".",
+                self.name
+            );
+            return Err(EngineError::of(Message::custom(1826, 16, 1, &text)));
+        }
         let _turn = self.files.turn.lock();
         let groups = self.files.groups();
         check_filegroup(name, groups.values().map(|g| g.name.as_str()))?;

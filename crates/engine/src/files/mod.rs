@@ -9,7 +9,7 @@
 //! # Adding a file, so that a crash leaves no trace of half a file
 //! 1. Its row enters the catalog in the state *being made*, durably.
 //! 2. The file is made on its volume: header and maps, synced.
-//! 3. The row becomes *online*, durably; the file joins pool and space; a checkpoint follows.
+//! 3. The row becomes *online*, durably; the file joins pool and space. Redo finds it in the catalog.
 //!
 //! A restart that finds a row *being made* (or *being removed*) deletes the file, if it is ours, and the row.
 
@@ -26,6 +26,7 @@ mod relocate;
 mod resting;
 mod rows;
 mod shrink;
+mod unsynced;
 
 pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use candidate::Candidate;

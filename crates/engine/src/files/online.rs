@@ -70,6 +70,17 @@ impl Database {
         filegroup: Option<&str>,
     ) -> Result<FileId, EngineError> {
         let _entered = self.shared.enter();
+        let plan = self.make_and_add(spec, filegroup)?;
+        let id = FileId(plan.id);
+        self.change_layout(|files| files.push(plan))?;
+        Ok(id)
+    }
+
+    fn make_and_add(
+        &self,
+        spec: &FileSpec,
+        filegroup: Option<&str>,
+    ) -> Result<FilePlan, EngineError> {
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         let plan = self.plan_new_file(spec, filegroup);
@@ -106,8 +117,8 @@ impl Database {
         let entry = FileEntry {
             id,
             filegroup: plan.filegroup,
-            name: plan.name,
-            path: plan.path,
+            name: plan.name.clone(),
+            path: plan.path.clone(),
             max_pages: plan.max_pages,
             growth: plan.growth,
             guid,
@@ -115,9 +126,9 @@ impl Database {
             next_path: None,
         };
         self.space.add_file(&entry.for_space(plan.size_pages))?;
+        // No checkpoint: it would write every file of the database for each one that is added.
         self.files.put(entry);
-        self.checkpoint()?;
-        Ok(id)
+        Ok(plan)
     }
 
     fn plan_new_file(
@@ -154,13 +165,19 @@ impl Database {
     }
 
     fn make_file(&self, plan: &FilePlan, guid: Guid) -> Result<Guarded, EngineError> {
-        let mut made = Made::new(&*self.shared.volume);
+        let mut made = match self.is_temporary() {
+            true => Made::temporary(&*self.shared.volume),
+            false => Made::new(&*self.shared.volume),
+        };
         let data = made.data_file(&plan.path, TAKEN_STATE)?;
+        self.store.changed.forget(FileId(plan.id));
         let header = header_of(plan, self.files.binding, guid, birth(&self.store));
         new_file_pages(&*data.file, &header, &[], self.shared.file_fill())?;
         // Whatever the disk refuses, it refuses before the file is there to stay.
-        let guard_bytes = double_write::file_bytes(self.shared.config.double_write_pages);
-        data.double_write.resize(guard_bytes, Fill::Allocate)?;
+        let guard_bytes = double_write::first_bytes(self.shared.config.double_write_pages);
+        if let Some(double_write) = &data.double_write {
+            double_write.resize(guard_bytes, Fill::Allocate)?;
+        }
         self.join_checkpoints(FileId(plan.id), &data)?;
         made.keep();
         Ok(data)
@@ -189,6 +206,11 @@ impl Database {
     /// ALTER DATABASE REMOVE FILE: the file must be empty (5042).
     pub fn remove_file(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
+        let id = self.empty_and_remove(name)?;
+        self.change_layout(|files| files.retain(|file| file.id != id.0))
+    }
+
+    fn empty_and_remove(&self, name: &str) -> Result<FileId, EngineError> {
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
@@ -221,9 +243,11 @@ impl Database {
         }
         self.leave_checkpoints(entry.id)?;
         self.files.remove(entry.id);
-        let cleared = (entry.id, entry.path.clone());
+        let id = entry.id;
+        let cleared = (id, entry.path.clone());
         drop(entry);
-        self.clear_away(&[cleared])
+        self.clear_away(&[cleared])?;
+        Ok(id)
     }
 
     /// Deletes a file that is ours; one that is not is left alone, and said.
@@ -258,6 +282,34 @@ impl Database {
     /// ALTER DATABASE MODIFY FILE.
     pub fn modify_file(&self, name: &str, change: &FileChange) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
+        let (id, size_pages) = self.change_file(name, change)?;
+        self.change_layout(|files| {
+            for file in files.iter_mut().filter(|file| file.id == id.0) {
+                file.size_pages = size_pages.unwrap_or(file.size_pages);
+                self.describe(file);
+            }
+        })
+    }
+
+    /// Brings name, limit and growth of a file into a plan of it.
+    fn describe(&self, plan: &mut FilePlan) {
+        let log = self.keeper.log_entry();
+        let files = self.files.files();
+        let (name, max_pages, growth) = match files.into_iter().find(|f| f.id.0 == plan.id) {
+            Some(file) => (file.name, file.max_pages, file.growth),
+            None => (log.name, log.max_pages, log.growth),
+        };
+        plan.name = name;
+        plan.max_pages = max_pages;
+        plan.growth = growth;
+    }
+
+    /// Which file was changed, and its new size where it has one.
+    fn change_file(
+        &self,
+        name: &str,
+        change: &FileChange,
+    ) -> Result<(FileId, Option<u32>), EngineError> {
         self.must_be_writable()?;
         let _turn = self.files.turn.lock();
         if *change == FileChange::default() {
@@ -271,7 +323,7 @@ impl Database {
             self.check_new_name(new, 3)?;
         }
         if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
-            return self.modify_log(change);
+            return Ok((FileId(2), self.modify_log(change)?));
         }
         let missing = || EngineError::refused(5041, &[name.into()]);
         let mut entry = self.files.named(name).ok_or_else(missing)?;
@@ -290,8 +342,9 @@ impl Database {
         }
         self.rewrite_header(&entry)?;
         self.update_row(entry.id, |row| entry.fill_row(row))?;
+        let id = entry.id;
         self.files.put(entry);
-        Ok(())
+        Ok((id, wanted))
     }
 
     fn new_size(&self, change: &FileChange, now_pages: u32) -> Result<Option<u32>, EngineError> {
@@ -306,7 +359,7 @@ impl Database {
         Ok(Some(pages))
     }
 
-    fn modify_log(&self, change: &FileChange) -> Result<(), EngineError> {
+    fn modify_log(&self, change: &FileChange) -> Result<Option<u32>, EngineError> {
         let mut entry = self.keeper.log_entry();
         let bytes = self.store.log().file().len_bytes()?;
         let size_pages = u32::try_from(bytes / furrow_format::PAGE_SIZE as u64).unwrap_or(u32::MAX);
@@ -323,7 +376,8 @@ impl Database {
         }
         self.keeper.set_log_entry(entry.clone());
         self.update_row(FileId(2), |row| entry.fill_row(row))?;
-        self.note_log_size()
+        self.note_log_size()?;
+        Ok(wanted)
     }
 
     /// Writes name, limit and growth into page 0 of a file.

@@ -1,5 +1,6 @@
 //! Files on their volume: made, proven to be what they claim, opened, deleted.
 
+use super::unsynced::Unsynced;
 use crate::EngineError;
 use crate::database::os_error;
 use furrow_format::types::Guid;
@@ -23,7 +24,8 @@ pub(crate) fn double_write_path(path: &Path) -> PathBuf {
 #[derive(Debug, Clone)]
 pub(crate) struct Guarded {
     pub(crate) file: Arc<dyn File>,
-    pub(crate) double_write: Arc<dyn File>,
+    /// None of a temporary database: its pages are never repaired.
+    pub(crate) double_write: Option<Arc<dyn File>>,
 }
 
 /// Files that a statement has made so far; dropped without [`Made::keep`] they are removed again.
@@ -31,6 +33,7 @@ pub(crate) struct Guarded {
 pub(crate) struct Made<'v> {
     volume: &'v dyn Volume,
     paths: Vec<PathBuf>,
+    temporary: bool,
 }
 
 impl<'v> Made<'v> {
@@ -38,7 +41,15 @@ impl<'v> Made<'v> {
         Made {
             volume,
             paths: Vec::new(),
+            temporary: false,
         }
+    }
+
+    /// Files of a temporary database: nothing in them is made durable, and they have no double-write files.
+    pub(crate) fn temporary(volume: &'v dyn Volume) -> Made<'v> {
+        let mut made = Made::new(volume);
+        made.temporary = true;
+        made
     }
 
     /// Makes an empty file. `state_5170` is the state of the message when the path is taken.
@@ -51,18 +62,26 @@ impl<'v> Made<'v> {
         let file = self.volume.open(path, Open::Create, access);
         let file = file.map_err(|e| create_error(self.volume, path, &e, state_5170))?;
         self.paths.push(path.to_path_buf());
-        Ok(file)
+        Ok(match self.temporary {
+            true => Unsynced::wrap(file),
+            false => file,
+        })
     }
 
-    /// Makes an empty data file and its double-write file.
+    /// Makes an empty data file and, unless it is temporary, its double-write file.
     pub(crate) fn data_file(&mut self, path: &Path, state: u8) -> Result<Guarded, EngineError> {
         let file = self.create(path, Access::Data, state)?;
-        let double_write = self.create(&double_write_path(path), Access::Data, state);
-        // The name that was asked for is too long for the one that it needs beside it.
-        let double_write = double_write.map_err(|e| match e.has(5105) {
-            true => name_too_long(path),
-            false => e,
-        })?;
+        let double_write = match self.temporary {
+            true => None,
+            false => {
+                let made = self.create(&double_write_path(path), Access::Data, state);
+                // The name that was asked for is too long for the one that it needs beside it.
+                Some(made.map_err(|e| match e.has(5105) {
+                    true => name_too_long(path),
+                    false => e,
+                })?)
+            }
+        };
         Ok(Guarded { file, double_write })
     }
 

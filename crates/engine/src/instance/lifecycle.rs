@@ -31,12 +31,12 @@ pub struct AttachOptions {
 impl Instance {
     pub(super) fn start_databases(&self) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         for listed in list.databases.clone() {
-            if matches!(listed.phase, Phase::Whole | Phase::ReadOnly) {
-                self.start_one(&listed);
-            } else {
-                self.clear(&mut list, &listed)?;
+            match listed.phase {
+                Phase::Whole | Phase::ReadOnly => self.start_one(&listed),
+                Phase::Temporary => self.start_temporary(&mut list, &listed)?,
+                Phase::Creating | Phase::Dropping => self.clear(&mut list, &listed)?,
             }
         }
         Ok(())
@@ -162,17 +162,24 @@ impl Instance {
     /// was.
     pub fn create_database(&self, spec: &DatabaseSpec) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         self.free_name(&list, &spec.name)?;
         let plan = spec.plan()?;
         database::check_paths(&*self.shared.volume, &plan)?;
         let binding = Guid(random::guid_v4());
         let listed = Listed {
             id: list.id_for(spec.id),
-            phase: Phase::Creating,
+            phase: match spec.temporary {
+                true => Phase::Temporary,
+                false => Phase::Creating,
+            },
             binding: binding.0,
             name: spec.name.clone(),
             paths: plan.files.iter().map(|f| f.path.clone()).collect(),
+            layout: match spec.temporary {
+                true => plan.files.clone(),
+                false => Vec::new(),
+            },
         };
         list.change(|all| all.push(listed.clone()))?;
         let created = database::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
@@ -184,7 +191,9 @@ impl Instance {
                 return Err(error);
             }
         };
-        self.list_whole(&mut list, &listed)?;
+        if !spec.temporary {
+            self.list_whole(&mut list, &listed)?;
+        }
         self.enter_started(&listed, &database)?;
         database.space.recalculate();
         self.log_line(&format!("Database '{}' was created.", spec.name));
@@ -204,7 +213,11 @@ impl Instance {
         Ok(())
     }
 
-    fn enter_started(&self, listed: &Listed, database: &Arc<Database>) -> Result<(), EngineError> {
+    pub(super) fn enter_started(
+        &self,
+        listed: &Listed,
+        database: &Arc<Database>,
+    ) -> Result<(), EngineError> {
         let primary = listed.paths.first().cloned().unwrap_or_default();
         self.enter(
             listed,
@@ -233,7 +246,7 @@ impl Instance {
         beside_first: bool,
     ) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         let Some(primary) = files.first() else {
             return Err(EngineError::refused(5171, &["".into()]));
         };
@@ -251,6 +264,7 @@ impl Instance {
             binding: sniffed.binding.0,
             name,
             paths: files.to_vec(),
+            layout: Vec::new(),
         };
         let database = self.open_resting(&listed, opened)?;
         list.change(|all| all.push(listed.clone()))?;
@@ -285,7 +299,7 @@ impl Instance {
             return self.attach_resting(options.name.as_deref(), &files, options.beside_first);
         }
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         self.unused_path(&list, primary)?;
         let sniffed = database::sniff(&self.shared, primary)?;
         let name = options.name.clone().unwrap_or(sniffed.name);
@@ -296,6 +310,7 @@ impl Instance {
             binding: sniffed.binding.0,
             name,
             paths: vec![primary.to_path_buf()],
+            layout: Vec::new(),
         };
         let id = DatabaseId(listed.id);
         let database = self.open_database(id, &listed.name, primary, (&moved, true))?;
@@ -350,7 +365,15 @@ impl Instance {
         let database = self.database(name)?;
         let path = &*file_path(path)?;
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        if database.is_temporary() {
+            let id = database.relocate(file, path)?;
+            return database.change_layout(|files| {
+                for plan in files.iter_mut().filter(|plan| plan.id == id.0) {
+                    plan.path = path.to_path_buf();
+                }
+            });
+        }
+        let mut list = self.shared.list.lock();
         if database.relocate(file, path)? == furrow_format::FileId(1) {
             let id = database.id().0;
             list.change(|all| {
@@ -365,7 +388,7 @@ impl Instance {
     /// sp_detach_db: a clean shutdown; the files stay and can be attached again, here or elsewhere.
     pub fn detach_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         let no = || EngineError::refused(911, &[name.into()]);
         let listed = self.listed(&list, name, no)?;
         self.close_entry(name)?;
@@ -377,7 +400,7 @@ impl Instance {
     /// DROP DATABASE: its files are deleted, as far as they are provably its own.
     pub fn drop_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
         let mut listed = self.listed(&list, name, no)?;
         let open = self
@@ -417,7 +440,7 @@ impl Instance {
         self.clear(&mut list, &listed)
     }
 
-    /// DROP DATABASE of one of which nothing is ever wanted, as `tempdb` is between two starts. Where it
+    /// DROP DATABASE of one of which nothing is ever wanted, as a `tempdb` that an older version made. Where it
     /// could not be opened, be its files damaged, cut short or gone, `files` are deleted as they are: nobody
     /// else may have any of these names.
     pub fn discard_database(&self, name: &str, files: &[PathBuf]) -> Result<(), EngineError> {
@@ -425,7 +448,7 @@ impl Instance {
             return self.drop_database(name);
         }
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
         let listed = self.listed(&list, name, no)?;
         // Its handles, if it has any: it may have been opened and found to be suspect.
@@ -443,7 +466,7 @@ impl Instance {
     /// ALTER DATABASE ... SET OFFLINE: a clean shutdown; it stays in the list.
     pub fn close_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
-        let list = self.list.lock();
+        let list = self.shared.list.lock();
         self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
         self.close_entry(name)?;
         if let Some(entry) = self.databases.write().get_mut(&name.to_lowercase()) {
@@ -456,7 +479,7 @@ impl Instance {
     /// ALTER DATABASE ... SET ONLINE: opens and recovers a database that is offline, pending or suspect.
     pub fn reopen_database(&self, name: &str) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let list = self.list.lock();
+        let mut list = self.shared.list.lock();
         let no = || EngineError::refused(911, &[name.into()]);
         let listed = self.listed(&list, name, no)?;
         let open = self
@@ -473,6 +496,9 @@ impl Instance {
         let primary = listed.paths.first().cloned().unwrap_or_default();
         // The old handles must be gone before the files can be locked again.
         self.forget(name);
+        if listed.phase == Phase::Temporary {
+            return self.renew(&mut list, &listed);
+        }
         let opened = self.open_listed(&listed, &primary);
         match opened {
             Ok(database) => {
@@ -491,7 +517,7 @@ impl Instance {
     /// Shuts all databases down cleanly. The first error is told; the others are shut down nevertheless.
     pub fn shut_down(&self) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
-        let _list = self.list.lock();
+        let _list = self.shared.list.lock();
         let names: Vec<String> = self.databases.read().keys().cloned().collect();
         let mut first = Ok(());
         for name in names {

@@ -14,9 +14,13 @@
 //! | 20-23 | CRC-32C of bytes 00-19 and the list |
 //! | 24-.. | the databases |
 //!
-//! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. A text: its length
-//! u32, and UTF-8.
+//! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. A temporary one
+//! (phase 4): the count of files u16 after that, and of each number u16, filegroup u16, name, path, size in
+//! pages u32, largest size u32 (0 without limit), kind of growth u8 (0 none, 1 pages, 2 percent) and step u32.
+//! A text: its length u32, and UTF-8.
 
+use crate::database::FilePlan;
+use furrow_format::FileGrowth;
 use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +41,8 @@ pub(crate) enum Phase {
     Dropping,
     /// It is whole, and attached READ_ONLY: nothing of it is ever written or removed.
     ReadOnly,
+    /// It is temporary: each start removes its files and creates it anew by its layout.
+    Temporary,
 }
 
 /// A database of the list.
@@ -47,9 +53,11 @@ pub(crate) struct Listed {
     /// Binding GUID: proof that a file is this database's.
     pub(crate) binding: [u8; 16],
     pub(crate) name: String,
-    /// The primary file first; the others are only told while creating or dropping, and of what is attached
-    /// READ_ONLY.
+    /// The primary file first; the others are only told while creating or dropping, of what is attached
+    /// READ_ONLY, and of what is temporary.
     pub(crate) paths: Vec<PathBuf>,
+    /// Of a temporary one: the files to create, by number.
+    pub(crate) layout: Vec<FilePlan>,
 }
 
 /// The list and where it is kept; nowhere for an instance without a directory.
@@ -211,6 +219,50 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
+fn encode_layout(out: &mut Vec<u8>, files: &[FilePlan]) {
+    out.extend_from_slice(&(files.len() as u16).to_le_bytes());
+    for file in files {
+        out.extend_from_slice(&file.id.to_le_bytes());
+        out.extend_from_slice(&file.filegroup.to_le_bytes());
+        text(out, &file.name);
+        text(out, &file.path.to_string_lossy());
+        out.extend_from_slice(&file.size_pages.to_le_bytes());
+        out.extend_from_slice(&file.max_pages.unwrap_or(0).to_le_bytes());
+        let (kind, step) = match file.growth {
+            FileGrowth::None => (0, 0),
+            FileGrowth::Pages(pages) => (1, pages),
+            FileGrowth::Percent(percent) => (2, percent),
+        };
+        out.push(kind);
+        out.extend_from_slice(&step.to_le_bytes());
+    }
+}
+
+fn decode_file(body: &mut Reader<'_>) -> Option<FilePlan> {
+    let id = u16::from_le_bytes(body.array()?);
+    let filegroup = u16::from_le_bytes(body.array()?);
+    let (name, path) = (body.text()?, PathBuf::from(body.text()?));
+    let size_pages = u32::from_le_bytes(body.array()?);
+    let max_pages = Some(u32::from_le_bytes(body.array()?)).filter(|&max| max > 0);
+    let [kind] = body.array()?;
+    let step = u32::from_le_bytes(body.array()?);
+    let growth = match kind {
+        0 => FileGrowth::None,
+        1 => FileGrowth::Pages(step),
+        2 => FileGrowth::Percent(step),
+        _ => return None,
+    };
+    Some(FilePlan {
+        id,
+        filegroup,
+        name,
+        path,
+        size_pages,
+        max_pages,
+        growth,
+    })
+}
+
 fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
     let mut body = Vec::new();
     for database in databases {
@@ -220,12 +272,16 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::Creating => 1,
             Phase::Dropping => 2,
             Phase::ReadOnly => 3,
+            Phase::Temporary => 4,
         });
         body.extend_from_slice(&database.binding);
         text(&mut body, &database.name);
         body.extend_from_slice(&(database.paths.len() as u16).to_le_bytes());
         for path in &database.paths {
             text(&mut body, &path.to_string_lossy());
+        }
+        if database.phase == Phase::Temporary {
+            encode_layout(&mut body, &database.layout);
         }
     }
     let mut out = MAGIC.to_vec();
@@ -310,6 +366,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             1 => Phase::Creating,
             2 => Phase::Dropping,
             3 => Phase::ReadOnly,
+            4 => Phase::Temporary,
             _ => return None,
         };
         let (binding, name) = (body.array()?, body.text()?);
@@ -317,12 +374,20 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
         let paths = (0..count)
             .map(|_| body.text().map(PathBuf::from))
             .collect::<Option<_>>()?;
+        let files = match phase {
+            Phase::Temporary => u16::from_le_bytes(body.array()?),
+            _ => 0,
+        };
+        let layout = (0..files)
+            .map(|_| decode_file(&mut body))
+            .collect::<Option<_>>()?;
         databases.push(Listed {
             id,
             phase,
             binding,
             name,
             paths,
+            layout,
         });
     }
     Some((generation, databases))
@@ -345,6 +410,7 @@ mod tests {
             binding: [id as u8; 16],
             name: format!("Name {id}"),
             paths,
+            layout: Vec::new(),
         }
     }
 

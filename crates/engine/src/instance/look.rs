@@ -92,7 +92,14 @@ impl Database {
             let bytes = self.page(id)?;
             let map = Bitmap::new(&bytes);
             let map = map.ok_or_else(|| EngineError::Damaged(format!("DCM page {id}")))?;
-            modified += u64::from(map.count(interval_extents(start, size_pages)));
+            let extents = interval_extents(start, size_pages);
+            let words = (0..extents.div_ceil(64)).map(|index| {
+                let word = map.word(index) | self.store.changed.word(id, index as usize);
+                // Bits past the end of the file count for nothing.
+                let behind = (index * 64 + 64).saturating_sub(extents);
+                u64::from((word << behind).count_ones())
+            });
+            modified += words.sum::<u64>();
         }
         Ok(modified)
     }

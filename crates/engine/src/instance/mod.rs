@@ -11,6 +11,7 @@ mod look;
 mod physical;
 mod rename;
 mod start_options;
+mod temporary;
 mod views;
 
 pub use lifecycle::AttachOptions;
@@ -57,7 +58,7 @@ pub struct InstanceConfig {
     pub prefault_pool: bool,
     /// Threads that read ahead.
     pub readers: usize,
-    /// Pages in each half of a double-write file; a file beside each data file is twice that.
+    /// Pages that each half of a double-write file may grow to. The file beside each data file begins small.
     pub double_write_pages: u32,
     /// How logs are made and run.
     pub log: LogConfig,
@@ -105,6 +106,8 @@ pub(crate) struct Shared {
     pub(crate) instruments: Arc<Instruments>,
     pub(crate) error_log: Arc<ErrorLog>,
     pub(crate) config: InstanceConfig,
+    /// Locked while databases come and go: one such change at a time. Locked after no other lock of a database.
+    pub(crate) list: Mutex<DatabaseList>,
     /// On whose account work goes that is done by a thread without a task of its own.
     system: Arc<Task>,
     next_session: AtomicI32,
@@ -163,8 +166,6 @@ struct Entry {
 /// An instance of the engine.
 pub struct Instance {
     shared: Arc<Shared>,
-    /// Kept while databases come and go: one such change at a time.
-    list: Mutex<DatabaseList>,
     /// By name in lower case.
     databases: RwLock<BTreeMap<String, Entry>>,
     /// Brings the error log to its file; ends, and writes what is left, with the instance.
@@ -231,12 +232,12 @@ impl Instance {
             instruments,
             error_log,
             config,
+            list: Mutex::new(list),
             next_session: AtomicI32::new(FIRST_USER_SESSION),
             recovery_interval_min: AtomicU32::new(0),
         });
         let instance = Arc::new(Instance {
             shared,
-            list: Mutex::new(list),
             databases: RwLock::default(),
             _log_writer: writer.transpose()?,
         });

@@ -14,7 +14,7 @@ impl Instance {
     /// it with that, and its boot page follows at the next open.
     pub fn rename_database(&self, name: &str, new: &str) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let mut list = self.list.lock();
+        let mut list = self.shared.list.lock();
         let missing = || EngineError::refused(911, &[name.into()]);
         let mut listed = self.listed(&list, name, missing)?;
         if name.to_lowercase() != new.to_lowercase() {

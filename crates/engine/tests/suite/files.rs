@@ -6,13 +6,16 @@
     reason = "a failed step is a failed test"
 )]
 
+use crate::simulated;
+
 use furrow_engine::{
     AttachOptions, ColumnSpec, Database, DatabaseSpec, DatabaseState, FileChange, FileGrowth,
     FileSpec, FilegroupSpec, Instance, InstanceConfig, Session, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId};
+use furrow_format::types::{DataType, TypeId, Value};
 use furrow_format::{FileId, PAGE_SIZE};
-use furrow_io::{Access, File, Fill, MemoryVolume, Open, SystemVolume, Volume};
+use furrow_io::sim::Ops;
+use furrow_io::{Access, File, Fill, MemoryVolume, Open, SimVolume, SystemVolume, Volume};
 use furrow_observe::traceflags::{Target, TraceFlag};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -458,4 +461,68 @@ fn a_read_only_filegroup_stays_so_after_a_restart() {
     assert!(session.create_table(&spec).unwrap_err().has(1924));
     session.set_filegroup_read_only("FG", false).unwrap();
     session.create_table(&spec).unwrap();
+}
+
+/// A machine whose operations can be counted, and a database on it.
+fn counted_database() -> (SimVolume, Arc<Instance>, Arc<Database>) {
+    let volume = simulated::new_volume();
+    let config = InstanceConfig {
+        background: false,
+        ..config(Some("inst".into()))
+    };
+    let instance = Instance::start(Arc::new(volume.clone()), config).unwrap();
+    let database = instance.create_database(&spec_in(Path::new("d"))).unwrap();
+    (volume, instance, database)
+}
+
+#[test]
+fn adding_a_file_makes_no_more_syncs_where_there_are_many_files() {
+    let (volume, _instance, database) = counted_database();
+    let mut syncs = Vec::new();
+    for number in 0..60 {
+        let before = volume.counts().matching(Ops::Syncs);
+        let file = FileSpec::new(format!("F{number}"), format!("d/f{number}.ndf")).size_kb(512);
+        database.add_file(&file, None).unwrap();
+        syncs.push(volume.counts().matching(Ops::Syncs) - before);
+    }
+    assert!(syncs.iter().all(|&n| n <= 10), "{syncs:?}");
+}
+
+#[test]
+fn a_double_write_file_begins_small_and_grows_with_need() {
+    let (volume, instance, database) = counted_database();
+    let guard = |file: &str| volume.contents(Path::new(file)).unwrap().len() / 1024;
+    assert_eq!((guard("d/p.mdf.dw"), guard("d/s.ndf.dw")), (256, 256));
+    let mut session = Session::new(&database).unwrap();
+    let text = DataType::sized(TypeId::VarChar, 5000);
+    let id = DataType::simple(TypeId::BigInt);
+    let table = TableSpec::new("t")
+        .column(ColumnSpec::new("id", id).not_null())
+        .column(ColumnSpec::new("text", text))
+        .primary_key(["id"]);
+    let table = session.create_table(&table).unwrap();
+    let text = |n: u8| Value::VarChar(char::from(b'a' + n).to_string().repeat(5000));
+    for id in 0..300 {
+        session
+            .insert(&table, &[Value::BigInt(id), text(0)])
+            .unwrap();
+    }
+    database.checkpoint().unwrap();
+    // Every page has an older version on the disk now: each of them goes through the double-write file.
+    for n in 1..4 {
+        for id in 0..300 {
+            let key = table.row_key(&[Value::BigInt(id)]).unwrap();
+            session.update(&table, &key, &[(1, text(n))]).unwrap();
+        }
+        database.checkpoint().unwrap();
+    }
+    // As large as is allowed, and no larger.
+    assert_eq!((guard("d/p.mdf.dw"), guard("d/s.ndf.dw")), (1024, 1024));
+    drop((session, table, database));
+    instance.shut_down().unwrap();
+    drop(instance);
+    let config = config(Some("inst".into()));
+    let instance = Instance::start(Arc::new(volume.clone()), config).unwrap();
+    assert!(instance.database("Db").is_ok());
+    assert_eq!(guard("d/p.mdf.dw"), 256);
 }

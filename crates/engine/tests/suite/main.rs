@@ -32,5 +32,6 @@ mod tables_ghosts;
 mod tables_heap;
 mod tables_model;
 mod tables_races;
+mod temporary;
 mod transactions;
 mod woven;

@@ -113,7 +113,7 @@ impl<'a> Bitmap<'a> {
 
     /// The 64 bits from bit `64 * index` on.
     #[inline]
-    fn word(self, index: u32) -> u64 {
+    pub fn word(self, index: u32) -> u64 {
         let at = index as usize * 8;
         if let Some(bytes) = chunk(self.map, at) {
             return u64::from_le_bytes(bytes);
@@ -121,6 +121,22 @@ impl<'a> Bitmap<'a> {
         // The last word is half: 7,988 is 4 above a multiple of 8.
         u64::from(chunk(self.map, at).map_or(0, u32::from_le_bytes))
     }
+}
+
+/// Sets those of the 64 bits from bit `64 * index` on that are set in `bits`, as far as the map has them;
+/// `false` when the page has no sound map.
+pub fn add_map_bits(page: &mut PageBuf, index: usize, bits: u64) -> bool {
+    let Some(start) = map_start(Page::new(page)) else {
+        return false;
+    };
+    let Some(map) = page.get_mut(start..start + BITMAP_BYTES) else {
+        return false;
+    };
+    let places = map.iter_mut().skip(index * 8);
+    for (place, byte) in places.zip(bits.to_le_bytes()) {
+        *place |= byte;
+    }
+    true
 }
 
 /// Sets bits `first .. first + count`, as far as the map has them; `false` when the page has no sound map.

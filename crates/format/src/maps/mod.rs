@@ -28,8 +28,8 @@ mod pfs;
 
 use crate::{EXTENT_PAGES, ExtentNo, PageNo, PageType};
 
-pub use bitmap::Bitmap;
 pub(crate) use bitmap::set_bits;
+pub use bitmap::{Bitmap, add_map_bits};
 pub use create::{MapInit, MapKind, SYSTEM_MAPS_UNIT};
 pub use iam::{Iam, SINGLE_PAGE_SLOTS};
 pub(crate) use pfs::set_pfs;

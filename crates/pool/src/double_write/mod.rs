@@ -21,6 +21,15 @@
 //!
 //! A torn double-write file is no harm: the batch it was torn in had no page in place yet.
 //!
+//! # Size
+//! A file begins with halves of [`FIRST_HALF_PAGES`] and grows by need, up to what the pool allows: when a batch
+//! does not fit a half, and when a half would be begun anew at the price of a sync of the data file that nobody
+//! else wants. Growing ends the images of both halves: all in-place writes have returned, the data file is synced,
+//! both first headers are overwritten, and only then the length changes, which says where the second half
+//! begins. So a crash finds no image while the length is in doubt. A disk that is full leaves the file as it is:
+//! batches are smaller then, and turns more frequent. Each opening makes the file small again. A file of any
+//! length is read: where its halves lie follows from its length.
+//!
 //! # Rot
 //! A page that cannot be read may be torn, or it may have rotted since; nobody can tell. Put back is its
 //! newest image in both cases, and by the fourth invariant that is what was written in place last: what redo
@@ -42,7 +51,7 @@ pub use repair::{RepairStats, TornPages, repair, reset};
 use crate::error::PoolError;
 use furrow_format::{FileId, PAGE_SIZE, PageNo};
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::sync::{Condvar, Mutex};
+use furrow_io::sync::{Condvar, Mutex, MutexGuard};
 use furrow_io::{AlignedBuf, File, Fill, IoError, WriteRun};
 use header::{BatchHeader, MAX_IMAGES};
 use std::collections::HashSet;
@@ -53,6 +62,10 @@ use std::time::Duration;
 /// Largest number of images in one batch.
 pub(crate) const MAX_BATCH_PAGES: u32 = MAX_IMAGES as u32;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Pages in a half of a file that has not grown yet.
+const FIRST_HALF_PAGES: u32 = 16;
+/// How much larger a half becomes at once.
+const GROWTH: u32 = 4;
 /// Most buffers in one write; systems refuse more than 1,024.
 const MAX_SLICES: usize = 512;
 
@@ -61,7 +74,8 @@ const MAX_SLICES: usize = 512;
 pub(crate) struct DoubleWrite {
     file: Arc<dyn File>,
     owner: FileId,
-    half_pages: u32,
+    /// Pages that a half may grow to.
+    most_pages: u32,
     area: Mutex<Area>,
     /// Pages with an image in each half.
     imaged: Mutex<[HashSet<PageNo>; 2]>,
@@ -71,6 +85,8 @@ pub(crate) struct DoubleWrite {
 /// Where the next batch goes.
 #[derive(Debug)]
 struct Area {
+    /// Pages of a half.
+    half_pages: u32,
     half: usize,
     generation: u64,
     batch: u32,
@@ -87,22 +103,31 @@ pub(crate) trait Protected {
     fn check(&self) -> Result<(), PoolError>;
     /// Makes its pages durable.
     fn sync(&self) -> Result<(), PoolError>;
+    /// Whether pages were written since it was last made durable.
+    fn has_unsynced(&self) -> bool;
     /// Its pages can no longer be protected: nothing more may be written to it.
     fn fail(&self, source: IoError) -> PoolError;
 }
 
+/// Size of a double-write file that has not grown yet, in a pool that lets its halves grow to `most_pages`.
+pub fn first_bytes(most_pages: u32) -> u64 {
+    file_bytes(FIRST_HALF_PAGES.min(most_pages))
+}
+
 /// Size of a double-write file whose halves take so many pages.
-pub fn file_bytes(half_pages: u32) -> u64 {
+fn file_bytes(half_pages: u32) -> u64 {
     2 * u64::from(half_pages) * PAGE_SIZE as u64
 }
 
 impl DoubleWrite {
-    /// Takes the file over and gives it the size of two halves of `half_pages`; images it held are void.
+    /// Takes the file over and gives it the size that it begins with; images it held are void. Its halves may
+    /// grow to `most_pages`.
     pub(crate) fn open(
         file: Arc<dyn File>,
         owner: FileId,
-        half_pages: u32,
+        most_pages: u32,
     ) -> Result<DoubleWrite, IoError> {
+        let half_pages = FIRST_HALF_PAGES.min(most_pages);
         let bytes = file_bytes(half_pages);
         let newest = repair::newest_generation(file.as_ref())?;
         if file.len_bytes()? != bytes {
@@ -112,6 +137,7 @@ impl DoubleWrite {
         let generation = newest + 1 + (furrow_io::random::random_seed() >> 32);
         // The first batch finds its half full and turns to the other one: the first.
         let area = Area {
+            half_pages,
             half: 1,
             generation,
             batch: 0,
@@ -122,7 +148,7 @@ impl DoubleWrite {
         Ok(DoubleWrite {
             file,
             owner,
-            half_pages,
+            most_pages,
             area: Mutex::new(area),
             imaged: Mutex::default(),
             drained: Condvar::new(),
@@ -137,17 +163,35 @@ impl DoubleWrite {
         !left_behind && imaged.iter().any(|half| half.contains(&page))
     }
 
+    /// How many of `wanted` images one call of [`DoubleWrite::protect`] takes: all of them, unless the file
+    /// cannot grow.
+    pub(crate) fn capacity(&self, data: &dyn Protected, wanted: usize) -> Result<usize, PoolError> {
+        let mut area = self.area.lock();
+        let pages = wanted as u32 + 1;
+        if pages > area.half_pages {
+            self.grow(&mut area, data, pages)?;
+        }
+        Ok(wanted.min(area.half_pages as usize - 1))
+    }
+
     /// Writes the images durably. The in-place writes may begin when this returns; [`DoubleWrite::done`]
-    /// must be told of their end, with the half given here.
+    /// must be told of their end, with the half given here. No more than [`DoubleWrite::capacity`] at once.
     pub(crate) fn protect(
         &self,
         data: &dyn Protected,
         images: &[(PageNo, &[u8])],
     ) -> Result<usize, PoolError> {
-        debug_assert!(images.len() < self.half_pages as usize && images.len() <= MAX_IMAGES);
+        let pages = images.len() as u32 + 1;
         let mut area = self.area.lock();
-        while area.next + 1 + images.len() as u32 > self.half_pages {
+        debug_assert!(pages <= area.half_pages && images.len() <= MAX_IMAGES);
+        let mut may_grow = true;
+        while area.next + pages > area.half_pages {
             let other = 1 - area.half;
+            if may_grow && self.has_images(other) && data.has_unsynced() {
+                may_grow = false;
+                self.grow(&mut area, data, pages)?;
+                continue;
+            }
             if area.under_way[other] > 0 {
                 // Not for ever: a writer that failed may never tell.
                 data.check()?;
@@ -157,16 +201,18 @@ impl DoubleWrite {
             if !mutated(Mutation::EarlyHalfTurn) {
                 data.sync()?;
             }
-            self.void(other).map_err(|source| data.fail(source))?;
+            let half_pages = area.half_pages;
+            self.void(other, half_pages)
+                .map_err(|source| data.fail(source))?;
             area.half = other;
             area.generation += 1;
             area.batch = 0;
             area.next = 0;
         }
         let (generation, batch) = (area.generation, area.batch);
-        let header = BatchHeader::of(self.owner, self.half_pages, generation, batch, images);
+        let header = BatchHeader::of(self.owner, area.half_pages, generation, batch, images);
         header.encode(&mut area.header);
-        let first = area.half as u64 * u64::from(self.half_pages) + u64::from(area.next);
+        let first = area.half as u64 * u64::from(area.half_pages) + u64::from(area.next);
         let written = self.write(&area.header, images, first * PAGE_SIZE as u64);
         // A failed write poisons the data file: its pages can no longer be protected.
         written.map_err(|source| data.fail(source))?;
@@ -180,14 +226,62 @@ impl DoubleWrite {
         Ok(half)
     }
 
-    /// Puts an end to all images of a half, durably. Nobody adds to them meanwhile: the caller holds the
-    /// area. Who asks for one while the write is under way still sees it, and writes an image too many.
-    fn void(&self, half: usize) -> Result<(), IoError> {
-        if self.imaged.lock().get(half).is_none_or(HashSet::is_empty) {
+    /// Makes the halves larger, by [`GROWTH`] or to `least` pages; not at all where that is not allowed or the
+    /// disk is full. Images are void then, as they are where the file stays as it is.
+    fn grow(
+        &self,
+        area: &mut MutexGuard<'_, Area>,
+        data: &dyn Protected,
+        least: u32,
+    ) -> Result<(), PoolError> {
+        while area.under_way != [0; 2] {
+            data.check()?;
+            self.drained.wait_for(area, LOOK_AGAIN);
+        }
+        // Another writer may have made it larger meanwhile.
+        let before = area.half_pages;
+        let wanted = before
+            .saturating_mul(GROWTH)
+            .max(least)
+            .min(self.most_pages);
+        if wanted <= before {
             return Ok(());
         }
+        data.sync()?;
+        for half in [0, 1] {
+            self.end(half, before).map_err(|source| data.fail(source))?;
+        }
+        // What comes next begins a half anew.
+        area.next = area.half_pages;
+        if let Err(error) = self.file.resize(file_bytes(wanted), Fill::Allocate) {
+            tracing::warn!(%error, "a double-write file stays small");
+            // Where the second half begins follows from the length.
+            let back = self.file.resize(file_bytes(before), Fill::Allocate);
+            return back.map_err(|source| data.fail(source));
+        }
+        area.half_pages = wanted;
+        area.next = wanted;
+        Ok(())
+    }
+
+    /// Puts an end to all images of a half, durably. Nobody adds to them meanwhile: the caller holds the
+    /// area. Who asks for one while the write is under way still sees it, and writes an image too many.
+    fn void(&self, half: usize, half_pages: u32) -> Result<(), IoError> {
+        match self.has_images(half) {
+            true => self.end(half, half_pages),
+            false => Ok(()),
+        }
+    }
+
+    fn has_images(&self, half: usize) -> bool {
+        let imaged = self.imaged.lock();
+        imaged.get(half).is_some_and(|pages| !pages.is_empty())
+    }
+
+    /// Overwrites the first header of a half, also where it is left over from an earlier life of the file.
+    fn end(&self, half: usize, half_pages: u32) -> Result<(), IoError> {
         let nothing = AlignedBuf::new(PAGE_SIZE);
-        let first = half as u64 * u64::from(self.half_pages);
+        let first = half as u64 * u64::from(half_pages);
         self.file.write_durable(&[WriteRun {
             offset: first * PAGE_SIZE as u64,
             bufs: &[IoSlice::new(&nothing)],
@@ -230,7 +324,7 @@ impl DoubleWrite {
         }
         data.sync()?;
         // What comes next begins a half anew.
-        area.next = self.half_pages;
+        area.next = area.half_pages;
         reset(self.file.as_ref()).map_err(|source| data.fail(source))?;
         self.imaged.lock().iter_mut().for_each(HashSet::clear);
         Ok(())

@@ -18,7 +18,9 @@
 //! 11. An old copy of a data file is not taken for the one that belongs to the log.
 //! 12. No key comes between those that a SERIALIZABLE transaction has read.
 //! 13. Nobody has a whole table beside others who change rows of it.
+//! 14. After a power loss every page that differs from a saved copy has its bit in the changed-extent map.
 
+mod changed;
 mod drops;
 mod ends;
 mod files;
@@ -36,7 +38,7 @@ use std::sync::Arc;
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
 
 /// All scenes.
-pub const SCENES: [Scene; 13] = [
+pub const SCENES: [Scene; 14] = [
     ("two transactions wait for each other", locks::deadlock),
     ("commits in the order of a lock", locks::order_of_commits),
     ("keys between those that were read", locks::guarded_gaps),
@@ -50,6 +52,7 @@ pub const SCENES: [Scene; 13] = [
     ("a page that is dirty too late", redo_point::dirty_too_late),
     ("an end that is not durable", ends::end_not_durable),
     ("an old copy of a file", files::old_copy),
+    ("changed extents", changed::changed_extents),
 ];
 
 /// Plays all scenes.

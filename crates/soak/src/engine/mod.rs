@@ -10,10 +10,13 @@ use crate::model::State;
 use crate::subject::{Failure, Layout, Store, Subject};
 use furrow_check::{DataFiles, Options, check};
 use furrow_engine::{
-    AttachOptions, Database, DatabaseSpec, EngineError, FileGrowth, FileSpec, Instance,
+    AttachOptions, Database, DatabaseSpec, EngineError, FileGrowth, FileSpec, FileView, Instance,
     InstanceConfig, Timeout,
 };
-use furrow_io::{Access, Open, Volume, time};
+use furrow_format::{
+    Bitmap, EXTENT_PAGES, ExtentNo, PAGE_SIZE, PageBuf, PageNo, dcm_page_of, extent_bit,
+};
+use furrow_io::{Access, Open, Volume, read_around, time};
 use furrow_observe::traceflags::{Target, TraceFlag};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -184,6 +187,9 @@ impl EngineStore {
         if !waiting.is_empty() {
             return Err(Failure::Wrong(format!("not freed: {waiting:?}")));
         }
+        for view in &views {
+            self.audit_changed(view)?;
+        }
         for file in views {
             let free = report.free_extents.get(&file.id.0).copied().unwrap_or(0);
             if free != file.free_extents {
@@ -194,6 +200,44 @@ impl EngineStore {
         }
         Ok(())
     }
+}
+
+impl EngineStore {
+    /// Every page that holds something has been changed since the database was created: its extent's bit in
+    /// the changed-extent map is set.
+    fn audit_changed(&self, view: &FileView) -> Result<(), Failure> {
+        let file = self.volume.open(&view.path, Open::ReadOnly, Access::Data);
+        let file = file.map_err(|e| failure(e.into()))?;
+        let mut bytes = vec![0; view.size_pages as usize * PAGE_SIZE];
+        // What a power loss made unreadable stays zero here: nobody has written there since.
+        read_around(&*file, 0, &mut bytes).map_err(|e| failure(e.into()))?;
+        match unmarked(bytes.as_chunks().0, &|_, page| {
+            page.iter().any(|&byte| byte != 0)
+        }) {
+            None => Ok(()),
+            Some(page) => Err(Failure::Wrong(format!(
+                "page {page} of file {} has changed, the changed-extent map does not say so",
+                view.name
+            ))),
+        }
+    }
+}
+
+/// The first page of a file that has changed, by `changed`, and whose extent's bit is not set.
+pub(crate) fn unmarked(
+    pages: &[PageBuf],
+    changed: &dyn Fn(PageNo, &PageBuf) -> bool,
+) -> Option<PageNo> {
+    let numbered = (0..).map(PageNo).zip(pages);
+    let mut changed = numbered.filter(|(number, page)| changed(*number, page));
+    let missing = changed.find(|(number, _)| {
+        let map = pages
+            .get(dcm_page_of(*number).0 as usize)
+            .and_then(Bitmap::new);
+        let bit = extent_bit(ExtentNo(number.0 / EXTENT_PAGES));
+        !map.is_some_and(|map| map.get(u32::from(bit)))
+    });
+    missing.map(|(number, _)| number)
 }
 
 impl Store for EngineStore {
