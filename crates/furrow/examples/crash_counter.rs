@@ -4,7 +4,7 @@
 //! `cargo run --example crash_counter -- DIR`: the directory keeps the database between runs.
 
 use furrow::{ColumnSpec, Database, TableSpec, sql};
-use furrow_io::{SystemVolume, Volume};
+use std::fs;
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,10 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let most: i64 = std::env::args()
         .nth(2)
         .map_or(Ok(i64::MAX), |text| text.parse())?;
-    let volume = SystemVolume::new();
-    volume.create_dir(&dir)?;
+    fs::create_dir_all(&dir)?;
     let primary = dir.join("counter.mdf");
-    let db = if volume.exists(&primary)? {
+    let db = if primary.try_exists()? {
         Database::open(&primary)?
     } else {
         Database::create("counter").file(&primary).open()?

@@ -5,22 +5,21 @@
 //! system's temporary directory.
 
 use furrow::{ColumnSpec, DataFile, Database, TableSpec, sql};
-use furrow_io::{SystemVolume, Volume};
+use std::fs;
 use std::path::PathBuf;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let named: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let own = std::env::temp_dir().join(format!("furrow-files-{}", furrow_io::process::id()));
+    let own = std::env::temp_dir().join(format!("furrow-files-{}", std::process::id()));
     let volumes = if named.is_empty() {
         vec![own.join("a"), own.join("b")]
     } else {
         named
     };
-    let volume = SystemVolume::new();
     let mut create = Database::create("sown");
     let mut made = Vec::new();
     for (n, dir) in volumes.iter().enumerate() {
-        volume.create_dir(dir)?;
+        fs::create_dir_all(dir)?;
         let name = if n == 0 {
             "sown1.mdf".to_string()
         } else {
@@ -63,7 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     drop((session, table));
     db.close()?;
-    clean(&own, &volumes, &made)
+    clean(&own, &made)
 }
 
 fn fill(
@@ -92,25 +91,17 @@ fn show(db: &Database) -> Result<(), furrow::Error> {
 }
 
 /// Removes what this example made, and its own directories.
-fn clean(
-    own: &std::path::Path,
-    volumes: &[PathBuf],
-    made: &[PathBuf],
-) -> Result<(), Box<dyn std::error::Error>> {
-    let volume = SystemVolume::new();
+fn clean(own: &std::path::Path, made: &[PathBuf]) -> Result<(), Box<dyn std::error::Error>> {
     for path in made {
         let guard = PathBuf::from(format!("{}.dw", path.display()));
         for path in [path.clone(), guard, path.with_file_name("sown1_log.ldf")] {
-            if volume.exists(&path)? {
-                volume.remove(&path)?;
+            if path.try_exists()? {
+                fs::remove_file(&path)?;
             }
         }
     }
-    for dir in volumes.iter().filter(|dir| dir.starts_with(own)) {
-        volume.remove(dir)?;
-    }
-    if volume.exists(own)? {
-        volume.remove(own)?;
+    if own.try_exists()? {
+        fs::remove_dir_all(own)?;
     }
     Ok(())
 }

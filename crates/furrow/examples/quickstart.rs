@@ -3,11 +3,11 @@
 //! `cargo run --example quickstart`
 
 use furrow::{ColumnSpec, Database, TableSpec, sql};
-use furrow_io::{SystemVolume, Volume};
+use std::fs;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let dir = std::env::temp_dir().join(format!("furrow-quickstart-{}", furrow_io::process::id()));
-    SystemVolume::new().create_dir(&dir)?;
+    let dir = std::env::temp_dir().join(format!("furrow-quickstart-{}", std::process::id()));
+    fs::create_dir_all(&dir)?;
     let primary = dir.join("notes.mdf");
 
     let db = Database::create("notes").file(&primary).open()?;
@@ -39,13 +39,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
     drop((session, notes));
     db.close()?;
-    clean(&dir)
-}
-
-fn clean(dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
-    let volume = SystemVolume::new();
-    for path in volume.list(dir)? {
-        volume.remove(&path)?;
-    }
-    Ok(volume.remove(dir)?)
+    Ok(fs::remove_dir_all(&dir)?)
 }

@@ -4,8 +4,7 @@
 //! `cargo run --example read_mdf -- FILE.mdf [SECONDARY.ndf...]`
 
 use furrow::mdf::{Database, MdfImage};
-use furrow_io::{Access, Open, SystemVolume, Volume};
-use std::path::Path;
+use std::fs;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let paths: Vec<String> = std::env::args().skip(1).collect();
@@ -13,9 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("usage: read_mdf FILE.mdf [SECONDARY.ndf...]");
         return Ok(());
     };
-    let mut image = MdfImage::open(&bytes(primary)?)?;
+    let mut image = MdfImage::open(&fs::read(primary)?)?;
     for path in others {
-        image.add_file(&bytes(path)?)?;
+        image.add_file(&fs::read(path)?)?;
     }
     let database = Database::open(&image)?;
     println!("version {}", database.version());
@@ -46,11 +45,4 @@ fn short(value: &furrow::Value) -> String {
         .filter(|c| !c.is_control())
         .take(24)
         .collect()
-}
-
-fn bytes(path: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let file = SystemVolume::new().open(Path::new(path), Open::ReadOnly, Access::Data)?;
-    let mut bytes = vec![0; usize::try_from(file.len_bytes()?)?];
-    file.read_at(0, &mut bytes)?;
-    Ok(bytes)
 }

@@ -3,13 +3,11 @@
 //! `cargo run --release --example wait_statistics`
 
 use furrow::{ColumnSpec, Database, TableSpec, sql};
-use furrow_io::thread::{scope, spawn_scoped};
-use furrow_io::{SystemVolume, Volume};
+use std::{fs, thread};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let dir = std::env::temp_dir().join(format!("furrow-waits-{}", furrow_io::process::id()));
-    let volume = SystemVolume::new();
-    volume.create_dir(&dir)?;
+    let dir = std::env::temp_dir().join(format!("furrow-waits-{}", std::process::id()));
+    fs::create_dir_all(&dir)?;
     let db = Database::create("waits")
         .file(dir.join("waits.mdf"))
         .open()?;
@@ -19,22 +17,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .column(ColumnSpec::new("v", sql::varchar(100)).not_null())
             .primary_key(["id"]),
     )?;
-    scope(|s| -> Result<(), Box<dyn std::error::Error>> {
+    thread::scope(|s| -> Result<(), Box<dyn std::error::Error>> {
         let mut workers = Vec::new();
-        for n in 0..16 {
+        for _ in 0..16 {
             let (db, table) = (&db, &table);
-            workers.push(spawn_scoped(
-                s,
-                format!("worker {n}"),
-                move || -> Result<(), furrow::Error> {
-                    let mut session = db.session()?;
-                    let mut insert = session.inserter(table, &["v"])?;
-                    for _ in 0..500 {
-                        insert.row("each row is a durable commit of its own")?;
-                    }
-                    Ok(())
-                },
-            )?);
+            workers.push(s.spawn(move || -> Result<(), furrow::Error> {
+                let mut session = db.session()?;
+                let mut insert = session.inserter(table, &["v"])?;
+                for _ in 0..500 {
+                    insert.row("each row is a durable commit of its own")?;
+                }
+                Ok(())
+            }));
         }
         for worker in workers {
             worker.join().map_err(|_| "a worker panicked")??;
@@ -62,8 +56,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     drop(table);
     db.close()?;
-    for path in volume.list(&dir)? {
-        volume.remove(&path)?;
-    }
-    Ok(volume.remove(&dir)?)
+    Ok(fs::remove_dir_all(&dir)?)
 }

@@ -6,6 +6,9 @@ use furrow_io::{MemoryVolume, SystemVolume, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// SQL Server's default since 2016.
+const DEFAULT_SIZE_MB: u64 = 8;
+
 /// A file of a database to be: a path, and what is said of it.
 #[derive(Debug, Clone)]
 pub struct DataFile {
@@ -17,7 +20,8 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// A file of default size (8 MB, growing by 64 MB) at `path`.
+    /// A data file or log at `path`, of default size: 8 MB, or what it may grow to if that is less. It grows by
+    /// 64 MB.
     pub fn new(path: impl Into<PathBuf>) -> DataFile {
         DataFile {
             path: path.into(),
@@ -66,7 +70,9 @@ impl DataFile {
         // The engine tells a path it cannot use by its own message.
         let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let mut spec = FileSpec::new(self.name.clone().unwrap_or(stem), path);
-        spec.size_kb = self.size_mb.map(|mb| mb.saturating_mul(1024));
+        let default = || DEFAULT_SIZE_MB.min(self.max_mb.unwrap_or(u64::MAX));
+        let size_mb = self.size_mb.unwrap_or_else(default);
+        spec.size_kb = Some(size_mb.saturating_mul(1024));
         spec.max_size_kb = self.max_mb.map(|mb| mb.saturating_mul(1024));
         spec.growth = self.growth;
         spec

@@ -27,12 +27,12 @@ use std::fmt;
 /// Some that a program meets: 208 no such table, 515 NULL where none may be, 1105 and 9002 data files or log
 /// full, 1205 victim of a deadlock (the transaction is gone: begin it again), 1222 a lock was waited for too
 /// long, 2627 and 2601 duplicate key, 824 a damaged page, 5120 a file that cannot be opened.
-#[derive(Debug)]
+///
+/// `{:?}` prints the messages, as `{}` does: a `main` that returns an error prints each text once.
 pub struct Error {
     inner: Box<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     messages: Vec<Message>,
     source: Option<EngineError>,
@@ -112,11 +112,44 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner
-            .source
-            .as_ref()
-            .map(|error| error as &(dyn std::error::Error + 'static))
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// It has no source: the messages have the text of what failed below, which [`Error::engine`] gives.
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ColumnSpec, Database, Error, TableSpec, sql};
+
+    fn duplicate() -> Result<(), Error> {
+        let db = Database::create("t").file("t.mdf").in_memory().open()?;
+        let mut session = db.session()?;
+        let id = ColumnSpec::new("id", sql::INT).not_null();
+        let table = TableSpec::new("t").column(id).primary_key(["id"]);
+        let table = session.create_table(&table)?;
+        session.insert(&table, 1)?;
+        session.insert(&table, 1).map(drop)
+    }
+
+    #[test]
+    fn an_error_that_main_returns_prints_its_text_once() {
+        let error = duplicate().unwrap_err();
+        let boxed: Box<dyn std::error::Error> = Box::new(error);
+        let (printed, mut all) = (format!("{boxed:?}"), boxed.to_string());
+        assert_eq!(printed, all);
+        let mut below = boxed.source();
+        while let Some(error) = below {
+            all.push_str(&error.to_string());
+            below = error.source();
+        }
+        assert_eq!(
+            all.matches("Cannot insert duplicate key").count(),
+            1,
+            "{all}"
+        );
     }
 }

@@ -93,6 +93,7 @@ pub use furrow_format::mdf;
 pub use furrow_format::types::{
     DataType, Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime, Time, Value,
 };
+pub use furrow_io::{MemoryVolume, SystemVolume, Volume};
 pub use furrow_observe::files::FileSnapshot as FileStats;
 pub use furrow_observe::latches::LatchRow;
 pub use furrow_observe::messages::Message;

@@ -296,3 +296,24 @@ fn an_update_with_more_values_than_columns_is_refused() {
     let row = session.get(&table, 1_i64).unwrap().unwrap();
     assert_eq!(row.get::<i64>("cents").unwrap(), 5);
 }
+
+#[test]
+fn a_data_file_of_which_nothing_was_said_has_eight_megabytes() {
+    let db = Database::create("sizes")
+        .file("one.mdf")
+        .file(DataFile::new("two.ndf"))
+        .log("log.ldf")
+        .in_memory()
+        .open()
+        .unwrap();
+    db.add_file(DataFile::new("three.ndf"), None).unwrap();
+    db.add_file(DataFile::new("small.ndf").max_mb(2), None)
+        .unwrap();
+    let sizes: Vec<u64> = db
+        .files()
+        .unwrap()
+        .iter()
+        .map(|f| f.size_pages / 128)
+        .collect();
+    assert_eq!(sizes, [8, 8, 8, 8, 2]);
+}

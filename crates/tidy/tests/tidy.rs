@@ -202,7 +202,7 @@ fn a_function_fits_a_screen() {
 fn only_io_touches_the_system() {
     let mut faults = Vec::new();
     for (path, name, text) in sources() {
-        if name == "io" || path.ends_with("tests/tidy.rs") {
+        if name == "io" || path.ends_with("tests/tidy.rs") || is_users_example(&path) {
             continue;
         }
         for (n, line) in text.lines().enumerate() {
@@ -213,6 +213,30 @@ fn only_io_touches_the_system() {
                 if line.contains(banned) {
                     faults.push(format!("{path}:{}: {banned}: use {instead}", n + 1));
                 }
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Whether a file shows users of the library what their programs look like.
+fn is_users_example(path: &str) -> bool {
+    path.contains("furrow/examples/")
+}
+
+#[test]
+fn examples_of_the_library_name_no_crate_that_a_user_does_not_have() {
+    let mut faults = Vec::new();
+    for (path, _, text) in sources() {
+        if !is_users_example(&path) {
+            continue;
+        }
+        for (n, line) in text.lines().enumerate() {
+            if line.contains("furrow_") {
+                faults.push(format!(
+                    "{path}:{}: only `furrow` is a user's: {line}",
+                    n + 1
+                ));
             }
         }
     }
