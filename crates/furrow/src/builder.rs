@@ -20,8 +20,8 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// A data file or log at `path`, of default size: 8 MB, or what it may grow to if that is less. It grows by
-    /// 64 MB.
+    /// A data file or log at `path`, of default size: 8 MB, or what it may grow to if that is less. It
+    /// grows by 64 MB.
     pub fn new(path: impl Into<PathBuf>) -> DataFile {
         DataFile {
             path: path.into(),

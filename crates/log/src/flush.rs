@@ -41,8 +41,9 @@ impl Log {
         self.write_all()
     }
 
-    /// Writes the record at `lsn`, and all before it, to the file, where [`RecordReader`](crate::RecordReader)
-    /// and [`Log::truncate_before`] need them. That makes them durable, except in a temporary log.
+    /// Writes the record at `lsn`, and all before it, to the file, where
+    /// [`RecordReader`](crate::RecordReader) and [`Log::truncate_before`] need them. That makes them
+    /// durable, except in a temporary log.
     pub(crate) fn write_to(&self, lsn: Lsn) -> Result<(), LogError> {
         if lsn < self.durable() {
             return Ok(());

@@ -33,8 +33,8 @@ pub struct LogConfig {
     /// Whether a thread of the log writes full blocks while nobody commits. Without it whoever fills one too
     /// many writes them: what one thread does is then the same every time.
     pub background: bool,
-    /// Whether no record is read after a restart (`tempdb`): [`Log::flush_to`] then writes nothing. Blocks are
-    /// written only when the log buffers are nearly full, or when a rollback reads them.
+    /// Whether no record is read after a restart (`tempdb`): [`Log::flush_to`] then writes nothing. Blocks
+    /// are written only when the log buffers are nearly full, or when a rollback reads them.
     pub temporary: bool,
 }
 

@@ -32,7 +32,8 @@ pub fn checkpoint(
 }
 
 /// The last checkpoint of a database that is shut down: the headers of all files and the maps of changed
-/// extents are durable before any other page is written, so that whoever finds the boot page of a clean shutdown on the disk finds all else there.
+/// extents are durable before any other page is written, so that whoever finds the boot page of a clean
+/// shutdown on the disk finds all else there.
 pub fn last_checkpoint(store: &Store) -> Result<Checkpoint, RecoveryError> {
     take(store, CheckpointOptions::default(), None, Headers::First)
 }

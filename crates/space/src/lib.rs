@@ -44,8 +44,8 @@
 //! then the file is cut at its last extent in use ([`Space::cut`]). `shrink` has the steps, crash by crash.
 //!
 //! # What is not here yet
-//! Full backups, which clear the changed-extent maps (DCM); see `furrow_txn::ChangedExtents` for how these are
-//! kept. The BCM is formatted but not kept.
+//! Full backups, which clear the changed-extent maps (DCM); see `furrow_txn::ChangedExtents` for how these
+//! are kept. The BCM is formatted but not kept.
 //!
 //! # What can fail
 //! [`SpaceError`]: a full filegroup (1105, with the disk's own error where there was one), a map that

@@ -1,15 +1,17 @@
-//! Extents that have changed since the database was opened: what its changed-extent maps (DCM) do not have yet.
+//! Extents that have changed since the database was opened: what its changed-extent maps (DCM) do not have
+//! yet.
 //!
-//! Page 6 of each GAM interval has a bit for each extent that has changed since the last full backup. The bits
-//! of the extents that change while the database is open are set here, in memory. Each checkpoint adds the new
-//! ones to the pages.
+//! Page 6 of each GAM interval has a bit for each extent that has changed since the last full backup. The
+//! bits of the extents that change while the database is open are set here, in memory. Each checkpoint adds
+//! the new ones to the pages.
 //!
 //! # Invariants
-//! 1. *A bit may be set too often; it is never missing.* [`Mini::commit`](crate::Mini::commit) sets the bit of
-//!    every page that it changes before it appends the record. So a checkpoint that reads the bits after its
-//!    own first record sees the bits of all records before it.
+//! 1. *A bit may be set too often; it is never missing.* [`Mini::commit`](crate::Mini::commit) sets the bit
+//!    of every page that it changes before it appends the record. So a checkpoint that reads the bits after
+//!    its own first record sees the bits of all records before it.
 //! 2. Redo sets the bits of all records that it reads, also where the page needs nothing. It reads every
-//!    record since the last completed checkpoint. The changed-extent pages have the bits of the records before.
+//!    record since the last completed checkpoint. The changed-extent pages have the bits of the records
+//!    before.
 //! 3. The map of an extent is the union of the page's bit and the bit here.
 //! 4. A changed-extent page that is formatted anew has lost its bits:
 //!    [`ChangedExtents::rewrite`] makes the next checkpoint add all of them again.
@@ -119,8 +121,8 @@ impl ChangedExtents {
         }
     }
 
-    /// Sets the bit of a page's extent. To be called before the record of the change is appended, or, by redo,
-    /// while it is read.
+    /// Sets the bit of a page's extent. To be called before the record of the change is appended, or, by
+    /// redo, while it is read.
     #[inline]
     pub fn mark(&self, page: PageId) {
         let (interval, word, bit) = place_of(page.page);

@@ -153,8 +153,8 @@ pub struct DatabaseSpec {
     /// more: 36 is what the published transcripts show. What the catalog does not fill is set aside for it to
     /// grow into.
     pub system_extents: u32,
-    /// Whether nothing of it is wanted after a restart (`tempdb`): it is not durable, and each start creates it
-    /// anew with the files that it had.
+    /// Whether nothing of it is wanted after a restart (`tempdb`): it is not durable, and each start
+    /// creates it anew with the files that it had.
     pub temporary: bool,
 }
 

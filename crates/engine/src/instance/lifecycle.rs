@@ -440,9 +440,9 @@ impl Instance {
         self.clear(&mut list, &listed)
     }
 
-    /// DROP DATABASE of one of which nothing is ever wanted, as a `tempdb` that an older version made. Where it
-    /// could not be opened, be its files damaged, cut short or gone, `files` are deleted as they are: nobody
-    /// else may have any of these names.
+    /// DROP DATABASE of one of which nothing is ever wanted, as a `tempdb` that an older version made.
+    /// Where it could not be opened, be its files damaged, cut short or gone, `files` are deleted as they
+    /// are: nobody else may have any of these names.
     pub fn discard_database(&self, name: &str, files: &[PathBuf]) -> Result<(), EngineError> {
         if self.database(name).is_ok() {
             return self.drop_database(name);

@@ -16,8 +16,8 @@
 //!
 //! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. A temporary one
 //! (phase 4): the count of files u16 after that, and of each number u16, filegroup u16, name, path, size in
-//! pages u32, largest size u32 (0 without limit), kind of growth u8 (0 none, 1 pages, 2 percent) and step u32.
-//! A text: its length u32, and UTF-8.
+//! pages u32, largest size u32 (0 without limit), kind of growth u8 (0 none, 1 pages, 2 percent) and step
+//! u32. A text: its length u32, and UTF-8.
 
 use crate::database::FilePlan;
 use furrow_format::FileGrowth;

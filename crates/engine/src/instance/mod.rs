@@ -106,7 +106,8 @@ pub(crate) struct Shared {
     pub(crate) instruments: Arc<Instruments>,
     pub(crate) error_log: Arc<ErrorLog>,
     pub(crate) config: InstanceConfig,
-    /// Locked while databases come and go: one such change at a time. Locked after no other lock of a database.
+    /// Locked while databases come and go: one such change at a time. Locked after no other lock of a
+    /// database.
     pub(crate) list: Mutex<DatabaseList>,
     /// On whose account work goes that is done by a thread without a task of its own.
     system: Arc<Task>,

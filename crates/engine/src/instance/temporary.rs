@@ -2,7 +2,8 @@
 //!
 //! # Steps
 //! 1. What an earlier start created is deleted: the files that the list names.
-//! 2. Every path of the layout must be free now. One that is not belongs to somebody else, and the start fails.
+//! 2. Every path of the layout must be free now. One that is not belongs to somebody else, and the start
+//!    fails.
 //! 3. The list names the paths of the layout, durably: what is created there from here on is ours to delete.
 //! 4. The files are created.
 

@@ -22,13 +22,13 @@
 //! A torn double-write file is no harm: the batch it was torn in had no page in place yet.
 //!
 //! # Size
-//! A file begins with halves of [`FIRST_HALF_PAGES`] and grows by need, up to what the pool allows: when a batch
-//! does not fit a half, and when a half would be begun anew at the price of a sync of the data file that nobody
-//! else wants. Growing ends the images of both halves: all in-place writes have returned, the data file is synced,
-//! both first headers are overwritten, and only then the length changes, which says where the second half
-//! begins. So a crash finds no image while the length is in doubt. A disk that is full leaves the file as it is:
-//! batches are smaller then, and turns more frequent. Each opening makes the file small again. A file of any
-//! length is read: where its halves lie follows from its length.
+//! A file begins with halves of [`FIRST_HALF_PAGES`] and grows by need, up to what the pool allows: when a
+//! batch does not fit a half, and when a half would be begun anew at the price of a sync of the data file
+//! that nobody else wants. Growing ends the images of both halves: all in-place writes have returned, the
+//! data file is synced, both first headers are overwritten, and only then the length changes, which says
+//! where the second half begins. So a crash finds no image while the length is in doubt. A disk that is
+//! full leaves the file as it is: batches are smaller then, and turns more frequent. Each opening makes the
+//! file small again. A file of any length is read: where its halves lie follows from its length.
 //!
 //! # Rot
 //! A page that cannot be read may be torn, or it may have rotted since; nobody can tell. Put back is its
@@ -226,8 +226,8 @@ impl DoubleWrite {
         Ok(half)
     }
 
-    /// Makes the halves larger, by [`GROWTH`] or to `least` pages; not at all where that is not allowed or the
-    /// disk is full. Images are void then, as they are where the file stays as it is.
+    /// Makes the halves larger, by [`GROWTH`] or to `least` pages; not at all where that is not allowed or
+    /// the disk is full. Images are void then, as they are where the file stays as it is.
     fn grow(
         &self,
         area: &mut MutexGuard<'_, Area>,

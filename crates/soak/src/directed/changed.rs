@@ -1,11 +1,11 @@
 //! A scene of the changed-extent map: power losses at random behind a point in time from which changes count.
 //!
-//! 1. A database with rows is shut down. All bits of its changed-extent maps are cleared in the files, as a full
-//!    backup does, and the files are copied.
+//! 1. A database with rows is shut down. All bits of its changed-extent maps are cleared in the files, as a
+//!    full backup does, and the files are copied.
 //! 2. In several lives, one after the other, it is opened and worked on until the power goes, now and then
 //!    between two operations of the disk, now and then in the middle of a checkpoint.
-//! 3. After each life a copy of the machine is recovered and shut down. Every page that differs from the saved
-//!    copy must have its extent's bit set.
+//! 3. After each life a copy of the machine is recovered and shut down. Every page that differs from the
+//!    saved copy must have its extent's bit set.
 
 use super::told;
 use crate::engine::{Engine, EngineStore, unmarked};
