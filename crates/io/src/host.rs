@@ -2,6 +2,7 @@
 //!
 //! Everything comes from `/proc` and `/sys` and degrades to `None` elsewhere; nothing here fails.
 
+pub use crate::limits::{memory_left_bytes, memory_limit_bytes};
 pub use crate::mount::{Mount, mount_of};
 use std::path::Path;
 
@@ -102,14 +103,14 @@ impl CpuTicks {
     }
 }
 
-fn text_of(path: impl AsRef<Path>) -> Option<String> {
+pub(crate) fn text_of(path: impl AsRef<Path>) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The value of the first `name : value` line.
-fn labelled(text: &str, name: &str) -> Option<String> {
+pub(crate) fn labelled(text: &str, name: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (label, value) = line.split_once(':')?;
         (label.trim() == name).then(|| value.trim().to_owned())

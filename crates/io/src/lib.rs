@@ -46,6 +46,7 @@ mod around;
 mod error;
 pub mod host;
 mod image;
+mod limits;
 pub mod memory;
 mod mount;
 pub mod mutation;

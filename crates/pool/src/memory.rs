@@ -20,8 +20,14 @@ pub(crate) struct Region {
 impl Region {
     /// Zeroed memory for `pages` pages; with `prefault` the system gives all of it at once.
     pub(crate) fn new(pages: usize, prefault: bool) -> Result<Region, PoolError> {
+        // What a cgroup does not allow is given at first, and ends the process when it is used.
+        let allowed = |bytes: &usize| {
+            let limit = furrow_io::host::memory_limit_bytes();
+            limit.is_none_or(|limit| *bytes as u64 <= limit)
+        };
         let mut memory = pages
             .checked_mul(PAGE_SIZE)
+            .filter(allowed)
             .and_then(furrow_io::Region::new)
             .ok_or(PoolError::NoMemory { pages })?;
         if prefault && !memory.prefault() {

@@ -21,8 +21,6 @@ pub struct Activity {
     login_time: WallTime,
     connection: Guid,
     task: Arc<Task>,
-    /// Whether the statement under way is to end.
-    cancel: AtomicBool,
     /// Whether KILL has ended the connection.
     killed: AtomicBool,
     /// Whether what it had open has been rolled back and let go of since.
@@ -217,7 +215,6 @@ impl Activity {
             login_time: now,
             connection: Guid(random::guid_v4()),
             task: Arc::clone(task),
-            cancel: AtomicBool::new(false),
             killed: AtomicBool::new(false),
             retired: AtomicBool::new(false),
             rolling_back: AtomicBool::new(false),
@@ -310,7 +307,7 @@ impl Activity {
 
     /// A batch begins.
     pub(crate) fn begin(&self, text: &str) -> Meter {
-        self.cancel.store(false, Ordering::Relaxed);
+        self.task.rearm();
         let mut state = self.state.lock();
         state.running = true;
         state.last_start = WallTime::now();
@@ -369,12 +366,12 @@ impl Activity {
     /// Whether what is under way is to end.
     #[inline]
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancel.load(Ordering::Relaxed)
+        self.task.is_cancelled()
     }
 
     /// Ends the batch under way at its next row or wait.
     pub(crate) fn cancel(&self) {
-        self.cancel.store(true, Ordering::Relaxed);
+        self.task.cancel();
         let cancellers = self.state.lock().cancellers.clone();
         for canceller in cancellers {
             canceller.cancel();
@@ -406,6 +403,7 @@ impl Activity {
             return;
         }
         self.rolling_back.store(true, Ordering::Relaxed);
+        self.task.rearm();
         context.retire();
         self.rolling_back.store(false, Ordering::Relaxed);
         self.open_transactions.store(0, Ordering::Relaxed);

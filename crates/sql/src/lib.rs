@@ -32,6 +32,7 @@ mod connection;
 mod context;
 mod dbcc;
 mod ddl;
+mod depth;
 mod dml;
 mod error;
 mod exec;

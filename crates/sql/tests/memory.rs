@@ -224,3 +224,72 @@ fn a_statement_that_is_refused_leaves_nothing_behind() {
     );
     assert_eq!(run(&mut connection, "SELECT COUNT(*) FROM t"), Some(ROWS));
 }
+
+#[test]
+fn a_window_in_no_order_gives_the_first_rows_of_many_and_keeps_none() {
+    let mut connection = connect();
+    connection.limit_query_memory(50_000);
+    let first = |connection: &mut Connection, what: &str| {
+        // 64,000,000,000 rows.
+        let sql = format!("SELECT TOP (10) {what} FROM t a CROSS JOIN t b CROSS JOIN t c");
+        rows(connection, &sql)
+    };
+    let numbers = |from: i64| -> Vec<Vec<Value>> {
+        (from..from + 10).map(|n| vec![Value::BigInt(n)]).collect()
+    };
+    let found = first(
+        &mut connection,
+        "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
+    );
+    assert_eq!(found, Ok(numbers(1)));
+    let found = first(
+        &mut connection,
+        "ROW_NUMBER() OVER (PARTITION BY 1 + 1 ORDER BY @@SPID)",
+    );
+    assert_eq!(found, Ok(numbers(1)));
+    let one = vec![vec![Value::BigInt(1), Value::BigInt(1)]; 10];
+    let ranks = "RANK() OVER (ORDER BY (SELECT 1)), DENSE_RANK() OVER (ORDER BY (SELECT NULL))";
+    assert_eq!(first(&mut connection, ranks), Ok(one));
+    let running = "COUNT_BIG(*) OVER (ORDER BY (SELECT NULL) ROWS UNBOUNDED PRECEDING)";
+    assert_eq!(first(&mut connection, running), Ok(numbers(1)));
+    let lag = "LAG(c.id, 2, -5) OVER (ORDER BY (SELECT NULL)), FIRST_VALUE(c.id) OVER (ORDER BY (SELECT 0))";
+    let found = first(&mut connection, lag).unwrap();
+    let (last, first_value): (Vec<i64>, Vec<i64>) = found
+        .iter()
+        .map(|row| (row[0].as_i64().unwrap(), row[1].as_i64().unwrap()))
+        .unzip();
+    assert_eq!(last, [-5, -5, 0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(first_value, [0; 10]);
+}
+
+#[test]
+fn a_window_in_the_order_of_an_index_gives_what_one_that_sorts_gives() {
+    let mut connection = connect();
+    run(
+        &mut connection,
+        "CREATE TABLE o (g INT NOT NULL, n INT NOT NULL, v INT NULL, PRIMARY KEY (g, n DESC))",
+    );
+    run(
+        &mut connection,
+        "INSERT INTO o SELECT id % 7, id, CASE WHEN id % 3 > 0 THEN id % 11 END FROM t",
+    );
+    let calls = "ROW_NUMBER() OVER (PARTITION BY g ORDER BY n DESC),
+        RANK() OVER (PARTITION BY g ORDER BY n DESC),
+        DENSE_RANK() OVER (ORDER BY g), LAG(v, 3, -1) OVER (PARTITION BY g ORDER BY n DESC),
+        SUM(v) OVER (PARTITION BY g ORDER BY n DESC ROWS UNBOUNDED PRECEDING),
+        FIRST_VALUE(n) OVER (PARTITION BY g ORDER BY n DESC),
+        LAST_VALUE(v) OVER (PARTITION BY g ORDER BY n DESC ROWS UNBOUNDED PRECEDING)";
+    let by_index = format!("SELECT g, n, {calls} FROM o");
+    let sorted =
+        format!("SELECT g, n, {calls} FROM (SELECT TOP 10000 g, n, v FROM o ORDER BY v, n) AS o");
+    let expected = in_any_order(rows(&mut connection, &sorted));
+    assert_eq!(in_any_order(rows(&mut connection, &by_index)), expected);
+    let backward = by_index
+        .replace("n DESC", "n")
+        .replace("ORDER BY g", "ORDER BY g DESC");
+    let expected = sorted
+        .replace("n DESC", "n")
+        .replace("ORDER BY g", "ORDER BY g DESC");
+    let expected = in_any_order(rows(&mut connection, &expected));
+    assert_eq!(in_any_order(rows(&mut connection, &backward)), expected);
+}

@@ -151,7 +151,15 @@ impl EngineError {
         self.messages().iter().any(|m| m.number == number)
     }
 
-    /// Whether a lock wait was ended from elsewhere ([`Canceller`](crate::Canceller)).
+    /// An error where the statement of this thread's task is to end. Long loops call this; a rollback does not.
+    pub fn check_cancelled() -> Result<(), EngineError> {
+        match furrow_observe::task::is_cancelled() {
+            true => Err(TxnError::Lock(LockError::Cancelled).into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a statement was ended from elsewhere ([`Canceller`](crate::Canceller)).
     pub fn is_cancelled(&self) -> bool {
         matches!(
             self,

@@ -66,6 +66,7 @@ impl Database {
                 false => self.to_move(&table, file.id)?,
             };
             for index in moved {
+                EngineError::check_cancelled()?;
                 let rebuilt = session.rebuild(table.schema(), table.name(), index.as_deref());
                 match rebuilt {
                     // It was dropped meanwhile.

@@ -197,6 +197,7 @@ impl Session {
         let mut rows = run.rows.drain(..).peekable();
         let mut keys = Vec::new();
         while rows.peek().is_some() {
+            EngineError::check_cancelled()?;
             batch.clear();
             keys.clear();
             while batch.size_bytes() < BATCH_BYTES

@@ -121,6 +121,7 @@ impl Session {
             };
             let mut scan = session.open_scan(&table, &spec)?;
             while session.step_scan(&mut scan)? {
+                EngineError::check_cancelled()?;
                 if let Some(key) = scan.row_key() {
                     session.delete(&table, &key)?;
                 }

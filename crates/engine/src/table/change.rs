@@ -153,6 +153,7 @@ impl Session {
             session.lock_for_change(table)?;
             let mut rows = Vec::with_capacity(changes.len());
             for (key, set) in changes {
+                EngineError::check_cancelled()?;
                 let mut old = RowBuffer::default();
                 if !session.own_row(table, &key.0, &mut old)? {
                     rows.push(None);
@@ -164,6 +165,7 @@ impl Session {
             }
             let mut there = Vec::with_capacity(rows.len());
             for row in rows {
+                EngineError::check_cancelled()?;
                 there.push(row.is_some());
                 if let Some((old, mut new)) = row {
                     session.put_back(table, &old, &mut new)?;

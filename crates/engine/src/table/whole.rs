@@ -38,7 +38,8 @@ impl HeapVisitor for Live {
 /// What is done with each row; with its address, if it has one.
 type Each<'a> = &'a mut dyn FnMut(&[u8], Option<RowId>) -> Result<(), EngineError>;
 
-/// Calls `each` for all rows, with their addresses in a heap: in the order of the key, or of allocation.
+/// Calls `each` for all rows until the statement is to end, with their addresses in a heap: in the order of the
+/// key, or of allocation.
 pub(crate) fn each_row(rowset: &Rowset, each: Each<'_>) -> Result<(), EngineError> {
     match rowset.body() {
         Body::Tree(tree) => {
@@ -46,6 +47,7 @@ pub(crate) fn each_row(rowset: &Rowset, each: Each<'_>) -> Result<(), EngineErro
             let mut cursor = cursor.with_read_ahead();
             while cursor.step(&mut Live)? == Step::Rows {
                 while let Some(row) = cursor.next_in_batch() {
+                    EngineError::check_cancelled()?;
                     each(row, None)?;
                 }
             }
@@ -54,6 +56,7 @@ pub(crate) fn each_row(rowset: &Rowset, each: Each<'_>) -> Result<(), EngineErro
             let mut cursor = heap.scan()?.with_read_ahead();
             while cursor.step(&mut Live)? == HeapStep::Rows {
                 while let Some((rid, row)) = cursor.next_in_batch() {
+                    EngineError::check_cancelled()?;
                     each(row, Some(rid))?;
                 }
             }

@@ -157,3 +157,44 @@ fn ctrl_c_removes_the_run_under_way_tells_how_to_go_on_and_ends_with_130() {
         6
     );
 }
+
+#[test]
+fn ctrl_c_and_sigterm_end_a_join_that_gives_no_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let endless = "SET NOCOUNT ON; SELECT 1 AS n INTO #n; PRINT 'begun';
+        WITH s AS (SELECT value AS n FROM GENERATE_SERIES(1, 100000))
+        SELECT COUNT(*) FROM s a CROSS JOIN s b CROSS JOIN s c WHERE a.n + b.n + c.n = -1";
+    for signal in ["-INT", "-TERM"] {
+        let mut child = furrow()
+            .args([
+                "sql",
+                "--instance",
+                text(&dir.path().join(signal)),
+                "--query",
+                endless,
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let _begun = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find(|line| line == "begun");
+        furrow_io::time::sleep(std::time::Duration::from_millis(200));
+        let at = furrow_io::time::Moment::now();
+        let id = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        let took = at.elapsed();
+        println!("{signal}: ended within {took:?}");
+        assert!(took.as_secs() < 5, "{signal}: {took:?}");
+    }
+}

@@ -13,6 +13,18 @@ pub use plain::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_s
 #[cfg(feature = "weave")]
 pub use woven::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_scoped, yield_now};
 
+/// Bytes that are left of this thread's stack; `None` where the system does not say.
+#[inline]
+pub fn stack_left() -> Option<usize> {
+    stacker::remaining_stack()
+}
+
+/// Runs `body` with at least so many bytes of stack: on this thread's own, or on one made for it where
+/// less is left.
+pub fn with_stack<T>(bytes: usize, body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(bytes, bytes.next_multiple_of(1 << 20), body)
+}
+
 /// Processors this process may use; at least 1.
 pub fn available_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -21,6 +33,25 @@ pub fn available_cpus() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_s_stack_gets_less_with_each_call() {
+        #[inline(never)]
+        fn below(levels: u32) -> usize {
+            let block = std::hint::black_box([0_u8; 1024]);
+            match levels {
+                0 => stack_left().unwrap(),
+                _ => below(levels - 1) + usize::from(std::hint::black_box(block)[0]),
+            }
+        }
+        let left = spawn_named("deep", || (below(0), below(100)));
+        let (first, later) = left.unwrap().join().unwrap();
+        assert!(
+            later + 100 * 1024 <= first && first < 4 << 20,
+            "{first} {later}"
+        );
+        assert!(with_stack(8 << 20, || below(4000)) > 1 << 20);
+    }
 
     #[test]
     fn a_spawned_thread_has_its_name_and_gives_its_value() {

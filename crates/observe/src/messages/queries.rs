@@ -140,6 +140,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         is a rare event and only expected for extremely complex queries or queries that reference a very \
         large number of tables or partitions. Please simplify the query. If you believe you have received \
         this message in error, contact Customer Support Services for more information.";
+    8631 17 1 "Internal error: Server stack limit has been reached. Please look for potentially deep nesting \
+        in your query, and try to simplify it.";
     8730 16 1 "Offset parameter for Lag and Lead functions cannot be a negative value.";
     8748 16 1 "The enable_ordinal argument for %ls only supports constant values (not variables or \
         columns).";

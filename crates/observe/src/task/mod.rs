@@ -37,7 +37,7 @@ use furrow_io::sync::Mutex;
 use furrow_io::weave::quietly;
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 
 /// A thread of work, and the account that its waits are charged to.
@@ -54,6 +54,8 @@ pub struct Task {
     under_way: Mutex<wait::List>,
     /// Bits of an `f32`: percent of its command.
     progress: AtomicU32,
+    /// Whether its statement is to end.
+    cancelled: AtomicBool,
 }
 
 const NO_WAIT_YET: u16 = u16::MAX;
@@ -106,6 +108,7 @@ impl Task {
             last_wait: AtomicU16::new(NO_WAIT_YET),
             under_way: Mutex::default(),
             progress: AtomicU32::new(0),
+            cancelled: AtomicBool::new(false),
         });
         instruments.tasks.add(&task);
         task
@@ -161,6 +164,23 @@ impl Task {
         f32::from_bits(self.progress.load(Relaxed))
     }
 
+    /// Asks the statement of this task to end. Every long loop polls this ([`Task::is_cancelled`],
+    /// [`is_cancelled`]); a wait has its own way to end.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    /// Forgets a cancellation: the next statement begins, or the cancelled one is rolled back.
+    pub fn rearm(&self) {
+        self.cancelled.store(false, Relaxed);
+    }
+
+    /// Whether its statement is to end.
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+
     /// The type of the wait under way, or of the last one; `None` before the first.
     pub fn last_wait_type(&self) -> Option<WaitType> {
         WaitType::ALL
@@ -207,6 +227,15 @@ pub fn trace_flag_on(flag: TraceFlag) -> bool {
     let of_task = CURRENT.try_with(|current| Some(current.borrow().as_ref()?.trace_flag_on(flag)));
     let of_process = || Instruments::process().trace_flags.is_on(flag, None);
     of_task.ok().flatten().unwrap_or_else(of_process)
+}
+
+/// Whether the statement of this thread's current task is to end: for long loops that are given no session.
+pub fn is_cancelled() -> bool {
+    let of_task = |current: &RefCell<Option<Arc<Task>>>| {
+        let current = current.borrow();
+        current.as_ref().is_some_and(|task| task.is_cancelled())
+    };
+    CURRENT.try_with(of_task).unwrap_or(false)
 }
 
 /// Begins a wait of this thread's current task.

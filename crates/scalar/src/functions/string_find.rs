@@ -1,6 +1,7 @@
 //! Functions that look for a text in another one, under the collation of both.
 
 use furrow_format::types::{Collation, DataType, TypeId, Value, character_weight};
+use furrow_observe::task;
 
 use super::bind::{Binding, Call, limit, number, same_length, text, text_result, variable};
 use super::string::{count, count_type, same_character};
@@ -19,12 +20,20 @@ fn weights(text: &str, collation: Collation) -> SqlResult<Vec<u32>> {
     Ok(weights)
 }
 
+/// Units compared between two looks whether the statement is to end.
+const CHECK_UNITS: usize = 1 << 20;
+
 /// Where `sought` stands in `within`, from `start`, in units from 0.
 fn position(sought: &[u32], within: &[u32], start: usize) -> Option<usize> {
     let tail = within.get(start..)?;
-    let at = tail
-        .windows(sought.len())
-        .position(|window| window == sought)?;
+    let mut looked_at = 0_usize;
+    let between = (CHECK_UNITS / sought.len().max(1)).max(1);
+    let at = tail.windows(sought.len()).position(|window| {
+        looked_at += 1;
+        // When the statement is to end, any answer will do: nothing looks at it.
+        let ends = looked_at.is_multiple_of(between) && task::is_cancelled();
+        ends || window == sought
+    })?;
     Some(start + at)
 }
 

@@ -78,6 +78,9 @@ impl Bad {
     }
 }
 
+/// Members read between two looks whether the statement is to end.
+const CHECK_MEMBERS: usize = 4096;
+
 type Read<T> = Result<T, Bad>;
 
 /// A place in a text, and how deep it lies.
@@ -86,6 +89,7 @@ pub(super) struct Reader<'t> {
     text: &'t str,
     pub(super) at: usize,
     depth: usize,
+    members: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -100,7 +104,12 @@ impl<'t> Reader<'t> {
 
     /// Before a value that was found.
     pub(super) fn at(text: &'t str, at: usize) -> Reader<'t> {
-        Reader { text, at, depth: 0 }
+        Reader {
+            text,
+            at,
+            depth: 0,
+            members: 0,
+        }
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -128,6 +137,11 @@ impl<'t> Reader<'t> {
 
     /// Goes to the next value of the object or array that it is in: `None` behind its end, else its key.
     pub(super) fn next_member(&mut self, is_first: bool, close: u8) -> Read<Option<Option<Node>>> {
+        self.members += 1;
+        // When the statement is to end, any error will do: the executor looks again.
+        if self.members.is_multiple_of(CHECK_MEMBERS) && furrow_observe::task::is_cancelled() {
+            return Err(Bad::At(self.at));
+        }
         match self.peek() {
             Some(byte) if byte == close => {
                 self.at += 1;

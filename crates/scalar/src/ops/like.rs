@@ -9,12 +9,17 @@
 //! closed matches nothing.
 
 use furrow_format::types::{Collation, character_weight};
+use furrow_observe::task;
 
 use super::like_bytes::LikeBytes;
 use super::logic::Truth;
 use crate::error::{SqlResult, invalid_argument, message};
 use crate::operand::{Operand, comparison_collation};
 use crate::types::is_text;
+
+/// Units compared between two looks whether the statement is to end. What a match gives then is no answer:
+/// the executor looks again behind it.
+const CHECK_UNITS: usize = 1 << 18;
 
 /// What a pattern is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,8 +157,12 @@ impl LikePattern {
         if anchored.items.is_empty() {
             return usize::from(!weights.is_empty());
         }
+        let between = (CHECK_UNITS / anchored.items.len()).max(1);
         (0..=weights.len())
-            .find(|&at| anchored.matches_from(weights.get(at..).unwrap_or_default()))
+            .find(|&at| {
+                at % between == between - 1 && task::is_cancelled()
+                    || anchored.matches_from(weights.get(at..).unwrap_or_default())
+            })
             .map_or(0, |at| at + 1)
     }
 
@@ -179,6 +188,8 @@ impl LikePattern {
     ) -> bool {
         let (mut at, mut item) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
+        let mut retries = 0_usize;
+        let between = (CHECK_UNITS / self.items.len().max(1)).max(1);
         loop {
             match (self.items.get(item), at < len) {
                 (Some(Item::Any), _) => {
@@ -208,6 +219,10 @@ impl LikePattern {
                 // What ends in `%` takes all that comes.
                 Some((after, _)) if *after == self.items.len() => return true,
                 Some((after, from)) if *from < len => {
+                    retries += 1;
+                    if retries.is_multiple_of(between) && task::is_cancelled() {
+                        return false;
+                    }
                     let Some(next) = seek(*after, *from + 1) else {
                         return false;
                     };

@@ -30,6 +30,7 @@ fn negated(cond: Cond, not: bool) -> Cond {
 impl Binder<'_> {
     /// Binds a condition.
     pub(crate) fn cond(&mut self, written: &Condition) -> Result<Cond> {
+        crate::depth::check()?;
         match &written.kind {
             ConditionKind::And(parts) => Ok(Cond::And(self.conds(parts)?)),
             ConditionKind::Or(parts) => Ok(Cond::Or(self.conds(parts)?)),

@@ -82,6 +82,7 @@ fn binary_op(op: BinaryOp) -> ops::BinaryOp {
 impl Binder<'_> {
     /// Binds a value.
     pub(crate) fn expr(&mut self, written: &Written) -> Result<Bound> {
+        crate::depth::check()?;
         match &written.kind {
             ExprKind::Literal(constant) => literal(constant),
             ExprKind::Column(name) => self.column(name),

@@ -137,6 +137,7 @@ impl Binder<'_> {
 
     /// Binds a source, and notes where it is when it is the one whose rows the statement changes.
     fn source(&mut self, source: &TableRef, sees: Sees) -> Result<Node> {
+        crate::depth::check()?;
         self.count_source()?;
         let is_target = self.target == Some(SourceNode::of(source));
         if !is_target {

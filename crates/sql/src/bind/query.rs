@@ -78,6 +78,7 @@ impl Binder<'_> {
     }
 
     fn ordered(&mut self, query: &Query) -> Result<Nested> {
+        crate::depth::check()?;
         if let Some(clause) = &query.for_clause {
             let (bound, takes) = self.rows_of(query)?;
             return Ok((self.marked_up(query, clause, bound)?, takes));
@@ -105,6 +106,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn body(&mut self, body: &QueryBody) -> Result<Nested> {
+        crate::depth::check()?;
         match body {
             QueryBody::Select(select) => self.select(select, &Ordering::default()),
             QueryBody::Values(rows) => self.values(rows),

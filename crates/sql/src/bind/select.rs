@@ -654,12 +654,15 @@ fn with_windows(mut parts: Parts) -> Parts {
         map_columns(&mut key.expr, &mut place);
     }
     parts.width += parts.windows.len();
+    let mut calls = std::mem::take(&mut parts.windows);
+    let in_order = window::in_order(&parts.plan, &mut calls);
+    let streams = in_order.is_some();
     parts.plan = Plan::Window(Box::new(WindowPlan {
-        input: parts.plan,
+        input: in_order.unwrap_or(parts.plan),
         width,
-        calls: parts.windows,
+        calls,
+        streams,
     }));
-    parts.windows = Vec::new();
     parts
 }
 
@@ -687,7 +690,7 @@ fn topped(plan: Plan, top: Option<TopPlan>, keys: Vec<SortKey>) -> Plan {
 
 /// The plan again where it gives its rows in this order as they come: a scan of an index whose key begins
 /// with the order's columns.
-fn scan_in_order(plan: &Plan, order: &[SortKey]) -> Option<Plan> {
+pub(super) fn scan_in_order(plan: &Plan, order: &[SortKey]) -> Option<Plan> {
     if order.is_empty() {
         return Some(plan.clone());
     }

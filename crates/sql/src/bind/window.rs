@@ -1,11 +1,13 @@
 //! Window functions: `f(..) OVER (PARTITION BY .. ORDER BY .. ROWS ..)`.
 
-use super::Bound;
 use super::scope::{Binder, WINDOWS};
+use super::select::scan_in_order;
+use super::{Bound, shift};
 use crate::error::{Result, refuse, unsupported};
-use crate::exec::Expr;
 use crate::exec::sort::SortKey;
 use crate::exec::window::{FrameEnd, WindowCall, WindowFrame, WindowFunction};
+use crate::exec::visit::Part;
+use crate::exec::{Expr, Plan};
 use furrow_format::types::{DataType, TypeId};
 use furrow_scalar::aggregate;
 use furrow_tsql::ast::expr::{Call, Expr as Written, ExprKind, Frame, FrameBound, Over};
@@ -259,6 +261,46 @@ impl Binder<'_> {
         let result = bound.result;
         let function = WindowFunction::Aggregate(bound, argument.map(|a| a.expr));
         Ok((function, result))
+    }
+}
+
+/// Whether an expression has one value for all rows of a query that runs.
+fn is_constant(expr: &Expr) -> bool {
+    let mut constant = true;
+    expr.visit(&mut |part| {
+        constant &= match part {
+            Part::Plan(_) | Part::Expr(Expr::Column(_)) => false,
+            Part::Expr(Expr::Subquery(query)) => query.once.is_some(),
+            Part::Expr(_) => true,
+        };
+        constant && !matches!(part, Part::Expr(Expr::Subquery(_)))
+    });
+    constant && !shift::is_volatile(expr)
+}
+
+/// Takes keys out of windows that have one value for all rows: they order nothing. Gives the plan of the rows
+/// where they come in the order of all windows then, and no call looks ahead.
+pub(super) fn in_order(plan: &Plan, calls: &mut [WindowCall]) -> Option<Plan> {
+    for call in calls.iter_mut() {
+        call.partition.retain(|key| !is_constant(&key.expr));
+        call.order.retain(|key| !is_constant(&key.expr));
+    }
+    if !calls.iter().all(WindowCall::looks_back_only) {
+        return None;
+    }
+    let keys = |call: &WindowCall| -> Vec<SortKey> {
+        call.partition.iter().chain(&call.order).cloned().collect()
+    };
+    let wanted = calls.iter().map(keys).max_by_key(Vec::len)?;
+    let begins = |call: &WindowCall| {
+        let own = keys(call);
+        own.iter()
+            .zip(&wanted)
+            .all(|(a, b)| a.descending == b.descending && a.expr == b.expr)
+    };
+    match calls.iter().all(begins) {
+        true => scan_in_order(plan, &wanted),
+        false => None,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::bind::Binder;
 use crate::context::Context;
 use crate::error::Result;
 use crate::exec::Plan;
+use crate::exec::memory::{Grant, row_bytes};
 use crate::interp::{Plans, Run, planned, ready};
 use furrow_engine::RowKey;
 use furrow_format::types::Value;
@@ -21,6 +22,7 @@ pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
         let mut rules = delete.rules.clone();
         let whole = rules.whole();
         let mut keys = Vec::new();
+        let mut grant = Grant::new(cx);
         delete.plan.for_each(cx, &mut |_, row| {
             if let Some(Value::Binary(bytes)) = row.get(delete.name_at)
                 && let Some(key) = RowKey::from_bytes(bytes)
@@ -30,12 +32,14 @@ pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
                 if rules.looks_around {
                     seen.extend_from_slice(row);
                 }
+                grant.take(bytes.len() + row_bytes(&seen))?;
                 keys.push((key, seen));
             }
             Ok(())
         })?;
         let mut rows = 0_u64;
         for (key, old) in &keys {
+            cx.check_cancel()?;
             let session = cx.sessions.by_table(target.db.id(), &target.table)?;
             let gone = session.hinted(target.hints, |s| s.delete(&target.table, key))?;
             rows += u64::from(gone);

@@ -5,9 +5,10 @@ use super::target::{Names, TargetOf, assigned, named, sources, topped};
 use crate::bind::{Binder, Bound, shown};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
+use crate::exec::memory::{Grant, row_bytes};
 use crate::exec::{Expr, Plan};
 use crate::interp::{Plans, Run, planned, ready};
-use furrow_engine::{IndexKey, RowKey, Table};
+use furrow_engine::{EngineError, IndexKey, RowKey, Table};
 use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{SetClause, Target, Update};
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind};
@@ -71,6 +72,7 @@ pub(super) fn change_rows(
         }
         let mut there = Vec::with_capacity(changes.len());
         for change in changes {
+            EngineError::check_cancelled()?;
             there.push(session.update(table, &change.key, &change.values)?);
         }
         Ok(there)
@@ -90,6 +92,7 @@ fn apply_all(
     let there = change_rows(cx, target, &all, as_one)?;
     let mut rows = 0_u64;
     for (change, _) in changes.iter().zip(&there).filter(|(_, there)| **there) {
+        cx.check_cancel()?;
         rows += 1;
         if rules.whole() {
             let mut row = change.new_row(&target.table);
@@ -176,6 +179,7 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
         let whole = rules.whole();
         let mut changes = Vec::new();
         let mut seen = HashSet::new();
+        let mut grant = Grant::new(cx);
         update.plan.for_each(cx, &mut |cx, row| {
             let Some(Value::Binary(bytes)) = row.get(update.name_at) else {
                 return Ok(());
@@ -186,6 +190,13 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
             let values = evaluate(&update.sets, row, cx)?;
             if let Some(key) = RowKey::from_bytes(bytes) {
                 let old = row.get(update.row_at.clone()).filter(|_| whole);
+                // Its name is kept twice; the row, once as it was found and once as it was.
+                let copies = usize::from(whole) + usize::from(rules.looks_around);
+                let new: usize = values
+                    .iter()
+                    .map(|v| row_bytes(std::slice::from_ref(&v.1)))
+                    .sum();
+                grant.take(2 * bytes.len() + new + copies * row_bytes(row))?;
                 changes.push(Change {
                     key,
                     values,

@@ -1,5 +1,6 @@
 //! Bound expressions: columns are places in a row, types are settled, what is left is values.
 
+use super::memory::check_long;
 use super::once::{Kept, List};
 use super::operator::{Cursor, Plan};
 use crate::context::Context;
@@ -125,25 +126,27 @@ impl Expr {
             Expr::Column(at) => row.get(*at).map_or(Cow::Owned(Value::Null), Cow::Borrowed),
             Expr::Outer(at) => Cow::Owned(cx.frame.get(*at).cloned().unwrap_or(Value::Null)),
             Expr::Variable(at) => {
-                let variable = cx.scope.get(*at);
-                Cow::Owned(variable.map_or(Value::Null, |v| v.value.clone()))
+                let Some(variable) = cx.scope.get(*at) else {
+                    return Ok(Cow::Owned(Value::Null));
+                };
+                check_long(&variable.value)?;
+                Cow::Owned(variable.value.clone())
             }
             Expr::Binary(parts) => {
                 let (op, left, right) = &**parts;
                 let left = left.eval(row, cx)?;
                 let right = right.eval(row, cx)?;
-                Cow::Owned(op.eval(&left, &right, &cx.settings())?)
+                let value = op.eval(&left, &right, &cx.settings())?;
+                check_long(&value)?;
+                Cow::Owned(value)
             }
             Expr::Unary(op, operand) => Cow::Owned(op.eval(&*operand.eval(row, cx)?)?),
             Expr::Convert(parts) => {
                 let value = parts.1.eval(row, cx)?;
+                check_long(&value)?;
                 Cow::Owned(parts.0.apply(&value, &cx.settings())?)
             }
-            Expr::Call(function, arguments) => {
-                let values = eval_all(arguments, row, cx)?;
-                let borrowed: SmallVec<[&Value; 4]> = values.iter().map(AsRef::as_ref).collect();
-                Cow::Owned(cx.with_env(|env| function.eval(env, &borrowed))?)
-            }
+            Expr::Call(function, arguments) => Cow::Owned(call(function, arguments, row, cx)?),
             Expr::Ask(asked, arguments) => {
                 let values = eval_all(arguments, row, cx)?;
                 Cow::Owned((asked.ask)(cx, &values)?)
@@ -184,6 +187,17 @@ impl Expr {
             }
         })
     }
+}
+
+/// The value of a function. One that takes long gives up, with any answer, when the statement is cancelled.
+fn call(function: &BoundFn, arguments: &[Expr], row: &[Value], cx: &mut Context) -> Result<Value> {
+    let values = eval_all(arguments, row, cx)?;
+    let borrowed: SmallVec<[&Value; 4]> = values.iter().map(AsRef::as_ref).collect();
+    let value = cx.with_env(|env| function.eval(env, &borrowed));
+    cx.check_cancel()?;
+    let value = value?;
+    check_long(&value)?;
+    Ok(value)
 }
 
 fn eval_all<'r>(
@@ -308,7 +322,9 @@ impl Like {
     fn eval(&self, row: &[Value], cx: &mut Context) -> Result<Truth> {
         let text = self.text.eval(row, cx)?;
         if let Some(pattern) = &self.compiled {
-            return Ok(pattern.eval(text.as_str()));
+            let truth = pattern.eval(text.as_str());
+            cx.check_cancel()?;
+            return Ok(truth);
         }
         let pattern = self.pattern.eval(row, cx)?;
         let escape = match &self.escape {
@@ -323,7 +339,9 @@ impl Like {
         };
         let escape = escape.as_ref().and_then(|e| e.as_str());
         let pattern = LikePattern::new(pattern, escape, self.collation, self.unicode)?;
-        Ok(pattern.eval(text.as_str()))
+        let truth = pattern.eval(text.as_str());
+        cx.check_cancel()?;
+        Ok(truth)
     }
 }
 
@@ -368,6 +386,7 @@ impl Quantified {
         }
         let mut result = Some(self.all);
         for other in &list.values {
+            cx.check_cancel()?;
             let truth = self.compare.eval(value, other, &cx.settings())?;
             result = match self.all {
                 true => ops::and(result, truth),

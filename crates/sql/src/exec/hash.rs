@@ -142,7 +142,6 @@ impl<'p> Hash<'p> {
         let Some(mut right) = self.right.take() else {
             return Ok(false);
         };
-        cx.check_cancel()?;
         if let Some(writing) = self.writing.take() {
             self.written = Some(writing.finish()?);
         }
@@ -217,6 +216,7 @@ impl<'p> Hash<'p> {
                 }
                 let same = built.by_hash.get(&hash_key(&key, types));
                 for &at in same.into_iter().flatten() {
+                    cx.check_cancel()?;
                     let other = built.keys.get(at as usize);
                     if other.is_some_and(|other| same_key(other, &key, types)) {
                         self.candidates.push(at);
@@ -229,10 +229,11 @@ impl<'p> Hash<'p> {
     }
 
     /// The next right row without a pair, at the end of a block.
-    fn next_unpaired(&mut self, mut at: usize, out: &mut Vec<Value>) -> bool {
+    fn next_unpaired(&mut self, mut at: usize, cx: &Context, out: &mut Vec<Value>) -> Result<bool> {
         let mut found = false;
         if let Some(built) = &self.built {
             while !found && let Some(row) = built.rows.get(at) {
+                cx.check_cancel()?;
                 if built.paired.get(at) == Some(&false) {
                     joined(self.plan, &[], row.iter(), out);
                     found = true;
@@ -241,13 +242,14 @@ impl<'p> Hash<'p> {
             }
         }
         self.rest = Some(at);
-        found
+        Ok(found)
     }
 
     /// The next pair of the left row at hand.
     fn next_pair(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
         while let Some(&at) = self.candidates.get(self.next) {
             self.next += 1;
+            cx.check_cancel()?;
             let Some(built) = &mut self.built else { break };
             let Some(right) = built.rows.get(at as usize) else {
                 continue;
@@ -283,7 +285,7 @@ impl Operator for Hash<'_> {
         }
         loop {
             if let Some(at) = self.rest {
-                if self.next_unpaired(at, out) {
+                if self.next_unpaired(at, cx, out)? {
                     return Ok(true);
                 }
                 if !self.next_block(cx)? {

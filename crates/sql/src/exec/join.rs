@@ -54,7 +54,7 @@ impl JoinPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         let left = self.left.open(cx)?;
         if let Method::Loop { takes } = &self.method {
-            return Ok(Box::new(Loop {
+            return Ok(Cursor::new(Loop {
                 plan: self,
                 takes,
                 left,
@@ -64,7 +64,7 @@ impl JoinPlan {
                 paired: false,
             }));
         }
-        Ok(Box::new(Hash::new(self, left)))
+        Ok(Cursor::new(Hash::new(self, left)))
     }
 }
 

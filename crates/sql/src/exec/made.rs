@@ -1,15 +1,13 @@
 //! Rows that table functions make of their arguments: STRING_SPLIT, GENERATE_SERIES, OPENJSON.
 
 use super::Expr;
+use super::memory::Grant;
 use super::openjson::OpenJson;
 use super::operator::{Cursor, Operator, Ready};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use furrow_format::types::{DataType, Decimal, TypeId, Value};
 use furrow_scalar::functions;
-
-/// How often a series looks whether its statement is cancelled.
-const CHECK_ROWS: u32 = 1024;
 
 /// A table function with its arguments.
 #[derive(Debug, Clone)]
@@ -35,7 +33,7 @@ pub(crate) enum MadePlan {
 impl MadePlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         match self {
-            MadePlan::Json(open) => Ok(Box::new(Ready::new(open.rows(cx)?))),
+            MadePlan::Json(open) => open.open(cx),
             MadePlan::Split {
                 text,
                 separator,
@@ -46,18 +44,22 @@ impl MadePlan {
                 let separator = separator.eval(&[], cx)?;
                 let parts =
                     functions::string_split(text.as_str(), separator.as_str().unwrap_or(""))?;
-                let row = |(at, part): (i64, &str)| {
+                let mut grant = Grant::new(cx);
+                let mut rows = Vec::new();
+                for (at, part) in (1..).zip(parts) {
+                    cx.check_cancel()?;
                     let part = match unicode {
                         true => Value::NVarChar(part.to_owned()),
                         false => Value::VarChar(part.to_owned()),
                     };
-                    match ordinal {
+                    let row = match ordinal {
                         true => vec![part, Value::BigInt(at)],
                         false => vec![part],
-                    }
-                };
-                let rows = (1..).zip(parts).map(row).collect();
-                Ok(Box::new(Ready::new(rows)))
+                    };
+                    grant.row(&row)?;
+                    rows.push(row);
+                }
+                Ok(Cursor::new(Ready::kept(rows, grant)))
             }
             MadePlan::Series {
                 start,
@@ -82,12 +84,11 @@ impl MadePlan {
                 // A NULL anywhere: no rows.
                 let known = start.zip(stop).zip(step);
                 let ((start, stop), step) = known.unwrap_or(((1, 0), 1));
-                Ok(Box::new(Series {
+                Ok(Cursor::new(Series {
                     next: Some(start),
                     stop,
                     step,
                     data_type: *data_type,
-                    since_check: 0,
                 }))
             }
         }
@@ -125,11 +126,10 @@ struct Series {
     stop: i128,
     step: i128,
     data_type: DataType,
-    since_check: u32,
 }
 
 impl Operator for Series {
-    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+    fn next(&mut self, _: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
         let Some(number) = self.next else {
             return Ok(false);
         };
@@ -143,11 +143,6 @@ impl Operator for Series {
             return Ok(false);
         };
         self.next = number.checked_add(self.step);
-        self.since_check += 1;
-        if self.since_check >= CHECK_ROWS {
-            self.since_check = 0;
-            cx.check_cancel()?;
-        }
         out.clear();
         out.push(value);
         Ok(true)

@@ -3,10 +3,16 @@
 //! Each connection may keep so much at a time. Sorts, groups, joins and windows that are refused more write
 //! rows to files ([`spill`](super::spill)) and go on; what can't do so ends its statement (701) instead of
 //! taking the process down: the statement is undone, and the connection goes on.
+//!
+//! What a connection may keep is a part of what the process may have: the machine's memory, or less where
+//! `ulimit -v` or a cgroup says so. That part is looked at once; other connections, the pool and the program
+//! around take theirs meanwhile. So whenever a connection has taken [`STEP_BYTES`] more, and before a long
+//! text is copied, the connection reads what is left now.
 
 use crate::context::Context;
 use crate::error::{Result, SqlError};
 use furrow_format::types::Value;
+use furrow_io::host;
 use furrow_observe::messages::Message;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +26,18 @@ const UNKNOWN_BYTES: usize = 1 << 30;
 /// somewhere.
 pub(crate) const LEAST_BYTES: usize = 256 << 10;
 
+/// Whenever a connection has taken so much more, it looks whether the process can have more.
+const STEP_BYTES: usize = 16 << 20;
+
+/// What is left to the process for all that is not counted.
+const SPARE_BYTES: u64 = 32 << 20;
+
+/// Texts that are shorter are made without a look at what is left.
+pub(crate) const LONG_BYTES: usize = 4 << 20;
+
+/// How many copies of a long text there may be at once while a statement works with it.
+const COPIES: u64 = 3;
+
 /// The same where a connection may keep next to nothing.
 const SMALLEST_BYTES: usize = 1 << 10;
 
@@ -32,7 +50,7 @@ pub(crate) struct Memory {
 
 impl Default for Memory {
     fn default() -> Memory {
-        let all = furrow_io::host::memory_bytes();
+        let all = host::memory_limit_bytes();
         let most = all.and_then(|all| usize::try_from(all / PART).ok());
         Memory {
             used: AtomicUsize::new(0),
@@ -66,8 +84,10 @@ impl Grant {
     /// Asks for more: 701.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
-        let used = self.memory.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        match used > self.memory.most.load(Ordering::Relaxed) {
+        let before = self.memory.used.fetch_add(bytes, Ordering::Relaxed);
+        let used = before + bytes;
+        let steps = before / STEP_BYTES != used / STEP_BYTES;
+        match used > self.memory.most.load(Ordering::Relaxed) || (steps && !is_left(0)) {
             true => Err(refused()),
             false => Ok(()),
         }
@@ -106,6 +126,21 @@ impl Drop for Grant {
     }
 }
 
+/// Whether the process can have so much more.
+fn is_left(bytes: u64) -> bool {
+    host::memory_left_bytes().is_none_or(|left| left >= SPARE_BYTES.saturating_add(bytes))
+}
+
+/// 701 where a text or binary is so long that there is no memory for the copies of it that a statement makes.
+#[inline]
+pub(crate) fn check_long(value: &Value) -> Result<()> {
+    match outside_bytes(value) {
+        ..LONG_BYTES => Ok(()),
+        bytes if is_left(bytes as u64 * COPIES) => Ok(()),
+        _ => Err(refused()),
+    }
+}
+
 /// Error 701.
 #[cold]
 pub(crate) fn refused() -> Box<SqlError> {
@@ -114,12 +149,17 @@ pub(crate) fn refused() -> Box<SqlError> {
 
 /// About what a row takes.
 pub(crate) fn row_bytes(row: &[Value]) -> usize {
-    let outside = |value: &Value| match value {
+    size_of::<Vec<Value>>() + size_of_val(row) + row.iter().map(outside_bytes).sum::<usize>()
+}
+
+/// What a value takes besides itself.
+#[inline]
+fn outside_bytes(value: &Value) -> usize {
+    match value {
         Value::VarChar(text) | Value::NVarChar(text) => text.capacity(),
         Value::Binary(bytes) => bytes.capacity(),
         _ => 0,
-    };
-    size_of::<Vec<Value>>() + size_of_val(row) + row.iter().map(outside).sum::<usize>()
+    }
 }
 
 #[cfg(test)]

@@ -110,6 +110,7 @@ impl Quantified {
     fn keys(&self, values: &[Value], cx: &Context) -> Result<Option<KeyTable>> {
         let mut keys = KeyTable::new(vec![self.compare.common], Grant::new(cx));
         for value in values.iter().filter(|v| !v.is_null()) {
+            cx.check_cancel()?;
             let place = match &self.compare.right {
                 Some(conversion) => keys.place(&[conversion.apply(value, &cx.settings())?]),
                 None => keys.place(std::slice::from_ref(value)),

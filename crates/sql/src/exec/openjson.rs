@@ -1,6 +1,8 @@
 //! OPENJSON: a JSON text as rows.
 
 use super::Expr;
+use super::memory::Grant;
+use super::operator::{Cursor, Ready};
 use crate::context::Context;
 use crate::error::{Result, refuse};
 use furrow_format::types::Value;
@@ -31,8 +33,16 @@ pub(crate) struct OpenColumn {
 }
 
 impl OpenJson {
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        let mut grant = Grant::new(cx);
+        let rows = self.rows(&mut grant, cx);
+        cx.check_cancel()?;
+        let rows = rows?;
+        Ok(Cursor::new(Ready::kept(rows, grant)))
+    }
+
     /// All rows. A text or path that is NULL has none.
-    pub(crate) fn rows(&self, cx: &mut Context) -> Result<Vec<Vec<Value>>> {
+    fn rows(&self, grant: &mut Grant, cx: &mut Context) -> Result<Vec<Vec<Value>>> {
         let text = self.text.eval(&[], cx)?.into_owned();
         let path = match &self.path {
             None => Path::default(),
@@ -52,7 +62,10 @@ impl OpenJson {
             for (at, member) in Members::of(text, &node).enumerate() {
                 // The whole of it has been read before.
                 let Ok((key, value)) = member else { break };
-                rows.push(by_default(text, at, key, &value));
+                cx.check_cancel()?;
+                let row = by_default(text, at, key, &value);
+                grant.row(&row)?;
+                rows.push(row);
             }
             return Ok(rows);
         }
@@ -63,7 +76,10 @@ impl OpenJson {
         }
         for member in Members::of(text, &node) {
             let Ok((_, value)) = member else { break };
-            rows.push(self.row(value.text(text), &settings)?);
+            cx.check_cancel()?;
+            let row = self.row(value.text(text), &settings)?;
+            grant.row(&row)?;
+            rows.push(row);
         }
         Ok(rows)
     }

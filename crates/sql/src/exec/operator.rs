@@ -18,7 +18,7 @@ use crate::views::ViewPlan;
 use furrow_format::types::{DataType, Value};
 use std::sync::Arc;
 
-/// Rows, one at a time.
+/// Rows, one at a time. Operators pull from each other through [`Cursor`].
 pub(crate) trait Operator {
     /// Puts the next row in `out`, or says that there is none. Columns that nothing looks at are left as they
     /// are: the caller passes the same buffer each time, or an empty one.
@@ -28,8 +28,27 @@ pub(crate) trait Operator {
     fn close(&mut self, cx: &mut Context);
 }
 
-/// A plan that runs.
-pub(crate) type Cursor<'p> = Box<dyn Operator + 'p>;
+/// A plan that runs. Each row is pulled through it, and each pull polls whether the statement is to end: an
+/// operator polls itself only where it works long without a pull.
+pub(crate) struct Cursor<'p>(Box<dyn Operator + 'p>);
+
+impl<'p> Cursor<'p> {
+    pub(crate) fn new(operator: impl Operator + 'p) -> Cursor<'p> {
+        Cursor(Box::new(operator))
+    }
+
+    /// [`Operator::next`], unless the statement is to end.
+    #[inline]
+    pub(crate) fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        cx.check_cancel()?;
+        self.0.next(cx, out)
+    }
+
+    /// [`Operator::close`].
+    pub(crate) fn close(&mut self, cx: &mut Context) {
+        self.0.close(cx);
+    }
+}
 
 /// What rows come from.
 #[derive(Debug, Clone)]
@@ -67,23 +86,24 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
-    /// Starts it.
+    /// Starts it: 8631 where the stack has no room for what is below it.
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        crate::depth::check()?;
         Ok(match self {
-            Plan::One => Box::new(Rows {
+            Plan::One => Cursor::new(Rows {
                 rows: std::slice::from_ref(&NO_EXPRESSIONS),
                 next: 0,
             }),
-            Plan::Values(rows) => Box::new(Rows { rows, next: 0 }),
+            Plan::Values(rows) => Cursor::new(Rows { rows, next: 0 }),
             Plan::Scan(scan) => scan.open(cx)?,
             Plan::View(view) => view.open(cx)?,
             Plan::Made(made) => made.open(cx)?,
             Plan::Markup(markup) => markup.open(cx)?,
-            Plan::Filter(input, cond) => Box::new(Filter {
+            Plan::Filter(input, cond) => Cursor::new(Filter {
                 input: input.open(cx)?,
                 cond,
             }),
-            Plan::Project(input, exprs) => Box::new(Project {
+            Plan::Project(input, exprs) => Cursor::new(Project {
                 input: input.open(cx)?,
                 exprs,
                 row: Vec::new(),

@@ -5,6 +5,7 @@
 //! order in which the product gives such rows. Each row knows how deep it is; one that is deeper than
 //! MAXRECURSION ends the statement (530).
 
+use super::memory::{Grant, row_bytes};
 use super::operator::{Cursor, Operator, Plan};
 use crate::context::Context;
 use crate::error::{Result, refuse};
@@ -24,10 +25,11 @@ pub(crate) struct RecursivePlan {
 
 impl RecursivePlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
-        Ok(Box::new(Recursion {
+        Ok(Cursor::new(Recursion {
             plan: self,
             anchor: Some(self.anchor.open(cx)?),
             stack: Vec::new(),
+            grant: Grant::new(cx),
             step: None,
         }))
     }
@@ -45,6 +47,8 @@ struct Recursion<'p> {
     plan: &'p RecursivePlan,
     anchor: Option<Cursor<'p>>,
     stack: Vec<(u32, Vec<Value>)>,
+    /// What the stack takes.
+    grant: Grant,
     step: Option<Step<'p>>,
 }
 
@@ -59,6 +63,7 @@ impl Recursion<'_> {
             let Some((depth, row)) = self.stack.pop() else {
                 return Ok(false);
             };
+            self.grant.give_back(row_bytes(&row));
             next = (0, depth + 1, row);
         }
         let (number, depth, row) = next;
@@ -89,6 +94,7 @@ impl Operator for Recursion<'_> {
     fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
         if let Some(anchor) = &mut self.anchor {
             if anchor.next(cx, out)? {
+                self.grant.row(out)?;
                 self.stack.push((0, out.clone()));
                 return Ok(true);
             }
@@ -106,6 +112,7 @@ impl Operator for Recursion<'_> {
                 if self.plan.limit > 0 && step.depth > self.plan.limit {
                     return refuse(530, &[self.plan.limit.into()]);
                 }
+                self.grant.row(out)?;
                 self.stack.push((step.depth, out.clone()));
                 return Ok(true);
             }
@@ -132,5 +139,5 @@ impl Operator for Recursion<'_> {
 /// The row that a recursive part works on.
 pub(crate) fn work_row<'p>(slot: usize, cx: &Context) -> Cursor<'p> {
     let row = cx.work.get(slot).cloned().unwrap_or_default();
-    Box::new(super::operator::Ready::new(vec![row]))
+    Cursor::new(super::operator::Ready::new(vec![row]))
 }

@@ -17,9 +17,6 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// How many rows are read between two looks at whether the client wants an end.
-const CANCEL_EVERY: u32 = 256;
-
 /// One end of a range of keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ScanBound {
@@ -290,11 +287,10 @@ impl ScanPlan {
             None => None,
         };
         let by_page = !self.named && scan.as_ref().is_some_and(OpenScan::hands_over);
-        Ok(Box::new(TableScan {
+        Ok(Cursor::new(TableScan {
             plan: self,
             scan,
             specs,
-            since: 0,
             batches: by_page.then(|| Batches::new(self, self.columns.clone(), cx)),
         }))
     }
@@ -353,7 +349,6 @@ struct TableScan<'p> {
     scan: Option<OpenScan>,
     /// Ranges to come.
     specs: smallvec::IntoIter<[ScanSpec; 1]>,
-    since: u32,
     /// Rows by pages, where they are to be had so.
     batches: Option<Batches<'p>>,
 }
@@ -417,11 +412,7 @@ impl TableScan<'_> {
             return Ok(false);
         };
         loop {
-            self.since += 1;
-            if self.since >= CANCEL_EVERY {
-                self.since = 0;
-                cx.check_cancel()?;
-            }
+            cx.check_cancel()?;
             let session = cx.sessions.by_table(self.plan.db, &self.plan.table)?;
             if !session.step_scan(scan)? {
                 return Ok(false);

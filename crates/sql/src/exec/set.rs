@@ -32,7 +32,7 @@ pub(crate) struct SetPlan {
 impl SetPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         if self.kind == SetKind::UnionAll {
-            return Ok(Box::new(Union {
+            return Ok(Cursor::new(Union {
                 first: Some(self.left.open(cx)?),
                 plan: self,
                 second: None,
@@ -44,7 +44,7 @@ impl SetPlan {
         self.right
             .for_each(cx, &mut |cx, row| others.take(row, cx))?;
         let input = Source::Input(self.left.open(cx)?);
-        Ok(Box::new(Unique::new(input, types, Some(others), cx)))
+        Ok(Cursor::new(Unique::new(input, types, Some(others), cx)))
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn distinct<'p>(
     cx: &mut Context,
 ) -> Result<Cursor<'p>> {
     let input = Source::Input(input.open(cx)?);
-    Ok(Box::new(Unique::new(input, types.to_vec(), None, cx)))
+    Ok(Cursor::new(Unique::new(input, types.to_vec(), None, cx)))
 }
 
 struct Union<'p> {
@@ -199,7 +199,6 @@ impl<'p> Unique<'p> {
 
     /// Goes on to the next partition; `false` where there is none.
     fn advance(&mut self, cx: &mut Context) -> Result<bool> {
-        cx.check_cancel()?;
         let others = self.others.take().and_then(|others| others.apart);
         if let Some(left) = self.apart.take() {
             let right = match others {

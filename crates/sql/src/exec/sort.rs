@@ -41,6 +41,72 @@ pub(crate) fn compare_keys(keys: &[SortKey], a: &[Value], b: &[Value]) -> Orderi
     Ordering::Equal
 }
 
+/// Rows that are sorted between two looks whether the statement is to end.
+const SORTED_ROWS: usize = 16 << 10;
+
+/// Sorts by `compare`; rows that compare equal keep their order. Sorts parts and merges neighbours, so that
+/// the statement can be cancelled between them.
+pub(crate) fn sort_rows<T>(
+    rows: &mut Vec<T>,
+    cx: &Context,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> Result<()> {
+    if rows.len() <= SORTED_ROWS {
+        rows.sort_by(compare);
+        return Ok(());
+    }
+    let mut all = std::mem::take(rows).into_iter();
+    let mut runs: Vec<Vec<T>> = Vec::new();
+    loop {
+        cx.check_cancel()?;
+        let mut run: Vec<T> = all.by_ref().take(SORTED_ROWS).collect();
+        if run.is_empty() {
+            break;
+        }
+        run.sort_by(&compare);
+        runs.push(run);
+    }
+    while runs.len() > 1 {
+        let mut longer = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut pairs = runs.into_iter();
+        while let Some(first) = pairs.next() {
+            longer.push(match pairs.next() {
+                Some(second) => merged(first, second, cx, &compare)?,
+                None => first,
+            });
+        }
+        runs = longer;
+    }
+    *rows = runs.pop().unwrap_or_default();
+    Ok(())
+}
+
+/// Two sorted runs as one; of equal rows those of the first come first.
+fn merged<T>(
+    mut first: Vec<T>,
+    second: Vec<T>,
+    cx: &Context,
+    compare: &impl Fn(&T, &T) -> Ordering,
+) -> Result<Vec<T>> {
+    let in_order = |(a, b): (&T, &T)| compare(a, b) != Ordering::Greater;
+    if first.last().zip(second.first()).is_none_or(in_order) {
+        first.extend(second);
+        return Ok(first);
+    }
+    let mut out = Vec::with_capacity(first.len() + second.len());
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    while let Some(pair) = first.as_slice().first().zip(second.as_slice().first()) {
+        cx.check_cancel()?;
+        out.extend(match in_order(pair) {
+            true => first.next(),
+            false => second.next(),
+        });
+    }
+    out.extend(first);
+    out.extend(second);
+    Ok(out)
+}
+
 impl SortPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         self.open_first(usize::MAX, cx)
@@ -53,7 +119,7 @@ impl SortPlan {
             let kept = row.get(..self.width).unwrap_or(row);
             sorter.push(row, kept, cx)
         })?;
-        Ok(Box::new(sorter.finish(cx)?))
+        Ok(Cursor::new(sorter.finish(cx)?))
     }
 }
 
@@ -120,7 +186,7 @@ impl TopPlan {
             (Some(percent), true) => {
                 let rows = Store::collect(&self.input, cx)?;
                 let left = percent_of(percent, rows.len())?;
-                (Box::new(rows), left)
+                (Cursor::new(rows), left)
             }
             (Some(value), false) => {
                 let left = match as_count(value, cx)? {
@@ -151,7 +217,7 @@ impl TopPlan {
                 }
             }
         }
-        Ok(Box::new(top))
+        Ok(Cursor::new(top))
     }
 }
 

@@ -73,7 +73,7 @@ impl SpoolPlan {
             true => None,
             false => spool.keys.find(&key),
         };
-        Ok(Box::new(Found {
+        Ok(Cursor::new(Found {
             spool,
             key: found,
             next: 0,

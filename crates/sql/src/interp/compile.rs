@@ -75,6 +75,7 @@ fn is_compound(stmt: &Stmt) -> bool {
 }
 
 fn all(run: &mut Run<'_>, statements: &[Stmt], plans: &Plans) -> Result<Ahead> {
+    crate::depth::check()?;
     for stmt in statements {
         match one(run, stmt, plans) {
             Ok(Ahead::GoesOn) => {}

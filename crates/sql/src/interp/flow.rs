@@ -52,6 +52,7 @@ fn is_before(number: u32) -> bool {
 
 /// Runs statements in order.
 pub(crate) fn run_statements(run: &mut Run<'_>, statements: &[Stmt]) -> Result<Flow> {
+    crate::depth::check()?;
     for stmt in statements {
         run.cx.check_cancel()?;
         match run_one(run, stmt) {
@@ -150,6 +151,7 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
 /// Declares the variables of statements that may not come to run: a DECLARE holds for all that stands below
 /// it, and only what it sets is done where it runs.
 fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
+    crate::depth::check()?;
     for stmt in statements {
         match &stmt.kind {
             Statement::Declare(all) => {

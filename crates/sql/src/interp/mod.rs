@@ -22,11 +22,13 @@ mod wait;
 
 use crate::connection::BatchEnd;
 use crate::context::Context;
+use crate::depth;
 use crate::error::{Origin, SqlError};
 use crate::query_stats::Mark;
 use crate::scope::Scope;
 use crate::sink::{Notice, Sink};
 use furrow_format::types::Value;
+use furrow_io::thread::with_stack;
 use furrow_observe::counters::Counter;
 use furrow_observe::messages::Message;
 use furrow_tsql::ast::Stmt;
@@ -117,7 +119,7 @@ pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>
     let options = Options {
         quoted_identifier: cx.set.quoted_identifier,
     };
-    match furrow_tsql::parse(text, options) {
+    match with_stack(depth::PARSER_BYTES, || furrow_tsql::parse(text, options)) {
         Ok(batch) => Ok(batch.statements),
         Err(errors) => Err(Box::new(SqlError {
             messages: errors.iter().map(of_syntax).collect(),

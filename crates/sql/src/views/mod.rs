@@ -34,7 +34,8 @@ mod waits;
 use crate::bind::Binder;
 use crate::context::Context;
 use crate::error::Result;
-use crate::exec::operator::{Operator, Ready};
+use crate::exec::memory::Grant;
+use crate::exec::operator::Ready;
 use crate::exec::{Cursor, Expr};
 use crate::interp::read;
 use crate::sink::ResultColumn;
@@ -273,11 +274,18 @@ impl ViewPlan {
             arguments,
         };
         let mut rows = Vec::new();
+        let mut grant = Grant::new(context.cx);
+        let mut refused = None;
         (self.view.rows)(&mut context, &mut |row| {
             debug_assert_eq!(row.len(), self.view.columns.len(), "{}", self.view.name);
-            rows.push(row);
+            if refused.is_none() {
+                refused = grant.row(&row).err();
+                rows.push(row);
+            }
         })?;
-        let ready: Box<dyn Operator> = Box::new(Ready::new(rows));
-        Ok(ready)
+        match refused {
+            Some(refused) => Err(refused),
+            None => Ok(Cursor::new(Ready::kept(rows, grant))),
+        }
     }
 }

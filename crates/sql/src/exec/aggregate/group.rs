@@ -4,8 +4,8 @@ use super::{AggregateCall, AggregatePlan};
 use crate::context::Context;
 use crate::error::Result;
 use crate::exec::key::{KeyTable, Place, hash_key};
-use crate::exec::memory::Grant;
-use crate::exec::sort::compare_keys;
+use crate::exec::memory::{Grant, LONG_BYTES};
+use crate::exec::sort::{compare_keys, sort_rows};
 use crate::exec::spill::{Partitions, Reader};
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::aggregate::Accumulator;
@@ -105,7 +105,16 @@ impl AggregatePlan {
                 None => value,
             };
             if call.order.is_empty() {
+                let before = accumulator.outside_bytes();
                 accumulator.add(&call.bound, &value)?;
+                let after = accumulator.outside_bytes();
+                if after > before {
+                    // Short texts are counted, and files take what comes then; a long one is refused.
+                    let taken = group.grant.take(after - before);
+                    if after > LONG_BYTES {
+                        taken?;
+                    }
+                }
                 continue;
             }
             let mut key = Vec::with_capacity(call.order.len());
@@ -168,22 +177,27 @@ impl AggregatePlan {
                 if let Some(again) = again {
                     pending.extend(again.finish()?);
                 }
-                cx.check_cancel()?;
             }
         }
         Ok(())
     }
 
     /// Appends the results of a group to `out`.
-    pub(super) fn finish(&self, mut group: Group, out: &mut Vec<Value>) -> Result<()> {
+    pub(super) fn finish(
+        &self,
+        mut group: Group,
+        out: &mut Vec<Value>,
+        cx: &Context,
+    ) -> Result<()> {
         for ((call, accumulator), waiting) in self
             .calls
             .iter()
             .zip(&mut group.accumulators)
             .zip(&mut group.waiting)
         {
-            waiting.sort_by(|a, b| compare_keys(&call.order, &a.0, &b.0));
+            sort_rows(waiting, cx, |a, b| compare_keys(&call.order, &a.0, &b.0))?;
             for (_, value) in waiting.iter() {
+                cx.check_cancel()?;
                 accumulator.add(&call.bound, value)?;
             }
             out.push(accumulator.finish(&call.bound)?);

@@ -111,7 +111,7 @@ impl AggregatePlan {
 
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         if !self.groups.is_empty() || self.sets.len() > 1 {
-            return Ok(Box::new(self.open_groups(cx)?));
+            return Ok(Cursor::new(self.open_groups(cx)?));
         }
         let mut group = self.start(cx);
         let mut late = self.no_late();
@@ -122,7 +122,7 @@ impl AggregatePlan {
             self.feed_late(std::slice::from_mut(&mut group), late, cx)?;
         }
         let mut out = Vec::new();
-        self.finish(group, &mut out)?;
-        Ok(Box::new(Ready::new(vec![out])))
+        self.finish(group, &mut out, cx)?;
+        Ok(Cursor::new(Ready::new(vec![out])))
     }
 }

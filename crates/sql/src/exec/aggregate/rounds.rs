@@ -98,8 +98,9 @@ impl<'p> Round<'p> {
         plan.feed_late(&mut self.groups, self.late, cx)?;
         let (mut rows, grant) = self.table.into_keys();
         for (row, group) in rows.iter_mut().zip(self.groups) {
+            cx.check_cancel()?;
             let set = if self.plain { None } else { row.pop() };
-            plan.finish(group, row)?;
+            plan.finish(group, row, cx)?;
             if let Some(Value::Int(set)) = set
                 && plan.sets.len() > 1
             {
@@ -144,7 +145,7 @@ impl AggregatePlan {
                 .filter(|(_, set)| set.is_empty())
             {
                 let mut row = vec![Value::Null; self.groups.len()];
-                self.finish(self.start(cx), &mut row)?;
+                self.finish(self.start(cx), &mut row, cx)?;
                 if sets > 1 {
                     row.push(Value::Int(self.left_out(set)));
                 }
@@ -175,7 +176,6 @@ impl Operator for Grouped<'_> {
                     round.take(set as usize, &row, cx)?;
                 }
             }
-            cx.check_cancel()?;
             let mut more = round.finish(cx)?;
             self.pending.append(&mut more.pending);
             self.rows = more.rows;

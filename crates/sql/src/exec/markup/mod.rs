@@ -9,7 +9,7 @@ mod xml;
 pub(crate) use json::{JsonColumn, JsonForm};
 pub(crate) use xml::{XmlColumn, XmlForm, XmlPlace};
 
-use super::memory::Grant;
+use super::memory::{Grant, refused};
 use super::operator::{Cursor, Plan, Ready};
 use crate::context::Context;
 use crate::error::Result;
@@ -43,23 +43,26 @@ impl MarkupPlan {
         // A text that grows has room to grow into: that is kept as well.
         grant.take(text.capacity())?;
         self.input.for_each(cx, &mut |_, row| {
-            let before = text.capacity();
+            let (before, begun) = (text.capacity(), text.len());
             match &self.form {
                 Form::Xml(form) => form.row(row, &mut after_data, &mut text)?,
                 Form::Json(form) => form.row(row, rows == 0, &mut text),
             }
             rows += 1;
+            // The next row is likely no longer: what it needs is asked for where the answer may be no.
+            let next = (text.len() - begun).saturating_mul(2);
+            text.try_reserve(next).map_err(|_| refused())?;
             grant.take(text.capacity() - before)
         })?;
         if rows == 0 {
-            return Ok(Box::new(Ready::new(Vec::new())));
+            return Ok(Cursor::new(Ready::new(Vec::new())));
         }
         match &self.form {
             Form::Xml(form) => form.end(&mut text),
             Form::Json(form) => form.end(&mut text),
         }
         let rows = vec![vec![Value::NVarChar(text)]];
-        Ok(Box::new(Ready::kept(rows, grant)))
+        Ok(Cursor::new(Ready::kept(rows, grant)))
     }
 }
 

@@ -14,7 +14,8 @@
 //! 1. A file has the name of no other and is removed with its operator, whatever became of the statement;
 //!    those of a process that died are removed when the instance starts ([`remove_leftovers`]).
 //! 2. Nothing in a file is needed after a restart: nothing is synced.
-//! 3. An operator keeps at least [`LEAST_BYTES`](super::memory::LEAST_BYTES) in memory, however little is
+//! 3. Each chunk that is written or read looks whether the statement is to end.
+//! 4. An operator keeps at least [`LEAST_BYTES`](super::memory::LEAST_BYTES) in memory, however little is
 //!    left: each pass over its rows gets somewhere.
 //!
 //! # What can fail
@@ -29,8 +30,9 @@ pub(crate) use partition::Partitions;
 pub(crate) use sorter::Sorter;
 pub(crate) use store::Store;
 
+use crate::activity::Activity;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::server::Server;
 use furrow_engine::EngineError;
 use furrow_format::types::Value;
@@ -53,6 +55,8 @@ pub(crate) struct SpillFile {
     path: PathBuf,
     file: Arc<dyn File>,
     end: AtomicU64,
+    /// The statement's own, for whose end each chunk looks.
+    activity: Arc<Activity>,
 }
 
 impl fmt::Debug for SpillFile {
@@ -77,10 +81,19 @@ impl SpillFile {
             path,
             file,
             end: AtomicU64::new(0),
+            activity: Arc::clone(cx.sessions.activity()),
         }))
     }
 
+    fn check_cancel(&self) -> Result<()> {
+        match self.activity.is_cancelled() {
+            true => Err(SqlError::cancelled()),
+            false => Ok(()),
+        }
+    }
+
     fn append(&self, chunk: &[u8]) -> Result<u64> {
+        self.check_cancel()?;
         let at = self.end.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         self.file.write_at(at, chunk).map_err(EngineError::from)?;
         Ok(at)
@@ -294,7 +307,7 @@ impl Reader {
         }
     }
 
-    fn damaged(&self) -> Box<crate::error::SqlError> {
+    fn damaged(&self) -> Box<SqlError> {
         let path = self.run.file.path.display();
         EngineError::Damaged(format!("the file '{path}' has not the rows written to it")).into()
     }
@@ -304,6 +317,7 @@ impl Reader {
         let Some(&at) = self.run.chunks.get(self.next) else {
             return Err(self.damaged());
         };
+        self.run.file.check_cancel()?;
         let file = &self.run.file.file;
         file.read_at(at, &mut self.chunk)
             .map_err(EngineError::from)?;

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::exec::memory::{Grant, LEAST_BYTES, row_bytes};
 use crate::exec::operator::Operator;
-use crate::exec::sort::{SortKey, compare_keys};
+use crate::exec::sort::{SortKey, compare_keys, sort_rows};
 use furrow_format::types::Value;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -56,7 +56,7 @@ impl<'p> Sorter<'p> {
         let fits = self.grant.fits(bytes, LEAST_BYTES);
         self.rows.push((key, kept.to_vec()));
         if self.rows.len() >= self.most.saturating_mul(TIMES).max(64) {
-            self.cut();
+            self.cut(cx)?;
         }
         match fits {
             true => Ok(()),
@@ -66,19 +66,19 @@ impl<'p> Sorter<'p> {
 
     /// Sorts and throws away what comes behind the first rows that are wanted. The sort is stable: rows that
     /// came first stay before their equals, and of those no more are wanted than have come.
-    fn cut(&mut self) {
+    fn cut(&mut self, cx: &Context) -> Result<()> {
         let keys = self.keys;
-        self.rows.sort_by(|a, b| compare_keys(keys, &a.0, &b.0));
+        sort_rows(&mut self.rows, cx, |a, b| compare_keys(keys, &a.0, &b.0))?;
         let thrown = self.rows.get(self.most..).unwrap_or_default();
         let bytes = |(key, row): &Keyed| row_bytes(key) + row_bytes(row);
         self.grant.give_back(thrown.iter().map(bytes).sum());
         self.rows.truncate(self.most);
+        Ok(())
     }
 
     /// Writes a run.
     fn spill(&mut self, cx: &Context) -> Result<()> {
-        cx.check_cancel()?;
-        self.cut();
+        self.cut(cx)?;
         let file = match &self.file {
             Some(file) => file,
             None => self.file.insert(SpillFile::create(cx)?),
@@ -95,7 +95,7 @@ impl<'p> Sorter<'p> {
     /// All rows have come.
     pub(crate) fn finish(mut self, cx: &Context) -> Result<Sorted<'p>> {
         if self.runs.is_empty() {
-            self.cut();
+            self.cut(cx)?;
             return Ok(Sorted::Kept {
                 rows: self.rows.into_iter(),
                 _grant: self.grant,
@@ -119,7 +119,6 @@ impl<'p> Sorter<'p> {
                     left -= 1;
                 }
                 longer.push(stream.finish()?);
-                cx.check_cancel()?;
             }
             runs = longer;
         }

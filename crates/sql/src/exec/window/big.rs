@@ -35,7 +35,7 @@ impl Operator for Written {
 
 /// Where ranks have come to in a partition.
 #[derive(Default)]
-struct Ranks {
+pub(super) struct Ranks {
     /// Keys of the row before.
     before: Option<Vec<Value>>,
     rows: i64,
@@ -44,7 +44,8 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn step(&mut self, call: &WindowCall, keys: Vec<Value>) {
+    /// The next row comes; gives whether it begins a partition.
+    pub(super) fn step(&mut self, call: &WindowCall, keys: Vec<Value>) -> bool {
         let (partition, order) = keys.split_at(call.partition.len().min(keys.len()));
         let same = |by: &[SortKey], from: usize, now: &[Value]| {
             let before = self.before.as_ref().and_then(|before| before.get(from..));
@@ -61,10 +62,11 @@ impl Ranks {
             self.dense += 1;
         }
         self.before = Some(keys);
+        !same_partition
     }
 
     /// The value of a call that is a rank.
-    fn value(&self, call: &WindowCall) -> Option<Value> {
+    pub(super) fn value(&self, call: &WindowCall) -> Option<Value> {
         Some(Value::BigInt(match call.function {
             WindowFunction::RowNumber => self.rows,
             WindowFunction::Rank => self.rank,

@@ -7,6 +7,9 @@
 //! A frame that begins with its partition grows by a row at a time, so its aggregate is carried on; any other
 //! is put together from the aggregates of parts (`frames`).
 //!
+//! Where the input's rows come in the order of all windows, and the calls look at no row to come, nothing is
+//! kept (`stream`): what wants the first rows alone ends the input with them.
+//!
 //! Rows for which there is no room go through files (`big`); what a call makes of a partition (`fill`) is the
 //! same wherever its rows are (`rows`).
 
@@ -14,13 +17,14 @@ mod big;
 mod fill;
 mod frames;
 mod rows;
+mod stream;
 #[cfg(test)]
 mod tests;
 
 use super::expr::Expr;
 use super::memory::{Grant, LEAST_BYTES, refused, row_bytes};
 use super::operator::{Cursor, Plan, Ready};
-use super::sort::{SortKey, compare_keys};
+use super::sort::{SortKey, compare_keys, sort_rows};
 use super::spill::{Run, SpillFile, Stream};
 use crate::context::Context;
 use crate::error::Result;
@@ -28,6 +32,7 @@ use furrow_format::types::Value;
 use furrow_scalar::aggregate::BoundAggregate;
 use rows::InMemory;
 use std::sync::Arc;
+use stream::Streaming;
 
 /// What a call gives.
 #[derive(Debug, Clone)]
@@ -90,6 +95,8 @@ pub(crate) struct WindowPlan {
     pub(crate) input: Plan,
     pub(crate) width: usize,
     pub(crate) calls: Vec<WindowCall>,
+    /// Whether the input's rows come in the order of all calls, which look back only.
+    pub(crate) streams: bool,
 }
 
 /// A row and its keys under the window at hand: partition, then order.
@@ -100,6 +107,10 @@ struct Kept {
 
 impl WindowPlan {
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        if self.streams {
+            let input = self.input.open(cx)?;
+            return Ok(Cursor::new(Streaming::new(input, self.width, &self.calls)));
+        }
         let mut rows = Vec::new();
         let mut grant = Grant::new(cx);
         let mut written: Option<Stream> = None;
@@ -126,7 +137,7 @@ impl WindowPlan {
             Ok(())
         })?;
         if let Some(written) = written {
-            return Ok(Box::new(self.through_files(written.finish()?, cx)?));
+            return Ok(Cursor::new(self.through_files(written.finish()?, cx)?));
         }
         let mut sorted: Option<&WindowCall> = None;
         for call in &self.calls {
@@ -141,13 +152,13 @@ impl WindowPlan {
                 if !fill_in(&mut rows, start..end, call, &mut grant, cx)? {
                     let written = self.written_without_calls(rows, cx)?;
                     drop(grant);
-                    return Ok(Box::new(self.through_files(written, cx)?));
+                    return Ok(Cursor::new(self.through_files(written, cx)?));
                 }
                 start = end;
             }
         }
         let rows = rows.into_iter().map(|kept| kept.row).collect();
-        Ok(Box::new(Ready::kept(rows, grant)))
+        Ok(Cursor::new(Ready::kept(rows, grant)))
     }
 
     /// The rows in a file, as the input gave them.
@@ -161,8 +172,9 @@ impl WindowPlan {
     }
 }
 
-fn sort(rows: &mut [Kept], call: &WindowCall, cx: &mut Context) -> Result<()> {
+fn sort(rows: &mut Vec<Kept>, call: &WindowCall, cx: &mut Context) -> Result<()> {
     for kept in rows.iter_mut() {
+        cx.check_cancel()?;
         kept.keys.clear();
         for key in call.partition.iter().chain(&call.order) {
             kept.keys.push(key.expr.eval(&kept.row, cx)?.into_owned());
@@ -170,7 +182,7 @@ fn sort(rows: &mut [Kept], call: &WindowCall, cx: &mut Context) -> Result<()> {
     }
     let keys: Vec<SortKey> = call.partition.iter().chain(&call.order).cloned().collect();
     if !keys.is_empty() {
-        rows.sort_by(|a, b| compare_keys(&keys, &a.keys, &b.keys));
+        sort_rows(rows, cx, |a, b| compare_keys(&keys, &a.keys, &b.keys))?;
     }
     Ok(())
 }

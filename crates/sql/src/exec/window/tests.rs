@@ -291,6 +291,7 @@ fn a_cancelled_statement_does_not_go_through_a_partition() {
             input: Plan::One,
             width: 1,
             calls: vec![call(WindowFunction::RowNumber, (None, None))],
+            streams: false,
         };
         let written = written.finish().unwrap();
         assert!(plan.through_files(written, cx).is_err());

@@ -1,0 +1,140 @@
+//! How much memory this process may have: of the machine, of its address space (`ulimit -v`), of its cgroup.
+//!
+//! - The machine: `MemTotal` of `/proc/meminfo`.
+//! - The address space and the data segment: `RLIMIT_AS` and `RLIMIT_DATA`.
+//! - cgroup version 2: `memory.max` of the process's group and of each group around it.
+//! - cgroup version 1: `memory.limit_in_bytes` of the group of the memory controller and of those around it.
+//!
+//! A source that can't be read sets no limit.
+
+use crate::host::{memory_bytes, text_of};
+use rustix::process::{Resource, getrlimit};
+use std::path::{Path, PathBuf};
+
+/// Where the groups are.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// A group and where the figures of its version are.
+#[derive(Debug, PartialEq, Eq)]
+struct Group {
+    path: PathBuf,
+    /// The file with its limit.
+    limit: &'static str,
+    /// The line of `memory.stat` with what it uses and cannot give back.
+    used: &'static str,
+}
+
+/// The limit and the use of one kind of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Share {
+    limit: u64,
+    used: u64,
+}
+
+/// The most memory this process may have in bytes; `None` where nothing says so. It is read once.
+pub fn memory_limit_bytes() -> Option<u64> {
+    static BYTES: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let shares = shares().into_iter().map(|share| share.limit);
+        shares.chain(memory_bytes()).min()
+    })
+}
+
+/// How much more memory this process can have in bytes: what its limits leave, or the machine; `None` where
+/// nothing says so.
+pub fn memory_left_bytes() -> Option<u64> {
+    let left = |share: Share| share.limit.saturating_sub(share.used);
+    let machine = text_of("/proc/meminfo").and_then(|text| kib(&text, "MemAvailable"));
+    shares().into_iter().map(left).chain(machine).min()
+}
+
+/// All limits that are set.
+fn shares() -> Vec<Share> {
+    let status = text_of("/proc/self/status").unwrap_or_default();
+    let used = |field: &str| kib(&status, field);
+    let mut shares: Vec<Share> = [(Resource::As, "VmSize"), (Resource::Data, "VmData")]
+        .into_iter()
+        .filter_map(|(resource, field)| {
+            let limit = getrlimit(resource).current?;
+            let used = used(field)?;
+            Some(Share { limit, used })
+        })
+        .collect();
+    let groups = text_of("/proc/self/cgroup").unwrap_or_default();
+    for group in groups.lines().filter_map(group_of) {
+        shares.extend(group_shares(&group));
+    }
+    shares
+}
+
+fn kib(status: &str, field: &str) -> Option<u64> {
+    let text = crate::host::labelled(status, field)?;
+    let digits = text.split_ascii_whitespace().next()?;
+    digits.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The group that a line of `/proc/self/cgroup` names (`hierarchy:controllers:path`), where it limits memory.
+fn group_of(line: &str) -> Option<Group> {
+    let (_, rest) = line.split_once(':')?;
+    let (controllers, path) = rest.split_once(':')?;
+    let path = path.trim_start_matches('/');
+    if controllers.is_empty() {
+        return Some(Group {
+            path: Path::new(GROUPS).join(path),
+            limit: "memory.max",
+            used: "anon",
+        });
+    }
+    controllers
+        .split(',')
+        .any(|c| c == "memory")
+        .then(|| Group {
+            path: Path::new(GROUPS).join("memory").join(path),
+            limit: "memory.limit_in_bytes",
+            used: "total_rss",
+        })
+}
+
+/// The limits of a group and of those around it. In a container the group's own path may not be there, but
+/// the root of what is shown is.
+fn group_shares(group: &Group) -> Vec<Share> {
+    let around = group.path.ancestors();
+    let around = around.take_while(|path| path.starts_with(GROUPS));
+    let share = |path: &Path| {
+        let limit = text_of(path.join(group.limit))?.parse::<u64>().ok()?;
+        let stat = text_of(path.join("memory.stat")).unwrap_or_default();
+        let line = stat.lines().find_map(|line| {
+            let (name, number) = line.split_once(' ')?;
+            (name == group.used).then(|| number.parse::<u64>().ok())?
+        });
+        let used = line.unwrap_or(0);
+        // No limit is the word `max`, or in version 1 a number beyond all memory.
+        (limit < 1 << 60).then_some(Share { limit, used })
+    };
+    around.filter_map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_both_versions_are_found() {
+        let unified = group_of("0::/user.slice/a").unwrap();
+        assert_eq!(unified.path, Path::new("/sys/fs/cgroup/user.slice/a"));
+        assert_eq!((unified.limit, unified.used), ("memory.max", "anon"));
+        let memory = group_of("7:cpu,memory:/docker/1").unwrap();
+        assert_eq!(memory.path, Path::new("/sys/fs/cgroup/memory/docker/1"));
+        assert_eq!(group_of("5:cpuset:/docker/1"), None);
+        assert_eq!(group_of("none"), None);
+    }
+
+    #[test]
+    fn no_limit_is_more_than_the_machine_has() {
+        let limit = memory_limit_bytes();
+        if let (Some(limit), Some(all)) = (limit, memory_bytes()) {
+            assert!(limit > 0 && limit <= all);
+        }
+        println!("limit {limit:?}, left {:?}", memory_left_bytes());
+    }
+}
