@@ -1,6 +1,6 @@
 //! One SELECT: where, grouping, the list, order, top.
 
-use super::from::conjuncts;
+use super::from::{Node, conjuncts};
 use super::group::{self, Grouped, Groups, group_plan};
 use super::layout::{Columns, Layout, Placed, narrowed};
 use super::place::filtered;
@@ -67,6 +67,15 @@ impl Item {
                 ..self.bound.clone()
             },
             assign: None,
+        }
+    }
+
+    /// The column of the result.
+    fn column(&self) -> ResultColumn {
+        ResultColumn {
+            name: self.name.clone(),
+            data_type: self.bound.data_type,
+            nullable: self.bound.nullable,
         }
     }
 }
@@ -141,27 +150,9 @@ impl Binder<'_> {
         let windows = self.level().windows.take().unwrap_or_default();
         let top = self.top_within(select, ordering)?;
         let mut seen = Seen::default();
-        items.iter().for_each(|item| seen.expr(&item.bound.expr));
-        order.iter().for_each(|key| seen.expr(&key.expr));
-        having.iter().for_each(|cond| seen.cond(cond));
-        let grouped = groups.iter().flat_map(|groups| &groups.exprs);
-        grouped.for_each(|of| seen.expr(&of.expr));
-        calls
-            .iter()
-            .for_each(|call| call.visit(&mut |part| seen.part(part)));
-        windows
-            .iter()
-            .for_each(|call| call.visit(&mut |part| seen.part(part)));
-        let all = |conds: Vec<WherePart>| conds.into_iter().map(|part| part.cond).collect();
-        let placed = match node {
-            Some(node) if free => self.place_correlated(node, conds, &seen.columns),
-            Some(node) => self.placed(node, all(conds), &seen.columns),
-            None => Placed {
-                plan: filtered(Plan::One, all(conds)),
-                layout: Layout::default(),
-                rows: 1.0,
-            },
-        };
+        seen.list(&items, &order, &windows);
+        seen.grouping(groups.as_ref(), &calls, having.as_ref());
+        let placed = self.place_select(node, conds, free, &seen.columns);
         let mut parts = Parts {
             plan: placed.plan,
             items,
@@ -183,6 +174,26 @@ impl Binder<'_> {
         let mut bound = self.finish(distinct, ordering, with_windows(parts))?;
         bound.hidden = hidden;
         Ok(bound)
+    }
+
+    /// The rows of FROM and WHERE. `free`: the sources look at no rows around the query.
+    fn place_select(
+        &mut self,
+        node: Option<Node>,
+        conds: Vec<WherePart>,
+        free: bool,
+        needed: &Columns,
+    ) -> Placed {
+        let all = |conds: Vec<WherePart>| conds.into_iter().map(|part| part.cond).collect();
+        match node {
+            Some(node) if free => self.place_correlated(node, conds, needed),
+            Some(node) => self.placed(node, all(conds), needed),
+            None => Placed {
+                plan: filtered(Plan::One, all(conds)),
+                layout: Layout::default(),
+                rows: 1.0,
+            },
+        }
     }
 
     /// Puts the row of the table that is changed, and its name, behind the list; gives how many columns
@@ -344,14 +355,7 @@ impl Binder<'_> {
         if !assigns.is_empty() && assigns.len() != items.len() {
             return refuse(141, &[]);
         }
-        let columns: Vec<ResultColumn> = items
-            .iter()
-            .map(|i| ResultColumn {
-                name: i.name.clone(),
-                data_type: i.bound.data_type,
-                nullable: i.bound.nullable,
-            })
-            .collect();
+        let columns: Vec<ResultColumn> = items.iter().map(Item::column).collect();
         let mut exprs: Vec<Expr> = items.into_iter().map(|i| i.bound.expr).collect();
         if distinct {
             for column in &columns {
@@ -614,6 +618,23 @@ struct Seen {
 }
 
 impl Seen {
+    fn list(&mut self, items: &[Item], order: &[SortKey], windows: &[WindowCall]) {
+        items.iter().for_each(|item| self.expr(&item.bound.expr));
+        order.iter().for_each(|key| self.expr(&key.expr));
+        for call in windows {
+            call.visit(&mut |part| self.part(part));
+        }
+    }
+
+    fn grouping(&mut self, by: Option<&Groups>, calls: &[AggregateCall], having: Option<&Cond>) {
+        let grouped = by.into_iter().flat_map(|groups| &groups.exprs);
+        grouped.for_each(|of| self.expr(&of.expr));
+        for call in calls {
+            call.visit(&mut |part| self.part(part));
+        }
+        having.into_iter().for_each(|cond| self.cond(cond));
+    }
+
     fn expr(&mut self, expr: &Expr) {
         expr.visit(&mut |part| self.part(part));
     }

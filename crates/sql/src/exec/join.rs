@@ -1,7 +1,7 @@
 //! Joins: nested loops, with the inner side opened anew for each outer row, and hash joins.
 //!
-//! The row of a join is columns of the left row and columns of the right row behind them: those that something
-//! above looks at. A right join is a left join of the two sides exchanged: the binder does that.
+//! The row of a join is columns of the left row and columns of the right row behind them: those that are
+//! looked at above. A right join is a left join of the two sides exchanged: the binder does that.
 
 use super::expr::{Cond, Expr};
 use super::hash::Hash;

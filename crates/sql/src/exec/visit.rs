@@ -2,8 +2,9 @@
 //!
 //! A visitor gets each plan and each expression before what is in it, and returns whether the visit goes
 //! deeper there. A plan leads to its inputs and to the expressions of its operator, a condition to its
-//! expressions, an expression to its operands. A subquery leads to what it takes from the row around it, and to its own plan as a part of its own: a visitor that
-//! looks for columns of one row does not go into plans, because columns there are of other rows.
+//! expressions, an expression to its operands. A subquery leads to what it takes from the row around it, and
+//! to its own plan: a visitor that looks for columns of one row does not go into plans, because columns there
+//! are of other rows.
 
 #[cfg(test)]
 mod tests;

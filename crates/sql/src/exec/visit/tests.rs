@@ -1,6 +1,5 @@
 //! What plans read, for each kind of operator; and that a plan is printed without what is below it.
 
-use super::*;
 use crate::bind::Binder;
 use crate::{Connection, Kept, Server};
 use furrow_engine::{Instance, InstanceConfig};
