@@ -93,6 +93,42 @@ const LEFTOVERS: &[&str] = &[
     concat!("unimplemented", "!("),
 ];
 
+/// Macros and attributes in which a value may be printed as `Debug` has it: for developers, not for users.
+const PRINTS_FOR_DEVELOPERS: &[&str] = &[
+    "assert!(",
+    "assert_eq!(",
+    "assert_ne!(",
+    "panic!(",
+    "unreachable!(",
+    "error!(",
+    "warn!(",
+    "info!(",
+    "debug!(",
+    "trace!(",
+    "#[error(",
+];
+
+/// Where values are printed so besides, and why.
+const PRINTS_DEBUG: &[(&str, &str)] = &[
+    (
+        "/soak/",
+        "tests of random worlds print what they have found",
+    ),
+    ("/bench/", "a tool of developers"),
+    ("io/src/weave/", "the schedule that tests run under"),
+    ("pool/src/rank.rs", "texts of panics on a latch order"),
+    (
+        "check/src/scan/rows.rs",
+        "a column's name in quotation marks",
+    ),
+    ("format/src/mdf/lob.rs", "bytes of a damaged record"),
+    (
+        "inspect/page/content.rs",
+        "the growth of a file in a dump of its header",
+    ),
+    ("sql/src/dbcc/page/maps.rs", "the same in DBCC PAGE"),
+];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -411,6 +447,59 @@ fn every_room_opens_with_its_essay() {
             if essay < 6 {
                 faults.push(format!(
                     "{path}: {essay} lines are no essay (purpose, invariants, what can fail)"
+                ));
+            }
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Whether a line prints a value as `Debug` has it.
+fn prints_debug(line: &str) -> bool {
+    line.match_indices("?}").any(|(at, _)| {
+        let before = &line[..at];
+        let form = before.rsplit(':').next().unwrap_or(before);
+        before.contains(':')
+            && form
+                .chars()
+                .all(|c| c.is_ascii_digit() || "#xX".contains(c))
+    })
+}
+
+/// Whether the macro that a line belongs to is for developers.
+fn is_for_developers(lines: &[&str], n: usize) -> bool {
+    let near = lines[n.saturating_sub(8)..=n].join("\n");
+    let last = |what: &str| near.rfind(what).map(|at| at + what.len());
+    let opened = last("!(").max(last("#[error("));
+    let known = PRINTS_FOR_DEVELOPERS.iter().filter_map(|name| last(name));
+    let implements = |line: &&&str| line.starts_with("impl");
+    let of = lines[..=n].iter().rev().find(implements).unwrap_or(&"");
+    known.max() == opened
+        || ["Debug for", "Display for"]
+            .iter()
+            .any(|what| of.contains(what))
+}
+
+#[test]
+fn nothing_is_decided_or_shown_to_users_by_its_debug_text() {
+    let mut faults = Vec::new();
+    for (path, _, text) in sources() {
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        let may = PRINTS_DEBUG.iter().any(|(of, _)| path.contains(of));
+        if !path.contains("/src/") || is_test || may {
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        let tests = lines
+            .windows(2)
+            .position(|two| two[0].starts_with("#[cfg(test)]") && two[1].ends_with("mod tests {"));
+        let end = tests.unwrap_or(lines.len());
+        for (n, line) in lines[..end].iter().enumerate() {
+            let code = line.split("//").next().unwrap_or("");
+            if prints_debug(code) && !is_for_developers(&lines, n) {
+                faults.push(format!(
+                    "{path}:{}: text of Debug: use a type, Display or text()",
+                    n + 1
                 ));
             }
         }

@@ -100,7 +100,7 @@ fn offences_against_the_invariants_are_named() {
     };
     assert_eq!(told(&|_| {}), "");
     assert!(told(&|r| r.runs[1].id = r.runs[0].id).contains("occurs twice"));
-    assert!(told(&|r| r.runs[0].level = "5".into()).contains("unknown level \"5\""));
+    assert!(told(&|r| r.runs[0].level = "5".into()).contains("unknown level '5'"));
     assert!(told(&|r| r.runs[0].response = None).contains("no response"));
     assert!(told(&|r| r.runs[0].response = Some(f64::NAN)).contains("no response"));
     assert!(told(&|r| r.runs[0].started_s = f64::INFINITY).contains("not finite"));
