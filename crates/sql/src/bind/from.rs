@@ -258,7 +258,7 @@ impl Binder<'_> {
             Resolved::Table(db, table) => {
                 let (hints, index) = table_hints(&table, &written.hints)?;
                 let qualifier = qualified(&db, table.schema());
-                // A temporary table goes by the name that it was given, not by the one that `tempdb` has for it.
+                // A temporary table goes by the name that it was given; `tempdb` has another for it.
                 let own = match is_temp(written.name.name()) {
                     true => written.name.name(),
                     false => table.name(),
