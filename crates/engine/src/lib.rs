@@ -36,7 +36,7 @@ mod schema;
 mod session;
 mod table;
 
-pub use catalog::{Module, ModuleKind};
+pub use catalog::{Module, ModuleKind, ModuleSet};
 pub use database::{
     ColumnFault, Database, DatabaseOptions, DatabaseSpec, DatabaseState, EngineError, FileGrowth,
     FileSpec, FilegroupSpec, Stay, log_name,
@@ -50,8 +50,8 @@ pub use instance::{
     InstanceConfig, LevelStats, LogView, VlfView,
 };
 pub use schema::{
-    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexLocks, IndexSpec,
-    KeyColumnSpec, ReferentialAction, TableSpec,
+    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,
+    KeyColumnSpec, LockEscalation, ReferentialAction, TableSpec,
 };
 pub use session::{
     Granularity, LockHints, NewColumn, NewValues, OpenStatement, Session, SessionSavepoint,

@@ -55,7 +55,8 @@ mod row;
 pub mod types;
 
 pub use boot::{
-    BOOT_PAGE, Boot, BootError, DelayedDurability, OwnBoot, PageVerify, RecoveryModel, UserAccess,
+    BOOT_PAGE, Boot, BootError, DelayedDurability, OwnBoot, PageVerify, RecoveryModel,
+    SessionDefaults, UserAccess,
 };
 pub use bytes::Field;
 pub use change::{Change, ChangeError, ChangeReader, ChangeWriter, RowList, RowListBuilder, apply};

@@ -12,6 +12,75 @@ pub struct Settings {
     pub date_order: DateOrder,
     /// SET DATEFIRST: the first day of the week, 1 = Monday. `us_english` says 7.
     pub date_first: u8,
+    /// What is ON of ANSI_WARNINGS and the like.
+    pub switches: Switches,
+}
+
+/// Options of a session that are ON or OFF, as `@@OPTIONS` has them: a bit for each that is ON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches(u16);
+
+impl Switches {
+    /// SET IMPLICIT_TRANSACTIONS.
+    pub const IMPLICIT_TRANSACTIONS: Switches = Switches(2);
+    /// SET CURSOR_CLOSE_ON_COMMIT.
+    pub const CURSOR_CLOSE_ON_COMMIT: Switches = Switches(4);
+    /// SET ANSI_WARNINGS.
+    pub const ANSI_WARNINGS: Switches = Switches(8);
+    /// SET ANSI_PADDING.
+    pub const ANSI_PADDING: Switches = Switches(16);
+    /// SET ANSI_NULLS.
+    pub const ANSI_NULLS: Switches = Switches(32);
+    /// SET ARITHABORT.
+    pub const ARITHABORT: Switches = Switches(64);
+    /// SET ARITHIGNORE.
+    pub const ARITHIGNORE: Switches = Switches(128);
+    /// SET QUOTED_IDENTIFIER.
+    pub const QUOTED_IDENTIFIER: Switches = Switches(256);
+    /// SET NOCOUNT.
+    pub const NOCOUNT: Switches = Switches(512);
+    /// SET ANSI_NULL_DFLT_ON.
+    pub const ANSI_NULL_DFLT_ON: Switches = Switches(1024);
+    /// SET ANSI_NULL_DFLT_OFF.
+    pub const ANSI_NULL_DFLT_OFF: Switches = Switches(2048);
+    /// SET CONCAT_NULL_YIELDS_NULL.
+    pub const CONCAT_NULL_YIELDS_NULL: Switches = Switches(4096);
+    /// SET NUMERIC_ROUNDABORT.
+    pub const NUMERIC_ROUNDABORT: Switches = Switches(8192);
+    /// SET XACT_ABORT.
+    pub const XACT_ABORT: Switches = Switches(16384);
+    /// Those that connections begin with.
+    pub const OF_CONNECTIONS: Switches = Switches(8 | 16 | 32 | 64 | 256 | 1024 | 4096);
+
+    /// What `@@OPTIONS` gives.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// Whether all of these are ON.
+    #[inline]
+    pub const fn has(self, these: Switches) -> bool {
+        self.0 & these.0 == these.0
+    }
+
+    /// Whether any of these is ON.
+    pub const fn has_any(self, these: Switches) -> bool {
+        self.0 & these.0 != 0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, these: Switches) -> Switches {
+        Switches(self.0 | these.0)
+    }
+
+    /// Turns these ON or OFF.
+    pub const fn set(&mut self, these: Switches, on: bool) {
+        self.0 = match on {
+            true => self.0 | these.0,
+            false => self.0 & !these.0,
+        };
+    }
 }
 
 impl Settings {
@@ -19,7 +88,13 @@ impl Settings {
     pub const US_ENGLISH: Settings = Settings {
         date_order: DateOrder::Mdy,
         date_first: 7,
+        switches: Switches::OF_CONNECTIONS,
     };
+
+    /// Whether arithmetic that fails gives NULL: with ANSI_WARNINGS and ARITHABORT OFF.
+    pub const fn fails_to_null(&self) -> bool {
+        !(self.switches).has_any(Switches::ANSI_WARNINGS.and(Switches::ARITHABORT))
+    }
 }
 
 impl Default for Settings {

@@ -44,7 +44,7 @@ mod text;
 pub mod types;
 pub mod xml;
 
-pub use env::{Env, RandState, Settings};
+pub use env::{Env, RandState, Settings, Switches};
 pub use error::SqlResult;
 pub use furrow_observe::messages::Message;
 pub use operand::{Coercibility, Operand, comparison_collation, meet};

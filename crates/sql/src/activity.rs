@@ -6,10 +6,11 @@
 
 use crate::context::Context;
 use furrow_engine::{Canceller, Isolation, Timeout};
-use furrow_format::types::{DateOrder, Guid};
+use furrow_format::types::Guid;
 use furrow_io::time::WallTime;
 use furrow_io::{process, random};
 use furrow_observe::task::{PageWork, Task, page_work};
+use furrow_scalar::Settings;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};
@@ -81,12 +82,8 @@ pub struct SessionSettings {
     pub lock_timeout: Timeout,
     /// SET DEADLOCK_PRIORITY.
     pub deadlock_priority: i32,
-    /// SET QUOTED_IDENTIFIER.
-    pub quoted_identifier: bool,
-    /// SET DATEFIRST.
-    pub date_first: u8,
-    /// SET DATEFORMAT.
-    pub date_order: DateOrder,
+    /// SET DATEFIRST, DATEFORMAT, ANSI_WARNINGS and the like.
+    pub scalar: Settings,
 }
 
 impl Default for SessionSettings {
@@ -95,9 +92,7 @@ impl Default for SessionSettings {
             isolation: Isolation::ReadCommitted,
             lock_timeout: Timeout::Forever,
             deadlock_priority: 0,
-            quoted_identifier: true,
-            date_first: 7,
-            date_order: DateOrder::Mdy,
+            scalar: Settings::US_ENGLISH,
         }
     }
 }

@@ -14,36 +14,55 @@ use furrow_format::types::{Date, DateTime2, DateTimeOffset, Time, Value};
 use furrow_io::random;
 use furrow_io::time::WallTime;
 use furrow_observe::messages::Message;
-use furrow_scalar::{Env, RandState, Settings};
+use furrow_scalar::{Env, RandState, Settings, Switches};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// SET options that are on or off, or have a number.
 #[derive(Debug, Clone)]
 pub(crate) struct SetOptions {
-    pub(crate) nocount: bool,
-    pub(crate) xact_abort: bool,
-    pub(crate) quoted_identifier: bool,
-    /// SET IMPLICIT_TRANSACTIONS.
-    pub(crate) implicit: bool,
     /// SET STATISTICS IO.
     pub(crate) statistics_io: bool,
     /// SET STATISTICS TIME.
     pub(crate) statistics_time: bool,
+    /// SET NOEXEC.
+    pub(crate) no_exec: bool,
     /// SET ROWCOUNT; 0 for all rows.
     pub(crate) row_count: i64,
     pub(crate) settings: Settings,
 }
 
+impl SetOptions {
+    /// Whether all of these are ON.
+    #[inline]
+    pub(crate) fn has(&self, these: Switches) -> bool {
+        self.settings.switches.has(these)
+    }
+
+    /// Whether an error ends the batch and its transaction that would end its statement otherwise: under SET
+    /// XACT_ABORT ON, and one of arithmetic with ARITHABORT ON and ANSI_WARNINGS OFF.
+    pub(crate) fn aborts(&self, error: &SqlError) -> bool {
+        let arithmetic = self.has(Switches::ARITHABORT) && !self.has(Switches::ANSI_WARNINGS);
+        self.has(Switches::XACT_ABORT) || (arithmetic && instead_of(error.number()).is_some())
+    }
+}
+
+/// What is told of arithmetic that gives NULL in place of this error.
+fn instead_of(number: u32) -> Option<u32> {
+    match number {
+        220 | 232 | 8115 => Some(3606),
+        8134 => Some(3607),
+        3623 => Some(3622),
+        _ => None,
+    }
+}
+
 impl Default for SetOptions {
     fn default() -> SetOptions {
         SetOptions {
-            nocount: false,
-            xact_abort: false,
-            quoted_identifier: true,
-            implicit: false,
             statistics_io: false,
             statistics_time: false,
+            no_exec: false,
             row_count: 0,
             settings: Settings::US_ENGLISH,
         }
@@ -109,6 +128,8 @@ pub(crate) struct Context {
     pub(crate) meter: Meter,
     /// Whether an aggregate of the statement has left a NULL out, of which the client is told at its end.
     pub(crate) null_eliminated: bool,
+    /// What an expression of the statement has given NULL for, of which the client is told at its end.
+    pub(crate) made_null: Vec<u32>,
     /// What processor time was at the end of the last statement that was measured.
     pub(crate) clock: Clock,
     /// Ways to rows that the statement has counted: the places of their plans.
@@ -155,6 +176,7 @@ impl Context {
             memory: Arc::default(),
             meter: Meter::default(),
             null_eliminated: false,
+            made_null: Vec::new(),
             clock: None,
             counted: Vec::new(),
         }
@@ -164,6 +186,7 @@ impl Context {
     pub(crate) fn tick(&mut self) {
         self.kept.clear();
         self.null_eliminated = false;
+        self.made_null.clear();
         self.counted.clear();
         self.now = moment();
     }
@@ -204,9 +227,7 @@ impl Context {
             isolation: self.sessions.isolation(),
             lock_timeout: self.sessions.lock_timeout(),
             deadlock_priority: self.sessions.deadlock_priority(),
-            quoted_identifier: self.set.quoted_identifier,
-            date_first: self.set.settings.date_first,
-            date_order: self.set.settings.date_order,
+            scalar: self.set.settings,
         });
     }
 
@@ -226,6 +247,27 @@ impl Context {
     #[inline]
     pub(crate) fn settings(&self) -> Settings {
         self.set.settings
+    }
+
+    /// What an expression gives: the value, or NULL where arithmetic fails and the session is set to go on.
+    #[inline]
+    pub(crate) fn or_null(&mut self, result: std::result::Result<Value, Message>) -> Result<Value> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(error) => self.made_null(error),
+        }
+    }
+
+    #[cold]
+    fn made_null(&mut self, error: Message) -> Result<Value> {
+        let told = instead_of(error.number).filter(|_| self.set.settings.fails_to_null());
+        let Some(told) = told else {
+            return Err(error.into());
+        };
+        if !self.made_null.contains(&told) && !self.set.has(Switches::ARITHIGNORE) {
+            self.made_null.push(told);
+        }
+        Ok(Value::Null)
     }
 
     /// The end that the client asked for, if it has.

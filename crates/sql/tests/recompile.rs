@@ -124,7 +124,10 @@ fn statements_are_bound_again_while_others_change_the_definitions_of_their_table
             .map(|id| threads.spawn(move || work(&mut server.connect().unwrap(), id)))
             .collect();
         let definer = threads.spawn(move || define(&mut server.connect().unwrap(), done));
-        let ended: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
+        let mut ended = Vec::new();
+        for worker in workers {
+            ended.push(worker.join());
+        }
         done.store(true, Ordering::Release);
         let changes = definer.join().unwrap();
         ended.into_iter().for_each(|end| end.unwrap());

@@ -3,7 +3,9 @@
 use super::indexes::Changed;
 use super::{Catalog, DdlChanges, name_key};
 use crate::EngineError;
-use crate::schema::{CheckSpec, ColumnSpec, IndexLocks, check_column, check_name, same_name};
+use crate::schema::{
+    CheckSpec, ColumnSpec, IndexOptions, LockEscalation, check_column, check_name, same_name,
+};
 use crate::table::{Index, Table, TableRows};
 use furrow_access::By;
 use furrow_format::ObjectId;
@@ -380,25 +382,40 @@ impl Catalog {
         self.redefine(by, changes, table, rows)
     }
 
-    /// ALTER INDEX SET: which locks the rows and pages of an index may have. The caller holds Sch-M on the
-    /// table.
-    pub(crate) fn set_index_locks(
+    /// ALTER INDEX SET: which locks the rows and pages of an index may have, and the like.
+    /// The caller holds Sch-M on the table.
+    pub(crate) fn set_index_options(
         &self,
         by: &mut By<'_>,
         changes: &mut DdlChanges,
         table: &Table,
-        (index, locks): (&Index, IndexLocks),
+        (index, options): (&Index, IndexOptions),
     ) -> Result<Changed, EngineError> {
         let mut rows = table.rows.clone();
-        let both = index_status::NO_ROW_LOCKS | index_status::NO_PAGE_LOCKS;
+        let all = index_status::NO_ROW_LOCKS | index_status::NO_PAGE_LOCKS | index_status::PADDED;
         for stat in rows
             .indexes
             .iter_mut()
             .filter(|i| i.indid == index.id as i32)
         {
-            stat.status = stat.status & !both | locks.bits();
+            stat.status = stat.status & !all | options.bits();
+            stat.fillfact = options.fill_factor;
             self.bases.replace(by, stat)?;
         }
+        self.enter(by, changes, (table, rows), false)
+    }
+
+    /// ALTER TABLE SET (LOCK_ESCALATION = ...). The caller holds Sch-M on the table.
+    pub(crate) fn set_lock_escalation(
+        &self,
+        by: &mut By<'_>,
+        changes: &mut DdlChanges,
+        table: &Table,
+        escalation: LockEscalation,
+    ) -> Result<Changed, EngineError> {
+        let mut rows = table.rows.clone();
+        rows.object.status = escalation.put_in(rows.object.status);
+        self.bases.replace(by, &rows.object)?;
         self.enter(by, changes, (table, rows), false)
     }
 

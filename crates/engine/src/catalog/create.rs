@@ -24,6 +24,7 @@ pub(super) struct IndexPlan<'a> {
     pub(super) id: i32,
     pub(super) name: String,
     pub(super) status: i32,
+    pub(super) fill_factor: u8,
     /// One of [`index_kind`].
     pub(super) kind: u8,
     pub(super) key: Cow<'a, [KeyColumnSpec]>,
@@ -167,8 +168,9 @@ impl Catalog {
                 | index_status::NAMED
                 | index_status::UNIQUE
                 | kind.2
-                | constraint.locks.bits(),
+                | constraint.options.bits(),
             kind: kind_of(constraint.clustered),
+            fill_factor: constraint.options.fill_factor,
             key: Cow::Borrowed(&constraint.key),
             included: Cow::Borrowed(&[]),
             filegroup,
@@ -182,6 +184,7 @@ impl Catalog {
             name: String::new(),
             status: index_status::INDEX,
             kind: index_kind::HEAP,
+            fill_factor: 0,
             key: Cow::Borrowed(&[]),
             included: Cow::Borrowed(&[]),
             filegroup,
@@ -197,8 +200,9 @@ impl Catalog {
         IndexPlan {
             id: 0,
             name: index.name.clone(),
-            status: index_status::INDEX | index_status::NAMED | unique | index.locks.bits(),
+            status: index_status::INDEX | index_status::NAMED | unique | index.options.bits(),
             kind: kind_of(index.clustered),
+            fill_factor: index.options.fill_factor,
             key: Cow::Borrowed(&index.key),
             included: Cow::Borrowed(&index.included),
             filegroup,
@@ -231,7 +235,7 @@ impl Catalog {
             name: (plan.kind != index_kind::HEAP).then(|| plan.name.clone()),
             status: plan.status,
             intprop: 0,
-            fillfact: 0,
+            fillfact: plan.fill_factor,
             kind: plan.kind,
             tinyprop: 0,
             dataspace: i32::from(plan.filegroup),

@@ -47,7 +47,7 @@ mod text;
 mod truncate;
 mod undo;
 
-pub use module::{Module, ModuleKind};
+pub use module::{Module, ModuleKind, ModuleSet};
 
 pub(crate) use indexes::Changed;
 pub(crate) use overlay::{DdlChanges, DdlMark};

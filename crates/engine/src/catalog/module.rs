@@ -9,7 +9,7 @@ use crate::EngineError;
 use crate::schema::refuse;
 use furrow_access::By;
 use furrow_format::ObjectId;
-use furrow_format::catalog::{Code, ObjectValue, SchemaObject, object_type};
+use furrow_format::catalog::{Code, ObjectValue, SchemaObject, module_status, object_type};
 use furrow_format::types::DateTime;
 use std::sync::Arc;
 
@@ -84,6 +84,48 @@ impl ModuleKind {
     }
 }
 
+/// What was set when a module was made, and holds when it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModuleSet {
+    /// ANSI_NULLS.
+    pub ansi_nulls: bool,
+    /// QUOTED_IDENTIFIER.
+    pub quoted_identifier: bool,
+}
+
+impl Default for ModuleSet {
+    fn default() -> ModuleSet {
+        ModuleSet {
+            ansi_nulls: true,
+            quoted_identifier: true,
+        }
+    }
+}
+
+impl ModuleSet {
+    fn status(self) -> i32 {
+        let mut status = module_status::KEPT;
+        if self.ansi_nulls {
+            status |= module_status::ANSI_NULLS;
+        }
+        if self.quoted_identifier {
+            status |= module_status::QUOTED_IDENTIFIER;
+        }
+        status
+    }
+
+    /// A module of which nothing is kept was made when both were always ON.
+    fn of_status(status: i32) -> ModuleSet {
+        let is = |bit: i32| status & bit != 0;
+        let all =
+            module_status::KEPT | module_status::ANSI_NULLS | module_status::QUOTED_IDENTIFIER;
+        ModuleSet {
+            ansi_nulls: is(module_status::ANSI_NULLS) || !is(all),
+            quoted_identifier: is(module_status::QUOTED_IDENTIFIER) || !is(all),
+        }
+    }
+}
+
 /// A module.
 #[derive(Debug, Clone)]
 pub struct Module {
@@ -129,6 +171,11 @@ impl Module {
     /// What it is.
     pub fn kind(&self) -> ModuleKind {
         self.kind
+    }
+
+    /// What was set when it was made.
+    pub fn set(&self) -> ModuleSet {
+        ModuleSet::of_status(self.row.status)
     }
 
     /// Its text, from CREATE on; empty when it is not to be read.
@@ -186,13 +233,16 @@ impl Catalog {
         by: &mut By<'_>,
         changes: &mut DdlChanges,
         (schema, name): (&str, &str),
-        (kind, text): (ModuleKind, &str),
+        (kind, text, set): (ModuleKind, &str, ModuleSet),
     ) -> Result<Arc<Module>, EngineError> {
         crate::schema::check_name(name)?;
         let schema = self.schema(changes, schema)?;
         self.check_object_name(&schema.name, name, changes)?;
         let id = self.new_object_id(changes)?;
-        let row = object(id, name, schema.id, kind.code(), 0);
+        let row = SchemaObject {
+            status: set.status(),
+            ..object(id, name, schema.id, kind.code(), 0)
+        };
         self.bases.insert(by, &row)?;
         self.enter_module(by, changes, row, (&schema.name, text))
     }
@@ -232,7 +282,7 @@ impl Catalog {
         by: &mut By<'_>,
         changes: &mut DdlChanges,
         (schema, name): (&str, &str),
-        (kind, text): (ModuleKind, &str),
+        (kind, text, set): (ModuleKind, &str, ModuleSet),
     ) -> Result<Arc<Module>, EngineError> {
         let found = self.module_seen(changes, schema, name);
         let Some(old) = found else {
@@ -248,6 +298,7 @@ impl Catalog {
         self.delete_text(by, &old)?;
         let mut row = old.row.clone();
         row.kind = kind.code();
+        row.status = set.status();
         row.modified = super::create::created_now();
         self.bases.replace(by, &row)?;
         self.enter_module(by, changes, row, (&old.schema, text))

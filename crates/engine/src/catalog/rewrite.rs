@@ -76,6 +76,7 @@ impl Catalog {
                 id: stat.indid,
                 name: index.name.clone(),
                 status: stat.status,
+                fill_factor: stat.fillfact,
                 kind: stat.kind,
                 key: Cow::Owned(key.collect()),
                 included: Cow::Owned(index.included.iter().map(|&c| named(c)).collect()),

@@ -315,6 +315,8 @@ fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTi
             mixed_pages: spec.options.mixed_pages,
             auto_create_statistics: spec.options.auto_create_statistics,
             auto_update_statistics: spec.options.auto_update_statistics,
+            defaults: spec.options.defaults,
+            compatibility_level: spec.options.compatibility_level,
         },
     }
 }

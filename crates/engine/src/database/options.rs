@@ -3,10 +3,14 @@
 use super::close::BOOT_LOG_BYTES;
 use super::{Database, EngineError};
 use furrow_format::boot::{auto_statistics, field};
-use furrow_format::{BOOT_PAGE, DelayedDurability, OwnBoot, PageVerify, RecoveryModel, UserAccess};
+use furrow_format::{BOOT_PAGE, DelayedDurability, OwnBoot, PageVerify, RecoveryModel};
+use furrow_format::{SessionDefaults, UserAccess};
 use furrow_io::sync::atomic::{AtomicU8, Ordering};
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
+
+/// The compatibility level that databases are made with: that of the product version that is told.
+const COMPATIBILITY_LEVEL: u16 = 130;
 
 /// What a database's owner may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +32,10 @@ pub struct DatabaseOptions {
     pub auto_create_statistics: bool,
     /// AUTO_UPDATE_STATISTICS, likewise.
     pub auto_update_statistics: bool,
+    /// What sessions begin with that say nothing themselves.
+    pub defaults: SessionDefaults,
+    /// COMPATIBILITY_LEVEL: kept and shown. Nothing of this engine depends on it.
+    pub compatibility_level: u16,
 }
 
 impl Default for DatabaseOptions {
@@ -41,6 +49,8 @@ impl Default for DatabaseOptions {
             mixed_pages: false,
             auto_create_statistics: false,
             auto_update_statistics: false,
+            defaults: SessionDefaults::default(),
+            compatibility_level: COMPATIBILITY_LEVEL,
         }
     }
 }
@@ -57,6 +67,11 @@ impl DatabaseOptions {
             mixed_pages: own.mixed_pages,
             auto_create_statistics: own.auto_create_statistics,
             auto_update_statistics: own.auto_update_statistics,
+            defaults: own.defaults,
+            compatibility_level: match own.compatibility_level {
+                0 => COMPATIBILITY_LEVEL,
+                level => level,
+            },
         }
     }
 }
@@ -155,6 +170,8 @@ impl Database {
             options.auto_update_statistics,
         );
         let statistics = byte(auto_statistics(create, update));
+        let defaults = options.defaults.bits().to_le_bytes();
+        let level = options.compatibility_level.to_le_bytes();
         let target = options.target_recovery_s.to_le_bytes();
         mini.push(page, &field::RECOVERY_MODEL.change(&model));
         mini.push(page, &field::PAGE_VERIFY.change(&verify));
@@ -163,6 +180,8 @@ impl Database {
         mini.push(page, &field::USER_ACCESS.change(&access));
         mini.push(page, &field::MIXED_PAGES.change(&mixed));
         mini.push(page, &field::AUTO_STATISTICS.change(&statistics));
+        mini.push(page, &field::SESSION_DEFAULTS.change(&defaults));
+        mini.push(page, &field::COMPATIBILITY_LEVEL.change(&level));
         mini.commit(&Author::System)?;
         self.store.log().flush_all()?;
         Ok(())

@@ -15,7 +15,8 @@ pub use default::DefaultValue;
 pub(crate) use default::now;
 pub use foreign::{ForeignKeySpec, ReferentialAction};
 pub use spec::{
-    CheckSpec, ColumnSpec, ConstraintSpec, IndexLocks, IndexSpec, KeyColumnSpec, TableSpec,
+    CheckSpec, ColumnSpec, ConstraintSpec, IndexOptions, IndexSpec, KeyColumnSpec, LockEscalation,
+    TableSpec,
 };
 
 pub(crate) use check::{

@@ -1,7 +1,7 @@
 //! Requests of DDL.
 
 use super::DefaultValue;
-use furrow_format::catalog::index_status;
+use furrow_format::catalog::{index_status, object_status};
 use furrow_format::types::DataType;
 
 /// A column to be made.
@@ -100,31 +100,84 @@ fn keys<K: Into<KeyColumnSpec>>(columns: impl IntoIterator<Item = K>) -> Vec<Key
     columns.into_iter().map(Into::into).collect()
 }
 
-/// ALLOW_ROW_LOCKS and ALLOW_PAGE_LOCKS of an index. Without row locks its pages are locked, without both the
-/// table is.
+/// Options of an index. Without row locks its pages are locked, without both the table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IndexLocks {
+pub struct IndexOptions {
     /// ALLOW_ROW_LOCKS.
     pub rows: bool,
     /// ALLOW_PAGE_LOCKS.
     pub pages: bool,
+    /// FILLFACTOR in percent, 0 for none: kept and shown. Pages are filled.
+    pub fill_factor: u8,
+    /// PAD_INDEX, likewise.
+    pub padded: bool,
 }
 
-impl Default for IndexLocks {
-    /// Both.
-    fn default() -> IndexLocks {
-        IndexLocks {
+impl Default for IndexOptions {
+    /// Both kinds of locks, and full pages.
+    fn default() -> IndexOptions {
+        IndexOptions {
             rows: true,
             pages: true,
+            fill_factor: 0,
+            padded: false,
         }
     }
 }
 
-impl IndexLocks {
+impl IndexOptions {
     /// The bits of `sysidxstats.status` that say it.
     pub(crate) fn bits(self) -> i32 {
         let bit = |allowed: bool, bit: i32| if allowed { 0 } else { bit };
-        bit(self.rows, index_status::NO_ROW_LOCKS) | bit(self.pages, index_status::NO_PAGE_LOCKS)
+        bit(self.rows, index_status::NO_ROW_LOCKS)
+            | bit(self.pages, index_status::NO_PAGE_LOCKS)
+            | bit(!self.padded, index_status::PADDED)
+    }
+}
+
+/// LOCK_ESCALATION of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LockEscalation {
+    /// To the table.
+    #[default]
+    Table,
+    /// Not at all.
+    Disable,
+    /// To the partition, where a table has several; none has.
+    Auto,
+}
+
+impl LockEscalation {
+    /// As `sys.tables` numbers it.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// Its name in T-SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            LockEscalation::Table => "TABLE",
+            LockEscalation::Disable => "DISABLE",
+            LockEscalation::Auto => "AUTO",
+        }
+    }
+
+    pub(crate) fn of_status(status: i32) -> LockEscalation {
+        match status & object_status::ESCALATION {
+            object_status::NO_ESCALATION => LockEscalation::Disable,
+            object_status::AUTO_ESCALATION => LockEscalation::Auto,
+            _ => LockEscalation::Table,
+        }
+    }
+
+    /// A table's status with it.
+    pub(crate) fn put_in(self, status: i32) -> i32 {
+        let bits = match self {
+            LockEscalation::Table => 0,
+            LockEscalation::Disable => object_status::NO_ESCALATION,
+            LockEscalation::Auto => object_status::AUTO_ESCALATION,
+        };
+        status & !object_status::ESCALATION | bits
     }
 }
 
@@ -143,8 +196,8 @@ pub struct IndexSpec {
     pub included: Vec<String>,
     /// Filegroup; the table's if none is named.
     pub filegroup: Option<String>,
-    /// Which locks its rows and pages may have.
-    pub locks: IndexLocks,
+    /// Which locks its rows and pages may have, and the like.
+    pub options: IndexOptions,
 }
 
 impl IndexSpec {
@@ -157,14 +210,14 @@ impl IndexSpec {
             key: keys(key),
             included: Vec::new(),
             filegroup: None,
-            locks: IndexLocks::default(),
+            options: IndexOptions::default(),
         }
     }
 
-    /// ALLOW_ROW_LOCKS and ALLOW_PAGE_LOCKS.
+    /// ALLOW_ROW_LOCKS and the like.
     #[must_use]
-    pub fn locks(mut self, locks: IndexLocks) -> IndexSpec {
-        self.locks = locks;
+    pub fn options(mut self, options: IndexOptions) -> IndexSpec {
+        self.options = options;
         self
     }
 
@@ -210,8 +263,8 @@ pub struct ConstraintSpec {
     pub key: Vec<KeyColumnSpec>,
     /// Filegroup; the table's if none is named.
     pub filegroup: Option<String>,
-    /// Which locks the rows and pages of its index may have.
-    pub locks: IndexLocks,
+    /// Which locks the rows and pages of its index may have, and the like.
+    pub options: IndexOptions,
 }
 
 /// A CHECK constraint to be made. The engine keeps its text; who inserts asks it.
@@ -299,7 +352,7 @@ impl TableSpec {
             clustered: true,
             key,
             filegroup: None,
-            locks: IndexLocks::default(),
+            options: IndexOptions::default(),
         })
     }
 
@@ -316,7 +369,7 @@ impl TableSpec {
             clustered: false,
             key,
             filegroup: None,
-            locks: IndexLocks::default(),
+            options: IndexOptions::default(),
         })
     }
 
@@ -334,7 +387,7 @@ impl TableSpec {
             clustered: false,
             key,
             filegroup: None,
-            locks: IndexLocks::default(),
+            options: IndexOptions::default(),
         })
     }
 

@@ -4,7 +4,9 @@ use super::Session;
 use super::copy::{Source, source_of};
 use crate::EngineError;
 use crate::catalog::{Catalog, Changed};
-use crate::schema::{CheckSpec, ColumnSpec, ConstraintSpec, ForeignKeySpec, IndexLocks, refuse};
+use crate::schema::{
+    CheckSpec, ColumnSpec, ConstraintSpec, ForeignKeySpec, IndexOptions, LockEscalation, refuse,
+};
 use crate::table::{ForeignKey, Index, Table};
 use furrow_format::types::{DataType, Value};
 use furrow_observe::messages::Message;
@@ -284,19 +286,28 @@ impl Session {
     }
 
     /// ALTER INDEX SET (ALLOW_ROW_LOCKS, ALLOW_PAGE_LOCKS); what is `None` stays.
-    pub fn set_index_locks(
+    pub fn set_index_options(
         &mut self,
         (schema, name): (&str, &str),
         index: &str,
-        (row_locks, page_locks): (Option<bool>, Option<bool>),
+        change: impl Fn(&mut IndexOptions),
     ) -> Result<Arc<Table>, EngineError> {
         self.alter_alike((schema, name), |catalog, by, changes, table| {
             let found = named_index(table, index)?;
-            let locks = IndexLocks {
-                rows: row_locks.unwrap_or(found.allows_row_locks()),
-                pages: page_locks.unwrap_or(found.allows_page_locks()),
-            };
-            catalog.set_index_locks(by, changes, table, (found, locks))
+            let mut options = found.options();
+            change(&mut options);
+            catalog.set_index_options(by, changes, table, (found, options))
+        })
+    }
+
+    /// ALTER TABLE SET (LOCK_ESCALATION = ...).
+    pub fn set_lock_escalation(
+        &mut self,
+        table: (&str, &str),
+        escalation: LockEscalation,
+    ) -> Result<Arc<Table>, EngineError> {
+        self.alter_alike(table, |catalog, by, changes, table| {
+            catalog.set_lock_escalation(by, changes, table, escalation)
         })
     }
 

@@ -67,7 +67,7 @@ pub struct Session {
     ranges: Vec<Arc<Table>>,
     /// What tables share whose pages this transaction has announced to lock as a whole.
     paged: Vec<Arc<Common>>,
-    /// Objects whose definitions the statement under way holds, of a transaction that did not lock them before.
+    /// Objects whose definitions the statement under way holds, in a transaction that had not locked them.
     held_definitions: Vec<Resource>,
     locks_taken: u32,
     /// Whether a table may be locked S or X as a whole.

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::EngineError;
-use crate::catalog::{Catalog, DdlChanges, Module, ModuleKind, name_key};
+use crate::catalog::{Catalog, DdlChanges, Module, ModuleKind, ModuleSet, name_key};
 use crate::table::Table;
 use furrow_access::By;
 use furrow_format::catalog::SYSSCHOBJS;
@@ -60,9 +60,10 @@ impl Session {
         schema: &str,
         name: &str,
         text: &str,
+        set: ModuleSet,
     ) -> Result<Arc<Module>, EngineError> {
         self.change_named((schema, name), |catalog, by, changes| {
-            catalog.create_module(by, changes, (schema, name), (kind, text))
+            catalog.create_module(by, changes, (schema, name), (kind, text, set))
         })
     }
 
@@ -73,9 +74,10 @@ impl Session {
         schema: &str,
         name: &str,
         text: &str,
+        set: ModuleSet,
     ) -> Result<Arc<Module>, EngineError> {
         self.change_named((schema, name), |catalog, by, changes| {
-            catalog.alter_module(by, changes, (schema, name), (kind, text))
+            catalog.alter_module(by, changes, (schema, name), (kind, text, set))
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Session, SessionSavepoint};
 use crate::EngineError;
+use crate::schema::LockEscalation;
 use crate::table::Table;
 use furrow_access::AccessError;
 use furrow_format::{DelayedDurability, TxnId};
@@ -348,10 +349,13 @@ impl Session {
     /// Trades many row locks for one of the table, when it is due and possible.
     pub(crate) fn maybe_escalate(&mut self, table: &Table) -> Result<(), EngineError> {
         let task = self.task();
-        let policy = Escalation::from_flags(
-            task.trace_flag_on(TraceFlag::NO_ESCALATION),
-            task.trace_flag_on(TraceFlag::NO_ESCALATION_BY_COUNT),
-        );
+        let policy = match table.lock_escalation() {
+            LockEscalation::Disable => Escalation::Never,
+            LockEscalation::Table | LockEscalation::Auto => Escalation::from_flags(
+                task.trace_flag_on(TraceFlag::NO_ESCALATION),
+                task.trace_flag_on(TraceFlag::NO_ESCALATION_BY_COUNT),
+            ),
+        };
         // Scans take their locks a leaf at a time, past the count.
         self.locks_taken = self.locks_taken.max(1);
         let locks = &self.db.locks;

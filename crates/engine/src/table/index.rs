@@ -2,6 +2,7 @@
 
 use super::ghosts::{GhostQueue, Sweep};
 use crate::EngineError;
+use crate::schema::IndexOptions;
 use furrow_access::{AccessError, By, Gate, Heap, Key, Shape, Tree, UndoOp};
 use furrow_format::catalog::{index_kind, index_status};
 use furrow_format::types::Value;
@@ -301,6 +302,7 @@ pub struct Index {
     pub(crate) name: String,
     pub(crate) kind: IndexKind,
     pub(crate) status: i32,
+    pub(crate) fill_factor: u8,
     pub(crate) key: Vec<IndexKey>,
     pub(crate) included: Vec<usize>,
     pub(crate) rowset: Arc<Rowset>,
@@ -356,6 +358,16 @@ impl Index {
     #[inline]
     pub fn allows_page_locks(&self) -> bool {
         self.status & index_status::NO_PAGE_LOCKS == 0
+    }
+
+    /// Its options.
+    pub fn options(&self) -> IndexOptions {
+        IndexOptions {
+            rows: self.allows_row_locks(),
+            pages: self.allows_page_locks(),
+            fill_factor: self.fill_factor,
+            padded: self.status & index_status::PADDED != 0,
+        }
     }
 
     /// Its key columns.

@@ -5,7 +5,7 @@ use super::index::{Index, IndexKey, LeafColumn, Rowset};
 use super::lock_hash;
 use crate::EngineError;
 use crate::catalog::text_of;
-use crate::schema::{ColumnSpec, DefaultValue};
+use crate::schema::{ColumnSpec, DefaultValue, LockEscalation};
 use furrow_access::Key;
 use furrow_format::catalog::{
     self, AllocUnit, Identity, IndexColumn, IndexStat, ObjectValue, RowsetColumn, SchemaObject,
@@ -404,6 +404,7 @@ impl Table {
             name: row.name.clone().unwrap_or_default(),
             kind,
             status: row.status,
+            fill_factor: row.fillfact,
             key,
             included,
             rowset,
@@ -647,6 +648,11 @@ impl Table {
     /// Whether a newer definition, or none, has taken its place.
     pub fn is_superseded(&self) -> bool {
         self.superseded.load(Ordering::Acquire)
+    }
+
+    /// LOCK_ESCALATION.
+    pub fn lock_escalation(&self) -> LockEscalation {
+        LockEscalation::of_status(self.rows.object.status)
     }
 
     pub(crate) fn supersede(&self) {

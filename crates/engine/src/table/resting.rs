@@ -75,6 +75,7 @@ impl Table {
             id: 0,
             name: String::new(),
             kind: IndexKind::Heap,
+            fill_factor: 0,
             status: index_status::INDEX,
             key: Vec::new(),
             included: Vec::new(),

@@ -6,7 +6,7 @@
 use crate::tables_common;
 
 use furrow_engine::{
-    CheckSpec, ColumnSpec, ConstraintSpec, EngineError, IndexLocks, IndexSpec, NewColumn,
+    CheckSpec, ColumnSpec, ConstraintSpec, EngineError, IndexOptions, IndexSpec, NewColumn,
     NewValues, ScanSpec, Session, Table, TableSpec,
 };
 use furrow_format::types::Value;
@@ -62,7 +62,7 @@ fn key(name: &str, columns: &[&str], clustered: bool) -> ConstraintSpec {
         clustered,
         key: columns.iter().map(|&c| c.into()).collect(),
         filegroup: None,
-        locks: IndexLocks::default(),
+        options: IndexOptions::default(),
     }
 }
 

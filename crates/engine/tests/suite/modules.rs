@@ -4,7 +4,7 @@
 
 use crate::tables_common;
 
-use furrow_engine::{CheckSpec, ColumnSpec, ModuleKind, TableSpec, Timeout};
+use furrow_engine::{CheckSpec, ColumnSpec, ModuleKind, ModuleSet, TableSpec, Timeout};
 use furrow_format::types::Value;
 use tables_common::{House, house, int, s, varchar};
 
@@ -26,29 +26,36 @@ fn a_procedure_is_made_changed_and_dropped() {
             "dbo",
             "Insert1000",
             "CREATE PROC Insert1000 AS SELECT 1",
+            ModuleSet::default(),
         )
         .unwrap();
     assert_eq!(made.name(), "Insert1000");
-    let again = session.create_module(kind, "dbo", "INSERT1000", "x");
+    let again = session.create_module(kind, "dbo", "INSERT1000", "x", ModuleSet::default());
     assert_eq!(again.unwrap_err().number(), 2714);
     let table = TableSpec::new("insert1000").column(ColumnSpec::new("a", int()));
     assert_eq!(session.create_table(&table).unwrap_err().number(), 2714);
     let long = "-- \u{20ac}\n".repeat(5000);
     session
-        .alter_module(kind, "dbo", "insert1000", &long)
+        .alter_module(kind, "dbo", "insert1000", &long, ModuleSet::default())
         .unwrap();
     let seen = house.session().module("DBO", "Insert1000").unwrap();
     assert_eq!((seen.id(), seen.text()), (made.id(), long.as_str()));
-    let view = session.alter_module(ModuleKind::View, "dbo", "Insert1000", "x");
+    let view = session.alter_module(
+        ModuleKind::View,
+        "dbo",
+        "Insert1000",
+        "x",
+        ModuleSet::default(),
+    );
     assert_eq!(view.unwrap_err().number(), 2010);
-    let missing = session.alter_module(kind, "dbo", "other", "x");
+    let missing = session.alter_module(kind, "dbo", "other", "x", ModuleSet::default());
     assert_eq!(missing.unwrap_err().number(), 208);
     let view = session.drop_module(ModuleKind::View, "dbo", "Insert1000");
     assert_eq!(view.unwrap_err().number(), 3701);
     session.drop_module(kind, "dbo", "Insert1000").unwrap();
     assert!(session.module("dbo", "Insert1000").is_none());
     session.create_table(&table).unwrap();
-    let taken = session.create_module(kind, "dbo", "Insert1000", "x");
+    let taken = session.create_module(kind, "dbo", "Insert1000", "x", ModuleSet::default());
     assert_eq!(taken.unwrap_err().number(), 2714);
 }
 
@@ -57,10 +64,13 @@ fn modules_of_a_transaction_are_its_own_until_it_commits() {
     let house = house();
     let (mut one, mut other) = (house.session(), house.session());
     let kind = ModuleKind::View;
-    one.create_module(kind, "dbo", "kept", "first").unwrap();
+    one.create_module(kind, "dbo", "kept", "first", ModuleSet::default())
+        .unwrap();
     one.begin().unwrap();
-    one.create_module(kind, "dbo", "mine", "text").unwrap();
-    one.alter_module(kind, "dbo", "kept", "second").unwrap();
+    one.create_module(kind, "dbo", "mine", "text", ModuleSet::default())
+        .unwrap();
+    one.alter_module(kind, "dbo", "kept", "second", ModuleSet::default())
+        .unwrap();
     let place = one.savepoint().unwrap();
     one.drop_module(kind, "dbo", "kept").unwrap();
     assert_eq!(names(&one), ["dbo.mine"]);
@@ -68,12 +78,14 @@ fn modules_of_a_transaction_are_its_own_until_it_commits() {
     assert_eq!(names(&one), ["dbo.kept", "dbo.mine"]);
     assert_eq!(names(&other), ["dbo.kept"]);
     other.set_lock_timeout(Timeout::NoWait);
-    let same = other.create_module(kind, "dbo", "mine", "x");
+    let same = other.create_module(kind, "dbo", "mine", "x", ModuleSet::default());
     assert_eq!(same.unwrap_err().number(), 1222);
     one.rollback().unwrap();
     assert_eq!(other.module("dbo", "kept").unwrap().text(), "first");
     assert!(other.module("dbo", "mine").is_none());
-    other.create_module(kind, "dbo", "mine", "x").unwrap();
+    other
+        .create_module(kind, "dbo", "mine", "x", ModuleSet::default())
+        .unwrap();
 }
 
 #[test]
@@ -162,13 +174,25 @@ fn checks_and_defaults_come_with_the_table_also_after_a_crash() {
     assert_eq!(session.create_table(&twice).unwrap_err().number(), 2714);
     look_at_checks(&house);
     session
-        .create_module(ModuleKind::Procedure, "dbo", "p", &"x".repeat(20_000))
+        .create_module(
+            ModuleKind::Procedure,
+            "dbo",
+            "p",
+            &"x".repeat(20_000),
+            ModuleSet::default(),
+        )
         .unwrap();
     let mut open = house.session();
     open.begin().unwrap();
     open.create_schema("lost").unwrap();
-    open.alter_module(ModuleKind::Procedure, "dbo", "p", "lost")
-        .unwrap();
+    open.alter_module(
+        ModuleKind::Procedure,
+        "dbo",
+        "p",
+        "lost",
+        ModuleSet::default(),
+    )
+    .unwrap();
     // Makes the uncommitted records durable.
     {
         let table = session.table("orders").unwrap();

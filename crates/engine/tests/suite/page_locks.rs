@@ -5,7 +5,7 @@
 use crate::tables_common;
 
 use furrow_engine::{
-    ColumnSpec, EngineError, IndexLocks, IndexSpec, Isolation, LockHints, ReadLock, ScanSpec,
+    ColumnSpec, EngineError, IndexOptions, IndexSpec, Isolation, LockHints, ReadLock, ScanSpec,
     Session, Table, TableSpec, Timeout,
 };
 use furrow_format::types::Value;
@@ -277,7 +277,7 @@ fn a_row_without_locks_of_its_own_is_not_seen_through_an_index_that_has_them() {
     let mut session = house.session();
     let table = session.table("t").unwrap();
     let base = table.indexes()[0].name().to_owned();
-    let table = (session.set_index_locks(("dbo", "t"), &base, (Some(false), None))).unwrap();
+    let table = (session.set_index_options(("dbo", "t"), &base, |o| o.rows = false)).unwrap();
     drop(session);
     let mut writer = begun(&house);
     assert!(delete(&mut writer, &table, 20).unwrap());
@@ -307,7 +307,7 @@ fn without_row_locks(house: &House) -> Arc<Table> {
         indexes.map(|i| i.name().to_owned()).collect()
     };
     for name in names {
-        let table = session.set_index_locks(("dbo", "t"), &name, (Some(false), None));
+        let table = session.set_index_options(("dbo", "t"), &name, |o| o.rows = false);
         assert!(
             !table
                 .unwrap()
@@ -373,9 +373,11 @@ fn hints_against_what_an_index_allows_are_651() {
 
 fn inhibited(house: &House) {
     let mut session = house.session();
-    let locks = |rows, pages| (Some(rows), Some(pages));
-    let alter =
-        |session: &mut Session, to| session.set_index_locks(("dbo", "t"), "by_v", to).unwrap();
+    let locks = |rows, pages| (rows, pages);
+    let alter = |session: &mut Session, to| {
+        let changed = session.set_index_options(("dbo", "t"), "by_v", |o| (o.rows, o.pages) = to);
+        changed.unwrap()
+    };
     let table = alter(&mut session, locks(true, false));
     assert_eq!(number(set_page(&mut session, &table, 1)), 651);
     assert!(set(&mut session, &table, 1).unwrap());
@@ -402,11 +404,11 @@ fn inhibited(house: &House) {
 #[test]
 fn an_index_is_made_with_the_locks_it_is_to_have() {
     let house = house();
-    let locks = IndexLocks {
+    let locks = IndexOptions {
         rows: false,
-        pages: true,
+        ..IndexOptions::default()
     };
-    let spec = spec(Kind::Tree).index(IndexSpec::new("paged", ["pad"]).locks(locks));
+    let spec = spec(Kind::Tree).index(IndexSpec::new("paged", ["pad"]).options(locks));
     let table = house.session().create_table(&spec).unwrap();
     let index = table.index_named("paged").unwrap();
     assert!(!index.allows_row_locks() && index.allows_page_locks());

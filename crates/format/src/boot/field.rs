@@ -73,8 +73,12 @@ pub const USER_ACCESS: Field<1060, 1> = Field;
 pub const MIXED_PAGES: Field<1061, 1> = Field;
 /// Own: bits of what statistics are to be made and kept by themselves: 1 = create, 2 = update.
 pub const AUTO_STATISTICS: Field<1062, 1> = Field;
+/// Own: what sessions begin with that say nothing themselves, a bit for each option that is ON. u16
+pub const SESSION_DEFAULTS: Field<1064, 2> = Field;
+/// Own: the compatibility level; 0 = as made. u16
+pub const COMPATIBILITY_LEVEL: Field<1066, 2> = Field;
 /// Own: end of the area.
-pub(super) const OWN_END: usize = 1064;
+pub(super) const OWN_END: usize = 1068;
 
 const _: () = {
     assert!(NAME.end() == NAME.start() + super::NAME_BYTES);
@@ -89,6 +93,8 @@ const _: () = {
     assert!(DELAYED_DURABILITY.end() <= USER_ACCESS.start());
     assert!(USER_ACCESS.end() <= MIXED_PAGES.start());
     assert!(MIXED_PAGES.end() <= AUTO_STATISTICS.start());
-    assert!(AUTO_STATISTICS.end() <= OWN_END);
+    assert!(AUTO_STATISTICS.end() <= SESSION_DEFAULTS.start());
+    assert!(SESSION_DEFAULTS.end() <= COMPATIBILITY_LEVEL.start());
+    assert!(COMPATIBILITY_LEVEL.end() <= OWN_END);
     assert!(OWN_END <= crate::HEADER_SIZE + super::RECORD_SIZE);
 };

@@ -17,7 +17,7 @@ mod tests;
 use crate::types::{DateTime, Guid, decode_utf16, encode_utf16};
 use crate::{Lsn, Page, PageBuf, PageError, PageId, PageInit, PageMut, PageType, SYSTEM_MAPS_UNIT};
 
-pub use options::{DelayedDurability, PageVerify, RecoveryModel, UserAccess};
+pub use options::{DelayedDurability, PageVerify, RecoveryModel, SessionDefaults, UserAccess};
 
 /// Where the boot page is.
 pub const BOOT_PAGE: PageId = PageId::new(1, 9);
@@ -100,6 +100,10 @@ pub struct OwnBoot {
     pub auto_create_statistics: bool,
     /// AUTO_UPDATE_STATISTICS as it was set.
     pub auto_update_statistics: bool,
+    /// What sessions begin with that say nothing themselves.
+    pub defaults: SessionDefaults,
+    /// The compatibility level; 0 = as made.
+    pub compatibility_level: u16,
 }
 
 /// Why a page is no boot page, or one cannot be written.
@@ -254,6 +258,8 @@ impl OwnBoot {
             mixed_pages: mixed == 1,
             auto_create_statistics: statistics & 1 != 0,
             auto_update_statistics: statistics & 2 != 0,
+            defaults: SessionDefaults::from_bits(field::SESSION_DEFAULTS.get_u16(page)),
+            compatibility_level: field::COMPATIBILITY_LEVEL.get_u16(page),
         }
     }
 
@@ -270,6 +276,8 @@ impl OwnBoot {
         field::USER_ACCESS.set(page, [self.user_access.to_byte()]);
         field::MIXED_PAGES.set(page, [u8::from(self.mixed_pages)]);
         field::AUTO_STATISTICS.set(page, [self.auto_statistics()]);
+        field::SESSION_DEFAULTS.set_u16(page, self.defaults.bits());
+        field::COMPATIBILITY_LEVEL.set_u16(page, self.compatibility_level);
     }
 
     /// [`field::AUTO_STATISTICS`] of it.

@@ -2,6 +2,54 @@
 
 use crate::{PageBuf, stamp_checksum, stamp_nothing, stamp_torn_bits};
 
+/// ANSI_WARNINGS and the like as ALTER DATABASE sets them, for sessions that set nothing themselves.
+/// Connections begin with values of their own: but for ANSI_NULL_DEFAULT, these are stored and shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SessionDefaults(u16);
+
+impl SessionDefaults {
+    /// The options in the order of their bits.
+    pub const NAMES: [&str; 9] = [
+        "ANSI_NULL_DEFAULT",
+        "ANSI_NULLS",
+        "ANSI_PADDING",
+        "ANSI_WARNINGS",
+        "ARITHABORT",
+        "CONCAT_NULL_YIELDS_NULL",
+        "NUMERIC_ROUNDABORT",
+        "QUOTED_IDENTIFIER",
+        "CURSOR_CLOSE_ON_COMMIT",
+    ];
+
+    /// As the boot page has them.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// From the boot page.
+    pub const fn from_bits(bits: u16) -> SessionDefaults {
+        SessionDefaults(bits)
+    }
+
+    /// Whether the option of this name is ON; `false` for what is none.
+    pub fn is_on(self, name: &str) -> bool {
+        let place = Self::NAMES.iter().position(|n| *n == name);
+        place.is_some_and(|at| self.0 & (1 << at) != 0)
+    }
+
+    /// Sets the option of this name; `false` for what is none.
+    pub fn set(&mut self, name: &str, on: bool) -> bool {
+        let Some(at) = Self::NAMES.iter().position(|n| *n == name) else {
+            return false;
+        };
+        self.0 = match on {
+            true => self.0 | 1 << at,
+            false => self.0 & !(1 << at),
+        };
+        true
+    }
+}
+
 /// What the log must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RecoveryModel {

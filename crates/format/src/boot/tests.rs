@@ -34,6 +34,8 @@ fn sample() -> Boot {
             mixed_pages: true,
             auto_create_statistics: false,
             auto_update_statistics: true,
+            defaults: SessionDefaults::from_bits(9),
+            compatibility_level: 150,
         },
     }
 }

@@ -63,6 +63,12 @@ pub mod object_status {
     pub const DISABLED: i32 = 0x100;
     /// A constraint that rows were not held against.
     pub const NOT_TRUSTED: i32 = 0x200;
+    /// Own: LOCK_ESCALATION = DISABLE of a table.
+    pub const NO_ESCALATION: i32 = 0x400_0000;
+    /// Own: LOCK_ESCALATION = AUTO of a table.
+    pub const AUTO_ESCALATION: i32 = 0x800_0000;
+    /// Own: both.
+    pub const ESCALATION: i32 = NO_ESCALATION | AUTO_ESCALATION;
     /// What base tables carry.
     pub const BASE_TABLE: i32 = 0xE_0001;
 }
@@ -107,6 +113,16 @@ pub mod column_status {
     pub const SPARSE: i32 = 0x100_0000;
     /// The column set of the sparse ones.
     pub const COLUMN_SET: i32 = 0x200_0000;
+}
+
+/// Bits of `sysschobjs.status` of modules.
+pub mod module_status {
+    /// Made with ANSI_NULLS ON.
+    pub const ANSI_NULLS: i32 = 0x4_0000;
+    /// Made with QUOTED_IDENTIFIER ON.
+    pub const QUOTED_IDENTIFIER: i32 = 0x8_0000;
+    /// Own: the other two bits are kept.
+    pub const KEPT: i32 = 0x4000_0000;
 }
 
 /// Bits of `sysidxstats.status`.

@@ -32,8 +32,8 @@ pub use bootstrap::{
 };
 pub use codes::{
     class, column_status, foreign_key_status, index_column_status, index_kind, index_status,
-    layout_status, object_status, object_type, reference_class, rowset_status, schema_id,
-    unit_kind, value_class,
+    layout_status, module_status, object_status, object_type, reference_class, rowset_status,
+    schema_id, unit_kind, value_class,
 };
 pub use identity::Identity;
 pub use layout::{ColumnSpec, NullBits, RowsetKind, RowsetLayout, lay_out, physical_order};

@@ -37,6 +37,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     536 16 2 "Invalid length parameter passed to the %ls function.";
     537 16 2 "Invalid length parameter passed to the LEFT or SUBSTRING function.";
     1007 15 1 "The number '%.*ls' is out of the range for numeric representation (maximum precision 38).";
+    3606 10 0 "Arithmetic overflow occurred.";
+    3607 10 0 "Division by zero occurred.";
+    3622 10 0 "Warning: An invalid floating point operation occurred.";
     3623 16 1 "An invalid floating point operation occurred.";
     4127 16 1 "At least one of the arguments to COALESCE must be an expression that is not the NULL \
         constant.";

@@ -16,7 +16,7 @@ mod xml;
 
 use furrow_format::types::{DataType, Family, TypeId, Value, cast_with};
 
-use crate::env::Settings;
+use crate::env::{Settings, Switches};
 use crate::error::{SqlResult, message, of_type_error};
 use crate::types::{require_explicit, require_implicit};
 
@@ -125,6 +125,10 @@ impl Conversion {
                     if matches!(to.id, TypeId::DateTime | TypeId::SmallDateTime) =>
                 {
                     number::to_moment(value, to)
+                }
+                Value::Decimal(from) if settings.switches.has(Switches::NUMERIC_ROUNDABORT) => {
+                    number::exactly(*from, to)?;
+                    cast_with(value, to, settings.date_order).map_err(|error| of_type_error(&error))
                 }
                 _ => {
                     cast_with(value, to, settings.date_order).map_err(|error| of_type_error(&error))

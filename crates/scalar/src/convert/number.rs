@@ -2,7 +2,7 @@
 
 use furrow_format::types::{DATETIME_TICKS_PER_DAY, DataType, Decimal, TypeId, Value, cast};
 
-use crate::error::{SqlResult, cannot_convert, of_type_error, overflow};
+use crate::error::{SqlResult, cannot_convert, of_type_error, overflow, overflow_from};
 use crate::ops::decimal::to_f64;
 use crate::ops::{from_ticks, ticks};
 use crate::types::exact;
@@ -48,4 +48,16 @@ pub(super) fn from_moment(value: &Value, to: &DataType) -> SqlResult<Value> {
         _ => Value::Float(days),
     };
     cast(&number, to).map_err(|error| of_type_error(&error))
+}
+
+/// 8115 where a number has digits behind the point that the exact type has no place for: for SET
+/// NUMERIC_ROUNDABORT ON.
+pub(super) fn exactly(value: Decimal, to: &DataType) -> SqlResult<()> {
+    let exact = matches!(to.id, TypeId::Decimal | TypeId::Numeric);
+    let lost = value.scale.saturating_sub(to.scale);
+    let unit = 10_i128.checked_pow(lost.into()).unwrap_or(i128::MAX);
+    match exact && value.unscaled % unit != 0 {
+        true => Err(overflow_from("numeric", to.id).with_state(7)),
+        false => Ok(()),
+    }
 }

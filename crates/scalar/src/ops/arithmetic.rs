@@ -9,7 +9,7 @@ use furrow_format::types::{DataType, Decimal, Family, TypeId, Value};
 use super::decimal::{self, Fault};
 use super::{bits, moment, text};
 use crate::convert::Conversion;
-use crate::env::Settings;
+use crate::env::{Settings, Switches};
 use crate::error::{SqlResult, clash, divide_by_zero, incompatible, invalid_operand, overflow};
 use crate::operand::{Coercibility, Operand, meet};
 use crate::types::{Allowed, DecimalForm, allowed, concat_type, decimal_form, higher};
@@ -115,7 +115,7 @@ impl BoundBinary {
     #[inline]
     pub fn eval(&self, left: &Value, right: &Value, settings: &Settings) -> SqlResult<Value> {
         if left.is_null() || right.is_null() {
-            return Ok(Value::Null);
+            return self.of_null(left, right, settings);
         }
         match (&self.left, &self.right) {
             (None, None) => (self.kernel)(self, left, right),
@@ -126,6 +126,22 @@ impl BoundBinary {
                 (self.kernel)(self, &left, &second.apply(right, settings)?)
             }
         }
+    }
+
+    /// The result where an operand is NULL: the other one, where strings are joined with
+    /// CONCAT_NULL_YIELDS_NULL OFF.
+    #[inline]
+    fn of_null(&self, left: &Value, right: &Value, settings: &Settings) -> SqlResult<Value> {
+        let yields_null = settings.switches.has(Switches::CONCAT_NULL_YIELDS_NULL);
+        if yields_null || self.op != BinaryOp::Add || !is_string(self.result.id) {
+            return Ok(Value::Null);
+        }
+        let empty = match self.result.id.family() {
+            Family::Binary => Value::Binary(Vec::new()),
+            _ => crate::text::value(String::new(), self.result.id.is_unicode()),
+        };
+        let given = |value| if Value::is_null(value) { &empty } else { value };
+        (self.kernel)(self, given(left), given(right))
     }
 
     /// The results of two columns of values, appended to `out`; stops at the first error.

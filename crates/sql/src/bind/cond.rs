@@ -6,6 +6,7 @@ use super::scope::Binder;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::expr::{Like, Quantified};
 use crate::exec::{Cond, Expr};
+use furrow_scalar::Switches;
 use furrow_scalar::ops::{self, CompareOp, LikePattern};
 use furrow_tsql::ast::expr::{self as ast, Condition, ConditionKind};
 
@@ -37,7 +38,7 @@ impl Binder<'_> {
             ConditionKind::Not(part) => Ok(Cond::Not(Box::new(self.cond(part)?))),
             ConditionKind::Compare(left, op, right) => {
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
-                self.compare(left, compare_op(*op), right)
+                self.compare_written(left, compare_op(*op), right)
             }
             ConditionKind::Quantified {
                 expr,
@@ -81,7 +82,7 @@ impl Binder<'_> {
                 let mut any = Vec::with_capacity(list.len());
                 for value in list {
                     let (left, right) = (self.expr(expr)?, self.expr(value)?);
-                    any.push(self.compare(left, CompareOp::Equal, right)?);
+                    any.push(self.compare_written(left, CompareOp::Equal, right)?);
                 }
                 let cond = match any.len() {
                     1 => any.remove(0),
@@ -107,6 +108,24 @@ impl Binder<'_> {
 
     fn conds(&mut self, parts: &[Condition]) -> Result<Vec<Cond>> {
         parts.iter().map(|part| self.cond(part)).collect()
+    }
+
+    /// Binds `=` and its like as they are written. With ANSI_NULLS OFF, `=` and `<>` take NULL for a value
+    /// where one side is the constant NULL or a variable.
+    fn compare_written(&mut self, left: Bound, op: CompareOp, right: Bound) -> Result<Cond> {
+        let may_be_null =
+            |side: &Bound| side.is_null_literal || matches!(side.expr, Expr::Variable(_));
+        let of_null = may_be_null(&left) || may_be_null(&right);
+        let ansi = self.cx.set.has(Switches::ANSI_NULLS);
+        let differ = match op {
+            _ if ansi || !of_null => return self.compare(left, op, right),
+            CompareOp::Equal => false,
+            CompareOp::NotEqual => true,
+            _ => return self.compare(left, op, right),
+        };
+        let bound = ops::bind_compare(CompareOp::Equal, &left.operand(), &right.operand())?;
+        let sides = Box::new((bound, left.expr, right.expr));
+        Ok(Cond::Distinct(sides, !differ))
     }
 
     /// Binds a comparison of two values.

@@ -337,7 +337,7 @@ impl Binder<'_> {
 
     /// The definition of a view.
     pub(super) fn view_text(&mut self, view: &Module) -> Result<Box<View>> {
-        let parsed = crate::interp::parse(view.text(), self.cx)?;
+        let parsed = crate::interp::parse_module(view)?;
         let written = parsed.into_iter().find_map(|s| match s.kind {
             Statement::View(written) => Some(written),
             _ => None,

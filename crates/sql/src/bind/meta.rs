@@ -64,6 +64,9 @@ pub(super) static FUNCTIONS: &[AskInfo] = &[
     row("SERVERPROPERTY", 1, 1, VARIANT_TEXT, |cx, v| {
         Ok(server_property(cx, text(v, 0)))
     }),
+    row("SESSIONPROPERTY", 1, 1, INT, |cx, v| {
+        Ok(session_property(cx, text(v, 0)))
+    }),
     row("@@VERSION", 0, 0, value::nvarchar(300), |_, _| {
         Ok(value::text(version_text()))
     }),
@@ -79,7 +82,9 @@ pub(super) static FUNCTIONS: &[AskInfo] = &[
     row("@@DATEFIRST", 0, 0, value::TINYINT, |cx, _| {
         Ok(value::tiny(cx.set.settings.date_first))
     }),
-    row("@@OPTIONS", 0, 0, INT, |cx, _| Ok(value::int(options(cx)))),
+    row("@@OPTIONS", 0, 0, INT, |cx, _| {
+        Ok(value::int(cx.set.settings.switches.bits()))
+    }),
     row("@@MICROSOFTVERSION", 0, 0, INT, |_, _| {
         Ok(value::int(MAJOR_VERSION << 24))
     }),
@@ -330,10 +335,9 @@ fn index_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
         "indexid" => value::int(index.id()),
         "isclustered" => flag(index.kind() == IndexKind::Clustered),
         "isunique" => flag(index.is_unique()),
-        "isdisabled" | "ishypothetical" | "isstatistics" | "ispadindex" | "isautostatistics" => {
-            flag(false)
-        }
-        "indexfillfactor" => value::int(0),
+        "isdisabled" | "ishypothetical" | "isstatistics" | "isautostatistics" => flag(false),
+        "ispadindex" => flag(index.options().padded),
+        "indexfillfactor" => value::int(index.options().fill_factor),
         _ => Value::Null,
     })
 }
@@ -465,6 +469,8 @@ fn database_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> 
         return Ok(Value::Null);
     };
     let said = |text: &str| Ok(value::text(text));
+    let defaults = view.options.map(|o| o.defaults);
+    let is_on = |name| said_bit(defaults.map(|d| d.is_on(name)));
     match &*property.to_lowercase() {
         "status" => said(view.state.name()),
         "recovery" => match view.recovery_model {
@@ -499,8 +505,16 @@ fn database_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> 
         | "ismergepublished"
         | "issyncwithbackup"
         | "isparameterizationforced"
-        | "isansinulldefault"
         | "isverifiedclone" => said("0"),
+        "isansinulldefault" => is_on("ANSI_NULL_DEFAULT"),
+        "isansinullsenabled" => is_on("ANSI_NULLS"),
+        "isansipaddingenabled" => is_on("ANSI_PADDING"),
+        "isansiwarningsenabled" => is_on("ANSI_WARNINGS"),
+        "isarithmeticabortenabled" => is_on("ARITHABORT"),
+        "isnullconcat" => is_on("CONCAT_NULL_YIELDS_NULL"),
+        "isnumericroundabortenabled" => is_on("NUMERIC_ROUNDABORT"),
+        "isquotedidentifiersenabled" => is_on("QUOTED_IDENTIFIER"),
+        "isclosecursorsoncommitenabled" => is_on("CURSOR_CLOSE_ON_COMMIT"),
         _ => Ok(Value::Null),
     }
 }
@@ -532,20 +546,23 @@ fn server_property(cx: &Context, property: Option<&str>) -> Value {
     }
 }
 
-/// The settings of the session as the configuration option `user options` has them: a bit for each that is
-/// on. ANSI_WARNINGS (8), ANSI_PADDING (16), ANSI_NULLS (32), ARITHABORT (64), ANSI_NULL_DFLT_ON (1024) and
-/// CONCAT_NULL_YIELDS_NULL (4096) always are.
-fn options(cx: &Context) -> i32 {
-    let set = &cx.set;
-    let switches = [
-        (true, 8 | 16 | 32 | 64 | 1024 | 4096),
-        (set.implicit, 2),
-        (set.quoted_identifier, 256),
-        (set.nocount, 512),
-        (set.xact_abort, 16384),
-    ];
-    let on = switches.into_iter().filter(|(on, _)| *on);
-    on.fold(0, |all, (_, bits)| all | bits)
+/// SESSIONPROPERTY: NULL for what is no option.
+fn session_property(cx: &Context, option: Option<&str>) -> Value {
+    let name = option.unwrap_or_default().trim_end().to_uppercase();
+    let known = matches!(
+        &*name,
+        "ANSI_NULLS"
+            | "ANSI_PADDING"
+            | "ANSI_WARNINGS"
+            | "ARITHABORT"
+            | "CONCAT_NULL_YIELDS_NULL"
+            | "NUMERIC_ROUNDABORT"
+            | "QUOTED_IDENTIFIER"
+    );
+    match crate::interp::switch(&name).filter(|_| known) {
+        Some(option) => value::int(i32::from(cx.set.has(option))),
+        None => Value::Null,
+    }
 }
 
 fn lock_timeout(cx: &Context) -> i64 {

@@ -5,10 +5,11 @@ use crate::error::{Result, refuse};
 use crate::interp::Run;
 use crate::procs::{cycle_error_log, show};
 use crate::views::value::{INT, REAL, SMALLINT, SYSNAME, int, nvarchar, small, text};
-use crate::views::{ViewColumn, nullable};
+use crate::views::{ViewColumn, date_format, nullable};
 use furrow_engine::{Isolation, Timeout};
 use furrow_format::types::Value;
 use furrow_observe::messages::Message;
+use furrow_scalar::Switches;
 use std::sync::Arc;
 
 pub(super) static COMMANDS: &[Command] = &[
@@ -164,22 +165,30 @@ fn user_options(run: &mut Run<'_>, call: &Call) -> Result<()> {
     let mut rows = vec![
         ("textsize", "2147483647".to_owned()),
         ("language", "us_english".to_owned()),
-        ("dateformat", "mdy".to_owned()),
+        (
+            "dateformat",
+            date_format(set.settings.date_order).to_owned(),
+        ),
         ("datefirst", set.settings.date_first.to_string()),
         ("lock_timeout", timeout),
     ];
     let switches = [
-        ("quoted_identifier", set.quoted_identifier),
-        ("nocount", set.nocount),
-        ("arithabort", true),
-        ("ansi_null_dflt_on", true),
-        ("ansi_warnings", true),
-        ("ansi_padding", true),
-        ("ansi_nulls", true),
-        ("concat_null_yields_null", true),
-        ("xact_abort", set.xact_abort),
+        ("quoted_identifier", Switches::QUOTED_IDENTIFIER),
+        ("nocount", Switches::NOCOUNT),
+        ("arithabort", Switches::ARITHABORT),
+        ("arithignore", Switches::ARITHIGNORE),
+        ("ansi_null_dflt_on", Switches::ANSI_NULL_DFLT_ON),
+        ("ansi_null_dflt_off", Switches::ANSI_NULL_DFLT_OFF),
+        ("ansi_warnings", Switches::ANSI_WARNINGS),
+        ("ansi_padding", Switches::ANSI_PADDING),
+        ("ansi_nulls", Switches::ANSI_NULLS),
+        ("concat_null_yields_null", Switches::CONCAT_NULL_YIELDS_NULL),
+        ("numeric_roundabort", Switches::NUMERIC_ROUNDABORT),
+        ("cursor_close_on_commit", Switches::CURSOR_CLOSE_ON_COMMIT),
+        ("implicit_transactions", Switches::IMPLICIT_TRANSACTIONS),
+        ("xact_abort", Switches::XACT_ABORT),
     ];
-    let on = switches.iter().filter(|(_, on)| *on);
+    let on = switches.iter().filter(|(_, these)| set.has(*these));
     rows.extend(on.map(|(name, _)| (*name, "SET".to_owned())));
     rows.push(("isolation level", isolation.to_owned()));
     let rows = rows

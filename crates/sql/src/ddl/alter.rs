@@ -7,12 +7,13 @@ use crate::context::Context;
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
 use furrow_engine::{
-    ColumnSpec, Database, EngineError, ForeignKeySpec, NewColumn, NewValues, Table,
+    ColumnSpec, Database, EngineError, ForeignKeySpec, LockEscalation, NewColumn, NewValues, Table,
 };
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_observe::messages::Message;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::name::Ident;
+use furrow_tsql::ast::option::{Opt, OptValue};
 use furrow_tsql::ast::table::{
     AlterTable, ColumnAttribute, ColumnDef, ColumnKind, ConstraintKind, TableAction, TableDrop,
     TableElement,
@@ -87,8 +88,25 @@ fn act(cx: &mut Context, of: &Of, action: &TableAction) -> Result<()> {
         }
         TableAction::Trigger(..) => Err(unsupported("a trigger")),
         TableAction::Switch(..) => Err(unsupported("ALTER TABLE SWITCH")),
-        TableAction::Set(_) => Err(unsupported("ALTER TABLE SET")),
+        TableAction::Set(options) => set(cx, of, options),
     }
+}
+
+/// ALTER TABLE SET: LOCK_ESCALATION.
+fn set(cx: &mut Context, of: &Of, options: &[Opt]) -> Result<()> {
+    for option in options {
+        let to = match (&*option.name, &option.value) {
+            ("LOCK_ESCALATION", Some(OptValue::Word(word))) => match &**word {
+                "DISABLE" => LockEscalation::Disable,
+                "AUTO" => LockEscalation::Auto,
+                _ => LockEscalation::Table,
+            },
+            (name, _) => return Err(unsupported(&format!("ALTER TABLE SET ({name})"))),
+        };
+        let session = cx.sessions.of(&of.db)?;
+        session.set_lock_escalation((&of.schema, &of.name), to)?;
+    }
+    Ok(())
 }
 
 fn table(cx: &mut Context, of: &Of) -> Result<Arc<Table>> {

@@ -3,19 +3,21 @@
 use super::foreign;
 use super::normal::{check_text, default_text, only_column};
 use crate::bind::{Binder, Declared, declared_type};
+use crate::context::Context;
 use crate::error::{Result, unsupported};
 use crate::exec::Expr;
 use furrow_engine::{
-    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexLocks, IndexSpec,
+    CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,
     KeyColumnSpec,
 };
-use furrow_format::types::{DataType, Value};
+use furrow_format::types::{DataType, TypeId, Value};
 use furrow_observe::messages::Message;
+use furrow_scalar::Switches;
 use furrow_tsql::ast::expr::{Condition, Expr as Written, ExprKind};
 use furrow_tsql::ast::option::{Opt, OptValue, find};
 use furrow_tsql::ast::table::{
     ColumnAttribute, ColumnDef, ColumnKind, Constraint, ConstraintKind, DataSpace, IndexBody,
-    IndexColumn, InlineIndex, KeyConstraint,
+    IndexColumn, InlineIndex, KeyConstraint, TableElement,
 };
 
 /// What columns and constraints bring with them.
@@ -53,41 +55,60 @@ pub(super) fn filegroup(on: Option<&DataSpace>) -> Result<Option<String>> {
     }
 }
 
-/// Options of indexes: those that say what is so anyway are taken, others refused by name.
+/// Whether an option of an index changes nothing that a query gives; those that would are refused by name.
+/// Here go, besides what [`change_options`] keeps, how an index is built and by whom its statistics are
+/// renewed. `also`: options that the caller looks at.
 pub(super) fn index_options(options: &[Opt], also: &[&str]) -> Result<()> {
     for option in options {
         let name: &str = &option.name;
-        let word = match &option.value {
-            Some(OptValue::Word(word)) => &**word,
-            None => "ON",
-            Some(_) => "",
-        };
-        let as_it_is = match name {
+        let word = word_of(option);
+        let taken = match name {
+            "IGNORE_DUP_KEY" | "STATISTICS_INCREMENTAL" | "DROP_EXISTING" | "RESUMABLE" => {
+                word == "OFF"
+            }
+            "XML_COMPRESSION" => word == "OFF",
+            "DATA_COMPRESSION" => word == "NONE",
             "PAD_INDEX"
             | "STATISTICS_NORECOMPUTE"
-            | "IGNORE_DUP_KEY"
             | "SORT_IN_TEMPDB"
-            | "ONLINE"
             | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
-            | "STATISTICS_INCREMENTAL"
-            | "DROP_EXISTING" => word == "OFF",
-            "DATA_COMPRESSION" => word == "NONE",
-            "MAXDOP" => true,
-            "FILLFACTOR" => {
-                let number = match &option.value {
-                    Some(OptValue::Expr(e)) => furrow_tsql::expression_text(e),
-                    Some(OptValue::Size(s)) => furrow_tsql::expression_text(&s.number),
-                    _ => String::new(),
-                };
-                number == "0" || number == "100"
-            }
+            | "ALLOW_ROW_LOCKS"
+            | "ALLOW_PAGE_LOCKS" => matches!(word, "ON" | "OFF"),
+            "ONLINE" | "MAXDOP" => true,
+            "FILLFACTOR" => fill_factor(option).map(|_| true)?,
             _ => false,
         };
-        if !as_it_is && !also.contains(&name) {
+        if !taken && !also.contains(&name) {
             return Err(unsupported(&format!("the index option {name}")));
         }
     }
     Ok(())
+}
+
+fn word_of(option: &Opt) -> &str {
+    match &option.value {
+        Some(OptValue::Word(word)) => word,
+        None => "ON",
+        Some(_) => "",
+    }
+}
+
+/// The value of FILLFACTOR; 129 for what is no percentage. 0 is that of an index that says nothing.
+fn fill_factor(option: &Opt) -> Result<u8> {
+    let number = match &option.value {
+        Some(OptValue::Expr(e)) => furrow_tsql::expression_text(e),
+        Some(OptValue::Size(s)) => furrow_tsql::expression_text(&s.number),
+        _ => String::new(),
+    };
+    match number.parse() {
+        Ok(percent @ 0..=100) => Ok(percent),
+        _ => {
+            let text = format!(
+                "Fillfactor {number} is not a valid percentage; fillfactor must be between 1 and 100."
+            );
+            custom(129, 15, 1, &text)
+        }
+    }
 }
 
 pub(super) fn key_columns(columns: &[IndexColumn]) -> Vec<KeyColumnSpec> {
@@ -98,24 +119,34 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Vec<KeyColumnSpec> {
     columns.iter().map(column).collect()
 }
 
-/// The options that say which locks an index may have, where they do not matter or are looked at besides.
-pub(super) const LOCKS: [&str; 2] = ["ALLOW_ROW_LOCKS", "ALLOW_PAGE_LOCKS"];
+/// The options of an index that are kept.
+const KEPT: [&str; 4] = [
+    "ALLOW_ROW_LOCKS",
+    "ALLOW_PAGE_LOCKS",
+    "FILLFACTOR",
+    "PAD_INDEX",
+];
 
-/// What options say of row locks and page locks.
-pub(super) fn lock_options(options: &[Opt]) -> (Option<bool>, Option<bool>) {
-    let [rows, pages] = LOCKS;
-    (
-        find(options, rows).map(Opt::is_on),
-        find(options, pages).map(Opt::is_on),
-    )
+/// Whether there is an option among these that is kept.
+pub(super) fn keeps_any(options: &[Opt]) -> bool {
+    KEPT.iter().any(|name| find(options, name).is_some())
 }
 
-fn index_locks(options: &[Opt]) -> IndexLocks {
-    let (rows, pages) = lock_options(options);
-    IndexLocks {
-        rows: rows.unwrap_or(true),
-        pages: pages.unwrap_or(true),
+/// Puts what is written into the options of an index.
+pub(super) fn change_options(options: &[Opt], of: &mut IndexOptions) {
+    let [rows, pages, fill, pad] = KEPT.map(|name| find(options, name));
+    of.rows = rows.map_or(of.rows, Opt::is_on);
+    of.pages = pages.map_or(of.pages, Opt::is_on);
+    of.padded = pad.map_or(of.padded, Opt::is_on);
+    if let Some(Ok(percent)) = fill.map(fill_factor) {
+        of.fill_factor = percent;
     }
+}
+
+fn kept_options(options: &[Opt]) -> IndexOptions {
+    let mut kept = IndexOptions::default();
+    change_options(options, &mut kept);
+    kept
 }
 
 fn key(
@@ -123,7 +154,7 @@ fn key(
     name: Option<&str>,
     column: Option<&str>,
 ) -> Result<ConstraintSpec> {
-    index_options(&written.options, &LOCKS)?;
+    index_options(&written.options, &[])?;
     let key = match column.filter(|_| written.columns.is_empty()) {
         Some(column) => vec![KeyColumnSpec::from(column)],
         None => key_columns(&written.columns),
@@ -134,7 +165,7 @@ fn key(
         clustered: written.clustered.unwrap_or(written.primary),
         key,
         filegroup: filegroup(written.on.as_ref())?,
-        locks: index_locks(&written.options),
+        options: kept_options(&written.options),
     })
 }
 
@@ -146,8 +177,7 @@ pub(super) fn index(name: &str, body: &IndexBody, column: Option<&str>) -> Resul
     if body.filter.is_some() {
         return Err(unsupported("WHERE in an index"));
     }
-    let [rows, pages] = LOCKS;
-    index_options(&body.options, &["DROP_EXISTING", rows, pages])?;
+    index_options(&body.options, &["DROP_EXISTING"])?;
     let key = match column.filter(|_| body.columns.is_empty()) {
         Some(column) => vec![KeyColumnSpec::from(column)],
         None => key_columns(&body.columns),
@@ -159,7 +189,7 @@ pub(super) fn index(name: &str, body: &IndexBody, column: Option<&str>) -> Resul
         key,
         included: body.include.iter().map(|c| c.value.to_string()).collect(),
         filegroup: filegroup(body.on.as_ref())?,
-        locks: index_locks(&body.options),
+        options: kept_options(&body.options),
     })
 }
 
@@ -281,6 +311,9 @@ impl Parts {
             ColumnKind::Timestamp => return Err(unsupported("a timestamp column")),
             ColumnKind::Computed { .. } => return Err(unsupported("a computed column")),
         };
+        if trims(binder, &of) {
+            return Err(unsupported(TRIMMED));
+        }
         let mut made = ColumnSpec::new(&written.name.value, of);
         let mut said = None;
         for attribute in &written.attributes {
@@ -318,7 +351,7 @@ impl Parts {
             }
             Some(true) => self.nullable.push(made.name.clone()),
             Some(false) => made.nullable = false,
-            None => {}
+            None => made.nullable &= takes_nulls(binder),
         }
         self.columns.push(made);
         Ok(())
@@ -422,4 +455,46 @@ fn set_collation(column: &mut ColumnSpec, name: &str) -> Result<()> {
     }
     let _ = column;
     Err(unsupported(&format!("COLLATE {name}")))
+}
+
+/// Whether a column takes NULL that is made without a word on it: what the session is set to, and else what
+/// its database is.
+fn takes_nulls(binder: &Binder<'_>) -> bool {
+    let (set, db) = (&binder.cx.set, binder.cx.sessions.database());
+    match set.has(Switches::ANSI_NULL_DFLT_OFF) {
+        true => false,
+        false => {
+            set.has(Switches::ANSI_NULL_DFLT_ON) || db.options().defaults.is_on("ANSI_NULL_DEFAULT")
+        }
+    }
+}
+
+/// What columns are that ANSI_PADDING OFF makes.
+const TRIMMED: &str =
+    "a char, varchar, binary or varbinary column that is made with ANSI_PADDING OFF";
+
+/// Whether values of a column would lose what they end in: blanks, or zero bytes.
+fn trims(binder: &Binder<'_>, of: &DataType) -> bool {
+    let padded = matches!(
+        of.id,
+        TypeId::Char | TypeId::VarChar | TypeId::Binary | TypeId::VarBinary
+    );
+    padded && !of.is_max() && !binder.cx.set.has(Switches::ANSI_PADDING)
+}
+
+/// Refuses columns that can't be made under what is set, before the batch that makes them does anything.
+pub(crate) fn check_padding(cx: &mut Context, elements: &[TableElement]) -> Result<()> {
+    if cx.set.has(Switches::ANSI_PADDING) {
+        return Ok(());
+    }
+    let binder = Binder::new(cx);
+    for element in elements {
+        if let TableElement::Column(column) = element
+            && let ColumnKind::Stored(of) = &column.kind
+            && trims(&binder, &crate::bind::data_type(of, false)?)
+        {
+            return Err(unsupported(TRIMMED));
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! CREATE INDEX, ALTER INDEX, DROP INDEX.
 
-use super::columns::{LOCKS, index, index_options, lock_options};
+use super::columns::{change_options, index, index_options, keeps_any};
 use super::named;
 use crate::bind::{Binder, shown};
 use crate::error::{Result, SqlError, unsupported};
@@ -57,12 +57,12 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateIndex) -> Result<()> {
 /// ALTER INDEX.
 pub(super) fn alter(run: &mut Run<'_>, written: &AlterIndex) -> Result<()> {
     match &written.action {
-        IndexAction::Rebuild(None, options) => index_options(options, &LOCKS)?,
+        IndexAction::Rebuild(None, options) => index_options(options, &[])?,
         IndexAction::Rebuild(..) => return Err(unsupported("REBUILD PARTITION")),
         IndexAction::Reorganize(..) => return Err(unsupported("ALTER INDEX REORGANIZE")),
         IndexAction::Disable => return Err(unsupported("ALTER INDEX DISABLE")),
         IndexAction::Set(options) => {
-            index_options(options, &LOCKS)?;
+            index_options(options, &[])?;
         }
         IndexAction::Resumable(word) => return Err(unsupported(&format!("ALTER INDEX {word}"))),
     }
@@ -103,8 +103,7 @@ fn change_index(
         }
         _ => return Ok(()),
     };
-    let locks = lock_options(options);
-    if locks == (None, None) {
+    if !keeps_any(options) {
         return Ok(());
     }
     let names = match name {
@@ -116,7 +115,7 @@ fn change_index(
         }
     };
     for name in &names {
-        session.set_index_locks((schema, table), name, locks)?;
+        session.set_index_options((schema, table), name, |of| change_options(options, of))?;
     }
     Ok(())
 }

@@ -15,6 +15,8 @@ mod normal;
 mod options;
 mod table;
 
+pub(crate) use columns::check_padding;
+
 use crate::bind::{Binder, DEFAULT_SCHEMA};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};

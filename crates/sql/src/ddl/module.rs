@@ -7,8 +7,9 @@ use super::named;
 use crate::bind::{Binder, Declared, Home, declared_type, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
-use furrow_engine::ModuleKind;
+use furrow_engine::{ModuleKind, ModuleSet};
 use furrow_observe::messages::Message;
+use furrow_scalar::Switches;
 use furrow_tsql::ast::admin::CreateSchema;
 use furrow_tsql::ast::database::Drop;
 use furrow_tsql::ast::module::{ModuleAction, ModuleOption, Procedure, View};
@@ -33,13 +34,17 @@ fn keep(
     run.cx.statement(|cx| {
         let db = Binder::new(cx).database_of(name)?;
         let (schema, object) = named(name);
+        let set = ModuleSet {
+            ansi_nulls: cx.set.has(Switches::ANSI_NULLS),
+            quoted_identifier: cx.set.has(Switches::QUOTED_IDENTIFIER),
+        };
         let session = cx.sessions.of(&db)?;
         let there = session.module(&schema, &object).is_some();
         let made = match (action, there) {
             (ModuleAction::Create, _) | (ModuleAction::CreateOrAlter, false) => {
-                session.create_module(kind, &schema, &object, text)
+                session.create_module(kind, &schema, &object, text, set)
             }
-            _ => session.alter_module(kind, &schema, &object, text),
+            _ => session.alter_module(kind, &schema, &object, text, set),
         };
         match made {
             Err(e) if e.number() == 208 => {

@@ -19,29 +19,19 @@ use std::sync::Arc;
 const AS_IT_IS: &[(&str, &str)] = &[
     ("ACCELERATED_DATABASE_RECOVERY", "OFF"),
     ("ALLOW_SNAPSHOT_ISOLATION", "OFF"),
-    ("ANSI_NULLS", "OFF"),
-    ("ANSI_NULL_DEFAULT", "OFF"),
-    ("ANSI_PADDING", "OFF"),
-    ("ANSI_WARNINGS", "OFF"),
-    ("ARITHABORT", "OFF"),
     ("AUTO_CLOSE", "OFF"),
     ("AUTO_SHRINK", "OFF"),
     ("AUTO_UPDATE_STATISTICS_ASYNC", "OFF"),
     ("CHANGE_TRACKING", "OFF"),
-    ("COMPATIBILITY_LEVEL", "130"),
-    ("CONCAT_NULL_YIELDS_NULL", "OFF"),
     ("CONTAINMENT", "NONE"),
-    ("CURSOR_CLOSE_ON_COMMIT", "OFF"),
     ("CURSOR_DEFAULT", "GLOBAL"),
     ("DATE_CORRELATION_OPTIMIZATION", "OFF"),
     ("DB_CHAINING", "OFF"),
     ("DISABLE_BROKER", ""),
     ("ENCRYPTION", "OFF"),
     ("HONOR_BROKER_PRIORITY", "OFF"),
-    ("NUMERIC_ROUNDABORT", "OFF"),
     ("PARAMETERIZATION", "SIMPLE"),
     ("QUERY_STORE", "OFF"),
-    ("QUOTED_IDENTIFIER", "OFF"),
     ("READ_COMMITTED_SNAPSHOT", "OFF"),
     ("RECURSIVE_TRIGGERS", "OFF"),
     ("TEMPORAL_HISTORY_RETENTION", "OFF"),
@@ -143,6 +133,8 @@ impl Act<'_, '_> {
             ("MULTI_USER", _) => return access(&db, UserAccess::Multi),
             ("READ_ONLY", _) => return self.updateability(&db, true),
             ("READ_WRITE", _) => return self.updateability(&db, false),
+            ("COMPATIBILITY_LEVEL", _) => options.compatibility_level = level(value)?,
+            (_, "ON" | "OFF") if options.defaults.set(of, value == "ON") => {}
             _ => return as_it_is((of, value)),
         }
         Ok(db.set_options(options)?)
@@ -282,6 +274,17 @@ fn as_it_is((of, value): (&str, &str)) -> Result<()> {
     match AS_IT_IS.contains(&(of, value)) {
         true => Ok(()),
         false => Err(unsupported(format!("SET {of} {value}").trim_end())),
+    }
+}
+
+/// A compatibility level: 15048 for what is none.
+fn level(value: &str) -> Result<u16> {
+    match value.parse() {
+        Ok(level @ (100 | 110 | 120 | 130 | 140 | 150 | 160 | 170)) => Ok(level),
+        _ => {
+            let levels = "100, 110, 120, 130, 140, 150, 160 or 170";
+            refuse(15_048, &[levels.into()])
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Database, LockHints, Table};
 use furrow_format::types::{DataType, TypeId, Value};
+use furrow_scalar::Switches;
+use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::dml::{Target, TargetTable};
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::name::{Ident, ObjectName};
@@ -312,8 +314,12 @@ pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> R
         )
     };
     let (from, id) = (bound.data_type.id, to.id);
+    let cuts = !binder.cx.set.has(Switches::ANSI_WARNINGS);
     if (text(from) && text(id)) || (bytes(from) && bytes(id)) {
-        return Ok(bound.expr);
+        return match cuts {
+            true => cut(bound, to),
+            false => Ok(bound.expr),
+        };
     }
     let wide = match text(id) {
         true if id.is_unicode() => DataType::sized(TypeId::NVarChar, 8000),
@@ -321,7 +327,17 @@ pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> R
         // A number goes to the right end of `binary(n)`: its place depends on the length.
         false => to,
     };
-    binder.coerce(bound, wide)
+    let expr = binder.coerce(bound, wide)?;
+    match cuts && wide != to {
+        true => cut(Bound::of(expr, wide), to),
+        false => Ok(expr),
+    }
+}
+
+/// A string cut to the length of its column without a word, as with ANSI_WARNINGS OFF.
+fn cut(bound: Bound, to: DataType) -> Result<Expr> {
+    let conversion = Conversion::explicit(bound.data_type, to, None)?;
+    Ok(Expr::Convert(Box::new((conversion, bound.expr))))
 }
 
 /// A plan cut to its first rows: TOP, and SET ROWCOUNT.

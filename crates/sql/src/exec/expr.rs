@@ -136,15 +136,20 @@ impl Expr {
                 let (op, left, right) = &**parts;
                 let left = left.eval(row, cx)?;
                 let right = right.eval(row, cx)?;
-                let value = op.eval(&left, &right, &cx.settings())?;
+                let result = op.eval(&left, &right, &cx.settings());
+                let value = cx.or_null(result)?;
                 check_long(&value)?;
                 Cow::Owned(value)
             }
-            Expr::Unary(op, operand) => Cow::Owned(op.eval(&*operand.eval(row, cx)?)?),
+            Expr::Unary(op, operand) => {
+                let result = op.eval(&*operand.eval(row, cx)?);
+                Cow::Owned(cx.or_null(result)?)
+            }
             Expr::Convert(parts) => {
                 let value = parts.1.eval(row, cx)?;
                 check_long(&value)?;
-                Cow::Owned(parts.0.apply(&value, &cx.settings())?)
+                let result = parts.0.apply(&value, &cx.settings());
+                Cow::Owned(cx.or_null(result)?)
             }
             Expr::Call(function, arguments) => Cow::Owned(call(function, arguments, row, cx)?),
             Expr::Ask(asked, arguments) => {
@@ -193,9 +198,9 @@ impl Expr {
 fn call(function: &BoundFn, arguments: &[Expr], row: &[Value], cx: &mut Context) -> Result<Value> {
     let values = eval_all(arguments, row, cx)?;
     let borrowed: SmallVec<[&Value; 4]> = values.iter().map(AsRef::as_ref).collect();
-    let value = cx.with_env(|env| function.eval(env, &borrowed));
+    let result = cx.with_env(|env| function.eval(env, &borrowed));
     cx.check_cancel()?;
-    let value = value?;
+    let value = cx.or_null(result)?;
     check_long(&value)?;
     Ok(value)
 }

@@ -6,11 +6,11 @@
 //! is there. Nothing is compiled ahead behind a USE. The plans are kept for when the statements run.
 
 use super::plans::{Plans, planned};
-use super::{Run, fate, flow, statement};
+use super::{Run, fate, flow, set, statement};
 use crate::bind::{Binder, data_type};
-use crate::dml;
-use crate::error::{Result, SqlError};
+use crate::error::{Origin, Result, SqlError};
 use crate::scope::Scope;
+use crate::{ddl, dml};
 use furrow_format::types::Value;
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::flow::{Declare, DeclareKind, Set};
@@ -34,12 +34,14 @@ pub(super) fn compile(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
         [one] => !is_compound(one),
         _ => false,
     };
+    // What does not run is compiled all the same.
+    let one = one && !run.cx.set.no_exec;
     if one || plans.is_compiled() {
         return Ok(());
     }
-    let scope = run.cx.scope.clone();
+    let (scope, set) = (run.cx.scope.clone(), run.cx.set.clone());
     let compiled = all(run, statements, plans);
-    run.cx.scope = scope;
+    (run.cx.scope, run.cx.set) = (scope, set);
     compiled?;
     plans.note_compiled();
     Ok(())
@@ -55,6 +57,7 @@ pub(crate) fn check_procedure(run: &mut Run<'_>, written: &Procedure) -> Result<
         scope.declare(&parameter.name.value, to, Value::Null);
     }
     let outer = std::mem::replace(&mut run.cx.scope, scope);
+    let set = run.cx.set.clone();
     let temp = run.cx.put_temp_aside();
     let schema = written.name.schema().map(|s| s.value.to_string());
     let outer_schema = std::mem::replace(&mut run.cx.module_schema, schema);
@@ -63,7 +66,7 @@ pub(crate) fn check_procedure(run: &mut Run<'_>, written: &Procedure) -> Result<
     run.cx.procedures.pop();
     run.cx.module_schema = outer_schema;
     run.cx.put_temp_back(temp);
-    run.cx.scope = outer;
+    (run.cx.scope, run.cx.set) = (outer, set);
     compiled.map(|_| ())
 }
 
@@ -87,10 +90,17 @@ fn all(run: &mut Run<'_>, statements: &[Stmt], plans: &Plans) -> Result<Ahead> {
     Ok(Ahead::GoesOn)
 }
 
+/// What this engine can't do is refused before anything is done.
+fn refused(mut error: Box<SqlError>) -> Box<SqlError> {
+    error.origin = Origin::Inner;
+    error
+}
+
 /// Whether an error is for when the statement's turn comes.
 fn waits(error: &SqlError) -> bool {
-    !fate::is_compilation(error)
-        || matches!(error.number(), 208 | 911 | 1087 | 2812 | 4121 | 40_514)
+    error.origin != Origin::Inner
+        && (!fate::is_compilation(error)
+            || matches!(error.number(), 208 | 911 | 1087 | 2812 | 4121 | 40_514))
 }
 
 fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
@@ -120,6 +130,15 @@ fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
             let mut binder = Binder::new(run.cx);
             binder.variable(&name.value)?;
             binder.expr(expr)?;
+        }
+        Statement::CreateTable(table) => {
+            ddl::check_padding(run.cx, &table.elements).map_err(refused)?;
+        }
+        Statement::Set(Set::Options(names, on)) => {
+            // What follows is bound under it.
+            for name in names {
+                set::option(run, name, *on).map_err(refused)?;
+            }
         }
         Statement::Select(query) => statement::plan_select(Some(plans), query, run.cx)?,
         Statement::Insert(insert) => dml::plan_insert(Some(plans), insert, run.cx)?,
@@ -162,6 +181,9 @@ fn unless_it_waits<T>(error: Box<SqlError>) -> Result<Option<T>> {
 }
 
 fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
+    if let DeclareKind::Table(elements) = &declared.kind {
+        ddl::check_padding(run.cx, elements).map_err(refused)?;
+    }
     if let DeclareKind::Scalar(written, initial) = &declared.kind {
         let to = flow::variable_type(written, &declared.variable.value, place)?;
         if let Some(initial) = initial {

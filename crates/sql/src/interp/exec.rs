@@ -9,15 +9,16 @@
 //! 4. OUTPUT parameters and the return status go back to the caller's variables.
 
 use super::fate::{Fate, fate};
-use super::{Flow, Plans, Run, Text, compile, flow, parse, read, run_statements};
+use super::{Flow, Plans, Run, Text, compile, flow, parse, read, read_with, run_statements};
 use crate::bind::{Binder, DEFAULT_SCHEMA};
 use crate::error::{Origin, Result, SqlError, refuse, unsupported};
 use crate::procs;
 use crate::scope::Scope;
 use crate::sink::{Notice, ResultColumn, ResultSet, Sink};
-use furrow_engine::{Module, ModuleKind};
+use furrow_engine::{Module, ModuleKind, ModuleSet};
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_observe::messages::Message;
+use furrow_scalar::Switches;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::expr::ExprKind;
 use furrow_tsql::ast::flow::{Execute, ExecuteArg, ExecuteWhat, ProcedureName};
@@ -52,6 +53,8 @@ struct Body<'a> {
     query: String,
     statements: &'a [Stmt],
     parameters: &'a [Parameter],
+    /// What was set when a procedure was made.
+    set: Option<ModuleSet>,
     plans: Option<&'a Plans>,
 }
 
@@ -201,7 +204,9 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
     match procs::script(name.name()).filter(|_| of_system) {
         Some(text) => {
             let procedure = (name.name().to_owned(), 0, None);
-            within(run, &name, |run| call_text(run, procedure, text, given))
+            within(run, &name, |run| {
+                call_text(run, procedure, (text, ModuleSet::default()), given)
+            })
         }
         None => refuse(2812, &[crate::bind::shown(&name).into()]),
     }
@@ -228,17 +233,18 @@ fn within<T>(
 fn call_module(run: &mut Run<'_>, module: &Module, given: Vec<Given>) -> Result<Option<i32>> {
     let schema = Some(module.schema().to_owned());
     let procedure = (module.name().to_owned(), module.id().0, schema);
-    call_text(run, procedure, module.text(), given)
+    call_text(run, procedure, (module.text(), module.set()), given)
 }
 
-/// Calls the procedure that a text defines, by its name, number and schema.
+/// Calls the procedure that a text defines, by its name, number and schema, with the settings that it was made
+/// with.
 fn call_text(
     run: &mut Run<'_>,
     (name, id, schema): (String, i32, Option<String>),
-    text: &str,
+    (text, set): (&str, ModuleSet),
     given: Vec<Given>,
 ) -> Result<Option<i32>> {
-    let read = read(text, run.cx)?;
+    let read = read_with(text, set.quoted_identifier, run.cx)?;
     let procedure = read.statements.iter().find_map(|s| match &s.kind {
         Statement::Procedure(procedure) => Some(procedure),
         _ => None,
@@ -254,6 +260,7 @@ fn call_text(
         query: String::new(),
         statements: &procedure.body,
         parameters: &procedure.parameters,
+        set: Some(set),
         plans: Some(&read.plans),
     };
     with_parameters(run, &body, given)
@@ -340,6 +347,7 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
         query: format!("({declared}){text}"),
         statements: &read.statements,
         parameters: &parameters,
+        set: None,
         plans: Some(&read.plans),
     };
     run.cx.procedures.push(String::new());
@@ -359,6 +367,7 @@ fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
         query: String::new(),
         statements: &read.statements,
         parameters: &[],
+        set: None,
         plans: Some(&read.plans),
     };
     with_parameters(run, &body, Vec::new()).map(|_| ())
@@ -527,6 +536,11 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     let cx = &mut *run.cx;
     let outer = std::mem::replace(&mut cx.scope, scope);
     let set = cx.set.clone();
+    if let Some(made) = body.set {
+        let switches = &mut cx.set.settings.switches;
+        switches.set(Switches::QUOTED_IDENTIFIER, made.quoted_identifier);
+        switches.set(Switches::ANSI_NULLS, made.ansi_nulls);
+    }
     let isolation = cx.sessions.isolation();
     let identity = cx.last.scope_identity.take();
     let database = cx.sessions.database().id();
@@ -583,7 +597,7 @@ fn status_of(run: &mut Run<'_>, body: &Body<'_>, value: &Value) -> i32 {
 /// A procedure was left because a statement of it can't be compiled: the caller goes on, or catches it.
 fn left(run: &mut Run<'_>, mut error: Box<SqlError>) -> Result<()> {
     error.origin = Origin::Inner;
-    if run.tries > 0 || run.cx.set.xact_abort {
+    if run.tries > 0 || run.cx.set.aborts(&error) {
         return Err(error);
     }
     run.cx.last.error = error.number();

@@ -1,5 +1,6 @@
 //! What an error ends: its statement, the procedure or text it is in, or the batch with its transaction.
 
+use crate::context::SetOptions;
 use crate::error::{Origin, SqlError};
 
 /// What an error ends, outside of TRY and with XACT_ABORT OFF.
@@ -115,6 +116,6 @@ pub(super) fn fate(error: &SqlError) -> Fate {
 }
 
 /// Whether the transaction can't go on after an error that was caught.
-pub(super) fn dooms(error: &SqlError, xact_abort: bool) -> bool {
-    fate(error) == Fate::Transaction || (xact_abort && error.origin != Origin::Raised)
+pub(super) fn dooms(error: &SqlError, set: &SetOptions) -> bool {
+    fate(error) == Fate::Transaction || (set.aborts(error) && error.origin != Origin::Raised)
 }

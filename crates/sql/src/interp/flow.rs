@@ -11,7 +11,7 @@ use furrow_format::types::{DataType, TypeId, Value};
 use furrow_observe::messages::Message;
 use furrow_tsql::Span;
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written};
-use furrow_tsql::ast::flow::{Declare, DeclareKind, TryCatch};
+use furrow_tsql::ast::flow::{Declare, DeclareKind, Set, TryCatch};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::QueryBody;
 use furrow_tsql::ast::table::CreateTable;
@@ -67,7 +67,7 @@ pub(crate) fn run_statements(run: &mut Run<'_>, statements: &[Stmt]) -> Result<F
 /// Tells of an error after which the next statement runs; gives the others back.
 fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
     let mut error = error.at(stmt.line.0, run.procedure());
-    let aborts = run.cx.set.xact_abort && error.origin != Origin::Raised;
+    let aborts = run.cx.set.aborts(&error) && error.origin != Origin::Raised;
     if run.tries > 0 || aborts || fate(&error) != Fate::Statement {
         return Err(error);
     }
@@ -85,6 +85,9 @@ fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
 
 fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
     run.cx.line = stmt.line.0;
+    if run.cx.set.no_exec && !is_noexec(stmt) {
+        return Ok(Flow::Next);
+    }
     match &stmt.kind {
         Statement::Block(statements) => run_statements(run, statements),
         Statement::If(written) => {
@@ -148,6 +151,14 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
     }
 }
 
+/// Whether a statement is SET NOEXEC, the one that runs under it.
+fn is_noexec(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        Statement::Set(Set::Options(names, _)) => names.iter().any(|name| &**name == "NOEXEC"),
+        _ => false,
+    }
+}
+
 /// Declares the variables of statements that may not come to run: a DECLARE holds for all that stands below
 /// it, and only what it sets is done where it runs.
 fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
@@ -204,7 +215,7 @@ fn try_catch(run: &mut Run<'_>, written: &TryCatch) -> Result<Flow> {
         Err(error) if fate(&error) == Fate::Scope => return Err(error),
         Err(error) => error,
     };
-    if dooms(&error, run.cx.set.xact_abort) {
+    if dooms(&error, &run.cx.set) {
         run.cx.sessions.doom();
     }
     run.cx.last.error = error.number();

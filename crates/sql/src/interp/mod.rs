@@ -27,10 +27,12 @@ use crate::error::{Origin, SqlError};
 use crate::query_stats::Mark;
 use crate::scope::Scope;
 use crate::sink::{Notice, Sink};
+use furrow_engine::Module;
 use furrow_format::types::Value;
 use furrow_io::thread::with_stack;
 use furrow_observe::counters::Counter;
 use furrow_observe::messages::Message;
+use furrow_scalar::Switches;
 use furrow_tsql::ast::Stmt;
 use furrow_tsql::{Options, SyntaxError};
 use std::sync::Arc;
@@ -39,6 +41,7 @@ pub(crate) use compile::check_procedure;
 pub(crate) use exec::execute_captured;
 pub(crate) use flow::{evaluate, run_statements};
 pub(crate) use plans::{Basis, Plans, bound, planned, ready};
+pub(crate) use set::{ANSI_DEFAULTS, switch};
 pub(crate) use statistics::Reads;
 pub(crate) use texts::{Text, Texts};
 
@@ -85,10 +88,15 @@ impl Run<'_> {
         self.sink.notice(&Notice { message, procedure });
     }
 
-    /// Tells the client, once a statement, that an aggregate has left NULLs out (8153).
+    /// Tells the client, once a statement, that an aggregate has left NULLs out (8153), and what
+    /// expressions have given NULL for.
     pub(crate) fn tell_of_nulls(&mut self) {
-        if std::mem::take(&mut self.cx.null_eliminated) {
-            let line = self.cx.line;
+        let line = self.cx.line;
+        for number in std::mem::take(&mut self.cx.made_null) {
+            self.inform(Message::new(number, &[]).at_line(line));
+        }
+        let eliminated = std::mem::take(&mut self.cx.null_eliminated);
+        if eliminated && self.cx.set.has(Switches::ANSI_WARNINGS) {
             self.inform(Message::new(8153, &[]).at_line(line));
         }
     }
@@ -105,7 +113,11 @@ impl Run<'_> {
         if let Some(rows) = rows {
             self.cx.last.rows = rows;
         }
-        let told = if self.cx.set.nocount { None } else { rows };
+        let told = if self.cx.set.has(Switches::NOCOUNT) {
+            None
+        } else {
+            rows
+        };
         self.sink.done(told);
     }
 }
@@ -116,9 +128,16 @@ fn of_syntax(error: &SyntaxError) -> Message {
 
 /// Reads a text as statements, or tells what is wrong with it.
 pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>> {
-    let options = Options {
-        quoted_identifier: cx.set.quoted_identifier,
-    };
+    parse_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER))
+}
+
+/// Reads the text of a module as it was read when the module was made.
+pub(crate) fn parse_module(module: &Module) -> Result<Vec<Stmt>, Box<SqlError>> {
+    parse_with(module.text(), module.set().quoted_identifier)
+}
+
+fn parse_with(text: &str, quoted_identifier: bool) -> Result<Vec<Stmt>, Box<SqlError>> {
+    let options = Options { quoted_identifier };
     match with_stack(depth::PARSER_BYTES, || furrow_tsql::parse(text, options)) {
         Ok(batch) => Ok(batch.statements),
         Err(errors) => Err(Box::new(SqlError {
@@ -134,12 +153,24 @@ pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>
 
 /// [`parse`], unless the text was read before.
 pub(crate) fn read(text: &str, cx: &mut Context) -> Result<Arc<Text>, Box<SqlError>> {
-    let quoted_identifier = cx.set.quoted_identifier;
+    read_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER), cx)
+}
+
+/// [`parse_module`], unless the text was read before.
+pub(crate) fn read_module(module: &Module, cx: &mut Context) -> Result<Arc<Text>, Box<SqlError>> {
+    read_with(module.text(), module.set().quoted_identifier, cx)
+}
+
+pub(crate) fn read_with(
+    text: &str,
+    quoted_identifier: bool,
+    cx: &mut Context,
+) -> Result<Arc<Text>, Box<SqlError>> {
     cx.texts.forget_at(cx.server.texts_forgotten());
     if let Some(known) = cx.texts.find(quoted_identifier, text) {
         return Ok(known);
     }
-    let read = Text::new(text, parse(text, cx)?);
+    let read = Text::new(text, parse_with(text, quoted_identifier)?);
     let counters = &cx.sessions.task().instruments().counters;
     counters.add(Counter::SqlCompilations, 1);
     if cx.texts.keep(quoted_identifier, &read) {
@@ -199,7 +230,7 @@ pub(crate) fn run_read(
     if let Err(error) = result {
         end.cancelled = error.cancelled;
         // A batch that can't be read has done nothing, whatever XACT_ABORT says.
-        if was_read && fate::dooms(&error, run.cx.set.xact_abort) {
+        if was_read && fate::dooms(&error, &run.cx.set) {
             let _ = run.cx.sessions.roll_back_all();
         }
         run.cx.last.error = error.number();

@@ -9,8 +9,8 @@
 //!
 //! # Definitions that change meanwhile
 //! A statement that begins to run holds Sch-S on every table that its plan rests on before it reads or
-//! changes anything ([`ready`], [`bound`]). Where one has changed since the name was looked up, the statement is
-//! bound again.
+//! changes anything ([`ready`], [`bound`]). Where one has changed since the name was looked up, the
+//! statement is bound again.
 //!
 //! Statements are told apart by where they lie in their text, which keeps them in place as long as it is
 //! kept.
@@ -22,7 +22,7 @@ use crate::query_stats::{QueryStats, TextStats};
 use crate::temp::is_table_variable;
 use furrow_engine::{Module, Table};
 use furrow_format::DatabaseId;
-use furrow_scalar::Settings;
+use furrow_scalar::{Settings, Switches};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::collections::HashMap;
@@ -63,11 +63,21 @@ impl PlanKey {
             temp: cx.temp.version(),
             depth: cx.procedures.len(),
             scope: cx.scope.shape(),
-            settings: cx.settings(),
+            settings: bound_under(cx.settings()),
             row_count: cx.set.row_count,
             snapshot: cx.sessions.asks_snapshot(),
         }
     }
+}
+
+/// The settings that a plan depends on.
+fn bound_under(mut settings: Settings) -> Settings {
+    let others = Switches::NOCOUNT
+        .and(Switches::XACT_ABORT)
+        .and(Switches::IMPLICIT_TRANSACTIONS)
+        .and(Switches::CURSOR_CLOSE_ON_COMMIT);
+    settings.switches.set(others, false);
+    settings
 }
 
 /// What the names of a statement led to.

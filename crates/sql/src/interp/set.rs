@@ -1,10 +1,12 @@
-//! SET: options of the connection. An option that this engine can't be set to is refused by its name.
+//! SET: options of the connection. An option that this engine can't be set to is refused by its name, before
+//! the batch or procedure that sets it does anything.
 
 use super::{Run, flow, transaction};
 use crate::ddl;
 use crate::error::{Result, refuse, unsupported};
 use furrow_engine::Timeout;
 use furrow_format::types::{DateOrder, Value};
+use furrow_scalar::{Settings, Switches};
 use furrow_tsql::ast::expr::{Expr, ExprKind};
 use furrow_tsql::ast::flow::Set;
 
@@ -83,7 +85,10 @@ fn value(run: &mut Run<'_>, name: &str, expr: &Expr) -> Result<()> {
             };
         }
         "LANGUAGE" if matches!(&*text, "us_english" | "english") => {
-            run.cx.set.settings = furrow_scalar::Settings::US_ENGLISH;
+            run.cx.set.settings = Settings {
+                switches: run.cx.set.settings.switches,
+                ..Settings::US_ENGLISH
+            };
         }
         "DEADLOCK_PRIORITY" => {
             let priority = match (&*text, number) {
@@ -103,44 +108,75 @@ fn value(run: &mut Run<'_>, name: &str, expr: &Expr) -> Result<()> {
     Ok(())
 }
 
-fn option(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
-    let set = &mut run.cx.set;
-    match name {
-        "NOCOUNT" => set.nocount = on,
-        "XACT_ABORT" => set.xact_abort = on,
-        "QUOTED_IDENTIFIER" => set.quoted_identifier = on,
-        "IMPLICIT_TRANSACTIONS" => set.implicit = on,
-        "ANSI_DEFAULTS" if on => {
-            set.quoted_identifier = true;
-            set.implicit = true;
-        }
-        // What this engine does anyhow.
-        "ANSI_NULLS"
-        | "ANSI_PADDING"
-        | "ANSI_WARNINGS"
-        | "ARITHABORT"
-        | "CONCAT_NULL_YIELDS_NULL"
-        | "ANSI_NULL_DFLT_ON"
-            if on => {}
-        // Under ANSI_WARNINGS ON, which is always so, the product takes no notice of it.
-        "ARITHIGNORE" => {}
-        // They say how a query is run, not what it gives.
-        "FORCEPLAN" => {}
-        "NOEXEC"
-        | "NUMERIC_ROUNDABORT"
-        | "CURSOR_CLOSE_ON_COMMIT"
-        | "FMTONLY"
-        | "PARSEONLY"
-        | "ANSI_NULL_DFLT_OFF"
-        | "SHOWPLAN_ALL"
-        | "SHOWPLAN_TEXT"
-        | "SHOWPLAN_XML"
-        | "REMOTE_PROC_TRANSACTIONS"
-            if !on => {}
-        other => {
-            let value = if on { "ON" } else { "OFF" };
-            return Err(unsupported(&format!("SET {other} {value}")));
-        }
+/// The switch that an option is.
+pub(crate) fn switch(name: &str) -> Option<Switches> {
+    Some(match name {
+        "ANSI_NULLS" => Switches::ANSI_NULLS,
+        "ANSI_NULL_DFLT_OFF" => Switches::ANSI_NULL_DFLT_OFF,
+        "ANSI_NULL_DFLT_ON" => Switches::ANSI_NULL_DFLT_ON,
+        "ANSI_PADDING" => Switches::ANSI_PADDING,
+        "ANSI_WARNINGS" => Switches::ANSI_WARNINGS,
+        "ARITHABORT" => Switches::ARITHABORT,
+        "ARITHIGNORE" => Switches::ARITHIGNORE,
+        "CONCAT_NULL_YIELDS_NULL" => Switches::CONCAT_NULL_YIELDS_NULL,
+        // There are no cursors that a commit could close: the setting is kept and shown.
+        "CURSOR_CLOSE_ON_COMMIT" => Switches::CURSOR_CLOSE_ON_COMMIT,
+        "IMPLICIT_TRANSACTIONS" => Switches::IMPLICIT_TRANSACTIONS,
+        "NOCOUNT" => Switches::NOCOUNT,
+        "NUMERIC_ROUNDABORT" => Switches::NUMERIC_ROUNDABORT,
+        "QUOTED_IDENTIFIER" => Switches::QUOTED_IDENTIFIER,
+        "XACT_ABORT" => Switches::XACT_ABORT,
+        "ANSI_DEFAULTS" => ANSI_DEFAULTS,
+        _ => return None,
+    })
+}
+
+/// What SET ANSI_DEFAULTS sets.
+pub(crate) const ANSI_DEFAULTS: Switches = Switches::ANSI_NULLS
+    .and(Switches::ANSI_NULL_DFLT_ON)
+    .and(Switches::ANSI_PADDING)
+    .and(Switches::ANSI_WARNINGS)
+    .and(Switches::CURSOR_CLOSE_ON_COMMIT)
+    .and(Switches::IMPLICIT_TRANSACTIONS)
+    .and(Switches::QUOTED_IDENTIFIER);
+
+/// Whether an option can be set so; 40514 otherwise.
+fn can_be(name: &str, on: bool) -> Result<()> {
+    let known = match name {
+        "FMTONLY" | "PARSEONLY" | "REMOTE_PROC_TRANSACTIONS" => !on,
+        "SHOWPLAN_ALL" | "SHOWPLAN_TEXT" | "SHOWPLAN_XML" => !on,
+        "FORCEPLAN" | "NOEXEC" => true,
+        name => switch(name).is_some(),
+    };
+    if known {
+        return Ok(());
     }
+    let value = if on { "ON" } else { "OFF" };
+    Err(unsupported(&format!("SET {name} {value}")))
+}
+
+pub(super) fn option(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
+    can_be(name, on)?;
+    if name == "NOEXEC" {
+        run.cx.set.no_exec = on;
+    }
+    let Some(mut these) = switch(name) else {
+        return Ok(());
+    };
+    let mut now = run.cx.set.settings.switches;
+    // A module goes by what was set when it was made.
+    if run.cx.module != 0 {
+        let fixed = Switches::QUOTED_IDENTIFIER.and(Switches::ANSI_NULLS);
+        these.set(fixed, false);
+    }
+    now.set(these, on);
+    // Of the two that say what columns are, one is ON at most.
+    if on && these.has_any(Switches::ANSI_NULL_DFLT_ON) {
+        now.set(Switches::ANSI_NULL_DFLT_OFF, false);
+    }
+    if on && these.has_any(Switches::ANSI_NULL_DFLT_OFF) {
+        now.set(Switches::ANSI_NULL_DFLT_ON, false);
+    }
+    run.cx.set.settings.switches = now;
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::{dbcc, ddl, dml, query_stats};
 use furrow_format::types::{DataType, TypeId};
 use furrow_observe::messages::Message;
+use furrow_scalar::Switches;
 use furrow_tsql::ast::flow::{Set, Transaction};
 use furrow_tsql::ast::query::{Query, QueryBody};
 use furrow_tsql::ast::{Statement, Stmt};
@@ -34,7 +35,10 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     if !reads {
         run.cx.sessions.writable()?;
     }
-    if run.cx.set.implicit && run.cx.sessions.count() == 0 && begins(stmt) {
+    if run.cx.set.has(Switches::IMPLICIT_TRANSACTIONS)
+        && run.cx.sessions.count() == 0
+        && begins(stmt)
+    {
         run.cx.sessions.begin(None)?;
     }
     let renamed = match stmt.kind {

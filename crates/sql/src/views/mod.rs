@@ -45,7 +45,7 @@ use furrow_format::types::{DataType, Value};
 use furrow_tsql::ast::Statement;
 pub(crate) use objects::{Object, objects_of};
 pub(crate) use server::{COLLATION, FILE_VERSION, recovery_model};
-pub(crate) use sessions::handle;
+pub(crate) use sessions::{date_format, handle};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 pub(crate) use system::of_system;

@@ -316,6 +316,7 @@ fn tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     for table in view.tables()? {
         let mut row = of_table(&table).row(&schemas);
         let last = table.columns().iter().map(|c| c.id).max();
+        let escalation = table.lock_escalation();
         let (off, null) = (bit(false), Value::Null);
         row.extend([
             int(0),
@@ -325,7 +326,8 @@ fn tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             bit(true),
         ]);
         row.extend(vec![off.clone(); 5]);
-        row.extend([int(0), off.clone(), off.clone(), tiny(0), text("TABLE")]);
+        row.extend([int(0), off.clone(), off.clone(), tiny(escalation.number())]);
+        row.push(text(escalation.name()));
         row.extend([off.clone(), tiny(0), text("SCHEMA_AND_DATA"), off.clone()]);
         row.extend([tiny(0), text("NON_TEMPORAL_TABLE"), null, off.clone(), off]);
         rows(row);
@@ -339,8 +341,8 @@ fn modules(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         rows(vec![
             int(module.id().0),
             text(module.text()),
-            bit(true),
-            bit(true),
+            bit(module.set().ansi_nulls),
+            bit(module.set().quoted_identifier),
             bit(false),
             bit(false),
             bit(false),

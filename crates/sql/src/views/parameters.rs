@@ -4,7 +4,7 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::configuration;
 use crate::error::Result;
-use crate::interp::read;
+use crate::interp::read_module;
 use furrow_engine::ModuleKind;
 use furrow_format::types::{DataType, TypeId, Value};
 use furrow_tsql::ast::Statement;
@@ -46,7 +46,7 @@ fn parameters(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let db = Arc::clone(&view.database);
     let modules = view.cx.sessions.of(&db)?.modules();
     for module in modules.iter().filter(|m| m.kind() == ModuleKind::Procedure) {
-        let known = read(module.text(), view.cx)?;
+        let known = read_module(module, view.cx)?;
         let written = known.statements.iter().find_map(|s| match &s.kind {
             Statement::Procedure(written) => Some(&written.parameters),
             _ => None,

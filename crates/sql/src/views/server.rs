@@ -4,8 +4,8 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::DatabaseView;
-use furrow_format::RecoveryModel;
 use furrow_format::types::{Guid, Value};
+use furrow_format::{RecoveryModel, SessionDefaults};
 
 const SID: furrow_format::types::DataType = varbinary(85);
 
@@ -72,8 +72,11 @@ const PATH: furrow_format::types::DataType = nvarchar(260);
 
 /// The version of the files that are written.
 pub(crate) const FILE_VERSION: i16 = 706;
-/// What the engine's T-SQL is like.
-pub(crate) const COMPATIBILITY: u8 = 130;
+/// The compatibility level; that of a new database where it is not open.
+fn level(database: &DatabaseView) -> Value {
+    let options = database.options.unwrap_or_default();
+    tiny(u8::try_from(options.compatibility_level).unwrap_or(u8::MAX))
+}
 
 /// `recovery_model` and its description.
 pub(crate) fn recovery_model(model: RecoveryModel) -> (u8, &'static str) {
@@ -91,6 +94,25 @@ fn databases(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
+/// What sessions begin with that set nothing themselves: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL,
+/// NUMERIC_ROUNDABORT, QUOTED_IDENTIFIER, RECURSIVE_TRIGGERS, CURSOR_CLOSE_ON_COMMIT, local cursors.
+fn session_defaults(defaults: &SessionDefaults) -> [Value; 11] {
+    let is_on = |name| bit(defaults.is_on(name));
+    [
+        is_on("ANSI_NULL_DEFAULT"),
+        is_on("ANSI_NULLS"),
+        is_on("ANSI_PADDING"),
+        is_on("ANSI_WARNINGS"),
+        is_on("ARITHABORT"),
+        is_on("CONCAT_NULL_YIELDS_NULL"),
+        is_on("NUMERIC_ROUNDABORT"),
+        is_on("QUOTED_IDENTIFIER"),
+        bit(false),
+        is_on("CURSOR_CLOSE_ON_COMMIT"),
+        bit(false),
+    ]
+}
+
 fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     let open = view.cx.server.instance().database_by_id(database.id);
     let online = open.is_some();
@@ -102,13 +124,14 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     let state = database.state as u8;
     let off = bit(false);
     let name = database.name.clone();
+    let level = level(&database);
     let mut row = vec![
         text(database.name),
         int(database.id.0),
         Value::Null,
         Value::Binary(vec![1]),
         created.map_or_else(|| datetime(view.cx.server.started()), Value::DateTime),
-        tiny(COMPATIBILITY),
+        level,
         when_open(text(COLLATION)),
         options.map_or(Value::Null, |o| tiny(o.user_access.to_byte())),
         maybe_text(options.map(|o| o.user_access.name())),
@@ -135,9 +158,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
         bit(options.is_some_and(|o| o.auto_update_statistics)),
         off.clone(),
     ]);
-    // Defaults of connections that say nothing: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL,
-    // NUMERIC_ROUNDABORT, QUOTED_IDENTIFIER, RECURSIVE_TRIGGERS, CURSOR_CLOSE_ON_COMMIT, local cursors.
-    row.extend(vec![off.clone(); 11]);
+    row.extend(session_defaults(&options.unwrap_or_default().defaults));
     // Full text, trustworthy, chaining, forced parameters, master key, query store, replication (5), broker.
     row.extend(vec![off.clone(); 11]);
     row.extend([guid(Guid::default()), off.clone()]);
@@ -169,11 +190,12 @@ fn sysdatabases(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     for database in view.cx.server.instance().databases() {
         let open = view.cx.server.instance().database_by_id(database.id);
         let created = open.and_then(|db| db.created());
+        let level = level(&database);
         rows(vec![
             text(database.name),
             small(database.id.0),
             created.map_or_else(|| datetime(view.cx.server.started()), Value::DateTime),
-            tiny(COMPATIBILITY),
+            level,
             text(database.primary.display().to_string()),
             small(FILE_VERSION),
         ]);

@@ -8,11 +8,13 @@ use super::waits::address;
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
 use crate::activity::ActivityView;
 use crate::error::Result;
+use crate::interp::ANSI_DEFAULTS;
 use furrow_engine::{Isolation, Timeout};
 use furrow_format::types::{DataType, DateOrder, TypeId, Value};
 use furrow_io::process;
 use furrow_io::time::WallTime;
 use furrow_observe::task::{Task, WaitingTask};
+use furrow_scalar::Switches;
 use std::sync::Arc;
 
 const SID: DataType = varbinary(85);
@@ -167,7 +169,7 @@ pub(crate) fn isolation_number(level: Isolation) -> i16 {
     }
 }
 
-fn order(order: DateOrder) -> &'static str {
+pub(crate) fn date_format(order: DateOrder) -> &'static str {
     match order {
         DateOrder::Mdy => "mdy",
         DateOrder::Dmy => "dmy",
@@ -186,20 +188,20 @@ fn settings(of: &ActivityView) -> Vec<Value> {
         Timeout::NoWait => 0,
         Timeout::Millis(ms) => i64::from(ms),
     };
-    let on = bit(true);
+    let on = |these| bit(set.scalar.switches.has(these));
     vec![
         int(i32::MAX),
         text("us_english"),
-        text(order(set.date_order)),
-        small(set.date_first),
-        bit(set.quoted_identifier),
-        on.clone(),
-        on.clone(),
-        bit(false),
-        on.clone(),
-        on.clone(),
-        on.clone(),
-        on,
+        text(date_format(set.scalar.date_order)),
+        small(set.scalar.date_first),
+        on(Switches::QUOTED_IDENTIFIER),
+        on(Switches::ARITHABORT),
+        on(Switches::ANSI_NULL_DFLT_ON),
+        on(ANSI_DEFAULTS),
+        on(Switches::ANSI_WARNINGS),
+        on(Switches::ANSI_PADDING),
+        on(Switches::ANSI_NULLS),
+        on(Switches::CONCAT_NULL_YIELDS_NULL),
         small(isolation_number(set.isolation)),
         int(timeout),
         int(set.deadlock_priority),

@@ -20,7 +20,7 @@ CREATE INDEX ix2 ON t (a) ON nofilegroup;
 GO
 CREATE INDEX ix2 ON t (a) WHERE a > 0;
 GO
-CREATE INDEX ix2 ON t (a) WITH (FILLFACTOR = 50);
+CREATE INDEX ix2 ON t (a) WITH (IGNORE_DUP_KEY = ON);
 GO
 DROP INDEX nothing ON t;
 GO

@@ -89,11 +89,8 @@ impl Parser<'_> {
             "STATISTICS_NORECOMPUTE",
             "SORT_IN_TEMPDB",
         ];
-        if self.at_words(&["WITH", "FILLFACTOR"]) {
-            self.bump();
-            return self.list(|p| p.option(options::INDEX));
-        }
-        let old = OLD.iter().any(|word| self.is_word(1, word));
+        let fill = self.at_words(&["WITH", "FILLFACTOR"]);
+        let old = fill || OLD.iter().any(|word| self.is_word(1, word));
         if self.at_keyword(Keyword::WITH) && old {
             self.bump();
             return self.list(|p| match p.eat_one_of(OLD) {

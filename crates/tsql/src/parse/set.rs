@@ -98,15 +98,17 @@ impl Parser<'_> {
     }
 
     fn set_switches(&mut self) -> Parsed<Set> {
-        let options = self.list(|p| match p.eat_one_of(SWITCHES) {
+        let options: Vec<Box<str>> = self.list(|p| match p.eat_one_of(SWITCHES) {
             Some(name) => Ok(name.into()),
             None if p.kind() == Kind::Word => Err(p.error(UNKNOWN_SET, &[p.slice(p.token())])),
             None => Err(p.unexpected()),
         })?;
         let on = self.on_off()?;
-        // The setting holds for what follows it in the same text.
-        let quoted: Box<str> = "QUOTED_IDENTIFIER".into();
-        if options.contains(&quoted) {
+        // The setting holds for what follows it in the same batch. A module is read as it is set where the
+        // module begins, whatever its body sets.
+        let words: Vec<&str> = options.iter().map(AsRef::as_ref).collect();
+        let quotes = words.contains(&"QUOTED_IDENTIFIER") || words.contains(&"ANSI_DEFAULTS");
+        if self.scope.module.is_none() && quotes {
             self.options.quoted_identifier = on;
         }
         Ok(Set::Options(options, on))

@@ -53,10 +53,10 @@ impl AggregatePlan {
             let simple = call.argument.as_ref().is_none_or(Batches::can);
             simple && call.distinct.is_none() && call.order.is_empty()
         };
-        if !self.calls.iter().all(plain) {
+        let settings = cx.settings();
+        if settings.fails_to_null() || !self.calls.iter().all(plain) {
             return Ok(None);
         }
-        let settings = cx.settings();
         let mut wanted = Vec::new();
         for argument in self.calls.iter().filter_map(|call| call.argument.as_ref()) {
             Batches::columns_of(argument, &mut wanted);
