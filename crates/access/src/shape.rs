@@ -3,10 +3,10 @@
 use crate::AccessError;
 use crate::key::Key;
 use furrow_format::catalog::{RowsetColumn, layout_status, row_layout};
-use furrow_format::types::{Collation, DataType, TypeId, compare};
 use furrow_format::{
     AllocUnitId, Page, PageBuf, PageId, PageType, Record, RowError, RowForm, RowLayout,
 };
+use furrow_types::{Collation, DataType, TypeId, compare};
 use std::cmp::Ordering;
 
 /// Most bytes of a whole key: 900 of an index, 900 of the clustered key behind it, two uniquifiers.

@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use furrow_format::PageId;
-use furrow_observe::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
 use std::fmt;
 
 /// A table or index that a finding is about.

@@ -58,7 +58,7 @@ pub use told::{damage_message, missing_file_text, reader_error_text};
 use finding::Findings;
 use furrow_format::boot::field;
 use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageType};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use library::Library;
 use maps::Maps;
 use matching::Matcher;

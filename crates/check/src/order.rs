@@ -6,7 +6,7 @@
 //! in order: an alarm must be true.
 
 use crate::plan::KeyPlan;
-use furrow_format::types::{Collation, DataType, Family, compare, compare_1252, compare_utf16};
+use furrow_types::{Collation, DataType, Family, compare, compare_1252, compare_utf16};
 use std::cmp::Ordering;
 
 /// Low bits of a collation: its language. `Latin1_General`.

@@ -166,8 +166,9 @@ impl mdf::PageSource for Pages<'_> {
 mod tests {
     use super::*;
     use crate::{MemoryFiles, SourceError};
+    use furrow_format::FileHeader;
     use furrow_format::mdf::PageSource as _;
-    use furrow_format::{FileHeader, types::Guid};
+    use furrow_types::Guid;
 
     /// A file of 10,000 pages, each with its number in its body; one cannot be read.
     struct Disk(MemoryFiles);

@@ -3,7 +3,7 @@
 use crate::source::SourceFile;
 use furrow_format::mdf::MdfError;
 use furrow_format::{FileId, PAGE_SIZE, PageFault, PageId};
-use furrow_observe::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
 
 /// The message of what is wrong with a page: 824 with the file and the place in it.
 pub fn damage_message(

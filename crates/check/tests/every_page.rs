@@ -1,10 +1,12 @@
 //! Every type of page of real files, damaged in turn. All rows come out, or what is lost is an error; and
 //! the check and the survey of the file report the page. Files that are absent are skipped.
 
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use furrow_check::{MemoryFiles, Options, Pages, Survey, check};
 use furrow_format::mdf::Database;
-use furrow_format::types::Value;
 use furrow_format::{FileId, PAGE_SIZE, Page, PageId, PageNo, Pfs, Protection, untear, verify};
+use furrow_types::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -8,9 +8,9 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, FileSpec, Instance, InstanceConfig, ScanSpec, Session,
     Table, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::time::Moment;
 use furrow_io::{MemoryVolume, Volume, thread};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::Path;
 use std::sync::Arc;
 

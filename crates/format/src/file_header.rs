@@ -8,11 +8,11 @@
 //! has the columns of version 706 with the lengths that real files have.
 
 use crate::bytes::{chunk, u16_at, u32_at};
-use crate::types::{Guid, decode_utf16, encode_utf16};
 use crate::{
     FileId, Lsn, Page, PageBuf, PageError, PageId, PageInit, PageMut, PageType, Record,
     RecordBuilder, RecordKind, SYSTEM_MAPS_UNIT, VarColumn,
 };
+use furrow_types::{Guid, decode_utf16, encode_utf16};
 use std::fmt;
 
 /// Virtual log files between the boot page's LSN and a log that is made anew. One would do; the rest is for

@@ -9,7 +9,7 @@
 //! 1. [`Page`] and [`PageMut`] view 8,192 bytes: header fields, slots, records, and edits that keep the
 //!    free-space identity `m_freeCnt = 8096 - records - 2 * slots`;
 //! 2. [`Record`] and [`RecordBuilder`] know one record's frame, [`RowLayout`] where its columns lie,
-//!    [`types`] what the columns' bytes mean;
+//!    [`furrow_types`] what the columns' bytes mean;
 //! 3. [`Bitmap`], [`Pfs`] and [`Iam`] read allocation maps; [`FileHeader`] and [`Boot`] the two fixed
 //!    pages that say what file and database this is; [`catalog`] and [`mdf`] the tables behind them;
 //! 4. [`verify`], [`untear`] and the `stamp_` functions guard a page's way from and to the disk;
@@ -52,7 +52,6 @@ mod page;
 mod protect;
 mod record;
 mod row;
-pub mod types;
 
 pub use boot::{
     BOOT_PAGE, Boot, BootError, DelayedDurability, OwnBoot, PageVerify, RecoveryModel,

@@ -1,7 +1,7 @@
 //! Errors, as SQL Server tells them.
 
 use furrow_engine::EngineError;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use std::fmt;
 
 /// An error: one message or several, the cause first, each with number, level, state and text.

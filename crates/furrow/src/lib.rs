@@ -90,16 +90,16 @@ pub use furrow_engine::{
     SessionSavepoint as Savepoint, Table, TableSpec, Timeout,
 };
 pub use furrow_format::mdf;
-pub use furrow_format::types::{
-    DataType, Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime, Time, Value,
-};
 pub use furrow_io::{MemoryVolume, SystemVolume, Volume};
+pub use furrow_messages::Message;
 pub use furrow_observe::files::FileSnapshot as FileStats;
 pub use furrow_observe::latches::LatchRow;
-pub use furrow_observe::messages::Message;
 pub use furrow_observe::spinlocks::SpinRow;
 pub use furrow_observe::traceflags::TraceFlag;
 pub use furrow_observe::waits::{WaitRow, WaitType};
+pub use furrow_types::{
+    DataType, Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime, Time, Value,
+};
 
 /// What an operation gives.
 pub type Result<T> = std::result::Result<T, Error>;

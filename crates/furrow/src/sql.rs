@@ -1,6 +1,6 @@
 //! Types of columns, by the names that T-SQL has for them.
 
-use furrow_format::types::{DataType, TypeId};
+use furrow_types::{DataType, TypeId};
 
 /// `bit`.
 pub const BIT: DataType = DataType::simple(TypeId::Bit);

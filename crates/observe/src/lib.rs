@@ -29,7 +29,7 @@
 //!
 //! # What can fail
 //! Only the error log's files, with an [`furrow_io::IoError`]: lines are kept in memory and tried again.
-//! Wrong numbers given to DBCC TRACEON come back as the [`messages::Message`] for the client. A message
+//! Wrong numbers given to DBCC TRACEON come back as the [`furrow_messages::Message`] for the client. A message
 //! built with the wrong number of arguments is a bug: debug builds assert, release builds print `(null)`.
 
 mod instruments;
@@ -41,7 +41,6 @@ pub mod errorlog;
 pub mod files;
 pub mod latches;
 pub mod lines;
-pub mod messages;
 pub mod spinlocks;
 pub mod task;
 pub mod traceflags;
@@ -57,8 +56,22 @@ pub fn reference_pages() -> Vec<(&'static str, String)> {
         ("spinlock-classes.md", spinlocks::render_markdown()),
         ("performance-counters.md", counters::render_markdown()),
         ("trace-flags.md", traceflags::render_markdown()),
-        ("messages.md", messages::render_markdown()),
+        ("messages.md", messages_page()),
     ]
+}
+
+/// The reference page of all messages, a line for each.
+fn messages_page() -> String {
+    let rows = furrow_messages::all().into_iter().map(|row| {
+        let text = row.text.replace('\n', "\\n");
+        vec![
+            row.number.to_string(),
+            row.level.to_string(),
+            row.state.to_string(),
+            text,
+        ]
+    });
+    table::markdown("Messages", &["number", "level", "state", "text"], rows)
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ fn every_reference_page_has_a_row_for_each_row_of_its_table() {
         SpinClass::COUNT,
         Counter::COUNT + of_waits.len(),
         traceflags::KNOWN.len(),
-        messages::all().len(),
+        furrow_messages::all().len(),
     ];
     for ((file, page), rows) in reference_pages().into_iter().zip(rows) {
         let lines: Vec<&str> = page.lines().filter(|line| line.starts_with('|')).collect();

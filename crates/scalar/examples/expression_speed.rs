@@ -5,11 +5,11 @@
 
 use std::hint::black_box;
 
-use furrow_format::types::{DataType, Decimal, TypeId, Value};
 use furrow_io::time::Moment;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::ops::{BinaryOp, CompareOp, bind_binary, bind_compare};
 use furrow_scalar::{Operand, Settings, functions};
+use furrow_types::{DataType, Decimal, TypeId, Value};
 
 const ROUNDS: usize = 5;
 const ROWS: usize = 1_000_000;
@@ -76,8 +76,8 @@ fn main() {
         black_box(to_text.apply(&ints[row & 1023], &settings).unwrap());
     });
     let mut random = || [7; 16];
-    let now = furrow_format::types::DateTimeOffset {
-        utc: furrow_format::types::DateTime::EPOCH.to_datetime2(),
+    let now = furrow_types::DateTimeOffset {
+        utc: furrow_types::DateTime::EPOCH.to_datetime2(),
         offset_minutes: 0,
     };
     let mut env = furrow_scalar::Env::new(now, &mut random);

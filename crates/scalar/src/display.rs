@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use furrow_format::types::{DataType, Family, TypeId, Value};
+use furrow_types::{DataType, Family, TypeId, Value};
 
 /// Characters that columns without a limit of their own get: `(max)`, `text`, `xml`, `sql_variant`.
 pub const UNLIMITED_WIDTH: u32 = 256;
@@ -91,7 +91,7 @@ pub fn write_cell(value: &Value, id: TypeId, width: usize, out: &mut String) {
 mod tests {
     use super::*;
     use crate::testing::data_type;
-    use furrow_format::types::{cast, parse_value};
+    use furrow_types::{cast, parse_value};
 
     #[test]
     fn columns_have_the_widths_sqlcmd_gives_them() {

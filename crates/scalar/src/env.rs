@@ -3,7 +3,7 @@
 //! Expressions read no clock and no system: the executor fills an [`Env`] once a statement, so that GETDATE
 //! is the same for every row of it, and tests are repeatable.
 
-use furrow_format::types::{DateOrder, DateTimeOffset, Guid};
+use furrow_types::{DateOrder, DateTimeOffset, Guid};
 
 /// The settings of a session that change what an expression means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Errors of expressions: SQL Server's messages, made in one place each.
 
-use furrow_format::types::{DataType, TypeError, TypeId};
-use furrow_observe::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
+use furrow_types::{DataType, TypeError, TypeId};
 
 /// A result whose error is a message for the client.
 pub type SqlResult<T> = Result<T, Message>;

@@ -46,5 +46,5 @@ pub mod xml;
 
 pub use env::{Env, RandState, Settings, Switches};
 pub use error::SqlResult;
-pub use furrow_observe::messages::Message;
+pub use furrow_messages::Message;
 pub use operand::{Coercibility, Operand, comparison_collation, meet};

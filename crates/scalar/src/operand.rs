@@ -1,6 +1,6 @@
 //! What the binder knows of an expression before it is evaluated.
 
-use furrow_format::types::{Collation, DataType, TypeId, Value};
+use furrow_types::{Collation, DataType, TypeId, Value};
 
 use crate::error::{SqlResult, message};
 
@@ -128,11 +128,7 @@ pub fn comparison_collation(
     }
 }
 
-fn collation_conflict(
-    a: Collation,
-    b: Collation,
-    operation: &str,
-) -> furrow_observe::messages::Message {
+fn collation_conflict(a: Collation, b: Collation, operation: &str) -> furrow_messages::Message {
     let name = |collation: Collation| collation.name().unwrap_or("unknown");
     message(468, &[name(a).into(), name(b).into(), operation.into()])
 }

@@ -6,7 +6,7 @@
 
 use crate::error::{SqlResult, message};
 use crate::text::units;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 
 /// Bytes that a value may have.
 const MOST_BYTES: usize = 0x7FFF_FFFF;

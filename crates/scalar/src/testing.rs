@@ -1,6 +1,6 @@
 //! Helpers of this crate's tests: types by their T-SQL names.
 
-use furrow_format::types::{DataType, TypeId};
+use furrow_types::{DataType, TypeId};
 
 use crate::operand::Operand;
 

@@ -5,7 +5,7 @@
 //! characters; an `nvarchar` counts a character outside the basic plane twice. Plain ASCII, the common case,
 //! takes no walk over the characters. Half of such a character, cut off by SUBSTRING or LEFT, is U+FFFD.
 
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 /// How many units a text has.
 #[inline]

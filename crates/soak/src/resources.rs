@@ -14,12 +14,12 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
     LockHints, ScanSpec, Session, Table, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::process;
 use furrow_io::random::{Rng, SeededRng, seeded};
 use furrow_io::thread::{scope, spawn_scoped};
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{SystemVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use parking_lot::Mutex;
 use std::fmt;
 use std::path::PathBuf;

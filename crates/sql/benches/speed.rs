@@ -18,10 +18,10 @@
 )]
 
 use furrow_engine::{Instance, InstanceConfig, Session, Table};
-use furrow_format::types::Value;
 use furrow_io::process::cpu_times;
 use furrow_io::time::Moment;
 use furrow_sql::{Connection, Notice, Prepared, ResultColumn, Server, Sink};
+use furrow_types::Value;
 use std::sync::Arc;
 
 fn number(name: &str, otherwise: usize) -> usize {

@@ -6,11 +6,11 @@
 
 use crate::context::Context;
 use furrow_engine::{Canceller, Isolation, Timeout};
-use furrow_format::types::Guid;
 use furrow_io::time::WallTime;
 use furrow_io::{process, random};
 use furrow_observe::task::{PageWork, Task, page_work};
 use furrow_scalar::Settings;
+use furrow_types::Guid;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock, Weak};

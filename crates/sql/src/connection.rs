@@ -8,8 +8,8 @@ use crate::server::{MASTER, Server};
 use crate::sessions::Sessions;
 use crate::sink::{Notice, Sink};
 use furrow_engine::Database;
+use furrow_messages::Message;
 use furrow_observe::counters::Counter;
-use furrow_observe::messages::Message;
 use parking_lot::Mutex;
 use std::sync::Arc;
 

@@ -10,11 +10,11 @@ use crate::scope::Scope;
 use crate::server::{MASTER, Server};
 use crate::sessions::Sessions;
 use crate::temp::Temp;
-use furrow_format::types::{Date, DateTime2, DateTimeOffset, Time, Value};
 use furrow_io::random;
 use furrow_io::time::WallTime;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::{Env, RandState, Settings, Switches};
+use furrow_types::{Date, DateTime2, DateTimeOffset, Time, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Errors of statements: the product's messages, and what they mean for what goes on.
 
 use furrow_engine::EngineError;
-use furrow_observe::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
 use std::fmt;
 
 /// A result whose error is what the client is told.

@@ -5,10 +5,10 @@ use crate::error::{Result, SqlError, refuse};
 use crate::interp::{self, Text, Texts};
 use crate::scope::Scope;
 use crate::sink::Sink;
-use furrow_format::types::{DataType, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::Statement;
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 /// A text with parameters, as [`Connection::prepare`] gives it: for the connection that made it.
@@ -34,7 +34,7 @@ impl Connection {
     ///
     /// ```
     /// use furrow_engine::{Instance, InstanceConfig};
-    /// use furrow_format::types::Value;
+    /// use furrow_types::Value;
     /// use furrow_sql::{Kept, Server};
     ///
     /// let instance = Instance::in_memory(InstanceConfig::default())?;
@@ -129,7 +129,7 @@ impl Connection {
 
 /// Whether values of a type are cut or padded to its length, or rounded to its scale.
 fn sized(of: DataType) -> bool {
-    use furrow_format::types::Family as F;
+    use furrow_types::Family as F;
     !matches!(of.id.family(), F::Integer | F::Approximate | F::Guid)
 }
 

@@ -11,12 +11,12 @@
 
 use crate::context::Context;
 use crate::views;
-use furrow_format::types::Value;
 use furrow_io::process::thread_cpu_ns;
 use furrow_io::time::{Moment, WallTime};
 use furrow_observe::task::{PageWork, page_work};
 use furrow_tsql::Span;
 use furrow_tsql::lex::{Kind, Lexer};
+use furrow_types::Value;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};

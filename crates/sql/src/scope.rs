@@ -1,6 +1,6 @@
 //! Variables of a batch or procedure.
 
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,7 +1,7 @@
 //! Where results go: what a client is told, in the order in which it happens.
 
-use furrow_format::types::{DataType, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::{DataType, Value};
 
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq)]

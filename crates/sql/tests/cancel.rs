@@ -43,7 +43,7 @@ struct Nowhere(Kept);
 impl Sink for Nowhere {
     fn columns(&mut self, _: &[furrow_sql::ResultColumn]) {}
 
-    fn row(&mut self, _: &[furrow_format::types::Value]) {}
+    fn row(&mut self, _: &[furrow_types::Value]) {}
 
     fn done(&mut self, _: Option<u64>) {}
 
@@ -188,7 +188,10 @@ fn every_operator_ends_soon_when_its_statement_is_cancelled() {
         "SELECT (SELECT COUNT(*) FROM f), (SELECT COUNT(*) FROM k)",
         &mut kept,
     );
-    let counts: Vec<_> = kept.sets[0].rows[0].iter().map(|v| v.as_i64()).collect();
+    let counts: Vec<_> = kept.sets[0].rows[0]
+        .iter()
+        .map(furrow_types::Value::as_i64)
+        .collect();
     assert_eq!(counts, [Some(0), Some(100_000)]);
 }
 

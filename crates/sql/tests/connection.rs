@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::thread::spawn_named;
 use furrow_io::time::{Duration, sleep};
 use furrow_sql::{BatchEnd, Connection, Kept, Server};
+use furrow_types::Value;
 use std::sync::Arc;
 
 fn server() -> Arc<Server> {

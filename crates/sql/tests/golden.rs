@@ -7,13 +7,13 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::thread::spawn_named;
 use furrow_io::time::{Duration, sleep};
 use furrow_io::{SystemVolume, Volume, read_file, write_file};
 use furrow_scalar::display::write_value;
 use furrow_sql::{Connection, Notice, ResultColumn, Server, Sink};
 use furrow_tsql::script::{self, Piece};
+use furrow_types::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

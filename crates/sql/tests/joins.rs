@@ -4,9 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_scalar::display::write_value;
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 
 fn connect() -> Connection {
     let config = InstanceConfig {

@@ -4,9 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::{Access, MemoryVolume, Open, Volume};
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

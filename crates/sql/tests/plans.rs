@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_scalar::display::write_value;
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 use std::sync::Arc;
 
 fn server() -> Arc<Server> {

@@ -12,9 +12,9 @@
 mod queries;
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::random::test_seed;
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 use queries::{Dice, Query, Schema};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

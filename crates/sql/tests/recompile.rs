@@ -4,9 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::thread::scope;
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::thread::scope;
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{Access, Fill, MemoryVolume, Open, Volume, WriteRun};
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 use std::io::IoSlice;
 use std::path::Path;
 use std::sync::Arc;

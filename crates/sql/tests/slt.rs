@@ -7,10 +7,10 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::{SystemVolume, Volume, read_file, write_file};
 use furrow_scalar::display::write_value;
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
 use std::path::{Path, PathBuf};
 

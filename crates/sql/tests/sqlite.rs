@@ -11,9 +11,9 @@
 mod queries;
 
 use furrow_engine::{Instance, InstanceConfig};
-use furrow_format::types::Value;
 use furrow_io::random::test_seed;
 use furrow_sql::{Connection, Kept, Server};
+use furrow_types::Value;
 use queries::{Dice, Schema};
 
 fn rounds() -> usize {

@@ -16,6 +16,8 @@ const FUNCTION_LINES: usize = 70;
 /// Floors of the house: a crate may depend on crates of its own floor or below.
 const FLOORS: &[(&str, u32)] = &[
     ("furrow-io", 0),
+    ("furrow-types", 0),
+    ("furrow-messages", 0),
     ("furrow-format", 1),
     ("furrow-observe", 1),
     ("furrow-tsql", 1),
@@ -377,7 +379,7 @@ fn the_trace_flags_that_furrow_acts_on_are_those_that_its_code_queries() {
         match (acts, queried.get(flag)) {
             (true, None) => faults.push(format!("{flag}: said to act, but no code queries it")),
             (false, Some(place)) => {
-                faults.push(format!("{place}: queries {flag}, which is said not to act"))
+                faults.push(format!("{place}: queries {flag}, which is said not to act"));
             }
             _ => {}
         }

@@ -87,8 +87,8 @@ pub(super) fn status_of_life(record: &[u8]) -> Option<[u8; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_format::types::TypeId;
     use furrow_format::{ColumnSpec, PageId, RowForm, RowLayout};
+    use furrow_types::TypeId;
 
     #[test]
     fn rows_move_become_ghosts_and_come_home_unchanged() {

@@ -3,8 +3,8 @@
 
 use crate::Key;
 use crate::shape::Shape;
-use furrow_format::types::TypeId;
 use furrow_format::{Page, PageId, Place, Record, RowLayout};
+use furrow_types::TypeId;
 use std::cmp::Ordering;
 
 /// Where the first key column lies in records, when it is an `int` or a `bigint` that is never NULL.

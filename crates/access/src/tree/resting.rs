@@ -14,9 +14,9 @@ use super::cursor::{Bound, Direction, READ_AHEAD, RowCheck, Step, TreeScan, Visi
 use super::node::{Side, damaged};
 use super::{Tree, descend::Ahead};
 use crate::{AccessError, Key};
-use furrow_format::types::Family;
 use furrow_format::{Page, PageId};
 use furrow_pool::{Mode, PageGuard, PageKey, PageRead, Sh};
+use furrow_types::Family;
 use std::cmp::Ordering;
 
 /// Most levels that a tree can have; more is a circle.

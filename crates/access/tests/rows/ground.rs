@@ -4,7 +4,6 @@ use furrow_access::{
     AccessError, Bound, By, Cursor, Direction, Heap, HeapAudit, HeapParts, HeapStep, HeapVisitor,
     RowCheck, Shape, Step, Tree, TreeAudit, TreeParts, UndoOp, Visitor,
 };
-use furrow_format::types::{Guid, TypeId};
 use furrow_format::{
     AllocUnitId, DatabaseId, FileGrowth, FileHeader, FileId, GAM_INTERVAL_EXTENTS, Iam, Lsn, Page,
     PageId, PageNo, Pfs, RowsetId, extent_at_bit, pfs_index_of, pfs_page_of,
@@ -20,6 +19,7 @@ use furrow_space::{
     DataFile, FileState, FilegroupSpec, Space, SpaceConfig, SpaceOptions, Unit, new_file_pages,
 };
 use furrow_txn::{ActiveTxn, Store, Transaction, TxnError, Undo};
+use furrow_types::{Guid, TypeId};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

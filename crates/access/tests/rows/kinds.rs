@@ -1,9 +1,9 @@
 //! Kinds of trees: how rows look, and how their keys order by rules that owe nothing to the tree's own.
 
 use furrow_access::{Key, KeyColumn, Shape};
-use furrow_format::types::{DataType, TypeId};
 use furrow_format::{ColumnSpec, RowForm, RowLayout};
 use furrow_io::random::{Rng, SeededRng};
+use furrow_types::{DataType, TypeId};
 use std::cmp::Reverse;
 use std::fmt::Debug;
 use std::hash::Hash;

@@ -7,7 +7,7 @@ use furrow_format::{
     BOOT_PAGE, EXTENT_PAGES, ExtentNo, FileId, GAM_INTERVAL, PageId, PageNo, PfsByte,
     fixed_page_type, gam_page_of, pfs_page_of, sgam_page_of,
 };
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 
 /// Number of this engine's own message: a map of ours says what no map of ours says.
 const OWN_MAPS: u32 = 40101;

@@ -4,7 +4,7 @@ use super::Matcher;
 use crate::facts::ForwardFact;
 use crate::finding::page;
 use furrow_format::{PageId, PageType, RowId};
-use furrow_observe::messages::Arg;
+use furrow_messages::Arg;
 
 fn row_args(at: RowId) -> [Arg; 2] {
     [page(at.page), at.slot.into()]

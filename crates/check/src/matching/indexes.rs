@@ -10,7 +10,7 @@ use crate::plan::{IndexMatch, RowsetPlan};
 use crate::scan::{home_of, index_hash, row_hash, values_of};
 use furrow_format::mdf::Stored;
 use furrow_format::{PAGE_SIZE, Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, admit};
-use furrow_observe::messages::Arg;
+use furrow_messages::Arg;
 use std::collections::HashMap;
 
 /// Rows that are told one by one; of more, the number is told.

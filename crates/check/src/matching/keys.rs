@@ -4,7 +4,7 @@ use super::Matcher;
 use crate::facts::KeyRef;
 use crate::plan::{ColumnPlan, LevelPlan};
 use furrow_format::mdf::Stored;
-use furrow_format::types::decode;
+use furrow_types::decode;
 
 /// Longest value in a sentence.
 const LONGEST: usize = 60;

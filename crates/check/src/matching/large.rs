@@ -5,7 +5,7 @@ use crate::facts::{TextNode, TextRef};
 use crate::finding::page;
 use crate::scan::ANY_LENGTH;
 use furrow_format::RowId;
-use furrow_observe::messages::Arg;
+use furrow_messages::Arg;
 
 fn node_args(at: RowId, blob: u64) -> [Arg; 3] {
     [page(at.page), at.slot.into(), blob.into()]

@@ -17,7 +17,7 @@ use crate::finding::{Findings, page};
 use crate::library::Library;
 use crate::scan::Shared;
 use furrow_format::{EXTENT_PAGES, PageId};
-use furrow_observe::messages::Arg;
+use furrow_messages::Arg;
 use std::collections::{HashMap, HashSet};
 
 /// Everything that was seen, to be matched.

@@ -5,7 +5,7 @@ use furrow_format::catalog::{
     IndexColumn, IndexStat, RowsetValue, SYSSEOBJVALUES, index_kind, index_status,
 };
 use furrow_format::mdf::Database;
-use furrow_format::types::{Value, encode_into};
+use furrow_types::{Value, encode_into};
 use std::collections::HashMap;
 
 /// Where a column of an index row comes from.

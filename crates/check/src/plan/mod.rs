@@ -15,7 +15,7 @@ use furrow_format::catalog::{
 };
 use furrow_format::mdf::{Database, MdfError};
 use furrow_format::{BOOT_PAGE, FileId, PageId};
-use furrow_observe::messages::Arg;
+use furrow_messages::Arg;
 use std::collections::{BTreeSet, HashMap};
 
 /// Of a page whose unit nobody knows.

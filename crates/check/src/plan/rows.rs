@@ -6,7 +6,7 @@ use furrow_format::catalog::{
     Column, Rowset, column_status, layout_status, rowset_status, unit_kind,
 };
 use furrow_format::mdf::{ColumnPlace, Database, StoredColumn};
-use furrow_format::types::{DataType, Family, TypeId};
+use furrow_types::{DataType, Family, TypeId};
 use std::collections::HashMap;
 
 /// A column of a level.

@@ -1,7 +1,7 @@
 //! Values: are the bytes a value of their type?
 
 use crate::plan::ColumnPlan;
-use furrow_format::types::{DataType, Family, TypeId, decode};
+use furrow_types::{DataType, Family, TypeId, decode};
 
 /// Whether the bytes of a column in a row are lawful: in range, of a length that its type has.
 #[inline]

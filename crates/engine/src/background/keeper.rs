@@ -23,11 +23,11 @@ use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_io::time::{Duration, Moment};
 use furrow_log::{LogError, ReuseWait};
+use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
 use furrow_observe::lines::{
     CheckpointFigures, checkpoint_completed, checkpoint_detail, checkpoint_started,
 };
-use furrow_observe::messages::Message;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_observe::waits::WaitType;

@@ -10,8 +10,8 @@ use crate::table::{Index, Table, TableRows};
 use furrow_access::By;
 use furrow_format::ObjectId;
 use furrow_format::catalog::{column_row, column_status, index_status, object_status, object_type};
-use furrow_format::types::DataType;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::DataType;
 use std::sync::Arc;
 
 /// 4922 after what keeps a column: `ALTER TABLE DROP COLUMN a failed because ...`.

@@ -10,12 +10,12 @@ use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, BaseRow, BaseTable, SYSALLOCUNITS, base_layout, layout_status,
 };
-use furrow_format::types::{Value, encode_into};
 use furrow_format::{BOOT_PAGE, Page, PageId, Record, RowForm, RowLayout};
 use furrow_io::sync::atomic::{AtomicI64, Ordering};
 use furrow_pool::LatchRank;
 use furrow_space::Space;
 use furrow_txn::Store;
+use furrow_types::{Value, encode_into};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ use furrow_format::catalog::{
     self, IndexColumn, IndexStat, RowsetLayout, index_column_status, index_kind, index_status,
     object_status, object_type, unit_kind,
 };
-use furrow_format::types::{DateTime, Value};
 use furrow_format::{MAX_ROW_SIZE, RowsetId};
+use furrow_types::{DateTime, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 

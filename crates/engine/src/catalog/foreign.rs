@@ -10,7 +10,7 @@ use furrow_format::ObjectId;
 use furrow_format::catalog::{
     SingleReference, foreign_key_status, object_status, object_type, reference_class,
 };
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use std::sync::Arc;
 
 /// Both sides of a foreign key that is to be made, by place of the columns.

@@ -10,7 +10,7 @@ use crate::schema::refuse;
 use furrow_access::By;
 use furrow_format::ObjectId;
 use furrow_format::catalog::{Code, ObjectValue, SchemaObject, module_status, object_type};
-use furrow_format::types::DateTime;
+use furrow_types::DateTime;
 use std::sync::Arc;
 
 /// Kinds of modules.

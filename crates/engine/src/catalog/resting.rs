@@ -20,10 +20,10 @@ use furrow_format::catalog::{
     value_class,
 };
 use furrow_format::mdf::{Database as MdfDatabase, MdfError};
-use furrow_format::types::{Collation, DataType, MAX_LENGTH, TypeId, Value, decode};
 use furrow_format::{AllocUnitId, PageId, RowForm, RowLayout, RowsetId};
 use furrow_space::Space;
 use furrow_txn::Store;
+use furrow_types::{Collation, DataType, MAX_LENGTH, TypeId, Value, decode};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 //! (`valnum`) the rest, so that texts of any length need nothing but rows.
 
 use furrow_format::catalog::{ObjectValue, value_class};
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 /// Bytes of a text that one row takes.
 const PIECE_BYTES: usize = 7000;

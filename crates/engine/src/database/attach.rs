@@ -31,8 +31,8 @@ use furrow_format::mdf::{Database as MdfDatabase, MdfError, PageSource};
 use furrow_format::{Boot, DatabaseId, FileGrowth, FileId};
 use furrow_io::{Access, MemoryVolume, Open, Volume};
 use furrow_log::Log;
+use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
-use furrow_observe::messages::{Arg, Message};
 use furrow_space::{FilegroupSpec, Space, SpaceConfig, SpaceOptions};
 use furrow_txn::Store;
 use std::collections::BTreeMap;
@@ -163,7 +163,7 @@ fn log_entry(rows: &[DatabaseFile]) -> LogEntry {
             path: PathBuf::new(),
             max_pages: None,
             growth: FileGrowth::None,
-            guid: furrow_format::types::Guid::default(),
+            guid: furrow_types::Guid::default(),
             recorded_pages: Some(0),
             next_path: None,
         },

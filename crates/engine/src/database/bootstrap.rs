@@ -18,7 +18,6 @@ use furrow_format::catalog::{
     SYSIDXSTATS, SYSISCOLS, SYSROWSETS, SYSRSCOLS, SYSSCHOBJS, TablePlace, UnitPlace, base_layout,
     bootstrap_rows,
 };
-use furrow_format::types::{DateTime, Guid, Value};
 use furrow_format::{
     BOOT_PAGE, Boot, Change, EXTENT_PAGES, FileId, Fullness, Page, PageId, PageInit, PageNo,
     PageType, PfsByte, RowForm,
@@ -26,6 +25,7 @@ use furrow_format::{
 use furrow_pool::LatchRank;
 use furrow_space::{Space, Unit};
 use furrow_txn::{Author, Mini, Store};
+use furrow_types::{DateTime, Guid, Value};
 use std::sync::Arc;
 
 /// Where the product has `sysfiles1`.

@@ -4,7 +4,7 @@ use super::{Database, DatabaseState, EngineError};
 use furrow_format::BOOT_PAGE;
 use furrow_format::boot::field;
 use furrow_io::sync::atomic::Ordering;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::Checkpoint;
 use furrow_txn::{Author, Mini, Store};

@@ -12,14 +12,14 @@ use crate::files::{
 };
 use crate::instance::Shared;
 use furrow_format::boot::{Boot, OwnBoot, WRITTEN_VERSION};
-use furrow_format::types::{Date, DateTime, Guid};
 use furrow_format::{DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId};
 use furrow_io::time::WallTime;
 use furrow_io::{Access, Fill, Volume, random};
 use furrow_log::{Log, LogConfig};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_space::{Space, SpaceConfig, SpaceOptions, new_file_pages};
 use furrow_txn::Store;
+use furrow_types::{Date, DateTime, Guid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

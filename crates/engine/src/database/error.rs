@@ -4,7 +4,7 @@ use furrow_access::AccessError;
 use furrow_format::DatabaseId;
 use furrow_io::{IoError, IoErrorKind, IoOp};
 use furrow_log::LogError;
-use furrow_observe::messages::{self, Arg, Message};
+use furrow_messages::{Arg, Message};
 use furrow_pool::PoolError;
 use furrow_recovery::RecoveryError;
 use furrow_space::SpaceError;
@@ -234,7 +234,7 @@ fn io_message(e: &IoError) -> Message {
 
 fn space_messages(e: &SpaceError) -> Vec<Message> {
     let numbered = |number: u32| {
-        let (level, state) = messages::info(number).map_or((16, 1), |i| (i.level, i.state));
+        let (level, state) = furrow_messages::info(number).map_or((16, 1), |i| (i.level, i.state));
         Message::custom(number, level, state, &e.to_string())
     };
     match e {
@@ -289,7 +289,8 @@ fn txn_message(e: &TxnError) -> Message {
         TxnError::Pool(e) => pool_message(e),
         TxnError::Lock(e) => {
             let number = e.number().unwrap_or(0);
-            let (level, state) = messages::info(number).map_or((16, 1), |i| (i.level, i.state));
+            let (level, state) =
+                furrow_messages::info(number).map_or((16, 1), |i| (i.level, i.state));
             Message::custom(number, level, state, &e.to_string())
         }
         TxnError::NoChanges(_) => Message::custom(9001, 21, 5, &e.to_string()),

@@ -25,18 +25,18 @@ use crate::files::{
     ParsedFile, files_in_pool, read_boot, read_files1,
 };
 use crate::instance::Shared;
-use furrow_format::types::Guid;
 use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileHeader, FileId, Lsn, OwnBoot, TxnId};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
 use furrow_io::{File, IoErrorKind};
 use furrow_log::LogError;
+use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
-use furrow_observe::messages::{Arg, Message};
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, checkpoint, redo, undo};
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_txn::Store;
+use furrow_types::Guid;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

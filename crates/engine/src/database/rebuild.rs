@@ -23,12 +23,12 @@ use super::EngineError;
 use super::open::Moved;
 use crate::files::{Made, open_error};
 use crate::instance::Shared;
-use furrow_format::types::Guid;
 use furrow_format::{Boot, FileHeader, Lsn, NEW_LOG_APART};
 use furrow_io::{Access, File, IoErrorKind, Open};
 use furrow_log::{Log, LogConfig, is_unfinished};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_recovery::Analysis;
+use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::{DatabaseOptions, EngineError};
 use crate::files::file_path;
 use furrow_format::{EXTENT_PAGES, MAX_FILE_PAGES};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

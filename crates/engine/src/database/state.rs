@@ -3,7 +3,7 @@
 use crate::EngineError;
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicU8, Ordering};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 
 /// State of a database, as `sys.databases` numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -13,8 +13,8 @@ use super::{Database, EngineError};
 use crate::schema::refuse;
 use crate::session::Session;
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
+use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
-use furrow_observe::messages::Message;
 use std::sync::Arc;
 
 /// Whether a database takes changes.

@@ -1,9 +1,9 @@
 //! What is known of a database's files and filegroups besides their pages.
 
-use furrow_format::types::Guid;
 use furrow_format::{FileGrowth, FileId};
 use furrow_io::File;
 use furrow_io::sync::{Mutex, RwLock};
+use furrow_types::Guid;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -7,9 +7,9 @@ use crate::files::FileEntry;
 use crate::table::Table;
 use furrow_access::By;
 use furrow_format::catalog::{ClassObject, Code, PhysicalFilegroup, class};
-use furrow_format::types::{Guid, Value};
 use furrow_io::random;
-use furrow_observe::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
+use furrow_types::{Guid, Value};
 
 /// Bits of `sysclsobjs.status` of a filegroup. PRIMARY is the default where no filegroup bears the bit.
 const DEFAULT: i32 = 0x10;

@@ -9,16 +9,16 @@ use crate::database::{
 };
 use furrow_access::By;
 use furrow_format::catalog::DatabaseFile;
-use furrow_format::types::{Guid, Value};
 use furrow_format::{Change, EXTENT_PAGES, FileHeader, FileId, PageId, PageNo};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::{Fill, random};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_pool::{LatchRank, double_write};
 use furrow_recovery::stamp_new_file;
 use furrow_space::{DataFile, FileState, SpaceError, new_file_pages};
 use furrow_txn::{Author, Mini};
+use furrow_types::{Guid, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

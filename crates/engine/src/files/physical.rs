@@ -3,13 +3,13 @@
 use super::unsynced::Unsynced;
 use crate::EngineError;
 use crate::database::os_error;
-use furrow_format::types::Guid;
 use furrow_format::{
     BOOT_PAGE, Boot, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, PageType,
     admit,
 };
 use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume, read_around};
-use furrow_observe::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
+use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

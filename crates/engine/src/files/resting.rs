@@ -4,12 +4,12 @@
 use super::physical::{bad_page, is_own_boot, open_error, read_header};
 use crate::EngineError;
 use furrow_format::mdf::{MdfError, PageRef, PageSource};
-use furrow_format::types::Guid;
 use furrow_format::{
     BOOT_PAGE, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageType,
     Protection, admit,
 };
 use furrow_io::{Access, AlignedBuf, File, IoError, Open, Volume};
+use furrow_types::Guid;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

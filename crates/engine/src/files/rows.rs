@@ -8,13 +8,13 @@ use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BaseRow, BaseTable, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
 };
-use furrow_format::types::Guid;
 use furrow_format::{
     BOOT_PAGE, FileGrowth, FileId, Lsn, Page, PageBuf, PageId, PageType, Record, RowLayout,
 };
 use furrow_io::File;
 use furrow_pool::LatchRank;
 use furrow_txn::Store;
+use furrow_types::Guid;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -235,7 +235,7 @@ struct Walk<'a> {
     out_of_reach: usize,
 }
 
-type Seen<'s> = dyn FnMut(Vec<furrow_format::types::Value>) -> bool + 's;
+type Seen<'s> = dyn FnMut(Vec<furrow_types::Value>) -> bool + 's;
 
 impl Walk<'_> {
     /// Hands each live row of the tree to `seen`, in key order, until that has enough.

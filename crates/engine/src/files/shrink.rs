@@ -26,7 +26,7 @@ use furrow_format::{EXTENT_PAGES, FileId, PAGE_SIZE};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering;
 use furrow_log::Kept;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_observe::task::{self, Task};
 use std::sync::Arc;
 

@@ -5,11 +5,11 @@ use crate::EngineError;
 use crate::database::{self, Database, DatabaseSpec, DatabaseState, Moved, RestingPrimary};
 use crate::files::{file_path, remove_any, remove_own};
 use furrow_format::DatabaseId;
-use furrow_format::types::Guid;
 use furrow_io::random;
 use furrow_io::sync::MutexGuard;
+use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
-use furrow_observe::messages::Message;
+use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

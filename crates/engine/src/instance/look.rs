@@ -4,13 +4,13 @@ use crate::EngineError;
 use crate::database::Database;
 use crate::table::{Rowset, Table};
 use furrow_format::catalog::Identity;
-use furrow_format::types::DateTime;
 use furrow_format::{
     BOOT_PAGE, Bitmap, Boot, EXTENT_PAGES, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Iam, Lsn,
     Page, PageBuf, PageId, PageNo, TxnId, dcm_page_of, interval_extents,
 };
 use furrow_pool::LatchRank;
 use furrow_space::{FileUsage, PageCounts};
+use furrow_types::DateTime;
 
 impl Database {
     /// A copy of a page, through the buffer pool: 824 and its like where it is damaged, 823 beyond the file.

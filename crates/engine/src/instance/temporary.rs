@@ -12,8 +12,8 @@ use crate::EngineError;
 use crate::database::{self, Database, DatabasePlan, DatabaseSpec, DatabaseState, FileSpec};
 use crate::files::remove_any;
 use furrow_format::DatabaseId;
-use furrow_format::types::Guid;
 use furrow_io::random;
+use furrow_types::Guid;
 use std::path::PathBuf;
 use std::sync::Arc;
 

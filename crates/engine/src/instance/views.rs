@@ -4,12 +4,12 @@ use super::Instance;
 use crate::EngineError;
 use crate::background::holder;
 use crate::database::{Database, DatabaseOptions, DatabaseState, FileGrowth};
-use furrow_format::types::Guid;
 use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, RecoveryModel};
 use furrow_io::sync::atomic::Ordering::Relaxed;
 use furrow_io::time::Duration;
 use furrow_log::{LogUsage, ReuseWait};
 use furrow_recovery::Checkpoint;
+use furrow_types::Guid;
 use std::path::PathBuf;
 
 /// A database of the instance (`sys.databases`).

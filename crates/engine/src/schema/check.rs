@@ -2,8 +2,8 @@
 
 use super::{ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
 use crate::EngineError;
-use furrow_format::types::{Family, TypeId};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::{Family, TypeId};
 
 const MAX_NAME: usize = 128;
 const MAX_COLUMNS: usize = 1024;

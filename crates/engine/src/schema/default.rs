@@ -1,10 +1,10 @@
 //! Defaults of columns, and their text in the catalog.
 
-use furrow_format::types::{
-    DataType, Date, DateTime2, Guid, Time, Value, decode_1252, encode, encode_1252, parse_value,
-};
 use furrow_io::random;
 use furrow_io::time::WallTime;
+use furrow_types::{
+    DataType, Date, DateTime2, Guid, Time, Value, decode_1252, encode, encode_1252, parse_value,
+};
 
 /// What a column gets when an insert does not name it.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,7 +143,7 @@ impl DefaultValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_format::types::TypeId;
+    use furrow_types::TypeId;
 
     #[test]
     fn the_catalog_text_of_a_default_gives_the_default_again() {

@@ -3,7 +3,7 @@
 use super::ColumnSpec;
 use furrow_format::RowsetId;
 use furrow_format::catalog::{self, NullBits, RowsetKind, RowsetLayout, lay_out, physical_order};
-use furrow_format::types::{DataType, TypeId};
+use furrow_types::{DataType, TypeId};
 
 /// Key columns: places of the columns in the table from 0, and whether each is descending.
 pub(crate) type KeyColumns = [(usize, bool)];

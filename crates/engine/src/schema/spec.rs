@@ -2,7 +2,7 @@
 
 use super::DefaultValue;
 use furrow_format::catalog::{index_status, object_status};
-use furrow_format::types::DataType;
+use furrow_types::DataType;
 
 /// A column to be made.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,9 +8,9 @@ use crate::schema::{
     CheckSpec, ColumnSpec, ConstraintSpec, ForeignKeySpec, IndexOptions, LockEscalation, refuse,
 };
 use crate::table::{ForeignKey, Index, Table};
-use furrow_format::types::{DataType, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_txn::lock::LockMode;
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 /// What a new column gets in the rows that there are.

@@ -9,7 +9,7 @@ use crate::catalog::Changed;
 use crate::schema::DefaultValue;
 use crate::table::{Column, Index, IndexKind, RowBuffer, Table, each_row, null_error};
 use furrow_access::{AccessError, By, Key, RowBatch};
-use furrow_format::types::{Value, decode};
+use furrow_types::{Value, decode};
 use std::sync::Arc;
 
 /// Bytes of rows that are sorted in memory at a time.

@@ -29,9 +29,9 @@ use super::{RowBuffer, Table};
 use crate::EngineError;
 use crate::session::{Session, SessionSavepoint};
 use furrow_access::{By, RowBatch};
-use furrow_format::types::Value;
 use furrow_io::sync::atomic::Ordering;
 use furrow_txn::lock::LockMode;
+use furrow_types::Value;
 use std::sync::Arc;
 
 /// Rows are put in the tree when so many bytes have come together: what fits in a core's own cache.

@@ -13,9 +13,9 @@ use crate::schema::refuse;
 use crate::session::Session;
 use furrow_access::{AccessError, By, Gate, Key};
 use furrow_format::RowId;
-use furrow_format::types::Value;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::lock::{Granted, Isolation, LockMode};
+use furrow_types::Value;
 use std::sync::Arc;
 
 /// Names a row: its whole clustered key, or its address in a heap.

@@ -6,9 +6,9 @@ use crate::EngineError;
 use crate::database::ColumnFault;
 use crate::schema::refuse;
 use furrow_access::{AccessError, Key};
-use furrow_format::types::{Family, TypeError, TypeId, Value, encode_into};
 use furrow_format::{RowError, RowId};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::{Family, TypeError, TypeId, Value, encode_into};
 
 /// Most columns that are handled without taking memory.
 const FEW: usize = 32;
@@ -242,7 +242,7 @@ pub(crate) fn printed_key(index: &Index, table: &Table, key: &Key) -> String {
         let data_type = table.columns.get(part.column).map(|c| c.data_type);
         match (key.column(at), data_type) {
             (Some(bytes), Some(data_type)) => {
-                let value = furrow_format::types::decode(&data_type, bytes);
+                let value = furrow_types::decode(&data_type, bytes);
                 let text = value.map_or_else(|_| "?".to_owned(), |v| v.to_string());
                 if data_type.id == TypeId::Bit || data_type.id.family() != Family::Char {
                     text

@@ -9,7 +9,7 @@ use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
 use furrow_format::catalog::Identity;
-use furrow_format::types::{Decimal, TypeId, Value, decode};
+use furrow_types::{Decimal, TypeId, Value, decode};
 
 /// Identity values that one log record promises to hand out.
 const IDENTITY_RANGE: i128 = 1000;

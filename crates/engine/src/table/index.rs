@@ -5,11 +5,11 @@ use crate::EngineError;
 use crate::schema::IndexOptions;
 use furrow_access::{AccessError, By, Gate, Heap, Key, Shape, Tree, UndoOp};
 use furrow_format::catalog::{index_kind, index_status};
-use furrow_format::types::Value;
 use furrow_format::{AllocUnitId, PageId, RowId, RowsetId};
 use furrow_io::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use furrow_space::Unit;
 use furrow_txn::Store;
+use furrow_types::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -17,8 +17,8 @@ use crate::schema::refuse;
 use crate::session::Session;
 use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
 use furrow_format::RowId;
-use furrow_format::types::{TypeId, Value, encode_into};
 use furrow_txn::lock::{Granted, LockMode, Resource, Timeout};
+use furrow_types::{TypeId, Value, encode_into};
 use std::sync::Arc;
 
 impl Session {

@@ -4,7 +4,7 @@ use super::insert::fill_defaults;
 use super::{Column, RowBuffer, Table};
 use crate::EngineError;
 use crate::session::Session;
-use furrow_format::types::{TypeId, Value};
+use furrow_types::{TypeId, Value};
 use std::sync::Arc;
 
 impl Session {

@@ -6,7 +6,7 @@ use crate::schema::refuse;
 use crate::table::Storage;
 use furrow_access::{large_len, read_large};
 use furrow_format::Held;
-use furrow_format::types::{Family, Value, decode};
+use furrow_types::{Family, Value, decode};
 
 /// First bytes of the variable column that holds the sparse ones.
 const SPARSE_VECTOR: u16 = 5;
@@ -107,7 +107,7 @@ impl<'a> Row<'a> {
                 None => Ok(false),
                 Some(value) => {
                     let of = self.column(column)?;
-                    let bytes = furrow_format::types::encode(&of.data_type, value);
+                    let bytes = furrow_types::encode(&of.data_type, value);
                     let bytes = bytes.map_err(|e| encode::value_error(self.table, of, &e))?;
                     sink(&bytes).map(|()| true)
                 }

@@ -5,8 +5,8 @@ use super::within::Within;
 use super::{Index, Row, Table};
 use crate::EngineError;
 use furrow_access::InPlace;
-use furrow_format::types::TypeId;
 use furrow_format::{Place, RecordKind, Status};
+use furrow_types::TypeId;
 use std::fmt;
 
 /// Who looks at rows in place, and which of them belong to the range.

@@ -13,8 +13,8 @@ use super::{RowBuffer, Table};
 use crate::EngineError;
 use crate::session::Session;
 use furrow_access::RowBatch;
-use furrow_format::types::Value;
 use furrow_txn::lock::LockMode;
+use furrow_types::Value;
 use std::sync::Arc;
 
 /// Rows of a statement, gathered.

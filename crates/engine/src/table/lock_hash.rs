@@ -1,7 +1,7 @@
 //! The hash that a key is locked by: equal keys share it, whatever their bytes.
 
 use furrow_access::{Key, Shape};
-use furrow_format::types::{DataType, TypeId};
+use furrow_types::{DataType, TypeId};
 
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -120,7 +120,7 @@ pub(crate) fn lock_hash(shape: &Shape, key: &Key, columns: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_format::types::{Collation, compare};
+    use furrow_types::{Collation, compare};
     use std::cmp::Ordering;
 
     #[test]

@@ -12,11 +12,11 @@ use furrow_format::catalog::{
     SingleReference, column_status, index_column_status, layout_status, object_status, object_type,
 };
 use furrow_format::mdf::{UNKNOWN_TYPE, declared_type};
-use furrow_format::types::{Collation, DataType, DateTime, TypeId, Value};
 use furrow_format::{DatabaseId, ObjectId, RowsetId};
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use furrow_txn::lock::Resource;
+use furrow_types::{Collation, DataType, DateTime, TypeId, Value};
 use std::fmt;
 use std::sync::Arc;
 

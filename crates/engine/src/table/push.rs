@@ -3,7 +3,7 @@
 use super::bulk::BulkInserter;
 use super::inserter::Inserter;
 use crate::EngineError;
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 /// Takes values in the order of the columns it was made with: an [`Inserter`] or a [`BulkInserter`].
 pub trait PushValues {

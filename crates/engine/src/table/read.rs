@@ -7,9 +7,9 @@ use crate::EngineError;
 use crate::schema::refuse;
 use crate::session::Session;
 use furrow_access::Key;
-use furrow_format::types::Value;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::lock::{Granted, Isolation, LockMode, Resource};
+use furrow_types::Value;
 use std::sync::Arc;
 
 /// What a reader does about locks.

@@ -6,7 +6,7 @@ use crate::EngineError;
 use crate::schema::refuse;
 use furrow_format::RowsetId;
 use furrow_format::catalog::{IndexStat, RowsetValue, index_status, layout_status};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 

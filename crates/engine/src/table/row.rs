@@ -2,8 +2,8 @@
 
 use super::{Index, Table};
 use crate::EngineError;
-use furrow_format::types::{Value, decode};
 use furrow_format::{Held, Record};
+use furrow_types::{Value, decode};
 use std::fmt;
 
 /// A row read from an index: columns are decoded when they are asked for.

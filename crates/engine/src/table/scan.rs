@@ -22,11 +22,11 @@ use furrow_access::{
     Direction, Heap, HeapScan, HeapStep, HeapVisitor, InPlace, Key, PagePass, RowCheck, Step,
     TreeScan, Visitor,
 };
-use furrow_format::types::Value;
 use furrow_format::{DatabaseId, ObjectId, Page, PageId, RowId};
 use furrow_observe::counters::Counter;
 use furrow_observe::task::TaskGuard;
 use furrow_txn::lock::{Granted, LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_types::Value;
 use std::ops::Bound;
 use std::sync::Arc;
 

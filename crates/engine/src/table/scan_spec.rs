@@ -1,7 +1,7 @@
 //! What a scan is asked for.
 
 use crate::session::LockHints;
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::ops::Bound;
 
 /// Which locks a scan is after.

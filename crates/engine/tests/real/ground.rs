@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use furrow_engine::{Database, Instance, InstanceConfig, ScanSpec, Session, Table};
-use furrow_format::types::Value;
 use furrow_io::{Access, Fill, IoError, MemoryVolume, Open, SystemVolume, Volume};
+use furrow_types::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use crate::ground::{House, memory, read};
 use furrow_engine::{
     ColumnSpec, DatabaseSpec, FileSpec, FilegroupSpec, IndexSpec, ScanSpec, Session, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::{Access, Fill, Open, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 use crate::ground::{FILES, House, attached, bytes, directory, read, sample};
 use furrow_engine::{DatabaseState, IndexKind, ScanSpec, Session, Table};
 use furrow_format::mdf::{Database as MdfDatabase, MdfImage};
-use furrow_format::types::Value;
 use furrow_io::{SystemVolume, Volume};
+use furrow_types::Value;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -238,7 +238,7 @@ fn every_change_is_refused() {
     let row = [Value::Int(9), Value::NVarChar("x".into()), Value::Null];
     let spec = furrow_engine::TableSpec::new("new").column(furrow_engine::ColumnSpec::new(
         "a",
-        furrow_format::types::DataType::simple(furrow_format::types::TypeId::Int),
+        furrow_types::DataType::simple(furrow_types::TypeId::Int),
     ));
     let key = shippers.row_key(&[Value::Int(1)]).unwrap();
     assert_eq!(session.insert(&shippers, &row).unwrap_err().number(), 3906);

@@ -4,8 +4,8 @@
 
 use crate::ground::{House, attached};
 use furrow_engine::ScanSpec;
-use furrow_format::types::{TypeId, Value};
 use furrow_format::{ColumnSpec, Held, RowExtras, RowForm, RowLayout};
+use furrow_types::{TypeId, Value};
 
 fn number(value: &Value) -> i128 {
     match value {

@@ -9,7 +9,7 @@ use furrow_engine::{
     CheckSpec, ColumnSpec, ConstraintSpec, EngineError, IndexOptions, IndexSpec, NewColumn,
     NewValues, ScanSpec, Session, Table, TableSpec,
 };
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::sync::Arc;
 use tables_common::{bigint, house, i, int, n, s, varchar};
 

@@ -9,9 +9,9 @@ use furrow_engine::{
     Table, TableSpec,
 };
 use furrow_format::RecoveryModel;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::random::{Rng, SliceRandom, seeded, test_seed};
 use furrow_observe::files::FileSnapshot;
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 use tables_common::house;
 

@@ -12,11 +12,11 @@ use furrow_engine::{
     AttachOptions, ColumnSpec, Database, DatabaseSpec, DatabaseState, FileChange, FileGrowth,
     FileSpec, FilegroupSpec, Instance, InstanceConfig, Session, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_format::{FileId, PAGE_SIZE};
 use furrow_io::sim::Ops;
 use furrow_io::{Access, File, Fill, MemoryVolume, Open, SimVolume, SystemVolume, Volume};
 use furrow_observe::traceflags::{Target, TraceFlag};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -15,8 +15,8 @@ use furrow_engine::{
     AttachOptions, ColumnSpec, Database, DatabaseSpec, FileSpec, IndexSpec, Instance,
     InstanceConfig, ScanSpec, Session, Table, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::{Access, Fill, MemoryVolume, Open, SystemVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@ use furrow_engine::{
     ColumnSpec, EngineError, IndexSpec, Isolation, ReadLock, ScanSpec, Session, Table, TableSpec,
     Timeout,
 };
-use furrow_format::types::Value;
 use furrow_io::thread;
+use furrow_types::Value;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::mpsc;

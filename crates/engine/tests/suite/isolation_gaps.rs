@@ -7,10 +7,10 @@ use crate::tables_common;
 use furrow_engine::{
     ColumnSpec, EngineError, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec, Timeout,
 };
-use furrow_format::types::Value;
 use furrow_io::random::{seeded, test_seed};
 use furrow_io::{thread, time};
 use furrow_txn::lock::LockStatus;
+use furrow_types::Value;
 use rand::Rng;
 use std::ops::Bound;
 use std::sync::Arc;

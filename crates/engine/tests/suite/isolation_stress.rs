@@ -7,9 +7,9 @@ use crate::tables_common;
 use furrow_engine::{
     ColumnSpec, EngineError, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec,
 };
-use furrow_format::types::Value;
 use furrow_io::random::{seeded, test_seed};
 use furrow_io::thread;
+use furrow_types::Value;
 use rand::Rng;
 use std::ops::Bound;
 use std::sync::Arc;

@@ -7,11 +7,11 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, DatabaseState, FileSpec, Instance, InstanceConfig,
     ScanSpec, Session, Table, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Effect, Fault, Ops, SimOptions};
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{MemoryVolume, SimVolume, SystemVolume, Volume, thread};
 use furrow_observe::traceflags::Target;
+use furrow_types::{DataType, TypeId, Value};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;

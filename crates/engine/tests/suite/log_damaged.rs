@@ -7,8 +7,8 @@ use crate::simulated;
 use furrow_engine::{
     AttachOptions, ColumnSpec, DatabaseState, FileSpec, Instance, Session, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::SimVolume;
+use furrow_types::{DataType, TypeId, Value};
 use simulated::{new_volume, start};
 use std::path::Path;
 

@@ -9,9 +9,9 @@ use furrow_engine::{
     TableSpec,
 };
 use furrow_format::PAGE_SIZE;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Crash, Effect, Fault, Ops};
 use furrow_io::{SimVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use simulated::{new_volume, start};
 use std::path::Path;
 use std::sync::Arc;

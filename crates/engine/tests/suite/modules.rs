@@ -5,7 +5,7 @@
 use crate::tables_common;
 
 use furrow_engine::{CheckSpec, ColumnSpec, ModuleKind, ModuleSet, TableSpec, Timeout};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use tables_common::{House, house, int, s, varchar};
 
 fn names(session: &furrow_engine::Session) -> Vec<String> {

@@ -10,9 +10,9 @@ use furrow_engine::{
     Instance, ScanSpec, Session, TableSpec,
 };
 use furrow_format::PageVerify;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::Crash;
 use furrow_io::{Access, Open, SimVolume, Volume, WriteRun};
+use furrow_types::{DataType, TypeId, Value};
 use simulated::{new_volume, start};
 use std::io::IoSlice;
 use std::path::Path;

@@ -8,8 +8,8 @@ use furrow_engine::{
     ColumnSpec, EngineError, IndexOptions, IndexSpec, Isolation, LockHints, ReadLock, ScanSpec,
     Session, Table, TableSpec, Timeout,
 };
-use furrow_format::types::Value;
 use furrow_txn::lock::{LockMode, LockStatus, Resource};
+use furrow_types::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tables_common::{House, bigint, house, i, int, n, s, varchar};

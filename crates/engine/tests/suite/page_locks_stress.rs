@@ -9,9 +9,9 @@ use furrow_engine::{
     ColumnSpec, EngineError, Granularity, IndexSpec, Isolation, LockHints, ReadLock, ScanSpec,
     Session, Table, TableSpec,
 };
-use furrow_format::types::Value;
 use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
 use furrow_io::thread;
+use furrow_types::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tables_common::{House, bigint, house, n, s, varchar};

@@ -9,9 +9,9 @@ use furrow_engine::{
     BulkOptions, ColumnSpec, Database, DatabaseOptions, DatabaseSpec, EngineError, FileChange,
     FileSpec, IndexSpec, Isolation, LockHints, ScanSpec, Session, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Crash, Effect, Fault, Ops};
 use furrow_io::{Access, Open, SimVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use simulated::{new_volume, start};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -5,9 +5,9 @@
 use crate::tables_common;
 
 use furrow_engine::{LockStatus, Resource, Session, Shrink};
-use furrow_format::types::Value;
 use furrow_io::{Access, Open};
 use furrow_observe::task::{self, Task};
+use furrow_types::Value;
 use std::path::Path;
 use std::time::Duration;
 use tables_common::long_rows::{fill, rows, spec};

@@ -5,7 +5,7 @@
 use crate::tables_common;
 
 use furrow_engine::{ColumnSpec, ScanSpec, Session, Table, TableSpec};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::sync::Arc;
 use tables_common::{bigint, house, int, n, s, varchar};
 

@@ -8,9 +8,9 @@ use furrow_engine::{
     ColumnSpec, FileChange, FileGrowth, IndexSpec, Isolation, RowKey, ScanSpec, Session, Table,
     TableSpec,
 };
-use furrow_format::types::Value;
 use furrow_io::random::{seeded, test_seed};
 use furrow_io::thread;
+use furrow_types::Value;
 use rand::Rng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,8 +8,8 @@ use furrow_engine::{
     ColumnSpec, EngineError, IndexKind, IndexSpec, Isolation, ReadLock, RowKey, ScanSpec, Session,
     Table, TableSpec, Timeout,
 };
-use furrow_format::types::Value;
 use furrow_io::thread;
+use furrow_types::Value;
 use std::ops::Bound;
 use std::sync::Arc;
 use tables_common::{House, bigint, house_of, i, int, n, quiet_house, s, varchar};

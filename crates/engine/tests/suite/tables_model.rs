@@ -7,8 +7,8 @@ use crate::tables_common;
 use furrow_engine::{
     ColumnSpec, EngineError, IndexSpec, KeyColumnSpec, ScanSpec, Session, Table, TableSpec,
 };
-use furrow_format::types::Value;
 use furrow_io::random::{SeededRng, seeded, test_seed};
+use furrow_types::Value;
 use rand::Rng;
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -5,8 +5,8 @@
 use crate::tables_common;
 
 use furrow_engine::{ColumnSpec, TableSpec};
-use furrow_format::types::Value;
 use furrow_io::thread;
+use furrow_types::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tables_common::{House, bigint, house, int, n};
 

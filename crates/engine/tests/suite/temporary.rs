@@ -8,9 +8,9 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileChange, FileGrowth, FileSpec, Instance,
     InstanceConfig, ScanSpec, Session, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Crash, Ops};
 use furrow_io::{SimVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::Path;
 use std::sync::Arc;
 

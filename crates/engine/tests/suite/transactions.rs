@@ -7,9 +7,9 @@ use crate::tables_common;
 use furrow_engine::{
     ColumnSpec, DefaultValue, IndexSpec, Isolation, ScanSpec, Session, Table, TableSpec, Timeout,
 };
-use furrow_format::types::{DataType, Decimal, TypeId, Value, parse_value};
 use furrow_io::random::{seeded, test_seed};
 use furrow_io::thread;
+use furrow_types::{DataType, Decimal, TypeId, Value, parse_value};
 use rand::Rng;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -360,8 +360,8 @@ fn values_of_all_types_and_defaults_come_back_as_they_went_in() {
     for (at, (data_type, text)) in types.iter().enumerate() {
         let value = parse_value(data_type, text).unwrap();
         // Stored once to have what padding makes of it.
-        let stored = furrow_format::types::encode(data_type, &value).unwrap();
-        let value = furrow_format::types::decode(data_type, &stored).unwrap();
+        let stored = furrow_types::encode(data_type, &value).unwrap();
+        let value = furrow_types::decode(data_type, &stored).unwrap();
         let column = ColumnSpec::new(&format!("c{at}"), *data_type);
         spec = spec.column(column.default_value(DefaultValue::Constant(value.clone())));
         row.push(value);

@@ -14,8 +14,8 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use crate::types::{DateTime, Guid, decode_utf16, encode_utf16};
 use crate::{Lsn, Page, PageBuf, PageError, PageId, PageInit, PageMut, PageType, SYSTEM_MAPS_UNIT};
+use furrow_types::{DateTime, Guid, decode_utf16, encode_utf16};
 
 pub use options::{DelayedDurability, PageVerify, RecoveryModel, SessionDefaults, UserAccess};
 

@@ -11,9 +11,9 @@ use super::{
     Rowset, SchemaObject, column_status, index_column_status, index_kind, index_status,
     object_status, object_type, rowset_status, schema_id, unit_kind,
 };
-use crate::types::{DataType, DateTime, Guid, TypeId, Value};
 use crate::{PageId, RowsetId};
 use fixed::{class_objects, owners, scalar_types};
+use furrow_types::{DataType, DateTime, Guid, TypeId, Value};
 
 /// Pages of an allocation unit of a new database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The value of an identity column, as `syscolpars.idtval` keeps it.
 
-use crate::types::{self, DataType, Decimal, Value};
+use furrow_types::{DataType, Decimal, Value};
 
 /// Last value, increment and seed of an identity column.
 ///
@@ -46,7 +46,7 @@ impl Identity {
         let (last, rest) = numbers.split_at_checked(width)?;
         let (increment, seed) = rest.split_at_checked(width)?;
         let &[unissued] = flag else { return None };
-        let number = |bytes| match types::decode(data_type, bytes).ok()? {
+        let number = |bytes| match furrow_types::decode(data_type, bytes).ok()? {
             Value::Decimal(decimal) if decimal.scale == 0 => Some(decimal.unscaled),
             value => value.as_i64().map(i128::from),
         };
@@ -65,7 +65,7 @@ impl Identity {
         let mut bytes = Vec::new();
         for unscaled in [self.last, self.increment, self.seed] {
             let number = Value::Decimal(Decimal { unscaled, scale: 0 });
-            types::encode_into(data_type, &number, &mut bytes).ok()?;
+            furrow_types::encode_into(data_type, &number, &mut bytes).ok()?;
         }
         bytes.push(u8::from(!self.issued));
         Some(bytes)
@@ -75,7 +75,7 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::TypeId;
+    use furrow_types::TypeId;
 
     #[test]
     fn a_real_identity_value_is_read_and_written() {

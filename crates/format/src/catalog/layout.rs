@@ -12,7 +12,7 @@
 
 use super::{RowsetColumn, layout_status};
 use crate::RowsetId;
-use crate::types::{DataType, TypeId};
+use furrow_types::{DataType, TypeId};
 
 /// Least `maxint` that SQL Server records for an index.
 const MAXINT_FLOOR: u32 = 15;

@@ -2,7 +2,7 @@
 
 use super::Code;
 use super::schema::base_table;
-use crate::types::{DateTime, Value};
+use furrow_types::{DateTime, Value};
 
 base_table! {
     /// An object of a schema: table, constraint, view, procedure.

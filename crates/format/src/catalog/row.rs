@@ -2,8 +2,8 @@
 
 use super::layout::RowsetLayout;
 use super::{BaseTable, RowsetColumn, RowsetKind, base_layout, layout_status};
-use crate::types::{self, Collation, DataType, TypeError, Value};
 use crate::{ColumnLayout, Place, Record, RowError, RowForm, RowLayout};
+use furrow_types::{Collation, DataType, TypeError, Value};
 
 /// Why a row of a base table can't be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -121,7 +121,7 @@ impl BaseTable {
     ) -> Result<usize, CatalogRowError> {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for (value, column) in values.iter().zip(self.columns) {
-            types::encode_into(&column.data_type, value, &mut bytes).map_err(|error| {
+            furrow_types::encode_into(&column.data_type, value, &mut bytes).map_err(|error| {
                 CatalogRowError::Value {
                     table: self.name,
                     error,
@@ -150,7 +150,7 @@ impl BaseTable {
             .value(record, index)
             .ok()?
         {
-            Some(bytes) => types::decode(&column.data_type, bytes).ok(),
+            Some(bytes) => furrow_types::decode(&column.data_type, bytes).ok(),
             None => Some(Value::Null),
         };
         self.columns.iter().enumerate().map(value).collect()

@@ -1,7 +1,7 @@
 //! What a base table is: its columns as data, its rows as structs, both from one declaration.
 
-use crate::types::{DataType, DateTime, Decimal, Guid, TypeId, Value};
 use crate::{AllocUnitId, ObjectId, PageId, RowsetId};
+use furrow_types::{DataType, DateTime, Decimal, Guid, TypeId, Value};
 
 /// A column of a base table.
 #[derive(Debug, Clone, Copy)]
@@ -188,7 +188,7 @@ impl<const N: usize> CatalogField for Code<N> {
 /// Declared types by the names that the declarations below use.
 pub(crate) mod declared {
     use super::{DataType, TypeId};
-    use crate::types::{Collation, MAX_LENGTH};
+    use furrow_types::{Collation, MAX_LENGTH};
 
     pub(crate) struct Declared(pub(crate) DataType, pub(crate) i32);
 
@@ -281,17 +281,17 @@ macro_rules! base_table {
         impl $crate::catalog::BaseRow for $row {
             const TABLE: &'static $crate::catalog::BaseTable = &$table;
 
-            fn to_values(&self) -> Vec<$crate::types::Value> {
+            fn to_values(&self) -> Vec<furrow_types::Value> {
                 use $crate::catalog::schema::CatalogField;
                 vec![$(self.$field.to_value(),)*]
             }
 
-            fn from_values(values: Vec<$crate::types::Value>) -> Option<Self> {
+            fn from_values(values: Vec<furrow_types::Value>) -> Option<Self> {
                 use $crate::catalog::schema::CatalogField;
                 let mut values = values.into_iter();
                 Some($row {
                     $($field: CatalogField::from_value(
-                        values.next().unwrap_or($crate::types::Value::Null))?,)*
+                        values.next().unwrap_or(furrow_types::Value::Null))?,)*
                 })
             }
         }

@@ -2,7 +2,7 @@
 
 use super::schema::base_table;
 use crate::PageId;
-use crate::types::{DateTime, Guid};
+use furrow_types::{DateTime, Guid};
 
 base_table! {
     /// An allocation unit: the pages of one kind of one rowset.
@@ -85,7 +85,7 @@ base_table! {
         hbcolid: i32 = INT, key 2;
         /// Modifications, for statistics.
         rcmodified: i64 = BIGINT;
-        /// Type word: [`DataType::from_ti`](crate::types::DataType::from_ti).
+        /// Type word: [`DataType::from_ti`](furrow_types::DataType::from_ti).
         ti: i32 = INT;
         /// Collation.
         cid: i32 = INT;

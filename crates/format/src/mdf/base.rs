@@ -6,7 +6,7 @@ use crate::catalog::{
     BaseRow, Column, RowsetColumn, SYSALLOCUNITS, SYSCOLPARS, SYSPRUFILES, SYSROWSETS, SYSRSCOLS,
     layout_status,
 };
-use crate::types::{DataType, MAX_LENGTH, TypeId, Value};
+use furrow_types::{DataType, MAX_LENGTH, TypeId, Value};
 
 /// The type that a column declares, whatever the version; `None` for a type that is not known.
 pub fn declared_type(row: &Column) -> Option<DataType> {

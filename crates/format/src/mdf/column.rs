@@ -1,8 +1,8 @@
 //! A stored column, and its bytes in a record.
 
 use crate::catalog::{RowsetColumn, layout_status};
-use crate::types::{Collation, DataType, TypeId};
 use crate::{Record, Status};
+use furrow_types::{Collation, DataType, TypeId};
 
 /// Where a column lies on one level of a rowset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -13,8 +13,8 @@ use crate::catalog::{
     Rowset, RowsetValue, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSPRUFILES, SYSSCHOBJS,
     SYSSEOBJVALUES, SchemaObject, class, index_column_status, index_status, object_type, unit_kind,
 };
-use crate::types::Value;
 use crate::{AllocUnitId, PageType, Record, RowId};
+use furrow_types::Value;
 
 /// `sysdbfiles` of SQL Server 2005, where later versions have `sysprufiles`.
 const SYSDBFILES_2005: i32 = 76;

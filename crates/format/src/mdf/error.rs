@@ -1,7 +1,7 @@
 //! What can be wrong with a file.
 
-use crate::types::TypeError;
 use crate::{FileId, PageFault, PageId, RowId};
+use furrow_types::TypeError;
 
 /// Why a file, or a part of it, can't be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -12,8 +12,8 @@ use crate::catalog::{
     AllocUnit, BaseRow, BaseTable, HobtColumn, Rowset, RowsetColumn, RowsetColumn611,
     SYSALLOCUNITS, SYSHOBTCOLUMNS, SYSROWSETCOLUMNS, SYSROWSETS, SYSRSCOLS, base_layout, unit_kind,
 };
-use crate::types::Value;
 use crate::{PageId, PageType};
+use furrow_types::Value;
 
 /// What to do with damage in the catalog.
 #[derive(Debug, Default)]

@@ -10,8 +10,8 @@ use super::walk::{
 };
 use super::{MdfError, PageRef, PageSource, lob};
 use crate::catalog::{AllocUnit, layout_status};
-use crate::types::{Family, Value, decode};
 use crate::{Page, PageId, PageType, Record, RecordKind, RowId, record_len};
+use furrow_types::{Family, Value, decode};
 
 /// A row.
 #[derive(Debug, Clone, PartialEq)]

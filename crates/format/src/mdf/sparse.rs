@@ -7,8 +7,8 @@
 use super::MdfError;
 use super::column::StoredColumn;
 use crate::bytes::u16_at;
-use crate::types::{TypeId, Value, decode};
 use crate::{Record, RowId};
+use furrow_types::{TypeId, Value, decode};
 
 /// First word of the vector.
 const VECTOR: u16 = 5;

@@ -5,7 +5,7 @@ use super::column::StoredColumn;
 use super::rows::Rows;
 use super::v611::declared;
 use crate::catalog::{Code, Column, Identity, Rowset, column_status};
-use crate::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 
 /// A table.
 #[derive(Debug, Clone)]

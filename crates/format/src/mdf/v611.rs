@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::column::{ColumnPlace, StoredColumn};
 use crate::catalog::{HobtColumn, RowsetColumn611, layout_status};
-use crate::types::{Collation, DataType, MAX_LENGTH, TypeId};
+use furrow_types::{Collation, DataType, MAX_LENGTH, TypeId};
 
 const NOT_NULL_611: i32 = 0x20;
 

@@ -1,8 +1,8 @@
 //! Decoding rows.
 
 use super::{ColumnLayout, Place, RowError, RowLayout};
-use crate::types::TypeId;
 use crate::{Record, Status};
+use furrow_types::TypeId;
 
 const BITS: [&[u8]; 2] = [&[0], &[1]];
 

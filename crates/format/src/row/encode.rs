@@ -4,8 +4,8 @@ use super::layout::MAX_COLUMNS;
 use super::{ColumnLayout, Place, RowError, RowForm, RowLayout};
 use crate::bytes::put;
 use crate::record::{Tail, put_header};
-use crate::types::TypeId;
 use crate::{MAX_ROW_SIZE, PageId, RecordKind, RowId, VERSION_TAG_SIZE, VarColumn};
+use furrow_types::TypeId;
 
 /// What a row carries beside its columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Laying out rows.
 
 use super::{ColumnLayout, Place, RowError};
-use crate::types::TypeId;
 use crate::{DATA_HEADER_SIZE, INDEX_HEADER_SIZE, MAX_ROW_SIZE, RecordKind};
+use furrow_types::TypeId;
 
 /// Least fixed end of a heap row: with column count and one byte of null bitmap, nine bytes.
 const HEAP_FIXED_END: usize = 6;

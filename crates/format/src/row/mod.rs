@@ -26,7 +26,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-use crate::types::TypeId;
+use furrow_types::TypeId;
 
 pub use decode::Held;
 pub use encode::RowExtras;

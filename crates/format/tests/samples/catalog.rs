@@ -9,8 +9,8 @@ use furrow_format::catalog::{
     lay_out, layout_status, rowset_status,
 };
 use furrow_format::mdf::{Database, MdfImage, PageSource};
-use furrow_format::types::{Collation, DataType, DateTime, TypeId, Value};
 use furrow_format::{Page, Record, RowsetId};
+use furrow_types::{Collation, DataType, DateTime, TypeId, Value};
 
 use crate::files::image;
 

@@ -1,8 +1,8 @@
 //! Damaged files: found where they are damaged, and never a panic or a hang.
 
 use furrow_format::mdf::{Database, MdfError, MdfImage, PageRef, PageSource, Table, summarize};
-use furrow_format::types::Value;
 use furrow_format::{FileId, PAGE_SIZE, PageFault, PageId, Protection};
+use furrow_types::Value;
 
 use crate::files::{FILES, bytes};
 

@@ -1,7 +1,7 @@
 //! Sums over the values of the sample databases: any decoder must come to these.
 
 use furrow_format::mdf::{Database, Table};
-use furrow_format::types::{TypeId, Value};
+use furrow_types::{TypeId, Value};
 
 use crate::files::image;
 

@@ -5,11 +5,11 @@ use furrow_format::catalog::{
     BASE_TABLES, BaseTable, Bootstrap, BootstrapFile, SYSFILES1, TablePlace, UnitPlace,
     base_layout, bootstrap_rows,
 };
-use furrow_format::types::{Collation, DateTime, Guid, Value};
 use furrow_format::{
     AllocUnitId, Change, FileHeader, FileId, Iam, Lsn, MapInit, MapKind, PAGE_SIZE, Page, PageBuf,
     PageId, PageInit, PageMut, PageNo, PageType, PfsByte, apply, stamp_checksum,
 };
+use furrow_types::{Collation, DateTime, Guid, Value};
 
 const FILE_PAGES: u32 = 640;
 const FILES1_PAGE: u32 = 32;
@@ -159,7 +159,7 @@ impl Builder {
         for (child, at) in leaves {
             let keys = table.key().map(|key| {
                 let data_type = &table.columns[key].data_type;
-                furrow_format::types::encode(data_type, &rows[*at][key]).unwrap()
+                furrow_types::encode(data_type, &rows[*at][key]).unwrap()
             });
             let keys = keys.collect::<Vec<_>>();
             let values = keys

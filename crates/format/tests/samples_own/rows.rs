@@ -7,11 +7,11 @@ use furrow_format::catalog::{
     schema_id, unit_kind,
 };
 use furrow_format::mdf::{Database, MdfError, MdfImage, Table};
-use furrow_format::types::{DataType, MAX_LENGTH, TypeId, Value};
 use furrow_format::{
     AllocUnitId, PageId, PageType, RecordKind, RowExtras, RowForm, RowId, RowLayout, RowsetId,
     Status, forwarding_stub,
 };
+use furrow_types::{DataType, MAX_LENGTH, TypeId, Value};
 
 use crate::builder::{Builder, created};
 

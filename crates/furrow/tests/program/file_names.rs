@@ -87,7 +87,7 @@ fn a_file_name_that_ends_in_a_blank_survives_a_restart() {
         assert_eq!(
             sql(scratch.path(), look).replace("\n\n\n", "\n\n"),
             listed(log)
-        )
+        );
     };
     shown("x.ldf");
     let relocate = format!("ALTER DATABASE x MODIFY FILE (NAME = xl, FILENAME = '{d}/y.ldf ')");

@@ -6,10 +6,10 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, ScanSpec,
     Session, Table, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId};
 use furrow_io::Volume;
 use furrow_observe::counters::Counter;
 use furrow_observe::waits::WaitSnapshot;
+use furrow_types::{DataType, TypeId};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use super::file::LogFile;
 use super::{Entry, Options, Source};
-use crate::messages::Message;
 use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::time::{Duration, Moment, WallTime};
 use furrow_io::{IoError, Volume};
+use furrow_messages::Message;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;

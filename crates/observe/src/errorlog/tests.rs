@@ -1,8 +1,8 @@
 use super::*;
 use crate::Instruments;
-use crate::messages::{Arg, Message};
 use furrow_io::time::{Duration, Moment, WallTime, sleep};
 use furrow_io::{Access, MemoryVolume, Open, Volume};
+use furrow_messages::{Arg, Message};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! The statistics of one file.
 
 use super::{Histogram, HistogramSnapshot};
-use crate::messages::{Arg, Message};
 use furrow_io::sync::Mutex;
 use furrow_io::time::{Duration, Moment};
+use furrow_messages::{Arg, Message};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

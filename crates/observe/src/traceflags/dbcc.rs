@@ -1,7 +1,7 @@
 //! DBCC TRACEON, TRACEOFF and TRACESTATUS.
 
 use super::{FlagSet, TraceFlag, TraceFlags, info};
-use crate::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
 
 /// For whom a flag is turned on or off.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! What an aggregate keeps of the values it has seen.
 
-use furrow_format::types::{Decimal, TypeId, Value};
+use furrow_types::{Decimal, TypeId, Value};
 
 use super::{Aggregate, BoundAggregate};
 use crate::error::{SqlResult, message, overflow};

@@ -10,7 +10,7 @@ mod accumulate;
 
 use std::cmp::Ordering;
 
-use furrow_format::types::{DataType, Family, TypeId, Value};
+use furrow_types::{DataType, Family, TypeId, Value};
 
 pub use accumulate::Accumulator;
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::env::Settings;
 use crate::testing::{data_type, operand};
-use furrow_format::types::{Decimal, cast, parse_value};
+use furrow_types::{Decimal, cast, parse_value};
 
 fn values(of: &str, texts: &[&str]) -> Vec<Value> {
     let data_type = data_type(of);

@@ -3,7 +3,7 @@
 //! Integers and money are written with the highest byte first and lose their high bytes where there is no
 //! room; everything else keeps its first bytes. An exact number carries its precision, scale and sign.
 
-use furrow_format::types::{
+use furrow_types::{
     DataType, Date, DateTime, Decimal, Guid, SmallDateTime, TypeId, Value, decode, encode,
     encode_1252, encode_utf16,
 };
@@ -172,7 +172,7 @@ pub(super) fn from_bytes(bytes: &[u8], to: &Conversion) -> SqlResult<Value> {
             let (&scale, rest) = bytes.split_first().ok_or_else(failed)?;
             let from = DataType::scaled(to.to.id, scale).map_err(|_| failed())?;
             let value = decode(&from, rest).map_err(|_| failed())?;
-            furrow_format::types::cast(&value, &to.to).map_err(|_| failed())?
+            furrow_types::cast(&value, &to.to).map_err(|_| failed())?
         }
         _ => return Err(failed()),
     })

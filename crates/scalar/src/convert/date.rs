@@ -1,6 +1,6 @@
 //! Text to dates and times, with and without a style.
 
-use furrow_format::types::{DateOrder, TypeId, Value, cast_with};
+use furrow_types::{DateOrder, TypeId, Value, cast_with};
 
 use super::Conversion;
 use crate::env::Settings;
@@ -16,7 +16,7 @@ pub(super) fn from_text(text: &str, to: &Conversion, settings: &Settings) -> Sql
     cast_with(&value, &to.to, order).map_err(|error| of_type_error(&error))
 }
 
-fn unknown_style(to: &Conversion, style: i32) -> furrow_observe::messages::Message {
+fn unknown_style(to: &Conversion, style: i32) -> furrow_messages::Message {
     let args = [
         style.into(),
         to.from.id.name().into(),
@@ -38,6 +38,6 @@ fn order_of(style: i32) -> Option<DateOrder> {
 
 /// Whether text is a date for ISDATE: a `datetime` under the session's date order.
 pub(crate) fn is_date(text: &str, settings: &Settings) -> bool {
-    furrow_format::types::parse_moment(text, settings.date_order, TypeId::DateTime)
-        .is_ok_and(|at| furrow_format::types::DateTime::from_datetime2(at.local).is_some())
+    furrow_types::parse_moment(text, settings.date_order, TypeId::DateTime)
+        .is_ok_and(|at| furrow_types::DateTime::from_datetime2(at.local).is_some())
 }

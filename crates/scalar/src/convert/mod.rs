@@ -14,7 +14,7 @@ mod style;
 mod text;
 mod xml;
 
-use furrow_format::types::{DataType, Family, TypeId, Value, cast_with};
+use furrow_types::{DataType, Family, TypeId, Value, cast_with};
 
 use crate::env::{Settings, Switches};
 use crate::error::{SqlResult, message, of_type_error};
@@ -139,7 +139,7 @@ impl Conversion {
 }
 
 /// The local moment of a value that is one.
-pub(crate) fn moment_parts(value: &Value) -> Option<furrow_format::types::DateTime2> {
+pub(crate) fn moment_parts(value: &Value) -> Option<furrow_types::DateTime2> {
     style::parts(value).map(|(at, _)| at)
 }
 

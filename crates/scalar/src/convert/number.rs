@@ -1,6 +1,6 @@
 //! Numbers as `datetime` and back: days since 1900-01-01, the time as a fraction of a day.
 
-use furrow_format::types::{DATETIME_TICKS_PER_DAY, DataType, Decimal, TypeId, Value, cast};
+use furrow_types::{DATETIME_TICKS_PER_DAY, DataType, Decimal, TypeId, Value, cast};
 
 use crate::error::{SqlResult, cannot_convert, of_type_error, overflow, overflow_from};
 use crate::ops::decimal::to_f64;

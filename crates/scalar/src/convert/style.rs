@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use furrow_format::types::{DateTime2, MONTHS, Value};
+use furrow_types::{DateTime2, MONTHS, Value};
 
 /// What a type has of a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) fn parts(value: &Value) -> Option<(DateTime2, DateParts)> {
         modern: false,
         offset_minutes: None,
     };
-    let midnight = furrow_format::types::Time::MIDNIGHT;
+    let midnight = furrow_types::Time::MIDNIGHT;
     Some(match value {
         Value::DateTime(at) => (at.to_datetime2(), all),
         Value::SmallDateTime(at) => {
@@ -68,7 +68,7 @@ pub(crate) fn parts(value: &Value) -> Option<(DateTime2, DateParts)> {
             )
         }
         Value::Time(time) => {
-            let date = furrow_format::types::Date::from_days_since_1900(0)?;
+            let date = furrow_types::Date::from_days_since_1900(0)?;
             let parts = DateParts {
                 has_date: false,
                 scale: time.scale(),

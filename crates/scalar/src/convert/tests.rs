@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::data_type;
-use furrow_format::types::parse_value;
+use furrow_types::parse_value;
 
 const ENGLISH: Settings = Settings::US_ENGLISH;
 
@@ -527,18 +527,16 @@ fn conversions_to_text_and_bytes_and_back_lose_nothing() {
     ];
     for round in 0..20_000 {
         let of = data_type(types[round % types.len()]);
-        let size = furrow_format::types::encode(&of, &Value::Null)
-            .unwrap()
-            .len();
+        let size = furrow_types::encode(&of, &Value::Null).unwrap().len();
         let bytes: Vec<u8> = (0..size).map(|_| random.random()).collect();
-        let Ok(value) = furrow_format::types::decode(&of, &bytes) else {
+        let Ok(value) = furrow_types::decode(&of, &bytes) else {
             continue;
         };
         // Random bytes may be more than the precision takes, or no number at all.
-        let Ok(bytes) = furrow_format::types::encode(&of, &value) else {
+        let Ok(bytes) = furrow_types::encode(&of, &value) else {
             continue;
         };
-        let value = furrow_format::types::decode(&of, &bytes).unwrap();
+        let value = furrow_types::decode(&of, &bytes).unwrap();
         let style = match of.id {
             TypeId::Float | TypeId::Real => Some(3),
             TypeId::Money | TypeId::SmallMoney => Some(2),

@@ -1,14 +1,12 @@
 //! Values to text: numbers, money, floats, dates, GUIDs and bytes, by style, and their fit into a length.
 
-use furrow_format::types::{
-    Decimal, Family, TypeId, Value, decode_1252, decode_utf16, encode_1252,
-};
+use furrow_types::{Decimal, Family, TypeId, Value, decode_1252, decode_utf16, encode_1252};
 
 use super::Conversion;
 use super::style::{format_moment, parts};
 use crate::error::{SqlResult, cannot_convert, message, overflow, overflow_from};
 use crate::text::{cut, units};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 
 /// A text of the kind that a type has.
 pub(super) fn same_kind(text: &str, id: TypeId) -> Value {

@@ -1,6 +1,6 @@
 //! Text and bytes to `xml`, which checks them, and back.
 
-use furrow_format::types::{
+use furrow_types::{
     Family, TypeId, Value, decode_1252, decode_utf16, decode_xml, encode_1252, encode_utf16,
     is_binary_xml,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use furrow_format::types::{Collation, DataType, Family, TypeId, Value};
+use furrow_types::{Collation, DataType, Family, TypeId, Value};
 
 use super::{Eval, Function};
 use crate::env::Env;
@@ -64,7 +64,7 @@ impl<'a> Call<'a> {
     }
 
     /// 8116 for an argument.
-    pub(super) fn refuse(&self, place: usize) -> furrow_observe::messages::Message {
+    pub(super) fn refuse(&self, place: usize) -> furrow_messages::Message {
         invalid_argument(self.get(place).data_type.id, place + 1, self.function.name)
     }
 

@@ -1,6 +1,6 @@
 //! Functions of dates and times.
 
-use furrow_format::types::{
+use furrow_types::{
     DataType, Date, DateTime, DateTime2, DateTimeOffset, Family, SmallDateTime, Time, TypeId, Value,
 };
 
@@ -307,7 +307,7 @@ fn numbers<const N: usize>(values: &[&Value]) -> Option<[u32; N]> {
     Some(out)
 }
 
-fn cannot_construct(id: TypeId) -> furrow_observe::messages::Message {
+fn cannot_construct(id: TypeId) -> furrow_messages::Message {
     message(289, &[id.name().into()])
 }
 

@@ -2,7 +2,7 @@
 //!
 //! All is computed in ticks of 100 ns since 0001-01-01, months and years in the calendar.
 
-use furrow_format::types::{Date, DateTime2, MONTHS, TICKS_PER_DAY, Time};
+use furrow_types::{Date, DateTime2, MONTHS, TICKS_PER_DAY, Time};
 
 /// A part of a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -273,9 +273,9 @@ mod tests {
     use super::*;
 
     fn at(text: &str) -> DateTime2 {
-        let order = furrow_format::types::DateOrder::Ymd;
-        let target = furrow_format::types::TypeId::DateTime2;
-        furrow_format::types::parse_moment(text, order, target)
+        let order = furrow_types::DateOrder::Ymd;
+        let target = furrow_types::TypeId::DateTime2;
+        furrow_types::parse_moment(text, order, target)
             .unwrap()
             .local
     }

@@ -1,6 +1,6 @@
 //! Moments cut down: DATETRUNC to the beginning of a part, DATE_BUCKET to that of a span of many parts.
 
-use furrow_format::types::{DataType, Date, DateTime2, Family, Time, TypeId, Value};
+use furrow_types::{DataType, Date, DateTime2, Family, Time, TypeId, Value};
 
 use super::bind::{BIGINT, Binding, Call, number};
 use super::date::{DATETIME2, has_part, local, moment, of_type, part};
@@ -8,7 +8,7 @@ use super::date_math::{DatePart, add, add_months, from_ticks, ticks, week_place}
 use crate::error::{SqlResult, date_overflow, message};
 
 /// 9806 for a part that the function does not take.
-fn refuse_part(call: &Call<'_>) -> furrow_observe::messages::Message {
+fn refuse_part(call: &Call<'_>) -> furrow_messages::Message {
     let name = call.get(0).constant.and_then(Value::as_str);
     let function = call.function.name.to_ascii_lowercase();
     message(9806, &[name.unwrap_or_default().into(), function.into()])

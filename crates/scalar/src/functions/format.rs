@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use furrow_format::types::{DateTime2, Decimal, Value};
+use furrow_types::{DateTime2, Decimal, Value};
 
 use super::date_math::{month_name, weekday_name};
 use crate::ops::decimal::power_of_ten;
@@ -274,7 +274,7 @@ fn write_part(out: &mut String, at: DateTime2, c: char, count: usize) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_format::types::{DateOrder, TypeId, parse_moment};
+    use furrow_types::{DateOrder, TypeId, parse_moment};
 
     #[test]
     fn numbers_take_standard_formats_and_pictures() {

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-use furrow_format::types::{DataType, Family, TypeId, Value, encode, encode_1252, encode_utf16};
+use furrow_types::{DataType, Family, TypeId, Value, encode, encode_1252, encode_utf16};
 use md5::Md5;
 use sha1::{Digest, Sha1};
 use sha2::{Sha256, Sha512};

@@ -1,6 +1,6 @@
 //! JSON_VALUE and its like: how their calls are bound. What they do to the text is in [`crate::json`].
 
-use furrow_format::types::{DataType, Family, TypeId, Value};
+use furrow_types::{DataType, Family, TypeId, Value};
 
 use super::bind::{Binding, Call, INT, text};
 use crate::convert::{decimal_text, money_text};
@@ -9,7 +9,7 @@ use crate::json::{Kind, Path, find, is_json, modify, quote, scientific};
 use crate::room;
 use crate::text::{units, value};
 use crate::types::string_type;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 
 /// The longest text that JSON_VALUE gives, in UTF-16 units.
 const MOST: usize = 4000;

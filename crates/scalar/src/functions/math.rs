@@ -1,6 +1,6 @@
 //! Functions of numbers.
 
-use furrow_format::types::{DataType, Decimal, Family, TypeId, Value, cast};
+use furrow_types::{DataType, Decimal, Family, TypeId, Value, cast};
 
 use super::bind::{BIGINT, Binding, Call, FLOAT, INT, float, number};
 use crate::error::{SqlResult, message, of_type_error, overflow};

@@ -33,7 +33,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use smallvec::SmallVec;
 
 use crate::convert::Conversion;

@@ -1,8 +1,6 @@
 //! Functions that take a text and give a part of it, its length or its letters in another form.
 
-use furrow_format::types::{
-    Collation, DataType, Family, TypeId, Value, character_weight, encode_1252,
-};
+use furrow_types::{Collation, DataType, Family, TypeId, Value, character_weight, encode_1252};
 
 use super::bind::{Binding, Call, INT, length, number, same_length, text, text_result};
 use crate::error::{SqlResult, message};

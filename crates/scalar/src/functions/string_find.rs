@@ -1,7 +1,7 @@
 //! Functions that look for a text in another one, under the collation of both.
 
-use furrow_format::types::{Collation, DataType, TypeId, Value, character_weight};
 use furrow_observe::task;
+use furrow_types::{Collation, DataType, TypeId, Value, character_weight};
 
 use super::bind::{Binding, Call, limit, number, same_length, text, text_result, variable};
 use super::string::{count, count_type, same_character};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use furrow_format::types::{DataType, TypeId, Value, decode_1252, decode_utf16};
+use furrow_types::{DataType, TypeId, Value, decode_1252, decode_utf16};
 
 use super::bind::{Binding, Call, float, length, limit, number, text, text_result, variable};
 use super::format::format_value;
@@ -269,7 +269,7 @@ fn number_text(number: f64, width: usize, places: usize) -> String {
 }
 
 pub(super) fn format(call: &Call<'_>) -> SqlResult<Binding> {
-    use furrow_format::types::Family;
+    use furrow_types::Family;
     let from = call.get(0).data_type;
     let formats = matches!(
         from.id.family(),

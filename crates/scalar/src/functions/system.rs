@@ -1,6 +1,6 @@
 //! NULL and choices, identifiers.
 
-use furrow_format::types::{DataType, Family, TypeId, Value};
+use furrow_types::{DataType, Family, TypeId, Value};
 
 use super::bind::{Binding, Call, INT, number};
 use crate::env::Settings;

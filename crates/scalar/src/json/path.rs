@@ -1,7 +1,7 @@
 //! Paths: `lax $.a[0]."b c"`.
 
 use crate::error::{SqlResult, message};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]

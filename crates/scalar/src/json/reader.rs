@@ -2,7 +2,7 @@
 
 use super::path::Step;
 use crate::error::message;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use std::borrow::Cow;
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@
 //! on one family of types. Integers of different sizes and exact numbers of different scales meet in the
 //! kernel without a conversion.
 
-use furrow_format::types::{DataType, Decimal, Family, TypeId, Value};
+use furrow_types::{DataType, Decimal, Family, TypeId, Value};
 
 use super::decimal::{self, Fault};
 use super::{bits, moment, text};
@@ -243,7 +243,7 @@ const fn is_exact(id: TypeId) -> bool {
 
 /// Why two types have no such operator: no conversion (206), the same type twice (8117), or two types that
 /// do not go together (402).
-fn refused(op: BinaryOp, a: &DataType, b: &DataType) -> furrow_observe::messages::Message {
+fn refused(op: BinaryOp, a: &DataType, b: &DataType) -> furrow_messages::Message {
     let converts = |from: TypeId, to: TypeId| allowed(from, to) == Allowed::Implicit;
     if a.id == b.id || a.id == TypeId::SqlVariant {
         return invalid_operand(a.id, op.name());
@@ -356,7 +356,7 @@ fn integers(op: BinaryOp) -> Kernel {
 
 /// A value that is not of the type it was bound with: the executor's mistake, shown as an error.
 #[cold]
-pub(super) fn incompatible_values(bound: &BoundBinary) -> furrow_observe::messages::Message {
+pub(super) fn incompatible_values(bound: &BoundBinary) -> furrow_messages::Message {
     debug_assert!(
         false,
         "operands are not of the types {bound:?} was bound to"
@@ -364,7 +364,7 @@ pub(super) fn incompatible_values(bound: &BoundBinary) -> furrow_observe::messag
     invalid_operand(bound.result.id, bound.op.name())
 }
 
-fn fault(fault: Fault, id: TypeId) -> furrow_observe::messages::Message {
+fn fault(fault: Fault, id: TypeId) -> furrow_messages::Message {
     match fault {
         Fault::Overflow => overflow(id),
         Fault::DivideByZero => divide_by_zero(),
@@ -561,11 +561,7 @@ pub(super) fn bound(
 }
 
 /// [`refused`] for the bit operators.
-pub(super) fn refused_bits(
-    op: BinaryOp,
-    a: &DataType,
-    b: &DataType,
-) -> furrow_observe::messages::Message {
+pub(super) fn refused_bits(op: BinaryOp, a: &DataType, b: &DataType) -> furrow_messages::Message {
     if a.id == b.id {
         return invalid_operand(a.id, op.name());
     }

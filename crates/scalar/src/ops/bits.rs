@@ -1,6 +1,6 @@
 //! The bit operators: on integers and `bit`, and on bytes beside an integer.
 
-use furrow_format::types::{DataType, Family, Value};
+use furrow_types::{DataType, Family, Value};
 
 use super::arithmetic::{BinaryOp, BoundBinary, bound, incompatible_values, narrow, refused_bits};
 use crate::convert::Conversion;
@@ -54,7 +54,7 @@ pub(super) fn not(operand: &Value) -> Value {
 mod tests {
     use super::*;
     use crate::testing::{data_type, operand};
-    use furrow_format::types::TypeId;
+    use furrow_types::TypeId;
 
     #[test]
     fn bit_operators_take_integers_and_bytes_beside_them() {

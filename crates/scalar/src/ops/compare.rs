@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::Hasher;
 
-use furrow_format::types::{
+use furrow_types::{
     DataType, DateTimeOffset, Family, Guid, TypeId, Value, compare_text, hash_text,
 };
 
@@ -213,7 +213,7 @@ fn order_rest(a: &Value, b: &Value, data_type: &DataType) -> Ordering {
     }
 }
 
-fn moment_key(at: &furrow_format::types::DateTime2) -> (u32, u64) {
+fn moment_key(at: &furrow_types::DateTime2) -> (u32, u64) {
     (at.date.days(), at.time.ticks())
 }
 
@@ -322,14 +322,14 @@ pub fn hash_value<H: Hasher>(value: &Value, data_type: &DataType, state: &mut H)
 mod tests {
     use super::*;
     use crate::testing::{data_type, operand};
-    use furrow_format::types::{Decimal, parse_value};
+    use furrow_types::{Decimal, parse_value};
     use std::hash::DefaultHasher;
 
     const ENGLISH: Settings = Settings::US_ENGLISH;
 
     fn value(of: &str, text: &str) -> Value {
         let data_type = data_type(of);
-        furrow_format::types::cast(&parse_value(&data_type, text).unwrap(), &data_type).unwrap()
+        furrow_types::cast(&parse_value(&data_type, text).unwrap(), &data_type).unwrap()
     }
 
     fn holds(a: (&str, &str), op: CompareOp, b: (&str, &str)) -> Truth {

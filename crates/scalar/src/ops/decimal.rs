@@ -2,7 +2,7 @@
 //!
 //! Sums and products are rounded half away from zero, quotients are cut off: `2.0 / 3` is `0.666666`.
 
-use furrow_format::types::Decimal;
+use furrow_types::Decimal;
 
 use super::wide::Wide;
 use crate::types::DecimalForm;

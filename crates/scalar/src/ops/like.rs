@@ -8,8 +8,8 @@
 //! Blanks at the end of the text are ignored for `varchar` but not for `nvarchar`. A class that is never
 //! closed matches nothing.
 
-use furrow_format::types::{Collation, character_weight};
 use furrow_observe::task;
+use furrow_types::{Collation, character_weight};
 
 use super::like_bytes::LikeBytes;
 use super::logic::Truth;
@@ -51,7 +51,7 @@ pub struct LikePattern {
 pub fn bind_like(text: &Operand<'_>, pattern: &Operand<'_>) -> SqlResult<(Collation, bool)> {
     for (place, side) in [(1, text), (2, pattern)] {
         let id = side.data_type.id;
-        let converts = crate::types::require_implicit(id, furrow_format::types::TypeId::VarChar);
+        let converts = crate::types::require_implicit(id, furrow_types::TypeId::VarChar);
         if !is_text(id) && !side.is_null_literal && converts.is_err() {
             return Err(invalid_argument(id, place, "like"));
         }
@@ -460,7 +460,7 @@ mod tests {
                 let of_bytes = compiled.of_bytes().unwrap();
                 for text in texts {
                     let mut bytes = Vec::new();
-                    furrow_format::types::encode_1252(text, &mut bytes);
+                    furrow_types::encode_1252(text, &mut bytes);
                     let by_text = compiled.matches(text);
                     assert_eq!(
                         of_bytes.matches(&bytes),
@@ -497,7 +497,7 @@ mod tests {
                     .collect();
                 let compiled = LikePattern::new(&pattern, None, collation, false).unwrap();
                 let mut bytes = Vec::new();
-                furrow_format::types::encode_1252(&text, &mut bytes);
+                furrow_types::encode_1252(&text, &mut bytes);
                 let by_text = compiled.matches(&text);
                 let by_bytes = compiled.of_bytes().unwrap().matches(&bytes);
                 assert_eq!(by_bytes, by_text, "{text:?} like {pattern:?}");

@@ -6,7 +6,7 @@
 
 use super::like::{Item, LikePattern};
 use aho_corasick::packed::{Config, MatchKind, Searcher};
-use furrow_format::types::{character_weight, decode_1252};
+use furrow_types::{character_weight, decode_1252};
 
 /// So many characters of those that follow `%` are looked for at once, and so many spellings of them at most.
 const MOST_BYTES: usize = 4;

@@ -1,6 +1,6 @@
 //! `+` and `-` on `datetime` and `smalldatetime`: numbers are days.
 
-use furrow_format::types::{
+use furrow_types::{
     DATETIME_TICKS_PER_DAY, DataType, DateTime, Family, SmallDateTime, TypeId, Value,
 };
 

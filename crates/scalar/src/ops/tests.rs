@@ -4,7 +4,7 @@ use super::*;
 use crate::Operand;
 use crate::env::Settings;
 use crate::testing::{data_type, operand};
-use furrow_format::types::{Value, cast, parse_value};
+use furrow_types::{Value, cast, parse_value};
 
 use BinaryOp::{Add, BitAnd, Divide, Modulo, Multiply, Subtract};
 

@@ -1,6 +1,6 @@
 //! `+` on strings and byte strings.
 
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 use super::arithmetic::{BoundBinary, incompatible_values};
 use crate::error::SqlResult;

@@ -4,7 +4,7 @@
 //! behind the point give way: addition keeps all digits before the point; multiplication and division keep
 //! at least six behind it (or all they had), even if the digits before it then do not fit.
 
-use furrow_format::types::{DataType, Decimal, TypeId, Value};
+use furrow_types::{DataType, Decimal, TypeId, Value};
 
 use crate::operand::Operand;
 

@@ -1,6 +1,6 @@
 //! Which type may become which: by itself, only by CAST and CONVERT, or not at all.
 
-use furrow_format::types::{Family, TypeId};
+use furrow_types::{Family, TypeId};
 
 use crate::error::{SqlResult, clash, message};
 

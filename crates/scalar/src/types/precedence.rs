@@ -1,6 +1,6 @@
 //! Precedence: where two types meet, the lower one is converted to the higher.
 
-use furrow_format::types::TypeId;
+use furrow_types::TypeId;
 
 /// The types from the highest precedence to the lowest.
 const ORDER: [TypeId; 31] = [

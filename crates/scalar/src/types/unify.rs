@@ -1,6 +1,6 @@
 //! The one type of several expressions: CASE, COALESCE, UNION, VALUES; and the type of joined strings.
 
-use furrow_format::types::{DataType, Family, MAX_LENGTH, TypeId};
+use furrow_types::{DataType, Family, MAX_LENGTH, TypeId};
 
 use super::decimal::of_type;
 use super::matrix::{is_text, require_implicit};

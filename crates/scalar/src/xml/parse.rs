@@ -9,7 +9,7 @@
 //! deeper than 128. The numbers are the product's; the place told is where our parser stopped, which can be
 //! some characters beside the product's.
 
-use furrow_format::types::escape_xml;
+use furrow_types::escape_xml;
 use roxmltree::{Document, Error, Node};
 
 use super::unescape;
@@ -89,7 +89,7 @@ fn encoding(declaration: &str) -> Option<String> {
 }
 
 /// The product's message for what is wrong with a text.
-fn refusal(error: &Error, text: &str, before: &str) -> furrow_observe::messages::Message {
+fn refusal(error: &Error, text: &str, before: &str) -> furrow_messages::Message {
     let lines = text.split('\n').count();
     let last = text
         .rsplit('\n')

@@ -5,9 +5,9 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, IndexSpec, Instance, InstanceConfig,
     KeyColumnSpec, Session, Table, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::random::{Rng, SeededRng, seeded};
 use furrow_io::{Access, MemoryVolume, Open, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -81,9 +81,8 @@ fn word(rng: &mut SeededRng, most: usize) -> String {
 }
 
 fn row(rng: &mut SeededRng, id: i64) -> Vec<Value> {
-    let at =
-        furrow_format::types::DateTime::new(rng.random_range(0..50_000), rng.random_range(0..9999));
-    let price = furrow_format::types::Decimal {
+    let at = furrow_types::DateTime::new(rng.random_range(0..50_000), rng.random_range(0..9999));
+    let price = furrow_types::Decimal {
         unscaled: rng.random_range(-1_000_000..1_000_000),
         scale: 0,
     };

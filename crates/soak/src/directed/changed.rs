@@ -18,7 +18,7 @@ use furrow_format::{Page, PageNo};
 use furrow_io::random::{Rng, seeded};
 use furrow_io::sim::{Crash, Effect, Fault, Ops, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const LAYOUT: Layout = Layout {
@@ -144,7 +144,7 @@ fn data_files(engine: &Engine) -> [PathBuf; 2] {
     ]
 }
 
-fn pages_of(volume: &SimVolume, path: &PathBuf) -> Result<Vec<PageBuf>, String> {
+fn pages_of(volume: &SimVolume, path: &Path) -> Result<Vec<PageBuf>, String> {
     let bytes = volume.contents(path).map_err(told)?;
     Ok(bytes.as_chunks::<PAGE_SIZE>().0.to_vec())
 }

@@ -10,12 +10,12 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Session,
     TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::random::{IndexedRandom, Rng, SliceRandom, seeded};
 use furrow_io::sim::SimOptions;
 use furrow_io::thread::{JoinHandle, spawn_named};
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{MemoryVolume, SimVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -6,11 +6,11 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
     LockHints, ScanSpec, Session, Table, TableSpec, Timeout,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::thread::{scope, spawn_scoped};
 use furrow_io::time::{Duration, sleep};
 use furrow_io::{MemoryVolume, SimVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::{Arc, Barrier};

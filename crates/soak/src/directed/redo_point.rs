@@ -1,7 +1,6 @@
 //! The scene of a page that becomes dirty late.
 
 use super::{small_pool, told};
-use furrow_format::types::Guid;
 use furrow_format::{
     AllocUnitId, DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId, PageInit, PageMut, PageNo,
     PageType,
@@ -13,6 +12,7 @@ use furrow_observe::files::FileStats;
 use furrow_pool::{CheckpointOptions, LatchRank, PoolFile};
 use furrow_recovery::checkpoint;
 use furrow_txn::Store;
+use furrow_types::Guid;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;

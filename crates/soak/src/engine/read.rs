@@ -6,7 +6,7 @@ use crate::model::{Cell, State};
 use crate::rows::{Kind, LOADED, Row as Expected, TABLES};
 use crate::subject::Failure;
 use furrow_engine::{Row, ScanSpec, Session, Table};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::subject::{Failure, Session};
 use furrow_engine::{
     BulkOptions, ColumnSpec, IndexSpec, KeyColumnSpec, RowKey, SessionSavepoint, Table, TableSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 /// See the module.

@@ -4,8 +4,8 @@ use super::Target;
 use super::havoc::{Dice, damage, damage_any};
 use furrow_check::PageSource;
 use furrow_format::catalog::{self, BASE_TABLES, BaseRow, BaseTable};
-use furrow_format::types::Value;
 use furrow_format::{Page, PageType, RowLayout};
+use furrow_types::Value;
 
 /// Rows of a table in the corpus.
 const OF_A_TABLE: usize = 24;

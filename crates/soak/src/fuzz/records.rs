@@ -2,8 +2,8 @@
 
 use super::Target;
 use super::havoc::{Dice, damage, damage_any};
-use furrow_format::types::{DataType, TypeId, Value, compare, decode, encode};
 use furrow_format::{ColumnSpec, Record, RowForm, RowLayout};
+use furrow_types::{DataType, TypeId, Value, compare, decode, encode};
 use std::hint::black_box;
 
 /// Looks at a record in every way there is.

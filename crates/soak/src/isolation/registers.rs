@@ -11,9 +11,9 @@ use super::run::{
 };
 use crate::Finding;
 use furrow_engine::{EngineError, Isolation, LockHints, Session, Table, Timeout};
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::random::Rng;
 use furrow_io::thread::yield_now;
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 /// What a session of a script does next.

@@ -7,10 +7,10 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
     LockHints, ScanSpec, Session, Table, TableSpec, Timeout,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::random::{Rng, SeededRng, seeded};
 use furrow_io::thread::{scope, spawn_scoped, yield_now};
 use furrow_io::{MemoryVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;

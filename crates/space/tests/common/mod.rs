@@ -7,7 +7,6 @@
 )]
 #![expect(dead_code, unreachable_pub, reason = "each test uses its part")]
 
-use furrow_format::types::Guid;
 use furrow_format::{
     AllocUnitId, Bitmap, Change, DatabaseId, EXTENT_PAGES, FileGrowth, FileHeader, FileId, Iam,
     Lsn, Page, PageBuf, PageId, PageInit, PageNo, PageType, Pfs, PfsByte, fixed_page_type,
@@ -24,6 +23,7 @@ use furrow_space::{
     Unit, new_file_pages,
 };
 use furrow_txn::{Author, Mini, Store};
+use furrow_types::Guid;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

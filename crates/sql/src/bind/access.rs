@@ -11,8 +11,8 @@ use crate::exec::expr::Like;
 use crate::exec::scan::{Equal, ScanBound, ScanPlan};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Index, IndexKind, LockHints, Table};
-use furrow_format::types::Family;
 use furrow_scalar::ops::{BoundCompare, CompareOp};
+use furrow_types::Family;
 use std::sync::Arc;
 
 /// What a condition says of one column, fit for a seek.

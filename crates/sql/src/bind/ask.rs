@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::Expr;
 use crate::exec::expr::{Ask, Asked};
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_types::{DataType, TypeId, Value};
 use std::borrow::Cow;
 
 /// A row of the table.
@@ -123,7 +123,7 @@ static FUNCTIONS: &[AskInfo] = &[
 
 fn identity(value: Option<i64>) -> Value {
     value.map_or(Value::Null, |n| {
-        Value::Decimal(furrow_format::types::Decimal {
+        Value::Decimal(furrow_types::Decimal {
             unscaled: i128::from(n),
             scale: 0,
         })

@@ -200,8 +200,7 @@ impl Binder<'_> {
         if bound.data_type.id.has_collation() || bound.is_null_literal {
             return Ok(bound.expr);
         }
-        let to =
-            furrow_scalar::types::string_type(furrow_format::types::TypeId::VarChar, 8000, false);
+        let to = furrow_scalar::types::string_type(furrow_types::TypeId::VarChar, 8000, false);
         match self.coerce(bound, to) {
             Ok(expr) => Ok(expr),
             Err(_) => custom(

@@ -9,8 +9,8 @@ use super::from::{Node, TableNode};
 use super::shift::{columns_of, columns_of_cond, map_cond};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Index, IndexKind, Table};
-use furrow_format::types::Value;
 use furrow_scalar::ops::CompareOp;
+use furrow_types::Value;
 use std::ops::Range;
 
 /// Sources of a join, a bit each.

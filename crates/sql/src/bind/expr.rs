@@ -9,8 +9,7 @@ use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::AggregateCall;
 use crate::exec::sort::SortKey;
 use crate::exec::{Cond, Expr, SubPlan};
-use furrow_format::types::{Collation, DataType, TypeId, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::ops::{self, CompareOp};
 use furrow_scalar::{Coercibility, Operand, aggregate, functions, types};
@@ -18,6 +17,7 @@ use furrow_tsql::ast::expr::{
     BinaryOp, Call, Case, CaseArms, CastFunction, Expr as Written, ExprKind, UnaryOp,
 };
 use furrow_tsql::ast::query::OrderItem;
+use furrow_types::{Collation, DataType, TypeId, Value};
 
 /// A function that neither table has: it looks at types.
 const VARIANT: &str = "SQL_VARIANT_PROPERTY";

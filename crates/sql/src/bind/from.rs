@@ -11,13 +11,13 @@ use crate::sink::ResultColumn;
 use crate::temp::is_temp;
 use crate::views::{self, ViewPlan};
 use furrow_engine::{Database, Granularity, Isolation, LockHints, Module, ReadLock, Table};
-use furrow_format::types::{DataType, TypeId};
 use furrow_tsql::ast::Statement;
 use furrow_tsql::ast::module::View;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::{
     IndexRef, Join, JoinKind, TableFunction, TableHint, TableRef, TableSource,
 };
+use furrow_types::{DataType, TypeId};
 use std::sync::Arc;
 
 /// A tree of sources, before ways to their rows are chosen. Each covers a run of the wide row.

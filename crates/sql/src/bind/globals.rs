@@ -5,11 +5,11 @@ use super::ask::{AskInfo, INT, SYSNAME, row};
 use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
 use crate::views::value;
-use furrow_format::types::Value;
 use furrow_io::process::cpu_times;
 use furrow_io::thread::available_cpus;
 use furrow_io::time::WallTime;
 use furrow_observe::files::FileSnapshot;
+use furrow_types::Value;
 
 /// What `@@CPU_BUSY` and its like count in, as `@@TIMETICKS` says: the product's documentation has 31.25 ms.
 const TICK_US: i32 = 31_250;

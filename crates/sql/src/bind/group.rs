@@ -7,10 +7,10 @@ use crate::error::{Result, refuse, unsupported};
 use crate::exec::aggregate::{AggregateCall, AggregatePlan};
 use crate::exec::sort::{SortKey, SortPlan, TopPlan};
 use crate::exec::{Cond, Expr, Plan};
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::aggregate::Aggregate;
 use furrow_tsql::ast::expr::{Call, Expr as Written};
 use furrow_tsql::ast::query::{GroupBy, GroupItem, GroupWith};
+use furrow_types::{DataType, TypeId, Value};
 
 /// GROUP BY: what is grouped by, and which of it in each set.
 pub(super) struct Groups {

@@ -7,7 +7,7 @@
 use super::scope::AGGREGATES;
 use super::shift::{map_columns, map_cond};
 use crate::exec::{Cond, Expr, Plan};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 

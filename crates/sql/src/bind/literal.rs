@@ -3,10 +3,10 @@
 use super::Bound;
 use crate::error::{Result, refuse};
 use crate::exec::Expr;
-use furrow_format::types::{DataType, Decimal, TypeId, Value, decode_1252, encode_1252};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::types::string_type;
 use furrow_tsql::ast::expr::Literal;
+use furrow_types::{DataType, Decimal, TypeId, Value, decode_1252, encode_1252};
 
 fn constant(value: Value, data_type: DataType) -> Bound {
     Bound::constant(value, data_type)
@@ -105,7 +105,7 @@ pub(super) fn literal(written: &Literal) -> Result<Bound> {
                 .filter(|c| c.is_ascii_digit() || matches!(c, '.' | '-'))
                 .collect();
             let plain = if plain.is_empty() { "0" } else { &plain };
-            match furrow_format::types::parse_value(&money, plain) {
+            match furrow_types::parse_value(&money, plain) {
                 Ok(value) => constant(value, money),
                 Err(_) => return refuse(235, &[]),
             }

@@ -9,11 +9,11 @@ use crate::exec::made::MadePlan;
 use crate::exec::visit::Part;
 use crate::exec::{Expr, Plan};
 use crate::sink::ResultColumn;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::Operand;
 use furrow_scalar::error::invalid_argument;
 use furrow_scalar::types::{string_type, unify};
 use furrow_tsql::ast::query::{RowsetColumn, TableFunction};
+use furrow_types::{DataType, TypeId, Value};
 
 /// A function of that kind.
 pub(crate) struct MadeInfo {

@@ -9,12 +9,12 @@ use crate::exec::Plan;
 use crate::exec::expr::{Asked, Expr};
 use crate::exec::markup::{Form, JsonColumn, JsonForm, MarkupPlan};
 use crate::sink::ResultColumn;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::xml::string_value;
 use furrow_tsql::ast::Statement;
 use furrow_tsql::ast::expr::{Call, Expr as Written, ExprKind, Literal};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::{ForClause, ForOption, Query, QueryBody, SelectItem, TableRef};
+use furrow_types::{DataType, TypeId, Value};
 
 /// What the product calls the column of such a result.
 const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";

@@ -7,8 +7,8 @@ use super::markup::{argument, only_table};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::markup::{Form, XmlColumn, XmlForm, XmlPlace};
 use crate::sink::ResultColumn;
-use furrow_format::types::{DataType, TypeId};
 use furrow_tsql::ast::query::{ForOption, Query};
+use furrow_types::{DataType, TypeId};
 
 /// Whose name it is: the word that a message begins with, and the one within it.
 type Owner = (&'static str, &'static str);
@@ -196,7 +196,7 @@ fn accepted(name: &str, whole: &str, (owner, within): Owner) -> Result<String> {
     }
 }
 
-fn fault_of(owner: &str, whole: &str, c: char) -> [furrow_observe::messages::Arg; 4] {
+fn fault_of(owner: &str, whole: &str, c: char) -> [furrow_messages::Arg; 4] {
     [
         owner.into(),
         whole.into(),

@@ -7,8 +7,8 @@ use crate::procs::parts_of;
 use crate::server::TEMPDB;
 use crate::views::{self, value};
 use furrow_engine::{Database, FileView, Index, IndexKind, Table};
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_format::{DatabaseId, PageVerify};
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 const VARIANT_TEXT: DataType = value::nvarchar(256);

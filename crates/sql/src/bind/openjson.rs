@@ -9,10 +9,10 @@ use crate::exec::Expr;
 use crate::exec::made::MadePlan;
 use crate::exec::openjson::{OpenColumn, OpenJson};
 use crate::sink::ResultColumn;
-use furrow_format::types::{Collation, DataType, Family, TypeId};
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::json::Path;
 use furrow_tsql::ast::query::RowsetColumn;
+use furrow_types::{Collation, DataType, Family, TypeId};
 
 const NAME: &str = "openjson";
 const WIDE: DataType = DataType::sized(TypeId::NVarChar, -1);

@@ -18,10 +18,10 @@ use super::scope::Binder;
 use super::shift::{columns_of, columns_of_cond, map_cond, rebase};
 use crate::exec::join::{JoinKind as PlanKind, JoinPlan, Method};
 use crate::exec::{Cond, Expr, Plan};
-use furrow_format::types::DataType;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::ops::CompareOp;
 use furrow_tsql::ast::query::JoinKind;
+use furrow_types::DataType;
 use std::ops::Range;
 use std::sync::Arc;
 

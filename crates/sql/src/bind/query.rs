@@ -9,10 +9,10 @@ use crate::exec::set::{SetKind, SetPlan};
 use crate::exec::sort::{SortKey, SortPlan, TopPlan};
 use crate::exec::{Expr, Plan};
 use crate::sink::ResultColumn;
-use furrow_format::types::{TypeId, Value};
 use furrow_scalar::types;
 use furrow_tsql::ast::expr::{ExprKind, Literal};
 use furrow_tsql::ast::query::{OrderItem, Query, QueryBody, QueryHint, SetOp};
+use furrow_types::{TypeId, Value};
 
 /// A query that can be run.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl Binder<'_> {
             let column: Vec<Bound> = bound.iter().filter_map(|r| r.get(at).cloned()).collect();
             let all_null = column.iter().all(|b| b.is_null_literal);
             let data_type = match all_null {
-                true => furrow_format::types::DataType::simple(TypeId::Int),
+                true => furrow_types::DataType::simple(TypeId::Int),
                 false => types::unify(&operands(&column))?,
             };
             columns.push(ResultColumn {

@@ -7,11 +7,11 @@ use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::Expr;
 use crate::interp::Basis;
-use furrow_format::types::DataType;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::Coercibility;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::Query;
+use furrow_types::DataType;
 use std::rc::Rc;
 
 /// A column that a source offers.

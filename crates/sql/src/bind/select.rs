@@ -17,11 +17,11 @@ use crate::exec::visit::Part;
 use crate::exec::window::{WindowCall, WindowPlan};
 use crate::exec::{Cond, Expr, Plan};
 use crate::sink::ResultColumn;
-use furrow_format::types::{Family, TypeId, Value};
 use furrow_tsql::ast::expr::{
     AssignOp, Condition, ConditionKind, Expr as Written, ExprKind, Literal,
 };
 use furrow_tsql::ast::query::{OrderItem, Select, SelectItem, Top};
+use furrow_types::{Family, TypeId, Value};
 use std::sync::Arc;
 
 /// ORDER BY, OFFSET, FETCH.

@@ -11,9 +11,9 @@ use crate::exec::once::fresh;
 use crate::exec::spool::SpoolPlan;
 use crate::exec::visit::Part;
 use crate::exec::{Cond, Expr, Plan};
-use furrow_format::types::DataType;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::ops::CompareOp;
+use furrow_types::DataType;
 
 /// A condition of WHERE, and whether it looks at rows around the query.
 pub(super) struct WherePart {

@@ -1,10 +1,10 @@
 //! Types as written.
 
 use crate::error::{Result, SqlError, refuse};
-use furrow_format::types::{DataType, TypeError, TypeId};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::convert::default_length;
 use furrow_tsql::ast::name::{self, TypeArg};
+use furrow_types::{DataType, TypeError, TypeId};
 
 fn of_type_error(error: &TypeError) -> Message {
     Message::custom(error.number(), 15, 1, &error.to_string())

@@ -5,7 +5,7 @@ use super::Bound;
 use super::scope::Binder;
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr};
-use furrow_format::types::{DataType, Family, TypeId, Value};
+use furrow_types::{DataType, Family, TypeId, Value};
 
 /// Digits of the types that have no precision of their own.
 fn precision(of: DataType) -> i32 {

@@ -4,7 +4,7 @@ use super::ask::{AskInfo, INT, Values, row};
 use crate::context::Context;
 use crate::error::Result;
 use crate::views::value;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 
 const VARIANT_TEXT: DataType = value::nvarchar(256);
 const SID: DataType = value::varbinary(85);

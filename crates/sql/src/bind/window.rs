@@ -5,12 +5,12 @@ use super::select::scan_in_order;
 use super::{Bound, shift};
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::sort::SortKey;
-use crate::exec::window::{FrameEnd, WindowCall, WindowFrame, WindowFunction};
 use crate::exec::visit::Part;
+use crate::exec::window::{FrameEnd, WindowCall, WindowFrame, WindowFunction};
 use crate::exec::{Expr, Plan};
-use furrow_format::types::{DataType, TypeId};
 use furrow_scalar::aggregate;
 use furrow_tsql::ast::expr::{Call, Expr as Written, ExprKind, Frame, FrameBound, Over};
+use furrow_types::{DataType, TypeId};
 
 /// Functions that need OVER and are no aggregates.
 const RANKING: &[&str] = &[

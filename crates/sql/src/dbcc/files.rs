@@ -8,8 +8,8 @@ use crate::views::value::{INT, SMALLINT, int, small};
 use crate::views::{ViewColumn, column};
 use furrow_engine::{Database, FileView, Shrink, Shrunk};
 use furrow_format::FileId;
-use furrow_format::types::Value;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::Value;
 use std::sync::Arc;
 
 pub(super) static COMMANDS: &[Command] = &[

@@ -3,7 +3,7 @@
 use super::{Call, Command, INFO};
 use crate::error::{Result, refuse};
 use crate::interp::Run;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 
 pub(super) static COMMANDS: &[Command] = &[Command {
     name: "HELP",

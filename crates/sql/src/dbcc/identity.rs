@@ -6,8 +6,8 @@ use crate::ddl::expression;
 use crate::error::{Result, refuse};
 use crate::interp::{Run, evaluate};
 use furrow_engine::Table;
-use furrow_format::types::{Decimal, TypeId, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::{Decimal, TypeId, Value};
 use std::sync::Arc;
 
 pub(super) static COMMANDS: &[Command] = &[Command {

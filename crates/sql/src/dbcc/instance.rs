@@ -7,9 +7,9 @@ use crate::procs::{cycle_error_log, show};
 use crate::views::value::{INT, REAL, SMALLINT, SYSNAME, int, nvarchar, small, text};
 use crate::views::{ViewColumn, date_format, nullable};
 use furrow_engine::{Isolation, Timeout};
-use furrow_format::types::Value;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::Switches;
+use furrow_types::Value;
 use std::sync::Arc;
 
 pub(super) static COMMANDS: &[Command] = &[

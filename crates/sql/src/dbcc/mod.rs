@@ -20,9 +20,9 @@ use crate::error::{Result, refuse, unsupported};
 use crate::interp::{Run, evaluate};
 use furrow_engine::Database;
 use furrow_format::DatabaseId;
-use furrow_format::types::Value;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::admin::{Dbcc, DbccArg};
+use furrow_types::Value;
 use std::sync::Arc;
 
 /// An argument: a bare word, or a value.

@@ -9,9 +9,9 @@ use crate::views::value::{
 };
 use crate::views::{ViewColumn, column, nullable};
 use furrow_format::Lsn;
-use furrow_format::types::MONTHS;
 use furrow_io::time::WallTime;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::MONTHS;
 use std::sync::Arc;
 
 pub(super) static COMMANDS: &[Command] = &[

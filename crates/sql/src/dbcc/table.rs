@@ -7,8 +7,8 @@ use crate::procs::show;
 use crate::views::value::{BIGINT, INT, SMALLINT, TINYINT, big, int, small, tiny, varchar};
 use crate::views::{ViewColumn, nullable};
 use furrow_engine::{Database, Index, Table};
-use furrow_format::types::Value;
 use furrow_format::{ObjectId, Page, PageId, PageType};
+use furrow_types::Value;
 use std::sync::Arc;
 
 pub(super) static COMMANDS: &[Command] = &[Command {

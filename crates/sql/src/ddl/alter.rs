@@ -9,8 +9,7 @@ use crate::interp::Run;
 use furrow_engine::{
     ColumnSpec, Database, EngineError, ForeignKeySpec, LockEscalation, NewColumn, NewValues, Table,
 };
-use furrow_format::types::{DataType, TypeId, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::name::Ident;
 use furrow_tsql::ast::option::{Opt, OptValue};
@@ -18,6 +17,7 @@ use furrow_tsql::ast::table::{
     AlterTable, ColumnAttribute, ColumnDef, ColumnKind, ConstraintKind, TableAction, TableDrop,
     TableElement,
 };
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 /// A table that is altered.

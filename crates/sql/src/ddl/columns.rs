@@ -10,8 +10,7 @@ use furrow_engine::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,
     KeyColumnSpec,
 };
-use furrow_format::types::{DataType, TypeId, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_tsql::ast::expr::{Condition, Expr as Written, ExprKind};
 use furrow_tsql::ast::option::{Opt, OptValue, find};
@@ -19,6 +18,7 @@ use furrow_tsql::ast::table::{
     ColumnAttribute, ColumnDef, ColumnKind, Constraint, ConstraintKind, DataSpace, IndexBody,
     IndexColumn, InlineIndex, KeyConstraint, TableElement,
 };
+use furrow_types::{DataType, TypeId, Value};
 
 /// What columns and constraints bring with them.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
 use furrow_engine::{AttachOptions, DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::database::{
     Attach, CreateDatabase, Drop, FileSpec as Written, FilegroupSpec as WrittenGroup, MaxSize,
 };

@@ -6,7 +6,7 @@ use super::{options, outside_transaction};
 use crate::error::{Result, refuse, unsupported};
 use crate::interp::Run;
 use furrow_engine::{Database, FileChange};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::database::{AlterDatabase, DatabaseAction, FileSpec};
 use furrow_tsql::ast::name::Ident;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
 use crate::usage::name_of;
 use furrow_engine::{EngineError, Session, Table};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::option::find;
 use furrow_tsql::ast::table::{AlterIndex, CreateIndex, DropIndex, IndexAction, UpdateStatistics};

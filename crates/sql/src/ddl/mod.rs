@@ -22,7 +22,7 @@ use crate::context::Context;
 use crate::error::{Result, refuse, unsupported};
 use crate::interp::{Run, parse};
 use furrow_engine::{Database, ModuleKind};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::database::Drop;
 use furrow_tsql::ast::expr::{Condition, Expr};
 use furrow_tsql::ast::name::ObjectName;

@@ -8,7 +8,7 @@ use crate::bind::{Binder, Declared, Home, declared_type, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
 use furrow_engine::{ModuleKind, ModuleSet};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_tsql::ast::admin::CreateSchema;
 use furrow_tsql::ast::database::Drop;

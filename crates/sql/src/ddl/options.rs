@@ -9,7 +9,7 @@ use crate::interp::Run;
 use furrow_engine::{Database, Timeout};
 use furrow_format::{DelayedDurability, PageVerify, RecoveryModel, UserAccess};
 use furrow_io::time::{Duration, Moment, sleep};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::database::Termination;
 use furrow_tsql::ast::option::{Opt, OptValue};
 use std::borrow::Cow;

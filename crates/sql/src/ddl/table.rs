@@ -6,7 +6,7 @@ use crate::bind::{Binder, shown};
 use crate::error::{Result, SqlError, unsupported};
 use crate::interp::Run;
 use furrow_engine::TableSpec;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::database::Drop;
 use furrow_tsql::ast::dml::Truncate;
 use furrow_tsql::ast::table::{CreateTable, TableElement};

@@ -9,8 +9,8 @@ use crate::exec::Plan;
 use crate::exec::memory::{Grant, row_bytes};
 use crate::interp::{Plans, Run, planned, ready};
 use furrow_engine::RowKey;
-use furrow_format::types::Value;
 use furrow_tsql::ast::dml::Delete;
+use furrow_types::Value;
 use std::ops::Range;
 
 /// Runs a DELETE.

@@ -20,8 +20,8 @@ use crate::interp::{Run, read};
 use crate::scope::Scope;
 use crate::sink::{Notice, ResultColumn, Sink};
 use furrow_engine::{Database, ForeignKey, ReferentialAction, Table};
-use furrow_format::types::{DataType, Value, encode};
 use furrow_tsql::ast::Statement;
+use furrow_types::{DataType, Value, encode};
 use std::collections::HashSet;
 use std::sync::Arc;
 

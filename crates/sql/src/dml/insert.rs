@@ -11,11 +11,11 @@ use crate::exec::{Expr, Plan};
 use crate::interp::{Plans, Run, bound, execute_captured, planned, ready};
 use crate::sink::ResultSet;
 use furrow_engine::{BulkRows, Granularity, Table};
-use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{Insert, InsertSource};
 use furrow_tsql::ast::expr::{Expr as Written, ExprKind};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::Query;
+use furrow_types::Value;
 
 /// Runs an INSERT.
 pub(crate) fn insert(run: &mut Run<'_>, written: &Insert) -> Result<()> {

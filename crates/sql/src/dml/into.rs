@@ -8,11 +8,11 @@ use crate::interp::Run;
 use crate::sink::ResultColumn;
 use crate::temp::{is_own, is_temp};
 use furrow_engine::{ColumnSpec, TableSpec};
-use furrow_format::types::{DataType, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::expr::{Call, Expr, ExprKind, Literal, UnaryOp};
 use furrow_tsql::ast::name::{DataType as Written, ObjectName, TypeArg};
 use furrow_tsql::ast::query::{Query, QueryBody, Select, SelectItem, TableRef};
+use furrow_types::{DataType, Value};
 
 /// Runs SELECT ... INTO.
 pub(crate) fn select_into(run: &mut Run<'_>, query: &Query) -> Result<()> {

@@ -19,10 +19,10 @@ use crate::error::{Result, refuse};
 use crate::exec::{Cond, Expr, Plan};
 use crate::interp::{Run, bound};
 use furrow_engine::{RowKey, Table};
-use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{Merge, MergeAction, MergeClause, MergeWhen};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::{Join, JoinKind, TableRef, TableSource};
+use furrow_types::Value;
 use std::collections::HashSet;
 use std::ops::Range;
 

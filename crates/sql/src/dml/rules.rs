@@ -17,10 +17,10 @@ use crate::interp::Run;
 use crate::sink::ResultColumn;
 use crate::usage::{IndexName, Use, name_of};
 use furrow_engine::{Check, Database, DefaultValue, Index, IndexKind, Table};
-use furrow_format::types::{DataType, TypeId, Value, decode, encode};
 use furrow_tsql::ast::dml::{Output, Target, TargetTable};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::SelectItem;
+use furrow_types::{DataType, TypeId, Value, decode, encode};
 use std::sync::Arc;
 
 /// Which rows a statement changes, and how.

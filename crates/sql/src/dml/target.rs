@@ -7,13 +7,13 @@ use crate::bind::{
 use crate::error::{Result, refuse, unsupported};
 use crate::exec::{Cond, Expr, Plan};
 use furrow_engine::{Database, LockHints, Table};
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::Switches;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::dml::{Target, TargetTable};
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::{TableHint, TableRef, TableSource};
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 /// A table to be changed.
@@ -34,7 +34,7 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<Target
         }
         Resolved::View(..) => {
             let text = "Ad hoc updates to system catalogs are not allowed.";
-            Err(furrow_observe::messages::Message::custom(259, 16, 1, text).into())
+            Err(furrow_messages::Message::custom(259, 16, 1, text).into())
         }
         Resolved::Module(..) => Err(unsupported("adding or merging rows through a view")),
         Resolved::Cte(_) => Err(unsupported(
@@ -63,7 +63,7 @@ fn changed(
         }
         Resolved::View(..) => {
             let text = "Ad hoc updates to system catalogs are not allowed.";
-            return Err(furrow_observe::messages::Message::custom(259, 16, 1, text).into());
+            return Err(furrow_messages::Message::custom(259, 16, 1, text).into());
         }
         Resolved::Module(db, view) => binder.beneath_view(db, &view, hints)?,
         Resolved::Cte(cte) => binder.beneath_cte(&cte, hints)?,

@@ -9,10 +9,10 @@ use crate::exec::memory::{Grant, row_bytes};
 use crate::exec::{Expr, Plan};
 use crate::interp::{Plans, Run, planned, ready};
 use furrow_engine::{EngineError, IndexKey, RowKey, Table};
-use furrow_format::types::Value;
 use furrow_tsql::ast::dml::{SetClause, Target, Update};
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind};
 use furrow_tsql::ast::name::{Ident, ObjectName};
+use furrow_types::Value;
 use std::collections::HashSet;
 use std::ops::Range;
 

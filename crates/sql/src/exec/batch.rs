@@ -11,9 +11,9 @@ use super::scan::ScanPlan;
 use crate::context::Context;
 use crate::error::{Result, SqlError};
 use furrow_engine::{EngineError, LeafRow, LeafRows, Number, NumberColumn, OpenScan};
-use furrow_format::types::{Family, TypeId, Value};
 use furrow_scalar::Settings;
 use furrow_scalar::ops::{CompareOp, LikeBytes};
+use furrow_types::{Family, TypeId, Value};
 
 /// Rows of a batch after which no page is begun.
 const MOST: usize = 1024;

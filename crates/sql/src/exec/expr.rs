@@ -5,11 +5,11 @@ use super::once::{Kept, List};
 use super::operator::{Cursor, Plan};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::Value;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::functions::BoundFn;
 use furrow_scalar::ops::{self, BoundBinary, BoundCompare, BoundUnary, LikePattern, Truth};
 use furrow_scalar::types;
+use furrow_types::Value;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
@@ -103,7 +103,7 @@ pub(crate) struct Like {
     pub(crate) text: Expr,
     pub(crate) pattern: Expr,
     pub(crate) escape: Option<Expr>,
-    pub(crate) collation: furrow_format::types::Collation,
+    pub(crate) collation: furrow_types::Collation,
     pub(crate) unicode: bool,
     /// The pattern compiled, where it is constant.
     pub(crate) compiled: Option<LikePattern>,
@@ -410,8 +410,8 @@ pub(crate) fn as_count(value: &Value, cx: &Context) -> Result<Option<i64>> {
     if value.is_null() {
         return Ok(None);
     }
-    let from = value.type_id().map(furrow_format::types::DataType::simple);
-    let big = furrow_format::types::DataType::simple(furrow_format::types::TypeId::BigInt);
+    let from = value.type_id().map(furrow_types::DataType::simple);
+    let big = furrow_types::DataType::simple(furrow_types::TypeId::BigInt);
     let Some(from) = from else { return Ok(None) };
     types::require_implicit(from.id, big.id)?;
     let conversion = Conversion::explicit(from, big, None)?;

@@ -12,7 +12,7 @@ use super::operator::{Cursor, Operator};
 use super::spill::{Reader, Run, SpillFile, Stream};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use super::hash::Hash;
 use super::operator::{Cursor, Operator, Plan};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 
 /// Which rows a join gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

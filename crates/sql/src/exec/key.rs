@@ -2,8 +2,8 @@
 
 use super::memory::{Grant, LEAST_BYTES, row_bytes};
 use crate::error::Result;
-use furrow_format::types::{DataType, Family, Value};
 use furrow_scalar::ops::{hash_value, order};
+use furrow_types::{DataType, Family, Value};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

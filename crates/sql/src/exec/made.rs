@@ -6,8 +6,8 @@ use super::openjson::OpenJson;
 use super::operator::{Cursor, Operator, Ready};
 use crate::context::Context;
 use crate::error::{Result, refuse};
-use furrow_format::types::{DataType, Decimal, TypeId, Value};
 use furrow_scalar::functions;
+use furrow_types::{DataType, Decimal, TypeId, Value};
 
 /// A table function with its arguments.
 #[derive(Debug, Clone)]

@@ -11,9 +11,9 @@
 
 use crate::context::Context;
 use crate::error::{Result, SqlError};
-use furrow_format::types::Value;
 use furrow_io::host;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -10,8 +10,8 @@ use super::operator::Cursor;
 use super::spool::Spool;
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::Value;
 use furrow_scalar::ops::{CompareOp, Truth};
+use furrow_types::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

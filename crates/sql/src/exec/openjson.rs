@@ -5,11 +5,11 @@ use super::memory::Grant;
 use super::operator::{Cursor, Ready};
 use crate::context::Context;
 use crate::error::{Result, refuse};
-use furrow_format::types::Value;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::Settings;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::json::{self, Kind, Members, Node, Path};
+use furrow_types::Value;
 
 /// A call of OPENJSON.
 #[derive(Debug, Clone)]

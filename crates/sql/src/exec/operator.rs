@@ -15,7 +15,7 @@ use super::window::WindowPlan;
 use crate::context::Context;
 use crate::error::Result;
 use crate::views::ViewPlan;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 /// Rows, one at a time. Operators pull from each other through [`Cursor`].

@@ -9,7 +9,7 @@ use super::memory::{Grant, row_bytes};
 use super::operator::{Cursor, Operator, Plan};
 use crate::context::Context;
 use crate::error::{Result, refuse};
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 /// A recursive common table expression.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use super::operator::{Cursor, Operator, Plan};
 use super::spill::{Partitions, Reader, Run};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 /// Which rows of two inputs are given.

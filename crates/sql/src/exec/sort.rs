@@ -5,8 +5,8 @@ use super::operator::{Cursor, Operator, Plan};
 use super::spill::{Sorter, Store};
 use crate::context::Context;
 use crate::error::{Result, refuse};
-use furrow_format::types::{DataType, Value};
 use furrow_scalar::ops::order;
+use furrow_types::{DataType, Value};
 use std::cmp::Ordering;
 
 /// A key to sort by.

@@ -13,7 +13,7 @@ use super::once::Kept;
 use super::operator::{Cursor, Operator, Plan};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 /// Rows by key.

@@ -11,11 +11,11 @@ use crate::bind::{Binder, data_type};
 use crate::error::{Origin, Result, SqlError};
 use crate::scope::Scope;
 use crate::{ddl, dml};
-use furrow_format::types::Value;
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::flow::{Declare, DeclareKind, Set};
 use furrow_tsql::ast::module::Procedure;
 use furrow_tsql::ast::{Statement, Stmt};
+use furrow_types::Value;
 
 /// Whether the statements come after one another in one compilation.
 #[derive(PartialEq, Eq)]

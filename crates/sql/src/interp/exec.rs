@@ -16,8 +16,7 @@ use crate::procs;
 use crate::scope::Scope;
 use crate::sink::{Notice, ResultColumn, ResultSet, Sink};
 use furrow_engine::{Module, ModuleKind, ModuleSet};
-use furrow_format::types::{DataType, TypeId, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::expr::ExprKind;
@@ -25,6 +24,7 @@ use furrow_tsql::ast::flow::{Execute, ExecuteArg, ExecuteWhat, ProcedureName};
 use furrow_tsql::ast::module::Parameter;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::{Statement, Stmt};
+use furrow_types::{DataType, TypeId, Value};
 
 /// How deep procedures and texts may call each other.
 const DEEPEST: usize = 32;

@@ -7,8 +7,7 @@ use crate::context::Caught;
 use crate::ddl;
 use crate::error::{Origin, Result, SqlError, refuse, unsupported};
 use crate::exec::Expr;
-use furrow_format::types::{DataType, TypeId, Value};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::Span;
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written};
 use furrow_tsql::ast::flow::{Declare, DeclareKind, Set, TryCatch};
@@ -16,6 +15,7 @@ use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::QueryBody;
 use furrow_tsql::ast::table::CreateTable;
 use furrow_tsql::ast::{Line, Statement, Stmt};
+use furrow_types::{DataType, TypeId, Value};
 
 /// Whether the product says of a statement that failed that it has been terminated: those that change rows.
 fn is_change(stmt: &Stmt) -> bool {

@@ -2,9 +2,9 @@
 
 use super::{Run, flow};
 use crate::error::{Result, refuse};
-use furrow_format::types::{DataType, TypeId};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_tsql::ast::admin::Kill;
+use furrow_types::{DataType, TypeId};
 
 /// Numbers up to this one are the system's own.
 const LAST_SYSTEM_SESSION: i32 = 50;

@@ -28,13 +28,13 @@ use crate::query_stats::Mark;
 use crate::scope::Scope;
 use crate::sink::{Notice, Sink};
 use furrow_engine::Module;
-use furrow_format::types::Value;
 use furrow_io::thread::with_stack;
+use furrow_messages::Message;
 use furrow_observe::counters::Counter;
-use furrow_observe::messages::Message;
 use furrow_scalar::Switches;
 use furrow_tsql::ast::Stmt;
 use furrow_tsql::{Options, SyntaxError};
+use furrow_types::Value;
 use std::sync::Arc;
 
 pub(crate) use compile::check_procedure;

@@ -2,11 +2,11 @@
 
 use super::{Run, flow};
 use crate::error::{Origin, Result, SqlError, refuse};
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_messages::{Message, info};
 use furrow_observe::errorlog::Source;
-use furrow_observe::messages::{Message, info};
 use furrow_tsql::ast::expr::Expr;
 use furrow_tsql::ast::flow::Raiserror;
+use furrow_types::{DataType, TypeId, Value};
 
 /// The longest text of a user's message, in characters.
 const LONGEST: usize = 2047;

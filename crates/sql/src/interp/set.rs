@@ -5,10 +5,10 @@ use super::{Run, flow, transaction};
 use crate::ddl;
 use crate::error::{Result, refuse, unsupported};
 use furrow_engine::Timeout;
-use furrow_format::types::{DateOrder, Value};
 use furrow_scalar::{Settings, Switches};
 use furrow_tsql::ast::expr::{Expr, ExprKind};
 use furrow_tsql::ast::flow::Set;
+use furrow_types::{DateOrder, Value};
 
 /// Runs SET.
 pub(super) fn run(run: &mut Run<'_>, set: &Set) -> Result<()> {

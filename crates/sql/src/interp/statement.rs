@@ -6,12 +6,12 @@ use crate::bind::{Binder, BoundQuery};
 use crate::context::Context;
 use crate::error::Result;
 use crate::{dbcc, ddl, dml, query_stats};
-use furrow_format::types::{DataType, TypeId};
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_tsql::ast::flow::{Set, Transaction};
 use furrow_tsql::ast::query::{Query, QueryBody};
 use furrow_tsql::ast::{Statement, Stmt};
+use furrow_types::{DataType, TypeId};
 use std::sync::Arc;
 
 /// Runs a statement.

@@ -8,7 +8,7 @@ use super::Run;
 use furrow_engine::thread_read_ahead;
 use furrow_io::process::thread_cpu_ns;
 use furrow_io::time::Moment;
-use furrow_observe::messages::{Arg, Message};
+use furrow_messages::{Arg, Message};
 use furrow_observe::task::page_work;
 
 /// What a thread has read.

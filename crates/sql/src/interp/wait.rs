@@ -2,12 +2,12 @@
 
 use super::{Run, flow};
 use crate::error::{Result, refuse};
-use furrow_format::types::{DataType, TypeId};
 use furrow_io::time::{Moment, WallTime, sleep};
 use furrow_observe::task;
 use furrow_observe::waits::WaitType;
 use furrow_tsql::ast::expr::Expr;
 use furrow_tsql::ast::flow::Waitfor;
+use furrow_types::{DataType, TypeId};
 use std::time::Duration;
 
 /// How long a wait sleeps before it looks whether it is to end.

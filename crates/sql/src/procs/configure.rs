@@ -6,9 +6,9 @@ use crate::error::{Result, refuse, unsupported};
 use crate::interp::Run;
 use crate::views::value::{INT, int, nvarchar, text, varchar};
 use crate::views::{ViewColumn, column};
-use furrow_format::types::Value;
+use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
-use furrow_observe::messages::Message;
+use furrow_types::Value;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
     name: "sp_configure",

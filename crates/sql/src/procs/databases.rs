@@ -5,7 +5,7 @@ use crate::ddl::database::is_system;
 use crate::error::{Result, refuse};
 use crate::interp::{Run, parse, run_statements};
 use crate::views::value::{SYSNAME, nvarchar};
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_types::{DataType, TypeId, Value};
 
 const FILE: DataType = nvarchar(260);
 

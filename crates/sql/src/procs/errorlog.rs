@@ -5,10 +5,10 @@ use crate::error::{Result, SqlError, refuse};
 use crate::interp::Run;
 use crate::views::{INT, ViewColumn, column, value};
 use furrow_engine::EngineError;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::time::{Civil, WallTime};
+use furrow_messages::Message;
 use furrow_observe::errorlog::Search;
-use furrow_observe::messages::Message;
+use furrow_types::{DataType, TypeId, Value};
 
 const TEXT: DataType = DataType::sized(TypeId::NVarChar, 510);
 const DATETIME: DataType = DataType::simple(TypeId::DateTime);

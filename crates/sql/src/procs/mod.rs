@@ -20,8 +20,8 @@ use crate::error::{Result, SqlError, refuse};
 use crate::interp::Run;
 use crate::sink::ResultColumn;
 use crate::views::ViewColumn;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::convert::Conversion;
+use furrow_types::{DataType, TypeId, Value};
 
 /// What a parameter is when no argument is given for it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,8 +6,8 @@ use crate::error::{Result, refuse, unsupported};
 use crate::interp::Run;
 use crate::views::value::{SYSNAME, nvarchar};
 use furrow_engine::Table;
-use furrow_format::types::Value;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::Value;
 use std::sync::Arc;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[

@@ -5,7 +5,7 @@ use crate::error::{Result, refuse};
 use crate::interp::Run;
 use crate::views::value::{SYSNAME, nvarchar, text};
 use crate::views::{ViewColumn, nullable};
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 const NAME: DataType = nvarchar(776);

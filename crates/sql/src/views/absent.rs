@@ -6,7 +6,7 @@
 use super::objects::OBJECTS;
 use super::value::*;
 use super::{SystemView, ViewColumn, columns, joined};
-use furrow_format::types::{DataType, TypeId};
+use furrow_types::{DataType, TypeId};
 
 const KIND: DataType = char(2);
 const NAME: DataType = nvarchar(1035);

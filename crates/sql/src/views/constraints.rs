@@ -4,7 +4,7 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::{ModuleKind, Table};
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 const TWO: DataType = varchar(2);

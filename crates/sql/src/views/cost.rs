@@ -5,8 +5,8 @@ use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
 use crate::error::Result;
 use crate::query_stats::{Figure, StatementStats, query_hash};
 use furrow_format::DatabaseId;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_tsql::Span;
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 const HANDLE: DataType = varbinary(64);

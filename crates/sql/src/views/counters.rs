@@ -8,8 +8,8 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::{Database, Instance};
-use furrow_format::types::DataType;
 use furrow_observe::counters::{Counter, CounterSet, Object};
+use furrow_types::DataType;
 use std::sync::Arc;
 
 const PADDED: DataType = nchar(128);

@@ -5,7 +5,7 @@ use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::{Database, FileGrowth, FileView};
 use furrow_format::FileId;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

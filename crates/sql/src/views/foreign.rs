@@ -3,7 +3,7 @@
 use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns, schema_id};
 use crate::error::Result;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 
 const KIND: DataType = char(2);
 
@@ -43,7 +43,7 @@ fn foreign_keys(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         let children = table.children();
         for key in table.foreign_keys() {
             let object = children.iter().find(|c| c.id == key.id);
-            let moment = |of: fn(&furrow_engine::TableChild) -> furrow_format::types::DateTime| {
+            let moment = |of: fn(&furrow_engine::TableChild) -> furrow_types::DateTime| {
                 object.map_or(Value::Null, |c| Value::DateTime(of(c)))
             };
             rows(vec![

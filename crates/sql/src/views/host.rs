@@ -7,10 +7,10 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_format::DatabaseId;
-use furrow_format::types::{DataType, Value};
 use furrow_io::host::{host, mount_of};
 use furrow_io::process;
 use furrow_io::time::{Moment, WallTime};
+use furrow_types::{DataType, Value};
 
 const PATH: DataType = nvarchar(512);
 

@@ -4,7 +4,7 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::{Index, IndexKind, Table};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::sync::Arc;
 
 pub(super) static VIEWS: &[SystemView] = &[

@@ -3,7 +3,7 @@
 use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
-use furrow_format::types::{DataType, Family, TypeId, Value};
+use furrow_types::{DataType, Family, TypeId, Value};
 use std::sync::Arc;
 
 const KIND: DataType = varchar(10);

@@ -5,8 +5,8 @@ use super::waits::address;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::{LockRow, LockStatus, Resource};
-use furrow_format::types::{DataType, Guid, Value};
 use furrow_format::{DatabaseId, Page, PageId, TxnId};
+use furrow_types::{DataType, Guid, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 const DETAIL: DataType = nvarchar(256);

@@ -5,10 +5,9 @@
 use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
-use furrow_format::types::{DataType, Value};
 use furrow_io::host::host;
 use furrow_io::process;
-use furrow_observe::messages;
+use furrow_types::{DataType, Value};
 
 const LINE: DataType = nvarchar(256);
 const TEXT: DataType = nvarchar(2048);
@@ -101,7 +100,7 @@ fn host_info(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 }
 
 fn all_messages(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    for message in messages::all() {
+    for message in furrow_messages::all() {
         rows(vec![
             int(message.number),
             small(1033),

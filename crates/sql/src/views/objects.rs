@@ -4,7 +4,7 @@ use super::value::*;
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns, joined, schema_id};
 use crate::error::Result;
 use furrow_engine::{Index, Table};
-use furrow_format::types::{DataType, DateTime, Value};
+use furrow_types::{DataType, DateTime, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

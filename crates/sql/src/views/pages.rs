@@ -8,8 +8,8 @@ use crate::dbcc::page::{Live, MapStatus, pfs_words, size_of, status_of, word};
 use crate::error::{Result, refuse};
 use furrow_engine::Database;
 use furrow_format::mdf::Database as Catalog;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_format::{AllocUnitId, FileId, Page, PageFlags, PageId, PageNo, PfsByte};
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 const BITS: DataType = nvarchar(64);

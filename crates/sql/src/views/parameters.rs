@@ -6,8 +6,8 @@ use crate::configuration;
 use crate::error::Result;
 use crate::interp::read_module;
 use furrow_engine::ModuleKind;
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_tsql::ast::Statement;
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 const VARIANT: DataType = DataType::simple(TypeId::SqlVariant);

@@ -4,7 +4,7 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::{Result, unsupported};
 use furrow_engine::{Closely, Database, Index, IndexKind, LevelStats, Table};
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 const MODE: DataType = nvarchar(20);

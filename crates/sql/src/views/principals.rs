@@ -6,7 +6,7 @@
 use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
-use furrow_format::types::{DataType, Value};
+use furrow_types::{DataType, Value};
 
 const SID: DataType = varbinary(85);
 const KIND: DataType = char(1);

@@ -4,7 +4,7 @@ use super::sessions::{connected, database_id, handle, wait_of};
 use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 const WAIT_NUMBER: DataType = DataType::sized(TypeId::Binary, 2);

@@ -4,10 +4,10 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::DatabaseView;
-use furrow_format::types::{Guid, Value};
 use furrow_format::{RecoveryModel, SessionDefaults};
+use furrow_types::{Guid, Value};
 
-const SID: furrow_format::types::DataType = varbinary(85);
+const SID: furrow_types::DataType = varbinary(85);
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView {
@@ -68,7 +68,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
 ];
 
-const PATH: furrow_format::types::DataType = nvarchar(260);
+const PATH: furrow_types::DataType = nvarchar(260);
 
 /// The version of the files that are written.
 pub(crate) const FILE_VERSION: i16 = 706;

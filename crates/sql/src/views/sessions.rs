@@ -10,11 +10,11 @@ use crate::activity::ActivityView;
 use crate::error::Result;
 use crate::interp::ANSI_DEFAULTS;
 use furrow_engine::{Isolation, Timeout};
-use furrow_format::types::{DataType, DateOrder, TypeId, Value};
 use furrow_io::process;
 use furrow_io::time::WallTime;
 use furrow_observe::task::{Task, WaitingTask};
 use furrow_scalar::Switches;
+use furrow_types::{DataType, DateOrder, TypeId, Value};
 use std::sync::Arc;
 
 const SID: DataType = varbinary(85);

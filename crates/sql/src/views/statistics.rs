@@ -7,7 +7,7 @@ use super::value::*;
 use super::{SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::{Index, IndexKind, Table};
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 pub(super) static VIEWS: &[SystemView] = &[
     SystemView {

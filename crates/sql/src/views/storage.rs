@@ -5,9 +5,9 @@ use super::{Rows, SystemView, ViewContext, columns};
 use crate::dbcc::parity;
 use crate::error::Result;
 use furrow_engine::{Database, Index, Table};
-use furrow_format::types::{DataType, Value};
 use furrow_format::{Lsn, Page, PageId, PageType, Pfs, PfsByte, pfs_index_of, pfs_page_of};
 use furrow_io::time::Moment;
+use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
 const HANDLE: DataType = varbinary(8);

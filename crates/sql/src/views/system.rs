@@ -8,7 +8,7 @@ use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use crate::procs;
 use furrow_engine::Database;
-use furrow_format::types::{DataType, DateTime, Value};
+use furrow_types::{DataType, DateTime, Value};
 
 /// The database that has `spt_values`.
 const MASTER: &str = "master";

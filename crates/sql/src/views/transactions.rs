@@ -8,7 +8,7 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::activity::ActivityView;
 use crate::error::Result;
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_types::{DataType, TypeId, Value};
 
 const NAME: DataType = nvarchar(32);
 const FILESTREAM: DataType = varbinary(128);

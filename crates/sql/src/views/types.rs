@@ -5,7 +5,7 @@ use super::value::*;
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns, joined};
 use crate::error::Result;
 use furrow_engine::{Column, Table, TableChild};
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_types::{DataType, TypeId, Value};
 
 pub(super) const COLUMNS: [ViewColumn; 34] = *columns! {
     "object_id" INT; "name" SYSNAME null; "column_id" INT; "system_type_id" TINYINT; "user_type_id" INT;
@@ -158,7 +158,7 @@ pub(super) fn described(
     (identity, default): (bool, i32),
 ) -> Vec<Value> {
     let (off, is_text) = (bit(false), of.id.has_collation());
-    let padded = is_text || of.id.family() == furrow_format::types::Family::Binary;
+    let padded = is_text || of.id.family() == furrow_types::Family::Binary;
     let mut row = vec![
         int(object),
         text(name),
@@ -209,7 +209,7 @@ fn identities(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 
 /// `numeric(38, 0)`.
 pub(crate) fn number(n: i128) -> Value {
-    Value::Decimal(furrow_format::types::Decimal {
+    Value::Decimal(furrow_types::Decimal {
         unscaled: n,
         scale: 0,
     })

@@ -1,9 +1,7 @@
 //! Types and values as views, DBCC and system procedures need them.
 
-use furrow_format::types::{
-    DataType, Date, DateTime, DateTime2, Decimal, Guid, Time, TypeId, Value,
-};
 use furrow_io::time::WallTime;
+use furrow_types::{DataType, Date, DateTime, DateTime2, Decimal, Guid, Time, TypeId, Value};
 
 /// `bit`.
 pub(crate) const BIT: DataType = DataType::simple(TypeId::Bit);

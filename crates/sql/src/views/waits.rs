@@ -5,8 +5,8 @@ use super::value::*;
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::error::Result;
 use furrow_engine::{LockRow, LockStatus, Resource};
-use furrow_format::types::{DataType, Value};
 use furrow_observe::waits::WaitRow;
+use furrow_types::{DataType, Value};
 
 const NAME: DataType = nvarchar(256);
 const ADDRESS: DataType = varbinary(8);

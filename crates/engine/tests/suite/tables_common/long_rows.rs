@@ -5,7 +5,7 @@
 
 use super::{i, int, s, varchar};
 use furrow_engine::{ColumnSpec, IndexSpec, ScanSpec, Session, Table, TableSpec};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::sync::Arc;
 
 pub fn spec(name: &str, clustered: bool) -> TableSpec {

@@ -6,9 +6,9 @@
 use furrow_engine::{
     Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session, Table,
 };
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_io::{MemoryVolume, Volume};
 use furrow_txn::lock::{LockMode, LockStatus, Resource};
+use furrow_types::{DataType, TypeId, Value};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use super::{Bootstrap, filegroups};
 use crate::catalog::{ClassObject, Code, Owner, ScalarType, class, schema_id};
-use crate::types::{Collation, DataType, DateTime, TypeId};
+use furrow_types::{Collation, DataType, DateTime, TypeId};
 
 pub(super) fn owners(created: DateTime) -> Vec<Owner> {
     let owner = |id, name: &str, kind, sid: Option<&[u8]>, schema: Option<&str>| Owner {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::catalog::{SYSALLOCUNITS, SYSCOLPARS, SYSFILES1, SYSROWSETS, SYSRSCOLS, SYSSCHOBJS};
 use crate::catalog::{SYSPRUFILES, SYSSINGLEOBJREFS};
-use crate::types::Collation;
+use furrow_types::Collation;
 
 fn offsets(table: &BaseTable) -> Vec<(i16, i16)> {
     let halves = |word: i32| ((word & 0xFFFF) as i16, (word >> 16) as i16);
@@ -158,8 +158,8 @@ fn every_bootstrap_value_fits_its_column_and_comes_back_from_its_bytes() {
                 if value.is_null() {
                     continue;
                 }
-                let bytes = crate::types::encode(&column.data_type, value).unwrap();
-                let back = crate::types::decode(&column.data_type, &bytes).unwrap();
+                let bytes = furrow_types::encode(&column.data_type, value).unwrap();
+                let back = furrow_types::decode(&column.data_type, &bytes).unwrap();
                 let (back, value) = (back.to_string(), value.to_string());
                 assert_eq!(
                     back.trim_end(),

@@ -12,7 +12,7 @@
 use super::shell::{LEAST_ERROR, Shell, Stop};
 use crate::cli::args::SqlArguments;
 use crate::cli::{DONE, FAILED, INTERRUPTED};
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 /// What the last query has said so far that `:exit (query)` makes a status of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

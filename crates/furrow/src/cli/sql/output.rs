@@ -2,9 +2,9 @@
 
 use super::exit::ExitValue;
 use crate::cli::args::SqlArguments;
-use furrow_format::types::{DataType, Value};
 use furrow_scalar::display::{display_width, is_right_aligned, write_cell, write_value};
 use furrow_sql::{Notice, ResultColumn, Sink};
+use furrow_types::{DataType, Value};
 use std::io::{self, BufWriter, Write};
 
 /// Longest column that is printed in columns.

@@ -7,7 +7,7 @@ mod text;
 
 use super::*;
 use crate::testing::data_type;
-use furrow_format::types::{Date, DateTime2, DateTimeOffset, Time, TypeId, cast, parse_value};
+use furrow_types::{Date, DateTime2, DateTimeOffset, Time, TypeId, cast, parse_value};
 
 /// An argument: `type:text`, `'part` for the name of a date part, `NULL` for the literal.
 fn argument(text: &str) -> (Option<DataType>, Value) {

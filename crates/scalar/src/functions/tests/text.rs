@@ -2,7 +2,7 @@
 
 use super::{Case, call, check};
 use crate::functions::string_find::replaced;
-use furrow_format::types::Collation;
+use furrow_types::Collation;
 
 const PARTS_AND_LENGTHS_OF_TEXT: &[Case] = &[
     ("LEN", &["varchar(10):ab  "], "int 2"),

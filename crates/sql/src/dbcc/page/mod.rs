@@ -50,7 +50,7 @@ pub(super) struct Look<'a> {
 
 /// 8968: there is no such page.
 fn beyond<T>(id: PageId) -> Result<T> {
-    let page = furrow_observe::messages::Arg::page(id.file.0, id.page.0);
+    let page = furrow_messages::Arg::page(id.file.0, id.page.0);
     let none = 0_i32;
     refuse(
         8968,

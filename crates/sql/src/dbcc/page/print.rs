@@ -5,8 +5,8 @@ use crate::procs::show;
 use crate::views::value::{ascii, varchar};
 use crate::views::{ViewColumn, nullable};
 use furrow_format::TxnId;
-use furrow_format::types::Value;
-use furrow_observe::messages::Message;
+use furrow_messages::Message;
+use furrow_types::Value;
 use std::fmt::Write;
 
 /// Characters of a column.

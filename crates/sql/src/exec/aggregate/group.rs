@@ -7,8 +7,8 @@ use crate::exec::key::{KeyTable, Place, hash_key};
 use crate::exec::memory::{Grant, LONG_BYTES};
 use crate::exec::sort::{compare_keys, sort_rows};
 use crate::exec::spill::{Partitions, Reader};
-use furrow_format::types::{DataType, TypeId, Value};
 use furrow_scalar::aggregate::Accumulator;
+use furrow_types::{DataType, TypeId, Value};
 use std::borrow::Cow;
 
 /// The state of one group.

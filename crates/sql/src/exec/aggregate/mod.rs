@@ -13,8 +13,8 @@ use super::operator::{Cursor, Plan, Ready};
 use super::sort::SortKey;
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::{DataType, Value};
 use furrow_scalar::aggregate::BoundAggregate;
+use furrow_types::{DataType, Value};
 use group::Group;
 
 /// A call of an aggregate.

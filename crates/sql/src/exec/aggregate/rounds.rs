@@ -9,7 +9,7 @@ use crate::exec::key::{KeyTable, Place};
 use crate::exec::memory::Grant;
 use crate::exec::operator::Operator;
 use crate::exec::spill::{Partitions, Reader, Run};
-use furrow_format::types::{DataType, TypeId, Value};
+use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 /// A round.

@@ -1,8 +1,8 @@
 //! FOR JSON.
 
 use super::plain;
-use furrow_format::types::{DataType, Family, TypeId, Value};
 use furrow_scalar::json::quote;
+use furrow_types::{DataType, Family, TypeId, Value};
 
 /// A column and the place that its name gives it.
 #[derive(Debug, Clone)]

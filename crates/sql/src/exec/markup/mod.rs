@@ -13,7 +13,7 @@ use super::memory::{Grant, refused};
 use super::operator::{Cursor, Plan, Ready};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::{DataType, Family, TypeId, Value, base64};
+use furrow_types::{DataType, Family, TypeId, Value, base64};
 use std::fmt::Write;
 
 /// How rows are written.

@@ -2,7 +2,7 @@
 
 use super::plain;
 use crate::error::{Result, refuse};
-use furrow_format::types::{DataType, Value, escape_xml};
+use furrow_types::{DataType, Value, escape_xml};
 use std::fmt::Write;
 
 /// Where in its element a column goes.

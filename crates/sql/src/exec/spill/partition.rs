@@ -4,7 +4,7 @@
 use super::{Run, SpillFile, Stream};
 use crate::context::Context;
 use crate::error::Result;
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::sync::Arc;
 
 /// Bits of a hash that tell partitions of one level apart.

@@ -1,7 +1,7 @@
 //! Rows as bytes: what a spill file is made of. Each value is a tag and its contents; a row knows how many it
 //! has. The bytes are read back by the process that wrote them, but from a disk: nothing in them is trusted.
 
-use furrow_format::types::{
+use furrow_types::{
     Collation, DataType, Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime,
     Time, TypeId, Value,
 };

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::exec::memory::{Grant, LEAST_BYTES, row_bytes};
 use crate::exec::operator::Operator;
 use crate::exec::sort::{SortKey, compare_keys, sort_rows};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::exec::memory::{Grant, LEAST_BYTES, row_bytes};
 use crate::exec::operator::{Operator, Plan};
-use furrow_format::types::Value;
+use furrow_types::Value;
 
 /// All rows of a plan: first those that found room, then those that did not.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use crate::exec::memory::{Grant, LEAST_BYTES, row_bytes};
 use crate::exec::operator::Operator;
 use crate::exec::sort::{SortKey, compare_keys};
 use crate::exec::spill::{Reader, Run, Sorter, SpillFile, Stream};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

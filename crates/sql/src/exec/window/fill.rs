@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{Result, refuse};
 use crate::exec::expr::{Expr, as_count};
 use crate::exec::sort::{SortKey, compare_keys};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::cmp::Ordering;
 use std::ops::Range;
 

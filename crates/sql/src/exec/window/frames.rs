@@ -16,8 +16,8 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::exec::expr::Expr;
 use crate::exec::memory::{Grant, LEAST_BYTES};
-use furrow_format::types::Value;
 use furrow_scalar::aggregate::{Accumulator, BoundAggregate};
+use furrow_types::Value;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

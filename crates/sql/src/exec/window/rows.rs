@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::exec::memory::row_bytes;
 use crate::exec::spill::{Reader, Run, SpillFile, Stream};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

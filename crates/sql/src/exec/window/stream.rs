@@ -7,8 +7,8 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::exec::expr::Expr;
 use crate::exec::operator::{Cursor, Operator};
-use furrow_format::types::Value;
 use furrow_scalar::aggregate::{Accumulator, BoundAggregate};
+use furrow_types::Value;
 use std::collections::VecDeque;
 
 /// LAG looks back at most so many rows here.

@@ -2,7 +2,7 @@
 //! `""`.
 
 use furrow_format::mdf::TableColumn;
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::io::{BufWriter, Write};
 
 /// Writes CSV.

@@ -10,7 +10,7 @@ use super::{Opened, open_files, rows::shown_columns};
 use crate::cli::out::OutFile;
 use furrow_check::Pages;
 use furrow_format::mdf::{MdfError, Table, TableColumn};
-use furrow_format::types::Value;
+use furrow_types::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -2,11 +2,11 @@
 
 use furrow_format::boot::BOOT_PAGE;
 use furrow_format::mdf::{Database, Owner, Stored, StoredColumn, find_column};
-use furrow_format::types::Value;
 use furrow_format::{
     Bitmap, Boot, EXTENT_PAGES, FileHeader, Iam, PFS_INTERVAL, Page, PageId, PageNo, PageType, Pfs,
     PfsByte, Record, RecordKind, RowId, Status, extent_at_bit, interval_extents, interval_start_of,
 };
+use furrow_types::Value;
 
 /// Records, and what maps and fixed pages say.
 #[derive(Default)]

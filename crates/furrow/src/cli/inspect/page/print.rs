@@ -3,7 +3,7 @@
 use super::content::{Cell, RecordDump};
 use super::{Dump, Figure, table_of, unit_word};
 use furrow_format::Protection;
-use furrow_format::types::Value;
+use furrow_types::Value;
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write as _;
 use std::io::Write;

@@ -177,8 +177,8 @@ impl Sentences<'_> {
         }
     }
 
-    /// The ends of an interval, with their directions where these differ. A gain comes before a loss, else the
-    /// smaller change before the larger.
+    /// The ends of an interval, with their directions where these differ. A gain comes before a loss,
+    /// else the smaller change before the larger.
     fn range(&self, (low, high): (f64, f64)) -> String {
         let is_mixed = low.signum() != high.signum();
         let swap = match is_mixed {

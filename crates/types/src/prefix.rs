@@ -72,7 +72,7 @@ pub fn prefix_range(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::compare_text;
+    use crate::compare_text;
 
     #[test]
     fn texts_lie_within_the_range_of_every_prefix_of_theirs() {

@@ -99,7 +99,7 @@ impl Collation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{compare_1252, compare_utf16, encode_1252, encode_utf16};
+    use crate::{compare_1252, compare_utf16, encode_1252, encode_utf16};
     use std::hash::DefaultHasher;
 
     fn hash(text: &str, collation: Collation) -> u64 {

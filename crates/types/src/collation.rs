@@ -292,7 +292,7 @@ fn compare_padded<T: Ord + Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::code_page::{encode_1252, encode_utf16};
+    use crate::code_page::{encode_1252, encode_utf16};
 
     fn both(a: &str, b: &str, collation: Collation) -> Ordering {
         let (mut a8, mut b8, mut a16, mut b16) = (vec![], vec![], vec![], vec![]);

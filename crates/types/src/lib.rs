@@ -11,6 +11,13 @@
 //!
 //! What can fail: a value outside its type, with SQL Server's message number in [`TypeError`].
 
+#![deny(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    clippy::unreachable
+)]
+
 mod calendar;
 mod code_page;
 mod codec;
