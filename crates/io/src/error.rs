@@ -59,6 +59,8 @@ pub enum IoErrorKind {
     Poisoned,
     /// The simulated machine lost its power after this handle was opened.
     Crashed,
+    /// A part of the path is a file, not a directory.
+    NotADirectory,
     /// The path, or a part of it, is longer than the file system takes.
     NameTooLong,
     /// The path leads to something that is not a file of bytes, such as a named pipe or a device: what it is.
@@ -76,6 +78,7 @@ impl IoErrorKind {
             IoErrorKind::Denied => Errno::ACCESS.raw_os_error(),
             IoErrorKind::InUse => Errno::BUSY.raw_os_error(),
             IoErrorKind::NoSpace => Errno::NOSPC.raw_os_error(),
+            IoErrorKind::NotADirectory => Errno::NOTDIR.raw_os_error(),
             IoErrorKind::NameTooLong => Errno::NAMETOOLONG.raw_os_error(),
             IoErrorKind::NotRegular(_) => Errno::INVAL.raw_os_error(),
             IoErrorKind::Os(number, _) => *number,
@@ -95,6 +98,7 @@ impl fmt::Display for IoErrorKind {
             IoErrorKind::PastEnd => "the file ends before that place",
             IoErrorKind::Poisoned => "an earlier sync of this file failed; it must be opened anew",
             IoErrorKind::Crashed => "the simulated machine has lost its power",
+            IoErrorKind::NotADirectory => "a part of the path is not a directory",
             IoErrorKind::NameTooLong => "the file name is too long",
             IoErrorKind::NotRegular(found) => {
                 return write!(f, "it is {found}, not a regular file");
@@ -150,6 +154,7 @@ impl IoError {
             Errno::BUSY | Errno::TXTBSY => IoErrorKind::InUse,
             // A file that may not grow (`ulimit -f`, the file system's own limit) is as good as a full disk.
             Errno::NOSPC | Errno::DQUOT | Errno::FBIG => IoErrorKind::NoSpace,
+            Errno::NOTDIR => IoErrorKind::NotADirectory,
             Errno::NAMETOOLONG => IoErrorKind::NameTooLong,
             other => IoErrorKind::Os(other.raw_os_error(), other.to_string()),
         };

@@ -29,8 +29,9 @@
 //!
 //! # What can fail
 //! Only the error log's files, with an [`furrow_io::IoError`]: lines are kept in memory and tried again.
-//! Wrong numbers given to DBCC TRACEON come back as the [`furrow_messages::Message`] for the client. A message
-//! built with the wrong number of arguments is a bug: debug builds assert, release builds print `(null)`.
+//! Wrong numbers given to DBCC TRACEON come back as the [`furrow_messages::Message`] for the client. A
+//! message built with the wrong number of arguments is a bug: debug builds assert, release builds print
+//! `(null)`.
 
 mod instruments;
 mod table;

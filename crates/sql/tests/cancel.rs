@@ -116,7 +116,8 @@ const LONG: &[&str] = &[
     "SELECT MIN(n) OVER (ORDER BY k ROWS BETWEEN 9 PRECEDING AND 9 FOLLOWING) FROM $BIG",
     // Recursion, subqueries, spools.
     "WITH r AS (SELECT 1 AS n UNION ALL SELECT n FROM r) SELECT COUNT(*) FROM r OPTION (MAXRECURSION 0)",
-    "WITH r AS (SELECT 1 AS n UNION ALL SELECT r.n + b.n FROM r, s b, s c WHERE b.n + c.n = -1)
+    "WITH r AS (SELECT 1 AS n UNION ALL SELECT r.n + b.n FROM r, s b, s c, s d
+     WHERE b.n + c.n + d.n = -1)
      SELECT COUNT(*) FROM r OPTION (MAXRECURSION 0)",
     "SELECT COUNT(*) FROM s WHERE EXISTS (SELECT 1 FROM $BIG WHERE x.k = -s.n)",
     "SELECT COUNT(*) FROM s WHERE n IN (SELECT -k FROM $BIG)",
@@ -147,7 +148,7 @@ const LONG: &[&str] = &[
     "INSERT INTO f SELECT n, k FROM $BIG",
     "INSERT INTO f WITH (TABLOCK) SELECT n, k FROM $BIG",
     "SELECT k INTO g FROM $BIG",
-    "UPDATE k SET v += 1 FROM k, s a, s b WHERE a.n + b.n = -k.n",
+    "UPDATE k SET v += 1 FROM k, s a, s b, s c WHERE a.n + b.n + c.n = -k.n",
     "WHILE 1 = 1 UPDATE k SET v += 1",
     "WHILE 1 = 1 UPDATE k SET n += 1",
     "WHILE 1 = 1 BEGIN BEGIN TRAN; DELETE FROM k; ROLLBACK END",

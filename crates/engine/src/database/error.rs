@@ -151,7 +151,8 @@ impl EngineError {
         self.messages().iter().any(|m| m.number == number)
     }
 
-    /// An error where the statement of this thread's task is to end. Long loops call this; a rollback does not.
+    /// An error where the statement of this thread's task is to end. Long loops call this; a rollback does
+    /// not.
     pub fn check_cancelled() -> Result<(), EngineError> {
         match furrow_observe::task::is_cancelled() {
             true => Err(TxnError::Lock(LockError::Cancelled).into()),

@@ -139,6 +139,7 @@ fn create_error(volume: &dyn Volume, path: &Path, e: &IoError, state: u8) -> Eng
     match e.kind {
         IoErrorKind::AlreadyExists => taken(path, state),
         IoErrorKind::NameTooLong => name_too_long(path),
+        IoErrorKind::NotADirectory => directory_error(path, &e.kind),
         IoErrorKind::NotFound if !volume.exists(dir).unwrap_or(true) => {
             directory_error(path, &e.kind)
         }

@@ -38,8 +38,8 @@ impl HeapVisitor for Live {
 /// What is done with each row; with its address, if it has one.
 type Each<'a> = &'a mut dyn FnMut(&[u8], Option<RowId>) -> Result<(), EngineError>;
 
-/// Calls `each` for all rows until the statement is to end, with their addresses in a heap: in the order of the
-/// key, or of allocation.
+/// Calls `each` for all rows until the statement is to end, with their addresses in a heap: in the order of
+/// the key, or of allocation.
 pub(crate) fn each_row(rowset: &Rowset, each: Each<'_>) -> Result<(), EngineError> {
     match rowset.body() {
         Body::Tree(tree) => {

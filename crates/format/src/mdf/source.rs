@@ -172,7 +172,9 @@ pub fn sniff(bytes: &[u8]) -> Result<(), MdfError> {
         page: BOOT_PAGE.page,
     };
     if boot_header.page_type() != PageType::Boot || boot_header.page_id() != expected {
-        return refuse("page 9 is no boot page: a secondary file?".to_owned());
+        return refuse(format!(
+            "page {BOOT_PAGE} is not a boot page: is it a secondary file?"
+        ));
     }
     let version = field::VERSION.get_u16(boot);
     if !VERSIONS.contains(&version) {
@@ -198,7 +200,7 @@ mod tests {
         bytes[0] = 1;
         bytes[1] = 15;
         bytes[36] = 1;
-        assert!(reason(&bytes).contains("no boot page"));
+        assert!(reason(&bytes).contains("is not a boot page"));
         let boot = 9 * PAGE_SIZE;
         bytes[boot + 1] = 13;
         bytes[boot + 32] = 9;

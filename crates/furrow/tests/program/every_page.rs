@@ -184,10 +184,10 @@ fn no_page_of_a_database_of_ours_can_be_damaged_without_a_word() {
         "SET NOCOUNT ON; CREATE DATABASE own ON (NAME = own, FILENAME = '{f}') \
          LOG ON (NAME = l, FILENAME = '{}/own.ldf')\nGO\nUSE own\nGO\n\
          CREATE TABLE heap (a int, c char(900)); CREATE TABLE tree (a int PRIMARY KEY, c char(900));\
-         CREATE TABLE large (a int PRIMARY KEY, v varchar(max));\n\
+         CREATE TABLE large (a int PRIMARY KEY, v varchar(8000));\n\
          WITH n AS (SELECT TOP 100 ROW_NUMBER() OVER (ORDER BY object_id) AS a FROM sys.all_objects)\n\
          INSERT heap SELECT a, 'c' FROM n; INSERT tree SELECT a, 'c' FROM heap;\n\
-         INSERT large SELECT TOP 10 a, REPLICATE(CAST('v' AS varchar(max)), 3000 * a) FROM heap;\n\
+         INSERT large SELECT TOP 10 a, REPLICATE('v', 700 * a) FROM heap;\n\
          CREATE INDEX i ON heap (a)\nGO\nUSE master\nGO\nEXEC sp_detach_db 'own'\nGO\n",
         text(scratch.path())
     );

@@ -161,7 +161,7 @@ fn ctrl_c_removes_the_run_under_way_tells_how_to_go_on_and_ends_with_130() {
 #[test]
 fn ctrl_c_and_sigterm_end_a_join_that_gives_no_rows() {
     let dir = tempfile::tempdir().unwrap();
-    let endless = "SET NOCOUNT ON; SELECT 1 AS n INTO #n; PRINT 'begun';
+    let endless = "SET NOCOUNT ON; SELECT 1 AS n INTO #n; RAISERROR('begun', 0, 1) WITH NOWAIT;
         WITH s AS (SELECT value AS n FROM GENERATE_SERIES(1, 100000))
         SELECT COUNT(*) FROM s a CROSS JOIN s b CROSS JOIN s c WHERE a.n + b.n + c.n = -1";
     for signal in ["-INT", "-TERM"] {

@@ -12,6 +12,7 @@ mod export;
 mod file_names;
 mod inspect;
 mod interrupted;
+mod limits;
 mod reader;
 mod refusals;
 mod shell;

@@ -1,5 +1,4 @@
 //! Threads: named ones, scoped ones, and how many the machine runs at once.
-
 //!
 //! With the feature `weave` a thread started by one on a schedule is on that schedule too ([`crate::weave`]).
 
@@ -50,7 +49,7 @@ mod tests {
             later + 100 * 1024 <= first && first < 4 << 20,
             "{first} {later}"
         );
-        assert!(with_stack(8 << 20, || below(4000)) > 1 << 20);
+        assert!(with_stack(8 << 20, || below(1000)) > 1 << 20);
     }
 
     #[test]

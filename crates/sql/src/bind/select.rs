@@ -119,10 +119,8 @@ impl Binder<'_> {
             self.filter(filter, own, &mut conds)?;
         }
         self.reaches = self.reaches.min(before);
-        let groups = match &select.group_by {
-            Some(group_by) => Some(self.groups(group_by)?),
-            None => None,
-        };
+        let groups = select.group_by.as_ref().map(|by| self.groups(by));
+        let groups = groups.transpose()?;
         let level = self.level();
         let of = |g: &Groups| g.exprs.iter().map(|b| b.expr.clone()).collect();
         level.groups = groups.as_ref().map(of);

@@ -32,7 +32,7 @@ pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
                 if rules.looks_around {
                     seen.extend_from_slice(row);
                 }
-                grant.take(bytes.len() + row_bytes(&seen))?;
+                grant.take_beyond(bytes.len() + row_bytes(&seen))?;
                 keys.push((key, seen));
             }
             Ok(())

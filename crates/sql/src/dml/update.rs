@@ -196,7 +196,7 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
                     .iter()
                     .map(|v| row_bytes(std::slice::from_ref(&v.1)))
                     .sum();
-                grant.take(2 * bytes.len() + new + copies * row_bytes(row))?;
+                grant.take_beyond(2 * bytes.len() + new + copies * row_bytes(row))?;
                 changes.push(Change {
                     key,
                     values,

@@ -83,11 +83,20 @@ impl Grant {
 
     /// Asks for more: 701.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<()> {
+        self.take_beyond(bytes)?;
+        match self.memory.used.load(Ordering::Relaxed) > self.memory.most.load(Ordering::Relaxed) {
+            true => Err(refused()),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes more whatever the connection may keep: 701 only where the process has no more. For rows that must
+    /// stay in memory until all of them are known.
+    pub(crate) fn take_beyond(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
         let before = self.memory.used.fetch_add(bytes, Ordering::Relaxed);
-        let used = before + bytes;
-        let steps = before / STEP_BYTES != used / STEP_BYTES;
-        match used > self.memory.most.load(Ordering::Relaxed) || (steps && !is_left(0)) {
+        let steps = before / STEP_BYTES != (before + bytes) / STEP_BYTES;
+        match steps && !is_left(0) {
             true => Err(refused()),
             false => Ok(()),
         }

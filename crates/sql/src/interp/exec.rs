@@ -236,8 +236,8 @@ fn call_module(run: &mut Run<'_>, module: &Module, given: Vec<Given>) -> Result<
     call_text(run, procedure, (module.text(), module.set()), given)
 }
 
-/// Calls the procedure that a text defines, by its name, number and schema, with the settings that it was made
-/// with.
+/// Calls the procedure that a text defines, by its name, number and schema, with the settings that it was
+/// made with.
 fn call_text(
     run: &mut Run<'_>,
     (name, id, schema): (String, i32, Option<String>),

@@ -153,7 +153,7 @@ fn admit(pages: &Pages<'_>, files: &[SourceFile]) -> Result<u16, Failure> {
         return Err(Failure::new(FAILED, message.to_string()));
     }
     if Page::new(&boot).page_type() != PageType::Boot {
-        return refuse("page 9 is no boot page");
+        return refuse(&format!("page {BOOT_PAGE} is not a boot page"));
     }
     let version = field::VERSION.get_u16(&boot);
     if !(515..=1100).contains(&version) {

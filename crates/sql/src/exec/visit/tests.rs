@@ -54,7 +54,7 @@ const QUERIES: &[&str] = &[
     "SELECT 1 WHERE EXISTS (SELECT 1 FROM {})",
     "SELECT 1 WHERE 2 IN (SELECT b FROM {})",
     "SELECT x.a FROM (VALUES (1)) x (a) WHERE EXISTS (SELECT 1 FROM {} y WHERE y.b = x.a)",
-    "SELECT SUM(x.a) OVER (ORDER BY (SELECT MIN(a) FROM {})) FROM (VALUES (1)) x (a)",
+    "SELECT SUM(x.a) OVER (ORDER BY (SELECT MIN(a) FROM {} WHERE a > x.a)) FROM (VALUES (1)) x (a)",
     "SELECT CASE WHEN x.a > (SELECT MAX(b) FROM {}) THEN 1 END FROM (VALUES (1)) x (a)",
     "SELECT value FROM GENERATE_SERIES(1, (SELECT MAX(a) FROM {}))",
     "SELECT * FROM (VALUES ((SELECT MAX(a) FROM {}))) x (a)",

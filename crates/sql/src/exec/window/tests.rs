@@ -263,6 +263,9 @@ fn a_cancelled_statement_does_not_go_through_a_partition() {
     let int = DataType::simple(TypeId::Int);
     let all = kept(&vec![Value::Int(1); 4000]);
     with_context(|cx| {
+        let mut written = Stream::new(&SpillFile::create(cx).unwrap());
+        all.iter().for_each(|kept| written.push(&kept.row).unwrap());
+        let written = written.finish().unwrap();
         cx.sessions.activity().cancel();
         let sum =
             WindowFunction::Aggregate(bound(Aggregate::Sum, int).unwrap(), Some(Expr::Column(0)));
@@ -285,15 +288,12 @@ fn a_cancelled_statement_does_not_go_through_a_partition() {
             assert!(ended.is_err());
             assert!(values <= most, "{values}");
         }
-        let mut written = Stream::new(&SpillFile::create(cx).unwrap());
-        all.iter().for_each(|kept| written.push(&kept.row).unwrap());
         let plan = WindowPlan {
             input: Plan::One,
             width: 1,
             calls: vec![call(WindowFunction::RowNumber, (None, None))],
             streams: false,
         };
-        let written = written.finish().unwrap();
         assert!(plan.through_files(written, cx).is_err());
     });
 }
