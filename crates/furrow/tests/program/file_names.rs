@@ -166,7 +166,7 @@ fn a_file_name_that_cannot_be_is_refused_by_its_own_error_and_leaves_nothing() {
     let before = names(&home);
     let good = |end: &str| format!("{d}/x.{end}");
     let alter = |what: &str, path: &str| {
-        format!("ALTER DATABASE y {what} FILE (NAME = x, FILENAME = '{path}')")
+        format!("ALTER DATABASE y {what} FILE (NAME = w, FILENAME = '{path}')")
     };
     let attach = |path: &str| format!("CREATE DATABASE z ON (FILENAME = '{path}') FOR ATTACH");
     let cases = [
@@ -186,11 +186,11 @@ fn a_file_name_that_cannot_be_is_refused_by_its_own_error_and_leaves_nothing() {
         (alter("ADD", &format!("{d}/none/x.ndf")), 5133),
         (alter("ADD", &format!("{d}/sub")), 5170),
         (
-            alter("MODIFY", &of_bytes(256)).replace("NAME = x", "NAME = l"),
+            alter("MODIFY", &of_bytes(256)).replace("NAME = w", "NAME = l"),
             5105,
         ),
         (
-            alter("MODIFY", &format!("{d}/none/x.ldf")).replace("NAME = x", "NAME = l"),
+            alter("MODIFY", &format!("{d}/none/x.ldf")).replace("NAME = w", "NAME = l"),
             5121,
         ),
         (attach(&of_bytes(256)), 5105),

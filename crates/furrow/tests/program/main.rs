@@ -12,7 +12,7 @@ mod export;
 mod file_names;
 mod inspect;
 mod interrupted;
-mod limits;
+mod nesting;
 mod reader;
 mod refusals;
 mod shell;

@@ -48,6 +48,8 @@ struct Opened<'s> {
     database_id: u16,
     /// What every table depends on and could not be read: pages and rows of the catalog, file headers.
     lost: usize,
+    /// File headers whose damage was reported when the file was opened.
+    reported_headers: BTreeSet<PageId>,
     /// Files of which it was said that they were not given: once is enough.
     told_missing: RefCell<BTreeSet<FileId>>,
 }
@@ -58,6 +60,7 @@ impl<'s> Opened<'s> {
         let files = furrow_check::PageSource::files(files);
         let database_id = admit(pages, &files)?;
         let (database, damage) = Database::open_damaged(pages).map_err(|error| {
+            report_damaged_pages(pages, &files, database_id);
             Failure::new(FAILED, reader_error_text(&error, &files, database_id))
         })?;
         let mut opened = Opened {
@@ -65,20 +68,22 @@ impl<'s> Opened<'s> {
             files,
             database_id,
             lost: damage.len(),
+            reported_headers: BTreeSet::new(),
             told_missing: RefCell::default(),
         };
         for error in &damage {
             opened.tell(error);
         }
-        opened.lost += opened.tell_headers(pages);
+        opened.reported_headers = opened.report_headers(pages);
+        opened.lost += opened.reported_headers.len();
         for row in opened.database.missing_files() {
             opened.tell_missing(FileId(row.fileid as u16));
         }
         Ok(opened)
     }
 
-    /// Reports the file headers that are damaged; how many those are.
-    fn tell_headers(&self, pages: &Pages<'_>) -> usize {
+    /// Reports the file headers that are damaged, and returns them.
+    fn report_headers(&self, pages: &Pages<'_>) -> BTreeSet<PageId> {
         let page = |file: &SourceFile| PageId {
             file: file.id,
             page: PageNo(0),
@@ -87,13 +92,14 @@ impl<'s> Opened<'s> {
             let id = page(file);
             Some((id, pages.protection(id)?.err()?))
         });
-        let told = faults.map(|(id, fault)| {
+        let reported = faults.map(|(id, fault)| {
             eprintln!(
                 "{}",
                 damage_message(id, &fault, &self.files, self.database_id)
             );
+            id
         });
-        told.count()
+        reported.collect()
     }
 
     /// A reader's error, on standard error.
@@ -160,4 +166,21 @@ fn admit(pages: &Pages<'_>, files: &[SourceFile]) -> Result<u16, Failure> {
         return refuse(&format!("database version {version} is not known"));
     }
     Ok(field::DATABASE_ID.get_u16(&boot))
+}
+
+/// The most damaged pages that are named where the catalog cannot be read.
+const MOST_REPORTED: usize = 100;
+
+/// Reports the damaged pages of all files: one of them is why the catalog cannot be read.
+fn report_damaged_pages(pages: &Pages<'_>, files: &[SourceFile], database_id: u16) {
+    let all = files.iter().flat_map(|file| {
+        (0..file.pages).map(|page| PageId {
+            file: file.id,
+            page: PageNo(page),
+        })
+    });
+    let faults = all.filter_map(|id| Some((id, pages.protection(id)?.err()?)));
+    for (id, fault) in faults.take(MOST_REPORTED) {
+        eprintln!("{}", damage_message(id, &fault, files, database_id));
+    }
 }

@@ -178,9 +178,8 @@ fn tell_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
             );
             bad += 1;
         }
-        // A damaged header was reported when the file was opened.
-        let is_told = |page: &PageId| page.page.0 == 0;
-        for (page, fault) in found.bad_pages.iter().filter(|bad| !is_told(&bad.0)) {
+        let is_reported = |page: &PageId| opened.reported_headers.contains(page);
+        for (page, fault) in found.bad_pages.iter().filter(|bad| !is_reported(&bad.0)) {
             let message = damage_message(*page, fault, &opened.files, opened.database_id);
             eprintln!("{message}");
         }
