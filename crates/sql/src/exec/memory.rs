@@ -90,8 +90,8 @@ impl Grant {
         }
     }
 
-    /// Takes more whatever the connection may keep: 701 only where the process has no more. For rows that must
-    /// stay in memory until all of them are known.
+    /// Takes more whatever the connection may keep: 701 only where the process has no more. For rows that
+    /// must stay in memory until all of them are known.
     pub(crate) fn take_beyond(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
         let before = self.memory.used.fetch_add(bytes, Ordering::Relaxed);
