@@ -24,9 +24,8 @@ pub(crate) fn write_changed(store: &Store) -> Result<Vec<PageId>, RecoveryError>
     Ok(written)
 }
 
-/// `false` for a page that cannot take the bits. One of a file that was removed or made shorter is not
-/// needed. One that is damaged says nothing of its extents, whoever reads it must take all of them for
-/// changed.
+/// `false` for a page that cannot take the bits. A page of a file that was removed or made shorter is not
+/// needed. A reader of a damaged page must treat all of its extents as changed.
 fn write_page(store: &Store, id: PageId) -> Result<bool, RecoveryError> {
     let mut page = match store.write(id, LatchRank::ChangeMap) {
         Ok(page) => page,
