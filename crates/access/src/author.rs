@@ -102,6 +102,10 @@ impl By<'_> {
 
     /// Logs and applies a row operation that `undo` can undo.
     pub fn commit(&mut self, mini: Mini<'_>, undo: &[u8]) -> Result<Lsn, AccessError> {
+        debug_assert!(
+            !undo.is_empty() || !matches!(self, By::Txn(_)),
+            "what a transaction changes can be undone"
+        );
         Ok(match self {
             By::Txn(txn) => txn.commit_mini(mini, undo)?,
             By::Undo { txn, next } => mini.commit(&Author::Undo(txn, *next))?,

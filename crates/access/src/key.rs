@@ -1,6 +1,7 @@
 //! Keys to search by: column values as they lie in rows.
 
 use smallvec::SmallVec;
+use twox_hash::XxHash3_64;
 
 /// The values of the first key columns of a tree, or of all of them.
 ///
@@ -30,6 +31,10 @@ impl Key {
     /// Adds a column.
     pub fn push(&mut self, value: Option<&[u8]>) {
         self.bytes.extend_from_slice(value.unwrap_or_default());
+        debug_assert!(
+            self.bytes.len() <= usize::from(u16::MAX),
+            "ends of columns are 16 bits"
+        );
         self.ends.push(self.bytes.len() as u16);
         self.nulls.push(value.is_none());
     }
@@ -70,6 +75,10 @@ impl Key {
     /// Appends the key to a log record's undo part.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(self.len() as u8);
+        debug_assert!(
+            self.len() <= usize::from(u8::MAX),
+            "one byte counts the columns"
+        );
         for at in 0..self.len() {
             let value = self.column(at);
             let len = value.map_or(u16::MAX, |v| v.len() as u16);
@@ -87,6 +96,9 @@ impl Key {
             let len = u16::from_le_bytes(*len);
             let size = if len == u16::MAX { 0 } else { usize::from(len) };
             let (value, after) = after.split_at_checked(size)?;
+            if key.bytes.len() + value.len() > usize::from(u16::MAX) {
+                return None;
+            }
             key.push((len != u16::MAX).then_some(value));
             rest = after;
         }
@@ -94,18 +106,16 @@ impl Key {
         Some(key)
     }
 
-    /// A hash for the lock manager; equal keys hash alike if their bytes are the same.
+    /// A hash for the lock manager: of the bytes, and of where each column ends. It is the same in every run,
+    /// so a lock resource prints alike.
     pub fn hash(&self) -> u64 {
-        // FNV-1a: stable over runs, so that lock resources print alike.
-        let mix = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01B3);
-        let seed = self
-            .ends
-            .iter()
-            .zip(&self.nulls)
-            .fold(0xCBF2_9CE4_8422_2325, |h, (e, n)| {
-                mix(mix(mix(h, *e as u8), (*e >> 8) as u8), u8::from(*n))
-            });
-        self.bytes.iter().fold(seed, |h, &b| mix(h, b))
+        let mut shape: SmallVec<[u8; 16]> = SmallVec::new();
+        for (end, is_null) in self.ends.iter().zip(&self.nulls) {
+            shape.extend(end.to_le_bytes());
+            shape.push(u8::from(*is_null));
+        }
+        let seed = XxHash3_64::oneshot(&shape);
+        XxHash3_64::oneshot_with_seed(seed, &self.bytes)
     }
 }
 

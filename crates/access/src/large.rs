@@ -17,8 +17,10 @@
 //! [`AccessError::Large`] (7105) for a node that is not there, or is another value's; what the pool says of a
 //! page (824).
 
+#![deny(clippy::indexing_slicing)]
+
 use crate::AccessError;
-use furrow_format::mdf::lob_record::{
+use furrow_format::lob_record::{
     BLOB_ID_AT, BODY_AT, INLINE_ROOT, KIND_AT, ROW_OVERFLOW, TEXT_POINTER_BYTES, kind,
 };
 use furrow_format::{Page, PageBuf, PageId, PageType, RowId};
@@ -27,7 +29,7 @@ use furrow_txn::Store;
 use std::collections::HashSet;
 
 /// Most bytes of a value.
-pub const MAX_LARGE_BYTES: u64 = (1 << 31) - 1;
+pub(crate) const MAX_LARGE_BYTES: u64 = (1 << 31) - 1;
 /// Most levels of links; the product's values have three.
 const MOST_LEVELS: u8 = 8;
 

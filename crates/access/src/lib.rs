@@ -12,6 +12,12 @@
 //! 2. Latches are taken parent before child, left before right, rows before allocation maps.
 //! 3. A structural change and the row that caused it are one mini-transaction.
 //!
+//! Proofs, by the invariant's number: 1: `assert_no_latches` before a step is prepared (`author`), pages are
+//! reserved and frames are lent. 2: the pool asserts ranks (`rank`);
+//! `woven_splits_of_a_high_tree_beside_scans_and_purges`. 3: one mini-transaction for each operation;
+//! `the_log_alone_gives_the_rows_back`. Pages read: `node` and `shape` return an error for a page that does
+//! not hold what its place demands, `a_reader_that_meets_a_wrong_child_says_so_and_goes_no_further`.
+//!
 //! # What can fail
 //! [`AccessError`]. A page that does not hold what its place demands is reported, never trusted.
 
@@ -30,7 +36,7 @@ pub use author::By;
 pub use error::AccessError;
 pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapScan, HeapStep, HeapVisitor};
 pub use key::Key;
-pub use large::{MAX_LARGE_BYTES, large_len, read_large};
+pub use large::{large_len, read_large};
 pub use shape::{KeyColumn, Shape};
 pub use tree::{
     Bound, Cursor, Direction, Gate, InPlace, PagePass, Purge, RowBatch, RowCheck, Step, Tree,

@@ -139,6 +139,7 @@ impl Shape {
         for column in &self.key {
             key.push(self.leaf.value(record, column.leaf).ok()?);
         }
+        debug_assert_eq!(key.len(), self.key.len(), "a row has the whole key");
         Some(key)
     }
 
@@ -151,13 +152,8 @@ impl Shape {
         key
     }
 
-    /// The number of key columns without the uniquifier: what has to be unique in a unique tree.
-    pub fn visible_key_len(&self) -> usize {
-        self.key.iter().filter(|c| !c.uniquifier).count()
-    }
-
     /// A non-leaf row for a child whose rows all have this key or a greater one.
-    pub fn node_row(
+    pub(crate) fn node_row(
         &self,
         key: &Key,
         child: PageId,
@@ -165,6 +161,7 @@ impl Shape {
     ) -> Result<usize, AccessError> {
         let node = self.node.as_ref().ok_or(RowError::Child)?;
         let mut values = key.columns();
+        debug_assert_eq!(values.len(), self.key.len(), "an entry has the whole key");
         for (value, column) in values.iter_mut().zip(&self.key) {
             // A row without the uniquifier has number 0: so has its entry above.
             if column.uniquifier && value.is_none() {
@@ -175,7 +172,7 @@ impl Shape {
     }
 
     /// Largest non-leaf row there can be, with its slot.
-    pub fn largest_node_row(&self) -> usize {
+    pub(crate) fn largest_node_row(&self) -> usize {
         let values = self
             .key
             .iter()
@@ -188,7 +185,7 @@ impl Shape {
     /// How the row in `slot` compares with `key`, by as many columns as the key has. A row that cannot be
     /// read is an error.
     #[inline]
-    pub fn compare_at(
+    pub(crate) fn compare_at(
         &self,
         page: &PageBuf,
         slot: u16,

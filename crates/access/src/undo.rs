@@ -103,6 +103,16 @@ impl UndoOp {
 
     /// The undo part of a log record.
     pub fn encode(&self, rowset: RowsetId) -> Vec<u8> {
+        let out = self.encoded(rowset);
+        debug_assert_eq!(
+            UndoOp::decode(&out).as_ref(),
+            Some(&(rowset, self.clone())),
+            "an undo part reads back"
+        );
+        out
+    }
+
+    fn encoded(&self, rowset: RowsetId) -> Vec<u8> {
         match self {
             UndoOp::TreeInsert(key) | UndoOp::TreeDelete(key) => {
                 tree_part(self.code(), rowset, key, &[])
@@ -143,7 +153,12 @@ impl UndoOp {
 
     /// The undo part for a row of a tree replaced, without copies of key and row.
     pub(crate) fn tree_update(rowset: RowsetId, key: &Key, old: &[u8]) -> Vec<u8> {
-        tree_part(TREE_UPDATE, rowset, key, old)
+        let out = tree_part(TREE_UPDATE, rowset, key, old);
+        debug_assert!(
+            UndoOp::decode(&out).is_some_and(|(found, _)| found == rowset),
+            "an undo part reads back"
+        );
+        out
     }
 
     /// The undo part for a record of a heap replaced, without a copy of it.
@@ -152,6 +167,10 @@ impl UndoOp {
         out.extend_from_slice(&rid.to_bytes());
         out.extend_from_slice(&was.to_bytes());
         out.extend_from_slice(old);
+        debug_assert!(
+            UndoOp::decode(&out).is_some_and(|(found, _)| found == rowset),
+            "an undo part reads back"
+        );
         out
     }
 

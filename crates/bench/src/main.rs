@@ -24,14 +24,15 @@
 mod loads;
 mod meter;
 mod options;
+mod outcome;
 mod reads;
 mod rows;
 mod store;
 
+use outcome::Outcome;
+
 use options::Options;
 use std::process::ExitCode;
-
-type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -2,7 +2,8 @@
 //!
 //! `time cargo run --release -p furrow-check --example check_speed -- TIMES FILE...`
 
-use furrow_check::{DataFiles, MemoryFiles, Options, PageSource, check};
+use furrow_check::{Options, check};
+use furrow_datafile::{DataFiles, MemoryFiles, PageSource};
 use furrow_format::{PAGE_SIZE, PageNo};
 use furrow_io::SystemVolume;
 use furrow_io::time::Moment;

@@ -1,6 +1,5 @@
 //! What is wrong: SQL Server's message, where, and one plain sentence.
 
-use crate::plan::Plan;
 use furrow_format::PageId;
 use furrow_messages::{Arg, Message};
 use std::fmt;
@@ -41,7 +40,49 @@ pub struct Finding {
     pub means: String,
 }
 
+/// What puts a finding right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Repair {
+    /// Nothing is lost: an index, a map or a count is made again from what is sound.
+    Rebuild,
+    /// Rows or pages that cannot be used are given up.
+    AllowDataLoss,
+}
+
+impl Repair {
+    /// SQL Server's name of the level.
+    pub fn name(self) -> &'static str {
+        match self {
+            Repair::Rebuild => "repair_rebuild",
+            Repair::AllowDataLoss => "repair_allow_data_loss",
+        }
+    }
+}
+
+/// Findings of allocation: maps, extents and chains of IAM pages.
+const ALLOCATION: &[u32] = &[
+    2575, 2576, 2577, 2579, 5125, 8903, 8904, 8905, 8906, 8910, 8946, 8947, 8948, 8968, 8969, 8996,
+    8997, 8998,
+];
+/// Findings that are repaired without loss wherever they are.
+const LOSSLESS: &[u32] = &[2508, 8914, 8951, 8952, 8955, 8956];
+
 impl Finding {
+    /// Whether it is counted among the allocation errors.
+    pub fn is_allocation(&self) -> bool {
+        ALLOCATION.contains(&self.number())
+    }
+
+    /// The least repair that puts it right.
+    pub fn repair(&self) -> Repair {
+        let in_index = self.subject.as_ref().is_some_and(|s| s.index_id > 1);
+        if LOSSLESS.contains(&self.number()) || in_index && !self.is_allocation() {
+            Repair::Rebuild
+        } else {
+            Repair::AllowDataLoss
+        }
+    }
+
     /// SQL Server's message number.
     pub fn number(&self) -> u32 {
         self.message.number
@@ -80,74 +121,5 @@ impl Findings {
             subject: None,
             means,
         });
-    }
-
-    /// A finding whose message begins with object, index, partition, unit and its kind.
-    pub(crate) fn of_unit(
-        &mut self,
-        plan: &Plan,
-        (number, unit): (u32, u32),
-        at: PageId,
-        args: &[Arg],
-        means: String,
-    ) {
-        let mut all = plan.unit_args(unit).to_vec();
-        all.extend_from_slice(args);
-        self.of_page(plan, (number, unit), at, &all, means);
-    }
-
-    /// A finding about a unit's page whose arguments stand in an order of their own.
-    pub(crate) fn of_page(
-        &mut self,
-        plan: &Plan,
-        (number, unit): (u32, u32),
-        at: PageId,
-        args: &[Arg],
-        means: String,
-    ) {
-        self.list.push(Finding {
-            message: Message::new(number, args),
-            page: Some(at),
-            subject: plan.subject(unit),
-            means,
-        });
-    }
-
-    /// A failed test of a page's header.
-    pub(crate) fn page_test(
-        &mut self,
-        plan: &Plan,
-        unit: u32,
-        at: PageId,
-        (test, values): (&str, (i64, i64)),
-    ) {
-        let means = format!(
-            "The header of page {at} {}contradicts itself.",
-            plan.of(unit)
-        );
-        let args = [page(at), test.into(), values.0.into(), values.1.into()];
-        self.of_unit(plan, (8939, unit), at, &args, means);
-    }
-
-    /// A failed test of a record.
-    pub(crate) fn row_test(
-        &mut self,
-        plan: &Plan,
-        unit: u32,
-        (at, slot): (PageId, u16),
-        (test, values): (&str, (i64, i64)),
-    ) {
-        let means = format!(
-            "The row in slot {slot} of page {at} {}does not hold together.",
-            plan.of(unit)
-        );
-        let args = [
-            page(at),
-            slot.into(),
-            test.into(),
-            values.0.into(),
-            values.1.into(),
-        ];
-        self.of_unit(plan, (8944, unit), at, &args, means);
     }
 }

@@ -25,41 +25,37 @@
 //!    with levels, links and ranges of keys; stubs and moved rows; pieces of large values; sums that did not
 //!    cancel, by a second look at the rows behind them; counts; the catalog against itself.
 //!
-//!
-//! Whoever wants to read rather than to judge takes [`Pages`]: it gives `furrow_format::mdf` the pages of the
-//! same sources, a bounded number at a time; [`Survey`] counts what is there.
-//!
 //! # What can fail
 //! Damage is no failure, it is what is looked for. [`CheckError`] says that the check could not be done: no
 //! primary file, files missing, a database that has to be recovered first.
+
+#![deny(clippy::indexing_slicing)]
 
 mod buckets;
 mod facts;
 mod finding;
 mod hash;
-mod library;
 mod maps;
 mod matching;
+mod options;
 mod order;
-mod pages;
 mod plan;
+mod raise;
 mod scan;
-mod source;
-mod survey;
 mod told;
+mod totals;
 
-pub use finding::{Finding, Subject};
-pub use pages::Pages;
+pub use finding::{Finding, Repair, Subject};
+pub use options::{Depth, Options, Scope};
 pub use scan::{Listener, Progress};
-pub use source::{DataFiles, MemoryFiles, PageSource, SourceError, SourceFile};
-pub use survey::{Survey, TableUse};
 pub use told::{damage_message, missing_file_text, reader_error_text};
+pub use totals::{FileTotal, ObjectTotal};
 
 use finding::Findings;
+use furrow_datafile::{PageSource, Pages, SourceError, SourceFile, Support, support};
 use furrow_format::boot::field;
 use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageType};
 use furrow_messages::Message;
-use library::Library;
 use maps::Maps;
 use matching::Matcher;
 use plan::Plan;
@@ -68,27 +64,6 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Findings of one table that are told.
 const TOLD_OF_A_TABLE: usize = 200;
-
-/// How to check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// Threads; 0 = one for each processor.
-    pub workers: usize,
-    /// Whether counts in the catalog must be exact: of a database that is open they may lag behind.
-    pub counts: bool,
-    /// Whether the source is at rest, although the database is open or was not shut down cleanly.
-    pub at_rest: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            workers: 0,
-            counts: true,
-            at_rest: false,
-        }
-    }
-}
 
 /// Why a check could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -110,6 +85,9 @@ pub enum CheckError {
     /// Committed work may be in the log only.
     #[error("the database was not shut down cleanly: open it once, so that it is recovered")]
     NotRecovered,
+    /// The listener ended it.
+    #[error("the check was cancelled")]
+    Cancelled,
     /// Pages cannot be had.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -128,6 +106,10 @@ pub struct Report {
     pub rows: u64,
     /// Extents that nobody has, by file.
     pub free_extents: BTreeMap<u16, u64>,
+    /// Rows and pages of each table, base tables of the catalog included.
+    pub objects: Vec<ObjectTotal>,
+    /// What is allocated in each file.
+    pub files: Vec<FileTotal>,
 }
 
 impl Report {
@@ -137,28 +119,36 @@ impl Report {
     }
 }
 
-/// Checks a database. `listener` hears of progress, from several threads.
+/// Checks a database. `listener` receives progress from several threads, and can end the check.
 pub fn check(
     source: &dyn PageSource,
     options: &Options,
     listener: Option<Listener<'_>>,
 ) -> Result<Report, CheckError> {
     let files = source.files();
-    let library = Library::new(source);
+    let library = Pages::new(source);
     admit(&library, &files, options)?;
     let mut findings = Findings::default();
     let maps = Maps::read(&library, &files);
     let plan = Plan::read(&library, &mut findings);
     all_files(&plan)?;
-    let shared = Shared::new(source, &files, &plan, &maps);
+    let shared = Shared::new((source, listener), &files, (&plan, options), &maps);
     let workers = match options.workers {
         0 => furrow_io::thread::available_cpus(),
         given => given,
     };
-    let (facts, mut seen) = scan::scan(&shared, workers, listener);
+    let (facts, mut seen) = scan::scan(&shared, workers);
     findings.list.append(&mut seen.list);
     let matcher = Matcher::new(&shared, &library, &facts, options.counts);
     findings.list.append(&mut matcher.run().list);
+    if shared.is_stopped() {
+        return Err(CheckError::Cancelled);
+    }
+    findings.list.retain(|finding| match options.scope {
+        Scope::Database => true,
+        Scope::Object(id) => finding.subject.as_ref().is_some_and(|s| s.object_id == id),
+        Scope::Catalog => finding.number() == CATALOG,
+    });
     let free = files
         .iter()
         .map(|file| (file.id.0, free_extents(&maps, file)));
@@ -172,11 +162,13 @@ pub fn check(
             .map(|n| n.load(std::sync::atomic::Ordering::Relaxed))
             .sum(),
         free_extents: free.collect(),
+        objects: totals::objects(&shared, &facts),
+        files: totals::files(&maps, &files),
     })
 }
 
 /// Whether this is a database that can be checked now.
-fn admit(library: &Library<'_>, files: &[SourceFile], options: &Options) -> Result<(), CheckError> {
+fn admit(library: &Pages<'_>, files: &[SourceFile], options: &Options) -> Result<(), CheckError> {
     let primary = files.iter().find(|file| file.id == FileId(1));
     let primary = primary.ok_or(CheckError::NoPrimary)?;
     let refuse = |reason: &str| CheckError::NotADatabase {
@@ -187,15 +179,15 @@ fn admit(library: &Library<'_>, files: &[SourceFile], options: &Options) -> Resu
         .get(BOOT_PAGE)
         .ok_or_else(|| refuse("it has no boot page"))?;
     // A boot page that is damaged is a finding; one that never was one is another file.
-    if whole.is_err() || Page::new(boot).page_type() != PageType::Boot {
+    if whole.is_err() || Page::new(&boot).page_type() != PageType::Boot {
         return Ok(());
     }
-    let version = field::VERSION.get_u16(boot);
-    if !(515..=1100).contains(&version) {
+    let version = field::VERSION.get_u16(&boot);
+    if support(version) == Support::None {
         return Err(refuse(&format!("database version {version} is not known")));
     }
-    let own = field::MAGIC.get(boot).starts_with(b"FURROW");
-    let clean = Boot::decode(boot).is_ok_and(|boot| boot.own.clean_shutdown);
+    let own = field::MAGIC.get(&boot).starts_with(b"FURROW");
+    let clean = Boot::decode(&boot).is_ok_and(|boot| boot.own.clean_shutdown);
     if own && !clean && !options.at_rest {
         return Err(CheckError::NotRecovered);
     }
@@ -216,11 +208,14 @@ fn all_files(plan: &Plan) -> Result<(), CheckError> {
 
 fn free_extents(maps: &Maps, file: &SourceFile) -> u64 {
     let extents = (0..file.pages / furrow_format::EXTENT_PAGES).filter(|extent| {
-        let first = library::page_at(file.id, extent * furrow_format::EXTENT_PAGES);
+        let first = maps::page_at(file.id, extent * furrow_format::EXTENT_PAGES);
         maps.gam(first) == Some(true)
     });
     extents.count() as u64
 }
+
+/// The message of rows of the catalog that contradict each other.
+const CATALOG: u32 = 8992;
 
 /// The message of a file that is shorter than its header says.
 const CUT_OFF: u32 = 5125;

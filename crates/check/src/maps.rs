@@ -1,6 +1,6 @@
 //! The allocation maps of all files, in memory: 1/8,000 of the database.
 
-use crate::library::{Library, page_at};
+use furrow_datafile::{Pages, SourceFile, map_page};
 use furrow_format::{
     Bitmap, EXTENT_PAGES, FileId, GAM_INTERVAL, PFS_INTERVAL, PageBuf, PageId, PageNo, Pfs,
     PfsByte, gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of,
@@ -22,26 +22,21 @@ pub(crate) struct Maps {
 
 impl Maps {
     /// Reads them. Pages that fail verification are left out; the scan reports them.
-    pub(crate) fn read(library: &Library<'_>, files: &[crate::SourceFile]) -> Maps {
-        let of_file = |file: &crate::SourceFile| {
+    pub(crate) fn read(library: &Pages<'_>, files: &[SourceFile]) -> Maps {
+        let of_file = |file: &SourceFile| {
             let sound = |page: PageNo| {
-                let (bytes, whole) = library.get(page_at(file.id, page.0))?;
-                whole.ok()?;
-                Some(Box::new(*bytes))
+                let map = map_page(library, page_at(file.id, page.0)).ok()?;
+                Some(Box::new(*map))
             };
             let starts = |interval: u32| (0..file.pages).step_by(interval as usize).map(PageNo);
-            let bitmap = |page: PageNo| sound(page).filter(|bytes| Bitmap::new(bytes).is_some());
-            let pfs = |page: PageNo| sound(page).filter(|bytes| Pfs::new(bytes).is_some());
             let bitmaps = |of: fn(PageNo) -> PageNo| {
-                starts(GAM_INTERVAL)
-                    .map(|start| bitmap(of(start)))
-                    .collect()
+                starts(GAM_INTERVAL).map(|start| sound(of(start))).collect()
             };
             FileMaps {
                 id: file.id,
                 pages: file.pages,
                 pfs: starts(PFS_INTERVAL)
-                    .map(|start| pfs(pfs_page_of(start)))
+                    .map(|start| sound(pfs_page_of(start)))
                     .collect(),
                 gam: bitmaps(gam_page_of),
                 sgam: bitmaps(sgam_page_of),
@@ -90,6 +85,14 @@ impl Maps {
         let file = self.file(id)?;
         let gam = Bitmap::new(file.gam.get(interval)?.as_deref()?)?;
         Some((gam, Bitmap::new(file.sgam.get(interval)?.as_deref()?)?))
+    }
+}
+
+/// Page `page` of file `file`.
+pub(crate) fn page_at(file: FileId, page: u32) -> PageId {
+    PageId {
+        file,
+        page: PageNo(page),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Damage that a reader meets, in the product's words.
 
-use crate::source::SourceFile;
-use furrow_format::mdf::MdfError;
+use furrow_datafile::MdfError;
+use furrow_datafile::SourceFile;
 use furrow_format::{FileId, PAGE_SIZE, PageFault, PageId};
 use furrow_messages::{Arg, Message};
 

@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use furrow_check::{DataFiles, Options, Report, check};
+use furrow_check::{Options, Report, check};
+use furrow_datafile::DataFiles;
 use furrow_io::{SystemVolume, Volume};
 use std::path::PathBuf;
 

@@ -1,22 +1,25 @@
 //! Little-endian reads and writes that cannot panic, and fields at a fixed place of a page.
 
-use crate::{PAGE_SIZE, PageBuf, PageId};
+use crate::ids::{PAGE_SIZE, PageId};
+
+/// The bytes of a page.
+pub type PageBuf = [u8; PAGE_SIZE];
 
 /// `N` bytes at `at`, if they are there.
 #[inline(always)]
-pub(crate) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+pub fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
 /// The `u16` at `at`.
 #[inline(always)]
-pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     chunk(bytes, at).map(u16::from_le_bytes)
 }
 
 /// The `u32` at `at`.
 #[inline(always)]
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     chunk(bytes, at).map(u32::from_le_bytes)
 }
 
@@ -44,7 +47,7 @@ pub(crate) fn put(bytes: &mut [u8], at: usize, source: &[u8]) -> bool {
 pub struct Field<const AT: usize, const N: usize>;
 
 impl<const AT: usize, const N: usize> Field<AT, N> {
-    const INSIDE: () = assert!(AT + N <= PAGE_SIZE);
+    pub(crate) const INSIDE: () = assert!(AT + N <= PAGE_SIZE);
 
     /// Page offset of the first byte.
     pub const fn start(self) -> usize {
@@ -69,15 +72,6 @@ impl<const AT: usize, const N: usize> Field<AT, N> {
         const { Self::INSIDE }
         let _always_fits = put(page, AT, &bytes);
     }
-
-    /// The change that replaces the bytes when applied.
-    pub fn change(self, bytes: &[u8; N]) -> crate::Change<'_> {
-        const { Self::INSIDE }
-        crate::Change::PatchBytes {
-            offset: AT as u16,
-            bytes,
-        }
-    }
 }
 
 impl<const AT: usize> Field<AT, 2> {
@@ -97,13 +91,13 @@ impl<const AT: usize> Field<AT, 2> {
 impl<const AT: usize> Field<AT, 4> {
     /// The field as an unsigned number.
     #[inline(always)]
-    pub fn get_u32(self, page: &PageBuf) -> u32 {
+    pub(crate) fn get_u32(self, page: &PageBuf) -> u32 {
         u32::from_le_bytes(self.get(page))
     }
 
     /// Sets the field to an unsigned number.
     #[inline(always)]
-    pub fn set_u32(self, page: &mut PageBuf, value: u32) {
+    pub(crate) fn set_u32(self, page: &mut PageBuf, value: u32) {
         self.set(page, value.to_le_bytes());
     }
 }

@@ -236,6 +236,14 @@ impl FileHeader {
         Ok(PageMut::new(page).replace(0, &record)?)
     }
 
+    /// Puts another [`FileHeader::binding`] into page 0.
+    pub fn set_binding(page: &mut PageBuf, binding: Guid) -> Result<(), FileHeaderError> {
+        let mut header = FileHeader::decode(page)?;
+        header.binding = binding;
+        let record = header.updated_record(page)?;
+        Ok(PageMut::new(page).replace(0, &record)?)
+    }
+
     /// Whether a file was let go together with the primary file of a database of ours that says it was shut
     /// down cleanly. The last checkpoint of that wrote the boot page and stands in all headers: an older one
     /// is from before the boot page's change, and so is one of another end. A log that was being made anew

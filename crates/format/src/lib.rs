@@ -11,7 +11,7 @@
 //! 2. [`Record`] and [`RecordBuilder`] know one record's frame, [`RowLayout`] where its columns lie,
 //!    [`furrow_types`] what the columns' bytes mean;
 //! 3. [`Bitmap`], [`Pfs`] and [`Iam`] read allocation maps; [`FileHeader`] and [`Boot`] the two fixed
-//!    pages that say what file and database this is; [`catalog`] and [`mdf`] the tables behind them;
+//!    pages that say what file and database this is; [`catalog`] the tables behind them;
 //! 4. [`verify`], [`untear`] and the `stamp_` functions guard a page's way from and to the disk;
 //! 5. [`Change`] and [`apply`]: the only way pages are changed once the engine runs, by do and redo alike.
 //!
@@ -45,10 +45,11 @@ pub mod catalog;
 mod change;
 mod file_header;
 mod ids;
+pub mod lob_record;
 mod lsn;
 mod maps;
-pub mod mdf;
 mod page;
+mod page_type;
 mod protect;
 mod record;
 mod row;
@@ -57,7 +58,7 @@ pub use boot::{
     BOOT_PAGE, Boot, BootError, DelayedDurability, OwnBoot, PageVerify, RecoveryModel,
     SessionDefaults, UserAccess,
 };
-pub use bytes::Field;
+pub use bytes::{Field, PageBuf, chunk, u16_at, u32_at};
 pub use change::{Change, ChangeError, ChangeReader, ChangeWriter, RowList, RowListBuilder, apply};
 pub use file_header::{FileGrowth, FileHeader, FileHeaderError, NEW_LOG_APART};
 pub use ids::{
@@ -70,18 +71,21 @@ pub use maps::{
     MapInit, MapKind, PFS_INTERVAL, Pfs, PfsByte, SINGLE_PAGE_SLOTS, SYSTEM_MAPS_UNIT,
     add_map_bits, bcm_page_of, dcm_page_of, extent_at_bit, extent_bit, fixed_page_type,
     fixed_pages, gam_page_of, interval_extents, interval_start_of, pfs_index_of, pfs_page_of,
-    sgam_page_of,
+    set_map_word, sgam_page_of,
 };
 pub use page::{
-    BODY_SIZE, HEADER_SIZE, MAX_SLOTS, Page, PageBuf, PageError, PageFlags, PageInit, PageMut,
-    PageType, Records, SLOT_SIZE,
+    BODY_SIZE, HEADER_SIZE, MAX_SLOTS, Page, PageError, PageInit, PageMut, Records, SLOT_SIZE,
 };
+pub use page_type::{PageFlags, PageType};
+pub(crate) use protect::stamp_nothing;
 pub use protect::{
-    PageFault, Protection, admit, page_checksum, stamp_checksum, stamp_nothing, stamp_torn_bits,
-    untear, verify,
+    PageFault, Protection, admit, page_checksum, stamp_checksum, stamp_torn_bits, untear, verify,
 };
+pub(crate) use record::DATA_HEADER_SIZE;
+pub(crate) use record::INDEX_HEADER_SIZE;
+pub(crate) use record::VERSION_TAG_SIZE;
 pub use record::{
-    DATA_HEADER_SIZE, FORWARDING_STUB_SIZE, INDEX_HEADER_SIZE, MAX_ROW_SIZE, Record, RecordBuilder,
-    RecordKind, Status, VERSION_TAG_SIZE, VarColumn, forwarding_stub, record_len,
+    FORWARDING_STUB_SIZE, MAX_ROW_SIZE, Record, RecordBuilder, RecordKind, Status, VarColumn,
+    forwarding_stub, record_len,
 };
 pub use row::{ColumnLayout, ColumnSpec, Held, Place, RowError, RowExtras, RowForm, RowLayout};

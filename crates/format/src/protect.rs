@@ -143,7 +143,7 @@ pub fn stamp_torn_bits(page: &mut PageBuf) {
 }
 
 /// Marks the page as protected by neither.
-pub fn stamp_nothing(page: &mut PageBuf) {
+pub(crate) fn stamp_nothing(page: &mut PageBuf) {
     let flags = Page::new(page).flags();
     let flags = flags
         .without(PageFlags::TORN_BITS)

@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let db = create.open()?;
     // The targets of proportional fill go to the error log.
-    db.set_trace_flag(1165);
-    db.set_trace_flag(3605);
+    db.set_trace_flag(1165)?;
+    db.set_trace_flag(3605)?;
     let mut session = db.session()?;
     let table = session.create_table(
         &TableSpec::new("seeds")

@@ -1,8 +1,9 @@
 //! What a database is to be made of, and how it is opened.
 
-use crate::{Database, FileGrowth, FileSpec, Result, TraceFlag};
-use furrow_engine::{DatabaseSpec, EngineError, FilegroupSpec, InstanceConfig};
-use furrow_io::{MemoryVolume, SystemVolume, Volume};
+use crate::{Error, FileGrowth, FileSpec, Result, TraceFlag};
+use furrow_disks::VolumeSpec;
+use furrow_engine::InstanceConfig;
+use furrow_io::{SystemVolume, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ const DEFAULT_SIZE_MB: u64 = 8;
 /// A file of a database to be: a path, and what is said of it.
 #[derive(Debug, Clone)]
 pub struct DataFile {
-    path: PathBuf,
-    name: Option<String>,
-    size_mb: Option<u64>,
-    max_mb: Option<u64>,
-    growth: Option<FileGrowth>,
+    pub(crate) path: PathBuf,
+    pub(crate) name: Option<String>,
+    pub(crate) size_mb: Option<u64>,
+    pub(crate) max_mb: Option<u64>,
+    pub(crate) growth: Option<FileGrowth>,
 }
 
 impl DataFile {
@@ -113,6 +114,24 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Gives the files in and below a directory the speed of other drives, by a text such as
+    /// `DIR,read=100MB/s,latency=2ms` or `DIR,model=raid10:4x15k,stripe=64K`.
+    ///
+    /// The bytes stay where they are; each request takes the time of the model. Directories that are given
+    /// in one call are arrays of their own.
+    ///
+    /// # Errors
+    /// A text that describes no volume; a directory that is given twice.
+    pub fn with_drives(mut self, texts: &[&str]) -> Result<Options> {
+        let refuse = |e: String| Error::custom(5105, 2, &e);
+        let specs: std::result::Result<Vec<VolumeSpec>, _> =
+            texts.iter().map(|text| text.parse()).collect();
+        let specs = specs.map_err(|e| refuse(e.to_string()))?;
+        self.volume = furrow_disks::volume::with_models(self.volume, &specs)
+            .map_err(|e| refuse(e.to_string()))?;
+        Ok(self)
+    }
+
     pub(crate) fn instance_config(&self) -> InstanceConfig {
         let pages = usize::try_from(self.pool_mb.saturating_mul(128)).unwrap_or(usize::MAX);
         InstanceConfig {
@@ -122,15 +141,15 @@ impl Options {
     }
 }
 
-/// A database to be made: [`Database::create`].
+/// A database to be made: [`Database::create`](crate::Database::create).
 #[derive(Debug, Clone)]
 pub struct Create {
-    name: String,
-    files: Vec<DataFile>,
-    groups: Vec<(String, Vec<DataFile>)>,
-    log: Option<DataFile>,
-    options: Options,
-    in_memory: bool,
+    pub(crate) name: String,
+    pub(crate) files: Vec<DataFile>,
+    pub(crate) groups: Vec<(String, Vec<DataFile>)>,
+    pub(crate) log: Option<DataFile>,
+    pub(crate) options: Options,
+    pub(crate) in_memory: bool,
 }
 
 impl Create {
@@ -211,41 +230,4 @@ impl Create {
         self.in_memory = true;
         self
     }
-
-    /// Makes the database and opens it. When it fails, nothing of it is left.
-    pub fn open(mut self) -> Result<Database> {
-        let mut data = self.files.iter().map(DataFile::spec);
-        let Some(primary) = data.next() else {
-            return Err(EngineError::refused(1036, &["FILENAME".into()]).into());
-        };
-        let mut spec = DatabaseSpec::new(&self.name, primary);
-        spec.primary.extend(data);
-        for (name, files) in &self.groups {
-            let files = files.iter().map(DataFile::spec).collect();
-            spec.filegroups.push(FilegroupSpec::new(name, files));
-        }
-        spec.log = self.log.as_ref().map(|log| {
-            let name = log
-                .name
-                .clone()
-                .unwrap_or_else(|| format!("{}_log", self.name));
-            FileSpec { name, ..log.spec() }
-        });
-        if self.in_memory {
-            self.options.volume = memory_for(&spec)?;
-        }
-        Database::make(&spec, &self.options)
-    }
-}
-
-/// A volume in memory with the directories that the files want.
-fn memory_for(spec: &DatabaseSpec) -> Result<Arc<dyn Volume>> {
-    let volume = MemoryVolume::new();
-    let grouped = spec.filegroups.iter().flat_map(|group| &group.files);
-    for file in spec.primary.iter().chain(grouped).chain(&spec.log) {
-        if let Some(dir) = file.path.parent() {
-            volume.create_dir(dir).map_err(EngineError::from)?;
-        }
-    }
-    Ok(Arc::new(volume))
 }

@@ -1,27 +1,11 @@
 //! An open database.
 
-use crate::{
-    Create, DataFile, FileStats, FileView, LatchRow, LogView, Options, Result, Session, SpinRow,
-    WaitRow,
-};
-use furrow_engine::{self as engine, AttachOptions, DatabaseSpec, Instance};
+use crate::builder::DataFile;
+use crate::home::Home;
+use crate::{Error, FileStats, FileView, LatchRow, LogView, Result, Session, SpinRow, WaitRow};
+use furrow_engine::{self as engine, Instance};
 use furrow_observe::traceflags::TraceFlag;
-use std::path::Path;
 use std::sync::Arc;
-
-/// What handles and sessions share: with the last of them the database is shut down.
-#[derive(Debug)]
-pub(crate) struct Home {
-    instance: Arc<Instance>,
-    pub(crate) database: Arc<engine::Database>,
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        // Whoever wants to know calls `close`. What is committed is durable either way.
-        let _ = self.instance.shut_down();
-    }
-}
 
 /// An open database; clones are further handles of the same one.
 ///
@@ -46,39 +30,10 @@ impl Drop for Home {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Database {
-    home: Arc<Home>,
+    pub(crate) home: Arc<Home>,
 }
 
 impl Database {
-    /// Begins to describe a database that is to be made; [`Create::open`] makes it.
-    pub fn create(name: &str) -> Create {
-        Create::new(name)
-    }
-
-    /// Opens the database whose primary file this is, and recovers it if it was not shut down cleanly.
-    pub fn open(primary: impl AsRef<Path>) -> Result<Database> {
-        Database::open_with(primary, &Options::default())
-    }
-
-    /// The same, with options.
-    pub fn open_with(primary: impl AsRef<Path>, options: &Options) -> Result<Database> {
-        let primary = primary.as_ref();
-        let primary = std::path::absolute(primary).unwrap_or_else(|_| primary.to_path_buf());
-        let instance = Instance::start(Arc::clone(&options.volume), options.instance_config())?;
-        let database = instance.attach_database(&primary, &AttachOptions::default())?;
-        Ok(Database {
-            home: Arc::new(Home { instance, database }),
-        })
-    }
-
-    pub(crate) fn make(spec: &DatabaseSpec, options: &Options) -> Result<Database> {
-        let instance = Instance::start(Arc::clone(&options.volume), options.instance_config())?;
-        let database = instance.create_database(spec)?;
-        Ok(Database {
-            home: Arc::new(Home { instance, database }),
-        })
-    }
-
     /// Shuts the database down cleanly. Refused (3702) while another handle or a session lives.
     pub fn close(self) -> Result<()> {
         match Arc::try_unwrap(self.home) {
@@ -151,15 +106,19 @@ impl Database {
     }
 
     /// Sets a trace flag for all sessions: 1165 with 3605 writes the proportional fill's targets to the error
-    /// log.
-    pub fn set_trace_flag(&self, flag: u16) {
-        if let Some(flag) = TraceFlag::new(i64::from(flag)) {
-            self.home
-                .instance
-                .instruments()
-                .trace_flags
-                .set_at_start(flag);
-        }
+    /// log. A number that no trace flag can have is refused.
+    pub fn set_trace_flag(&self, flag: u16) -> Result<()> {
+        let known = TraceFlag::new(i64::from(flag)).filter(|_| flag > 0);
+        let Some(of_number) = known else {
+            let text = format!(
+                "Trace flag {flag} is not valid. A trace flag is a number from 1 to {}.",
+                TraceFlag::MAX
+            );
+            return Err(Error::custom(40514, 1, &text));
+        };
+        let instruments = self.home.instance.instruments();
+        instruments.trace_flags.set_at_start(of_number);
+        Ok(())
     }
 
     /// The last lines of the error log.

@@ -5,7 +5,7 @@
     reason = "rows and keys are written in place, as tuples"
 )]
 
-use crate::database::Home;
+use crate::home::Home;
 use crate::{
     BulkOptions, Isolation, Result, Row, Rows, Savepoint, ScanSpec, Table, TableSpec, Timeout,
     ToRow, Value, WaitRow,

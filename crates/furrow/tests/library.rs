@@ -5,7 +5,8 @@
     reason = "helpers of tests: a failure is a failed test"
 )]
 
-use furrow::{ColumnSpec, DataFile, Database, Error, Table, TableSpec, Value, sql};
+use furrow::{ColumnSpec, DataFile, Database, Error, Options, Table, TableSpec, Value, sql};
+use furrow_io::time::Moment;
 use std::sync::Arc;
 
 fn accounts() -> TableSpec {
@@ -316,4 +317,39 @@ fn a_data_file_of_which_nothing_was_said_has_eight_megabytes() {
         .map(|f| f.size_pages / 128)
         .collect();
     assert_eq!(sizes, [8, 8, 8, 8, 2]);
+}
+
+#[test]
+fn a_database_on_slower_drives_takes_their_time_and_a_wrong_text_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let drives = format!("{},latency=10ms", dir.path().display());
+    let options = Options::default().with_drives(&[&drives]).unwrap();
+    let db = Database::create("slow")
+        .file(dir.path().join("slow.mdf"))
+        .log(DataFile::new(dir.path().join("slow.ldf")).size_mb(4))
+        .options(options)
+        .open()
+        .unwrap();
+    let mut session = db.session().unwrap();
+    let table = session.create_table(&accounts()).unwrap();
+    let begun = Moment::now();
+    for id in 0..20_i64 {
+        let mut insert = session.inserter(&table, &["id", "owner"]).unwrap();
+        insert.row((id, "somebody")).unwrap();
+    }
+    let us = begun.elapsed_us();
+    assert!(us >= 20 * 10_000, "20 commits of 10 ms took {us} us");
+    let wrong = Options::default().with_drives(&["/d,model=raid10:3x15k"]);
+    let text = wrong.unwrap_err().text().to_owned();
+    assert!(text.contains("even number of drives"), "{text}");
+}
+
+#[test]
+fn a_trace_flag_that_cannot_be_is_an_error() {
+    let (db, _) = in_memory();
+    db.set_trace_flag(1165).unwrap();
+    for number in [0, 17_799, u16::MAX] {
+        let refused = db.set_trace_flag(number).unwrap_err();
+        assert!(refused.text().contains(&number.to_string()), "{refused}");
+    }
 }

@@ -24,6 +24,11 @@ const COMMANDS: &[&[&str]] = &[
     &["inspect", "page", "--help"],
     &["inspect", "export", "--help"],
     &["check", "--help"],
+    &["disk", "--help"],
+    &["disk", "model", "--help"],
+    &["disk", "published", "--help"],
+    &["disk", "measure", "--help"],
+    &["disk", "facts", "--help"],
 ];
 
 fn directory() -> PathBuf {
@@ -33,11 +38,16 @@ fn directory() -> PathBuf {
 /// What the program says of itself.
 fn command_line() -> String {
     let mut page = "# Command line\n\nWhat `--help` prints.\n".to_string();
-    for words in COMMANDS {
+    let runs: Vec<Vec<&str>> = furrow_experiments::REGISTRY
+        .iter()
+        .map(|entry| vec!["lab", "run", entry.name, "--help"])
+        .collect();
+    let all = COMMANDS.iter().map(|words| words.to_vec()).chain(runs);
+    for words in all {
         let program = env!("CARGO_BIN_EXE_furrow");
-        let output = Command::new(program).args(*words).output().unwrap();
+        let output = Command::new(program).args(&words).output().unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
-        let called = ["furrow"].iter().chain(*words).copied().collect::<Vec<_>>();
+        let called = ["furrow"].iter().chain(&words).copied().collect::<Vec<_>>();
         let called = called.join(" ").replace(" --help", "");
         page.push_str(&format!("\n## {called}\n\n```text\n"));
         for line in help.lines() {
@@ -68,6 +78,7 @@ fn pages() -> Vec<(String, String)> {
     let note = format!("\nMade from the tables in the code; rewrite it by `{REWRITE}`.\n");
     let tables = furrow_observe::reference_pages()
         .into_iter()
+        .chain([furrow_txn::reference_page()])
         .chain(furrow_sql::reference_pages())
         .map(|(name, text)| (name.to_string(), text));
     let mut pages: Vec<(String, String)> = tables

@@ -97,6 +97,14 @@ mutations! {
     SkipForce "skip-force" "Pages that a bulk load filled past the log are not written before its commit.",
     UnsyncedForce "unsynced-force" "Pages that a bulk load filled past the log are written, but not synced.",
     ForgetChangedExtent "forget-changed-extent" "A change forgets its extent in the changed-extent map.",
+    SkipReadFence "skip-read-fence" "A backup reads pages from a file while they are written.",
+    ForgetFillPages "forget-fill-pages" "A backup leaves out pages that a load has filled past its log.",
+    ForgetFreedPages "forget-freed-pages" "A backup leaves out freed pages that its log changes.",
+    EarlyLogEnd "early-log-end" "The log of a backup ends before its last pages are read.",
+    TrustStripes "trust-stripes" "Chunks of a stripe are believed without the checksum of their payload.",
+    EarlyTail "early-tail" "The tail of a stripe is written while its chunks are not durable.",
+    ForgetDifferentialBit "forget-differential-bit" "A differential backup leaves out a changed extent.",
+    TakeWrongBase "take-wrong-base" "A differential backup is restored over another base than its own.",
 }
 
 /// The environment variable that names the fault.

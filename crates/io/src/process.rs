@@ -101,7 +101,8 @@ pub fn open_files() -> Option<Vec<String>> {
 }
 
 /// Bytes moved to and from devices since the process began.
-pub fn device_bytes() -> Option<DeviceBytes> {
+#[cfg(test)]
+pub(crate) fn device_bytes() -> Option<DeviceBytes> {
     let text = std::fs::read_to_string("/proc/self/io").ok()?;
     let field = |name: &str| {
         text.lines()

@@ -10,7 +10,7 @@ pub use rand::{Rng, RngCore};
 pub type SeededRng = ChaCha8Rng;
 
 /// Name of the environment variable that replays a random test.
-pub const SEED_VARIABLE: &str = "FURROW_SEED";
+pub(crate) const SEED_VARIABLE: &str = "FURROW_SEED";
 
 /// A generator that gives the same numbers for the same seed.
 pub fn seeded(seed: u64) -> SeededRng {
@@ -40,7 +40,8 @@ pub fn guid_v4() -> [u8; 16] {
 }
 
 /// The text of a GUID's stored bytes, upper case: `6F9619FF-8B86-D011-B42D-00C04FC964FF`.
-pub fn guid_text(stored: &[u8; 16]) -> String {
+#[cfg(test)]
+pub(crate) fn guid_text(stored: &[u8; 16]) -> String {
     const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
     let mut text = String::with_capacity(36);
     for (place, index) in ORDER.into_iter().enumerate() {

@@ -86,7 +86,7 @@ const SMALLEST_PAGE_BYTES: usize = 4096;
 const WORTH_LARGE_PAGES: usize = 16 << 20;
 
 #[cfg(all(target_os = "linux", not(miri)))]
-fn take(bytes: usize) -> Option<NonNull<u8>> {
+pub(crate) fn take(bytes: usize) -> Option<NonNull<u8>> {
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new private mapping, at a place of the system's choice, meets no memory in use.
@@ -149,7 +149,7 @@ fn populate(_: NonNull<u8>, _: usize) -> Option<bool> {
 /// # Safety
 /// The memory was taken by [`take`] with this length, and nobody uses it any more.
 #[cfg(all(target_os = "linux", not(miri)))]
-unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
+pub(crate) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's promise.
     let _unmapped = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
 }
@@ -160,7 +160,7 @@ fn layout(bytes: usize) -> Option<std::alloc::Layout> {
 }
 
 #[cfg(any(not(target_os = "linux"), miri))]
-fn take(bytes: usize) -> Option<NonNull<u8>> {
+pub(crate) fn take(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: the size is not zero.
     NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(bytes)?) })
 }
@@ -168,7 +168,7 @@ fn take(bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 /// The memory was taken by [`take`] with this length, and nobody uses it any more.
 #[cfg(any(not(target_os = "linux"), miri))]
-unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
+pub(crate) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     if let Some(layout) = layout(bytes) {
         // SAFETY: allocated with this layout, by the caller's promise.
         unsafe { std::alloc::dealloc(start.as_ptr(), layout) }

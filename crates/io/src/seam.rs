@@ -150,4 +150,22 @@ pub trait Volume: Send + Sync + Debug {
     fn remove(&self, path: &Path) -> Result<(), IoError>;
     /// Space on the device behind `dir`.
     fn space(&self, dir: &Path) -> Result<Space, IoError>;
+
+    /// Removes a directory and all that is in it. A link in it is removed, what it leads to is not.
+    fn remove_tree(&self, dir: &Path) -> Result<(), IoError> {
+        for entry in self.list(dir)? {
+            if self.list(&entry).is_ok() {
+                self.remove_tree(&entry)?;
+            } else {
+                self.remove(&entry)?;
+            }
+        }
+        self.remove(dir)
+    }
+
+    /// Makes `to`, a file that is not there yet, share the blocks of `from` until one of them is written to.
+    /// `false` where the file system cannot do that: then nothing was made.
+    fn share_blocks(&self, _from: &Path, _to: &Path) -> Result<bool, IoError> {
+        Ok(false)
+    }
 }

@@ -23,7 +23,7 @@ impl Moment {
     /// Now.
     pub fn now() -> Moment {
         #[cfg(feature = "weave")]
-        if let Some(strand) = crate::weave::strand::current() {
+        if let Some(strand) = crate::schedule::strand::current() {
             return Moment(strand.clock_ns());
         }
         Moment(saturate(Instant::now().saturating_duration_since(base())))
@@ -82,8 +82,8 @@ fn saturate(span: Duration) -> u64 {
 /// Suspends the calling thread for at least `span`.
 pub fn sleep(span: Duration) {
     #[cfg(feature = "weave")]
-    if let Some(strand) = crate::weave::strand::current() {
-        strand.wait(crate::weave::strand::Waits::until(&strand, span, 0));
+    if let Some(strand) = crate::schedule::strand::current() {
+        strand.wait(crate::schedule::strand::Waits::until(&strand, span, 0));
         return;
     }
     std::thread::sleep(span);

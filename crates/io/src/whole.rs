@@ -1,4 +1,4 @@
-//! Small files, read and written as a whole.
+//! Files read, written and copied as a whole.
 
 use crate::{
     Access, AlignedBuf, File, Fill, IoError, IoErrorKind, IoOp, Open, ReadRun, Volume, WriteRun,
@@ -47,4 +47,90 @@ pub fn write_file(volume: &dyn Volume, path: &Path, bytes: &[u8]) -> Result<(), 
         bufs: &slices,
     }])?;
     file.resize(bytes.len() as u64, Fill::Allocate)
+}
+
+/// What is copied at once.
+const COPIED_AT_ONCE: usize = 1 << 20;
+
+/// Copies a file to a path where there is none: shares its blocks where the file system can, else copies its
+/// bytes durably. A copy that is cancelled stays as it is, incomplete.
+pub fn copy_file(
+    volume: &dyn Volume,
+    from: &Path,
+    to: &Path,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<(), IoError> {
+    if volume.share_blocks(from, to)? {
+        return Ok(());
+    }
+    let source = volume.open(from, Open::ReadOnly, Access::Log)?;
+    let copy = volume.open(to, Open::Create, Access::Log)?;
+    let length = source.len_bytes()?;
+    let step = COPIED_AT_ONCE as u64;
+    copy.resize(length.div_ceil(BLOCK as u64) * BLOCK as u64, Fill::Allocate)?;
+    let mut buffer = AlignedBuf::new(COPIED_AT_ONCE);
+    let mut offset = 0;
+    while offset < length && !is_cancelled() {
+        let take = usize::try_from((length - offset).min(step)).unwrap_or(COPIED_AT_ONCE);
+        let whole = take.div_ceil(BLOCK) * BLOCK;
+        buffer[take..whole].fill(0);
+        let mut slices = [IoSliceMut::new(&mut buffer[..take])];
+        source.read(&mut [ReadRun {
+            offset,
+            bufs: &mut slices,
+        }])?;
+        copy.write_at(offset, &buffer[..whole])?;
+        offset += take as u64;
+    }
+    copy.resize(length, Fill::Allocate)?;
+    copy.sync()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemoryVolume, SystemVolume};
+
+    fn copies(volume: &dyn Volume, dir: &Path) {
+        for length in [0, 1, 4096, COPIED_AT_ONCE + 4097] {
+            let bytes: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
+            let (from, to) = (
+                dir.join(format!("a{length}")),
+                dir.join(format!("b{length}")),
+            );
+            write_file(volume, &from, &bytes).unwrap();
+            copy_file(volume, &from, &to, &|| false).unwrap();
+            assert!(read_file(volume, &to).unwrap() == bytes, "{length} bytes");
+            assert!(
+                copy_file(volume, &from, &to, &|| false).is_err(),
+                "it is there"
+            );
+        }
+    }
+
+    #[test]
+    fn a_copy_has_the_bytes_of_its_source_on_disk_and_in_memory() {
+        let memory = MemoryVolume::new();
+        memory.create_dir(Path::new("/d")).unwrap();
+        copies(&memory, Path::new("/d"));
+        let dir = tempfile::tempdir().unwrap();
+        copies(&SystemVolume::new(), dir.path());
+    }
+
+    #[test]
+    fn a_tree_goes_with_its_content_and_what_a_link_in_it_leads_to_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (tree, other) = (dir.path().join("tree"), dir.path().join("other"));
+        let volume = SystemVolume::new();
+        volume.create_dir(&tree.join("deeper")).unwrap();
+        volume.create_dir(&other).unwrap();
+        for file in [tree.join("deeper/a"), other.join("precious")] {
+            write_file(&volume, &file, b"x").unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&other, tree.join("link")).unwrap();
+        volume.remove_tree(&tree).unwrap();
+        assert!(!volume.exists(&tree).unwrap());
+        assert!(volume.exists(&other.join("precious")).unwrap());
+    }
 }

@@ -3,8 +3,9 @@
 //! # Purpose
 //! "How many data files, for my disk and my load?" is a small factorial with a knee to find. This crate
 //! plans such an experiment, runs it in randomised blocks, keeps a journal that survives a kill, and says
-//! what the runs show, how sure that is, and what they do not show. It knows no engine: an
-//! [`experiment::Experiment`] sets up, measures and tears down; everything else is here.
+//! what the runs show, how sure that is, and what they do not show. It knows no engine and no experiment: an
+//! [`experiment::Experiment`] sets up, measures and tears down; everything else is here. The experiments are
+//! plug-ins in the crate `experiments`.
 //!
 //! # Invariants
 //! 1. The order of runs is drawn from a recorded seed, every level once a block, the baseline twice.
@@ -15,12 +16,20 @@
 //! 5. The same journal gives the same report, to the last digit.
 //! 6. "Cannot tell" is an answer, and it comes with the blocks and minutes that would tell.
 //!
+//! Proofs, by the invariant's number: 1: `every_block_holds_every_arm_once`. 2:
+//! `a_plan_that_was_changed_after_the_fact_is_not_believed`. 3:
+//! `what_is_there_already_is_never_claimed_and_so_never_removed`. 4:
+//! `a_kill_at_any_operation_loses_no_finished_run_and_leaves_nothing_behind`. 5:
+//! `the_same_journal_gives_the_same_report`. 6:
+//! `a_loud_machine_gets_cannot_tell_with_the_blocks_that_would`.
+//!
 //! # How an experiment goes
 //! 1. [`plan::Plan`]: factors, baseline, blocks, seed, margin; [`plan::explain`] shows every run with
 //!    bytes and minutes and does nothing.
 //! 2. [`guard`]: space on every volume, one lock per output directory, ownership of names.
 //! 3. [`runner::Runner`]: for each run set-up, measure, collect, verify, tear-down, each step journalled
 //!    ([`journal`]); one retry, then on; stop after three failures in a row, at the deadline, or on Ctrl-C.
+//!    A [`search`] leaves out after each round what will hardly be the best.
 //! 4. [`runner::analyse`]: [`furrow_stats`] on the finished runs, filled into [`results::Results`].
 //! 5. Terminal text, tables and the page are made from [`results::Results`] alone.
 //!
@@ -29,15 +38,16 @@
 //! ([`guard::GuardError`]), a journal that cannot be written or read ([`journal::JournalError`]), and
 //! any of these while running ([`runner::RunnerError`]). A failed run is no error: it is recorded.
 
-pub mod datafiles;
 pub mod design;
 pub mod environment;
 pub mod experiment;
-pub mod fill;
 pub mod guard;
 pub mod journal;
 pub mod plan;
+pub mod progress;
 pub mod report;
 pub mod results;
 pub mod runner;
+pub mod search;
+pub mod size;
 pub mod terminal;

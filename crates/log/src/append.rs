@@ -1,8 +1,9 @@
 //! Appending records, and closing and opening blocks.
 
 use crate::block::{Reserved, State};
+use crate::layout::LOG_BUFFERS;
 use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, SECTOR};
-use crate::log::{BlockMeta, LOG_BUFFERS, Log, Roll};
+use crate::log::{BlockMeta, Log, Roll};
 use crate::sync::atomic::Ordering;
 use crate::{LogError, Record, ReuseWait};
 use furrow_format::Lsn;
@@ -29,6 +30,7 @@ impl Log {
             let number = self.current.load(Ordering::Acquire);
             let block = self.block(number);
             if let Reserved::At(at, lsn) = block.reserve(number, len) {
+                debug_assert!(lsn.slot() > 0, "slot 0 is the block's own LSN");
                 block.fill(at, [&header, record.undo, record.redo]);
                 return Ok(lsn);
             }
@@ -52,6 +54,10 @@ impl Log {
             wait.finish();
             return Ok(());
         }
+        debug_assert!(
+            next - roll.next_to_write <= LOG_BUFFERS as u64,
+            "a buffer is used again when its block is durable"
+        );
         self.open_next(&mut roll, BLOCK_HEADER_BYTES + len)?;
         let backlog = match self.config.temporary {
             true => TEMPORARY_BACKLOG_BLOCKS,
@@ -73,6 +79,7 @@ impl Log {
         let number = self.current.load(Ordering::Acquire);
         let block = self.block(number);
         let state = block.close();
+        debug_assert!(state.closed(), "no record enters a closed block");
         if roll.unopened {
             return state;
         }
@@ -82,6 +89,10 @@ impl Log {
             _ => BlockHeader::padded(state.used(), self.config.sector_bytes as usize),
         };
         roll.next_offset += padded as u64;
+        debug_assert!(
+            padded <= BLOCK_MAX_BYTES && roll.next_offset <= roll.vlfs.current().size,
+            "a block with its padding stays within its VLF"
+        );
         if padded > 0 {
             roll.last_base = block.base();
         }
@@ -105,9 +116,13 @@ impl Log {
             roll.next_offset = 0;
         }
         let number = self.current.load(Ordering::Acquire) + 1;
-        let left = (vlf.size - roll.next_offset) as usize / SECTOR * SECTOR;
+        // A block is padded to the sector: a VLF of another size has a rest that takes no records.
+        let sector = self.config.sector_bytes as usize;
+        let left = (vlf.size - roll.next_offset) as usize / sector * sector;
         let base = Lsn::new(vlf.seq, (roll.next_offset / SECTOR as u64) as u32, 0)
             .ok_or(LogError::Full(ReuseWait::Nothing))?;
+        debug_assert!(base > roll.last_base, "LSNs grow");
+        debug_assert!(left >= need, "a block does not span VLFs");
         let (prev, file_offset) = (roll.last_base, vlf.start + roll.next_offset);
         *roll.meta(number) = BlockMeta {
             prev,

@@ -13,9 +13,10 @@
 //! whole ring behind a lost block there is one that tells, if so much was written. What was lost of the last
 //! writes cannot be told from what a power loss cut off.
 
+#![deny(clippy::indexing_slicing)]
+
 use crate::LogError;
-use crate::layout::{BLOCK_MAX_BYTES, BlockHeader, SECTOR};
-use crate::log::LOG_BUFFERS;
+use crate::layout::{BLOCK_MAX_BYTES, BlockHeader, LOG_BUFFERS, SECTOR};
 use furrow_format::Lsn;
 use furrow_io::{AlignedBuf, File, read_around};
 

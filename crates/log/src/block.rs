@@ -22,6 +22,12 @@ const CLOSED: u64 = 1 << (USED_BITS + COUNT_BITS);
 const COUNT_ONE: u64 = 1 << USED_BITS;
 const USED_MASK: u64 = COUNT_ONE - 1;
 
+const _: () = assert!(
+    BLOCK_MAX_BYTES < 1 << USED_BITS,
+    "the state word counts all bytes"
+);
+const _: () = assert!((Lsn::MAX_SLOT as u64) < 1 << COUNT_BITS, "and all records");
+
 /// The state word, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State(u64);
@@ -116,6 +122,8 @@ impl Block {
 
     /// Makes it block `number`, empty, open, at `base` in the log. Only while nobody uses it.
     pub(crate) fn reopen(&self, number: u64, base: Lsn, capacity: usize) {
+        debug_assert!(capacity <= BLOCK_MAX_BYTES, "a block fits its buffer");
+        debug_assert_eq!(base.slot(), 0, "slot 0 is the block's own LSN");
         self.watch.whole();
         // No generation has this state: whoever still holds the old one fails from here on, before
         // the base changes.
@@ -143,7 +151,13 @@ impl Block {
 
     /// Whether all that was reserved has been copied in.
     pub(crate) fn is_filled(&self, state: State) -> bool {
-        self.filled.load(Ordering::Acquire) as usize == state.used()
+        debug_assert!(state.closed(), "an open block may still get records");
+        let filled = self.filled.load(Ordering::Acquire) as usize;
+        debug_assert!(
+            filled <= state.used(),
+            "more was copied in than was reserved"
+        );
+        filled == state.used()
     }
 
     /// Lower bound of the LSN of every record appended later, if this is block `number`.
@@ -176,6 +190,10 @@ impl Block {
                 .compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire)
             {
                 Ok(_) => {
+                    debug_assert!(
+                        state.used() + len <= BLOCK_MAX_BYTES,
+                        "a record left its block"
+                    );
                     let lsn = Lsn(base + u64::from(state.records()) + 1);
                     return Reserved::At(state.used(), lsn);
                 }

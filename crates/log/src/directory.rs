@@ -1,5 +1,7 @@
 //! The header page of a log file: which VLFs there are, and where recovery starts.
 
+#![deny(clippy::indexing_slicing)]
+
 use crate::LogError;
 use crate::layout::{FIRST_VLF_OFFSET, put, u32_at, u64_at};
 use furrow_format::Lsn;
@@ -65,6 +67,7 @@ impl Directory {
                 self.runs.pop();
             }
         }
+        debug_assert_eq!(count, 0, "only VLFs that are there go");
     }
 
     /// Start offset and size of every VLF, in file order.
@@ -117,6 +120,11 @@ impl Directory {
         }
         let crc = crc32c::crc32c(&bytes);
         put(&mut bytes, 40, &crc.to_le_bytes());
+        debug_assert_eq!(
+            Directory::decode(&bytes).as_ref(),
+            Some(self),
+            "a header reads back before it is written"
+        );
         bytes
     }
 

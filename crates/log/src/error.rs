@@ -13,6 +13,8 @@ pub enum ReuseWait {
     Checkpoint,
     /// The log has to be backed up first.
     LogBackup,
+    /// A backup is under way that needs it.
+    ActiveBackup,
     /// A transaction is active since then.
     ActiveTransaction,
 }
@@ -24,6 +26,7 @@ impl ReuseWait {
             ReuseWait::Nothing => "NOTHING",
             ReuseWait::Checkpoint => "CHECKPOINT",
             ReuseWait::LogBackup => "LOG_BACKUP",
+            ReuseWait::ActiveBackup => "ACTIVE_BACKUP_OR_RESTORE",
             ReuseWait::ActiveTransaction => "ACTIVE_TRANSACTION",
         }
     }
@@ -34,6 +37,7 @@ impl ReuseWait {
             ReuseWait::Nothing => 0,
             ReuseWait::Checkpoint => 1,
             ReuseWait::LogBackup => 2,
+            ReuseWait::ActiveBackup => 3,
             ReuseWait::ActiveTransaction => 4,
         }
     }

@@ -7,7 +7,7 @@
 //! durable only when all before it are.
 
 use crate::LogError;
-use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader};
+use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR};
 use crate::log::{BlockMeta, Log, Roll};
 use crate::sync::atomic::Ordering;
 use crate::sync::{futex, pause};
@@ -57,6 +57,7 @@ impl Log {
         let wait = task::wait(WaitType::WriteLog, Resource::None);
         self.counters.flush_waits.fetch_add(1, Ordering::Relaxed);
         let woken_at = self.flush_block(number)?;
+        debug_assert!(lsn < self.durable(), "a record of a written block");
         let waited_us = match woken_at {
             Some(at) => wait.finish_signalled(at),
             None => wait.finish(),
@@ -92,7 +93,8 @@ impl Log {
             self.check()?;
             if self.take_slot() {
                 let written = self.write_pending(number);
-                self.in_flight.fetch_sub(1, Ordering::SeqCst);
+                let writes = self.in_flight.fetch_sub(1, Ordering::SeqCst);
+                debug_assert!(writes > 0, "a slot is given back once");
                 let wrote = written.inspect_err(|e| self.fail(e))?;
                 self.hand_over();
                 woken_at = None;
@@ -178,14 +180,18 @@ impl Log {
         if open_is_last && (roll.unopened || self.block(current).state().records() > 0) {
             self.close_current(roll);
             end = current + 1;
-            let room =
-                end - self.durable_number.load(Ordering::Acquire) < crate::log::LOG_BUFFERS as u64;
+            let room = end - self.durable_number.load(Ordering::Acquire)
+                < crate::layout::LOG_BUFFERS as u64;
             // Without room, or in a full log, the next appender opens the block, or is told so.
             if room {
                 let _ = self.open_next(roll, BLOCK_HEADER_BYTES);
             }
         }
         end = end.min(first + BLOCKS_PER_WRITE as u64);
+        debug_assert!(
+            first <= end && end <= current + 1,
+            "blocks are taken in order"
+        );
         roll.next_to_write = end;
         (first, (first..end).map(|n| *roll.meta(n)).collect())
     }
@@ -193,6 +199,7 @@ impl Log {
     /// Seals the blocks and writes them durably, neighbours in the file as one run. `durable`: the newest
     /// block that is durable already.
     fn write_blocks(&self, durable: Lsn, first: u64, metas: &[BlockMeta]) -> Result<(), LogError> {
+        debug_assert!(metas.len() <= BLOCKS_PER_WRITE, "a write has its limit");
         let mut pieces: Vec<(u64, IoSlice<'_>)> = Vec::with_capacity(metas.len());
         for (number, meta) in (first..).zip(metas).filter(|(_, meta)| meta.padded > 0) {
             pieces.push((
@@ -218,6 +225,11 @@ impl Log {
         if runs.is_empty() {
             return Ok(());
         }
+        debug_assert!(
+            slices.iter().all(|s| s.len().is_multiple_of(SECTOR))
+                && offsets.iter().all(|at| at.is_multiple_of(SECTOR as u64)),
+            "blocks are whole sectors: no acknowledged byte is written again"
+        );
         let bytes: usize = slices.iter().map(|s| s.len()).sum();
         self.counters.flushes.fetch_add(1, Ordering::Relaxed);
         self.counters
@@ -244,6 +256,10 @@ impl Log {
     fn seal(&self, number: u64, meta: &BlockMeta, durable: Lsn) -> &[u8] {
         let block = self.block(number);
         let state = block.state();
+        debug_assert!(
+            state.closed() && state.used() <= meta.padded,
+            "a block that is written takes no more records"
+        );
         let mut spins = 0;
         while !block.is_filled(state) {
             pause(&mut spins);
@@ -263,6 +279,10 @@ impl Log {
             durable,
         };
         header.seal(bytes);
+        debug_assert!(
+            BlockHeader::read(bytes, self.log_id).is_some_and(|read| read.lsn == header.lsn),
+            "the header of a written block reads back"
+        );
         &bytes[..meta.padded]
     }
 
@@ -281,6 +301,10 @@ impl Log {
             }
             number += 1;
         }
+        debug_assert!(
+            before <= number && number <= roll.next_to_write,
+            "the durable end moves forward, over blocks that were written"
+        );
         let lsn = match number <= current {
             true => self.block(number).base(),
             // The last block is closed, durable, and the next not open: all that exists is durable.

@@ -22,16 +22,25 @@
 //!
 //! The last field is `FFFFFFFF` for the block before this one, else so many sectors back in the same VLF.
 
+#![deny(clippy::indexing_slicing)]
+
 use furrow_format::Lsn;
 
 /// Unit of block offsets in bytes.
 pub(crate) const SECTOR: usize = 512;
 /// Largest log block in bytes.
-pub const BLOCK_MAX_BYTES: usize = 61_440;
+pub(crate) const BLOCK_MAX_BYTES: usize = 61_440;
 /// Bytes of a block's header.
-pub const BLOCK_HEADER_BYTES: usize = 48;
+pub(crate) const BLOCK_HEADER_BYTES: usize = 48;
+/// Log buffers in memory; each holds one block of at most 60 KB. The model checker has a few: it tries
+/// every order of what happens to them.
+pub(crate) const LOG_BUFFERS: usize = if cfg!(loom) { 4 } else { 64 };
 /// Where the first VLF starts in the file.
 pub const FIRST_VLF_OFFSET: u64 = 8192;
+
+// A block is whole sectors, and the first VLF begins at one.
+const _: () = assert!(BLOCK_MAX_BYTES.is_multiple_of(SECTOR) && BLOCK_HEADER_BYTES < SECTOR);
+const _: () = assert!(FIRST_VLF_OFFSET.is_multiple_of(SECTOR as u64));
 
 const BLOCK_MAGIC: u32 = u32::from_le_bytes(*b"FLB1");
 
@@ -89,6 +98,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 pub(crate) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    debug_assert!(at + value.len() <= bytes.len(), "a field of the block");
     if let Some(place) = bytes.get_mut(at..at + value.len()) {
         place.copy_from_slice(value);
     }
@@ -103,6 +113,10 @@ fn block_crc(block: &[u8]) -> u32 {
 impl BlockHeader {
     /// Writes the header and the checksum into a block of `self.used` bytes.
     pub(crate) fn seal(&self, block: &mut [u8]) {
+        debug_assert!(
+            (BLOCK_HEADER_BYTES..=block.len()).contains(&(self.used as usize)),
+            "a block's used bytes are there"
+        );
         put(block, 0, &BLOCK_MAGIC.to_le_bytes());
         put(block, 4, &self.used.to_le_bytes());
         put(block, 8, &self.incarnation.to_le_bytes());
@@ -115,6 +129,7 @@ impl BlockHeader {
         put(block, 44, &durable.to_le_bytes());
         let crc = block_crc(block.get(..self.used as usize).unwrap_or_default());
         put(block, 40, &crc.to_le_bytes());
+        debug_assert!(self.checksum_fits(block), "a sealed block reads back");
     }
 
     /// Reads the header at the start of `bytes`; `None` unless magic, sizes and identity fit, and each record

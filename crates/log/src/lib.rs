@@ -22,24 +22,37 @@
 //!    made durable, and only for want of buffers, for a rollback, or before their VLF is reused.
 //! 7. After a failed write the log is poisoned: nothing more is appended or acknowledged.
 //!
+//! Proofs, by the invariant's number: 1: assertions in `append` and `block`,
+//! `records_come_back_in_order_with_their_lsns`. 2: assertions in `flush`,
+//! `every_commit_of_many_threads_is_durable_when_it_returns`, loom (`modelled`). 3: an assertion in `flush`
+//! (whole sectors). 4: `acknowledged_records_survive_two_power_losses_in_a_row`. 5:
+//! `a_rotten_block_before_the_last_one_is_damage_wherever_it_lies`. 6: the soak of tempdb. 7: `Log::check` at
+//! each append that opens a block, and in each flush. Both ends of a block are asserted: `BlockHeader::seal`
+//! reads back what it writes, and the reader takes no block whose checksum or records do not fit.
+//!
 //! # What can fail
 //! [`LogError`]: the device (then the log is poisoned), no space, a record too large, a file that
 //! is not this log.
 
+mod alarm;
 mod append;
 mod beyond;
 mod block;
 mod directory;
 mod error;
+mod export;
 mod flush;
+mod image;
 mod layout;
 mod log;
 mod lookup;
 #[cfg(all(test, loom))]
 mod modelled;
+mod open;
 mod reader;
 mod record;
 mod shrink;
+mod signal;
 mod space;
 mod sync;
 mod vlf;
@@ -47,11 +60,14 @@ mod writer;
 
 pub use directory::is_unfinished;
 pub use error::{LogError, ReuseWait};
-pub use layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, FIRST_VLF_OFFSET};
-pub use log::{LOG_BUFFERS, Log, LogConfig, LogCounters};
+pub use export::{LogBlock, LogCursor};
+pub use image::LogImage;
+pub(crate) use layout::BLOCK_HEADER_BYTES;
+pub use layout::FIRST_VLF_OFFSET;
+pub use log::{Log, LogConfig, LogCounters};
 pub use lookup::RecordReader;
 pub use reader::LogScan;
-pub use record::{OwnedRecord, RECORD_HEADER_BYTES, Record, RecordKind};
+pub use record::{OwnedRecord, Record, RecordKind};
 pub use shrink::Kept;
 pub use space::LogUsage;
 pub use vlf::{Vlf, VlfRule};

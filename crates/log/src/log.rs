@@ -1,24 +1,17 @@
-//! The log of a database: its state, creation and opening.
+//! The log of a database: its state.
 
+use crate::alarm::Alarm;
 use crate::block::Block;
 use crate::directory::{Directory, write_directory};
-use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, SECTOR};
-use crate::reader::LogEnd;
-use crate::space::Alarm;
+use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, LOG_BUFFERS};
+use crate::signal::Signal;
 use crate::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Condvar, Counter, Mutex, futex, pause};
 use crate::vlf::{VlfRule, VlfTable};
 use crate::{LogError, Vlf};
 use furrow_format::Lsn;
-use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::{File, Fill};
+use furrow_io::File;
 use std::sync::{Arc, OnceLock};
-
-/// Log buffers in memory; each holds one block of at most 60 KB. The model checker has a few: it tries
-/// every order of what happens to them.
-pub const LOG_BUFFERS: usize = if cfg!(loom) { 4 } else { 64 };
-/// First VLF sequence number of a new log.
-const FIRST_VLF_SEQ: u32 = 32;
 
 /// How a log is made and run.
 #[derive(Debug, Clone, Copy)]
@@ -129,133 +122,14 @@ pub struct Log {
     pub(crate) size_turn: Mutex<()>,
     pub(crate) failed: AtomicBool,
     pub(crate) failure: OnceLock<String>,
-    pub(crate) wake_writer: crate::writer::Signal,
+    pub(crate) wake_writer: Signal,
     /// Counters for the performance views.
     pub counters: LogCounters,
 }
 
 impl Log {
-    /// Makes a log in an empty file: `bytes` long, zeroed, for the database with this binding GUID.
-    pub fn create(
-        file: Arc<dyn File>,
-        bytes: u64,
-        binding: [u8; 16],
-        config: LogConfig,
-    ) -> Result<Arc<Log>, LogError> {
-        Log::create_from(file, bytes, binding, config, FIRST_VLF_SEQ)
-    }
-
-    /// As [`Log::create`], for a database whose pages have LSNs already: all of them lie before the virtual
-    /// log file with the number `first_vlf`.
-    pub fn create_from(
-        file: Arc<dyn File>,
-        bytes: u64,
-        binding: [u8; 16],
-        config: LogConfig,
-        first_vlf: u32,
-    ) -> Result<Arc<Log>, LogError> {
-        let mut directory = Directory {
-            version: 1,
-            binding,
-            sector: config.sector_bytes,
-            checkpoint: Lsn::ZERO,
-            runs: Vec::new(),
-        };
-        let room = bytes.max(crate::MIN_LOG_BYTES) - crate::FIRST_VLF_OFFSET;
-        for size in config
-            .vlf_rule
-            .sizes(0, room / SECTOR as u64 * SECTOR as u64)
-        {
-            directory.push(size, 1)?;
-        }
-        file.resize(directory.file_bytes(), Fill::Zero)?;
-        write_directory(&*file, &directory)?;
-        let vlfs = VlfTable::new(&directory.vlfs(), first_vlf.max(FIRST_VLF_SEQ));
-        let end = LogEnd {
-            base: Lsn::ZERO,
-            offset: 0,
-            incarnation: 0,
-        };
-        Log::start(file, directory, vlfs, end, config)
-    }
-
-    /// Goes on with a log that was scanned to its end. Nothing before `oldest` is needed any more.
-    pub fn resume(
-        scan: crate::LogScan,
-        oldest: Lsn,
-        config: LogConfig,
-    ) -> Result<Arc<Log>, LogError> {
-        let (file, directory, seqs, end) = scan.into_parts();
-        let config = LogConfig {
-            sector_bytes: directory.sector,
-            ..config
-        };
-        let current = end.base.vlf();
-        let vlfs = VlfTable::restored(&directory.vlfs(), &seqs, oldest.vlf(), current)
-            .ok_or(LogError::Missing(end.base))?;
-        Log::start(file, directory, vlfs, end, config)
-    }
-
-    fn start(
-        file: Arc<dyn File>,
-        directory: Directory,
-        vlfs: VlfTable,
-        end: LogEnd,
-        config: LogConfig,
-    ) -> Result<Arc<Log>, LogError> {
-        let log = Log {
-            file,
-            config,
-            log_id: directory.log_id(),
-            incarnation: end.incarnation + u32::from(!mutated(Mutation::SameIncarnation)),
-            blocks: (0..LOG_BUFFERS).map(|_| Block::new()).collect(),
-            current: AtomicU64::new(LOG_BUFFERS as u64),
-            durable_number: AtomicU64::new(LOG_BUFFERS as u64 + 1),
-            durable_lsn: AtomicU64::new(0),
-            in_flight: AtomicU32::new(0),
-            roll: Mutex::new(Roll {
-                vlfs,
-                directory,
-                metas: vec![
-                    BlockMeta {
-                        done: true,
-                        ..BlockMeta::default()
-                    };
-                    LOG_BUFFERS
-                ],
-                next_offset: end.offset,
-                last_base: end.base,
-                durable_base: end.base,
-                unopened: true,
-                next_to_write: LOG_BUFFERS as u64 + 1,
-            }),
-            free_bytes: AtomicI64::new(0),
-            promised_bytes: AtomicI64::new(0),
-            sparing: AtomicBool::new(false),
-            alarm: Alarm::default(),
-            space_freed: Condvar::new(),
-            space_lock: Mutex::new(()),
-            header_turn: Mutex::new(()),
-            size_turn: Mutex::new(()),
-            failed: AtomicBool::new(false),
-            failure: OnceLock::new(),
-            wake_writer: crate::writer::Signal::new(),
-            counters: LogCounters::default(),
-        };
-        {
-            let mut roll = log.roll.lock();
-            log.open_next(&mut roll, BLOCK_HEADER_BYTES)?;
-            log.publish_durable(&mut roll);
-        }
-        let log = Arc::new(log);
-        if log.config.background {
-            crate::writer::spawn(&log)?;
-        }
-        Ok(log)
-    }
-
     /// Largest record in bytes.
-    pub const MAX_RECORD_BYTES: usize = BLOCK_MAX_BYTES - BLOCK_HEADER_BYTES;
+    pub(crate) const MAX_RECORD_BYTES: usize = BLOCK_MAX_BYTES - BLOCK_HEADER_BYTES;
 
     pub(crate) fn block(&self, number: u64) -> &Block {
         &self.blocks[(number % LOG_BUFFERS as u64) as usize]
@@ -300,7 +174,15 @@ impl Log {
 
     /// Makes durable that recovery may read from the checkpoint that begins at `lsn`.
     pub fn note_checkpoint(&self, lsn: Lsn) -> Result<(), LogError> {
+        debug_assert!(
+            lsn < self.durable(),
+            "the header names only what is durable"
+        );
         self.rewrite_directory(|directory| {
+            debug_assert!(
+                directory.checkpoint <= lsn,
+                "the header never names an older checkpoint"
+            );
             directory.checkpoint = lsn;
             Ok(())
         })
@@ -349,6 +231,7 @@ impl Log {
     pub(crate) fn fail(&self, error: &LogError) {
         let _ = self.failure.set(error.to_string());
         self.failed.store(true, Ordering::Release);
+        debug_assert!(self.check().is_err(), "a poisoned log takes nothing");
         for block in &self.blocks {
             block.event.fetch_add(1, Ordering::SeqCst);
             futex::wake_all(&block.event);

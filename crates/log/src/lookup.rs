@@ -1,7 +1,8 @@
 //! Single records of an open log, newest first, as rollback reads them.
 
+use crate::layout::LOG_BUFFERS;
 use crate::layout::{BlockHeader, SECTOR};
-use crate::log::{LOG_BUFFERS, Log};
+use crate::log::Log;
 use crate::reader::{ReadBlock, find_record, read_block};
 use crate::sync::atomic::Ordering;
 use crate::{LogError, OwnedRecord};
@@ -56,6 +57,10 @@ impl Log {
         let missing = || LogError::Missing(base);
         if let Some(bytes) = in_memory {
             let header = BlockHeader::read(&bytes, self.log_id).ok_or_else(missing)?;
+            debug_assert!(
+                header.checksum_fits(&bytes),
+                "a block that was written is sealed"
+            );
             return Ok(ReadBlock { header, bytes });
         }
         let vlf = place.ok_or_else(missing)?;

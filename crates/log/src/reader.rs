@@ -7,6 +7,8 @@
 //! crash: the next start writes with a higher incarnation, so such blocks can never join a later
 //! log.
 
+#![deny(clippy::indexing_slicing)]
+
 use crate::LogError;
 use crate::beyond::{Beyond, Place};
 use crate::directory::{Directory, read_directory};
@@ -178,6 +180,10 @@ impl LogScan {
             BlockHeader::padded(block.header.used as usize, self.directory.sector as usize);
         let at = u64::from(block.header.lsn.block()) * SECTOR as u64;
         self.end_offset = at + padded as u64;
+        debug_assert!(
+            self.last.is_none_or(|last| last.lsn < block.header.lsn),
+            "blocks follow each other"
+        );
         self.next = (block.header.lsn.vlf(), self.end_offset);
         self.last = Some(block.header);
         self.block = Some(block);
@@ -250,6 +256,10 @@ impl LogScan {
                 let lsn = Lsn(block.header.lsn.0 + u64::from(self.slot) + 1);
                 let record = OwnedRecord::copy(rest, lsn).ok_or(LogError::Missing(lsn))?;
                 self.at += record.get().len_bytes();
+                debug_assert!(
+                    self.at <= block.header.used as usize,
+                    "a record ends within its block"
+                );
                 self.slot += 1;
                 return Ok(Some(record));
             }
@@ -303,7 +313,7 @@ pub(crate) fn read_block(
 }
 
 /// The block at the start of `bytes`, if a whole valid one lies there.
-fn block_in(bytes: &[u8], log_id: u64) -> Option<ReadBlock> {
+pub(crate) fn block_in(bytes: &[u8], log_id: u64) -> Option<ReadBlock> {
     let header = BlockHeader::read(bytes, log_id)?;
     if !header.checksum_fits(bytes) && !mutated(Mutation::TrustTornBlocks) {
         return None;

@@ -9,10 +9,12 @@
 //! | 16-23 | LSN of the transaction's record before; of a compensation record: the next one to undo |
 //! | 24-.. | undo part, then redo part |
 
+#![deny(clippy::indexing_slicing)]
+
 use furrow_format::{Lsn, TxnId};
 
 /// Bytes of a record's header.
-pub const RECORD_HEADER_BYTES: usize = 24;
+pub(crate) const RECORD_HEADER_BYTES: usize = 24;
 
 /// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,6 +84,14 @@ impl<'a> Record<'a> {
 
     /// The header's bytes.
     pub(crate) fn header(&self) -> [u8; RECORD_HEADER_BYTES] {
+        debug_assert!(
+            self.undo.len() < 1 << 24,
+            "three bytes hold the undo part's length"
+        );
+        debug_assert!(
+            u32::try_from(self.len_bytes()).is_ok(),
+            "four bytes hold the length"
+        );
         let mut bytes = [0; RECORD_HEADER_BYTES];
         let undo_len = (self.undo.len() as u32).to_le_bytes();
         let fields = (self.len_bytes() as u32)
@@ -137,7 +147,10 @@ impl OwnedRecord {
 
     /// The record.
     pub fn get(&self) -> Record<'_> {
-        // The bytes were checked when they were copied.
+        debug_assert!(
+            Record::read(&self.bytes).is_some(),
+            "checked when it was copied"
+        );
         Record::read(&self.bytes).map_or(Record::system(RecordKind::Abort, &[]), |r| r.0)
     }
 }

@@ -5,8 +5,9 @@
 //! 2. The header no longer has them, durably.
 //! 3. The file becomes shorter. Until then it is only longer than its header says.
 
+use crate::layout::LOG_BUFFERS;
 use crate::layout::{BLOCK_HEADER_BYTES, FIRST_VLF_OFFSET};
-use crate::log::{LOG_BUFFERS, Log, Roll};
+use crate::log::{Log, Roll};
 use crate::space::MARGIN_BYTES;
 use crate::sync::atomic::Ordering;
 use crate::vlf::Vlf;
@@ -50,6 +51,10 @@ impl Log {
             roll.vlfs.put_back(gone);
         })?;
         let bytes = self.roll.lock().directory.file_bytes();
+        debug_assert!(
+            bytes >= MIN_LOG_BYTES.min(target_bytes),
+            "a log keeps its least size"
+        );
         self.file.resize(bytes, Fill::Zero)?;
         self.counters.shrinks.fetch_add(1, Ordering::Relaxed);
         Ok(kept)
@@ -82,6 +87,10 @@ impl Log {
             left -= 1;
         }
         let gone = roll.vlfs.cut(left);
+        debug_assert!(
+            roll.vlfs.all().len() > roll.vlfs.current_place(),
+            "the VLF being written stays"
+        );
         self.count_free(&roll);
         (gone, kept)
     }

@@ -4,51 +4,18 @@
 //! for the compensation records that a rollback of it would write. While promises are kept,
 //! `append` cannot run out of space, and a rollback never does.
 
-use crate::layout::{BLOCK_MAX_BYTES, SECTOR};
+use crate::layout::{BLOCK_MAX_BYTES, FIRST_VLF_OFFSET, SECTOR};
 use crate::log::Log;
-use crate::sync::atomic::{AtomicI64, Ordering};
+use crate::sync::atomic::Ordering;
 use crate::{LogError, ReuseWait};
 use furrow_format::Lsn;
 use furrow_io::Fill;
 use furrow_io::time::Duration;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
-use std::fmt;
-use std::sync::OnceLock;
 
 /// Never promised away: unused ends of VLFs, the padding of blocks, the engine's own records.
 pub(crate) const MARGIN_BYTES: i64 = 3 * BLOCK_MAX_BYTES as i64;
-
-/// Tells somebody once when little is left.
-#[derive(Default)]
-pub(crate) struct Alarm {
-    /// Rings when less than this is free; 0 when it is off.
-    below_bytes: AtomicI64,
-    ring: OnceLock<Box<dyn Fn() + Send + Sync>>,
-}
-
-impl Alarm {
-    /// Told what is free now, whenever that has changed.
-    pub(crate) fn look(&self, free_bytes: i64) {
-        if free_bytes >= self.below_bytes.load(Ordering::Relaxed) {
-            return;
-        }
-        // Off until it is set again.
-        if self.below_bytes.swap(0, Ordering::AcqRel) > free_bytes
-            && let Some(ring) = self.ring.get()
-        {
-            ring();
-        }
-    }
-}
-
-impl fmt::Debug for Alarm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Alarm")
-            .field("below_bytes", &self.below_bytes)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Sizes and use of a log, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +38,7 @@ impl LogUsage {
 impl Log {
     /// Promises `bytes` of log space, to be given back with [`Log::give_back`].
     pub fn promise(&self, bytes: u64) -> Result<(), LogError> {
+        debug_assert!(i64::try_from(bytes).is_ok(), "promises are counted signed");
         let bytes = bytes as i64;
         let promised = self.promised_bytes.fetch_add(bytes, Ordering::AcqRel) + bytes;
         if promised + MARGIN_BYTES > self.free_bytes.load(Ordering::Acquire) {
@@ -83,8 +51,13 @@ impl Log {
 
     /// Gives back what [`Log::promise`] promised.
     pub fn give_back(&self, bytes: u64) {
-        self.promised_bytes
+        let before = self
+            .promised_bytes
             .fetch_sub(bytes as i64, Ordering::AcqRel);
+        debug_assert!(
+            before >= bytes as i64,
+            "more was given back than was promised"
+        );
     }
 
     /// Whether no more than what is promised is left, and a little. Whoever need not make the log durable
@@ -127,9 +100,14 @@ impl Log {
     /// its way must not meet a newer one in its place.
     pub fn truncate_before(&self, lsn: Lsn) {
         let lsn = lsn.min(self.durable());
+        debug_assert!(lsn <= self.tail(), "what is not written is not freed");
         let freed = {
             let mut roll = self.roll.lock();
             let freed = roll.vlfs.truncate_before(lsn.vlf());
+            debug_assert!(
+                !roll.vlfs.keeps_before(lsn.vlf()),
+                "what is not needed is free"
+            );
             self.count_free(&roll);
             freed
         };
@@ -188,39 +166,15 @@ impl Log {
         {
             let mut roll = self.roll.lock();
             roll.vlfs.append(&sizes);
+            debug_assert_eq!(
+                FIRST_VLF_OFFSET + roll.vlfs.total_bytes(),
+                roll.directory.file_bytes(),
+                "memory and the header have the same VLFs"
+            );
             self.count_free(&roll);
         }
         let _guard = self.space_lock.lock();
         self.space_freed.notify_all();
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sync::atomic::AtomicU32;
-    use std::sync::Arc;
-
-    #[test]
-    fn the_alarm_rings_once_for_each_setting_and_only_below_its_mark() {
-        let rung = Arc::new(AtomicU32::new(0));
-        let alarm = Alarm::default();
-        // Nobody is named yet: nothing happens.
-        alarm.below_bytes.store(10, Ordering::Relaxed);
-        alarm.look(5);
-        let counted = Arc::clone(&rung);
-        let ring = move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-        };
-        assert!(alarm.ring.set(Box::new(ring)).is_ok());
-        alarm.look(0);
-        assert_eq!(rung.load(Ordering::Relaxed), 0, "it is off until it is set");
-        alarm.below_bytes.store(100, Ordering::Relaxed);
-        alarm.look(100);
-        assert_eq!(rung.load(Ordering::Relaxed), 0);
-        alarm.look(99);
-        alarm.look(10);
-        assert_eq!(rung.load(Ordering::Relaxed), 1);
     }
 }

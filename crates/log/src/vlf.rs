@@ -1,6 +1,6 @@
 //! Virtual log files: how many a growth makes, which are in use.
 
-use crate::layout::FIRST_VLF_OFFSET;
+use crate::layout::{FIRST_VLF_OFFSET, SECTOR};
 use furrow_format::Lsn;
 
 const KB: u64 = 1024;
@@ -53,6 +53,7 @@ impl VlfRule {
         if let Some(last) = sizes.last_mut() {
             *last = growth_bytes - each * (count - 1);
         }
+        debug_assert_eq!(sizes.iter().sum::<u64>(), growth_bytes);
         sizes
     }
 }
@@ -118,6 +119,9 @@ impl VlfTable {
             .collect();
         let there = |seq| vlfs.iter().position(|v| v.seq == seq);
         let at = there(current)?;
+        if oldest > current {
+            return None;
+        }
         if !(oldest.max(1)..current).all(|seq| there(seq).is_some()) {
             return None;
         }
@@ -175,6 +179,10 @@ impl VlfTable {
     pub(crate) fn truncate_before(&mut self, seq: u32) -> bool {
         let moved = self.keeps_before(seq);
         self.oldest = self.oldest.max(seq.min(self.current().seq));
+        debug_assert!(
+            self.oldest <= self.current().seq,
+            "the VLF being written is never free"
+        );
         moved
     }
 
@@ -186,10 +194,16 @@ impl VlfTable {
             .map(|step| (self.current + step) % n)
             .find(|&i| self.vlfs.get(i).is_some_and(|v| !self.is_active(v)))?;
         let seq = self.current().seq + 1;
+        debug_assert!(
+            self.vlfs.iter().all(|v| v.seq < seq),
+            "sequence numbers grow"
+        );
         let vlf = self.vlfs.get_mut(next)?;
         vlf.seq = seq;
         self.current = next;
-        Some(*vlf)
+        let vlf = *vlf;
+        debug_assert!(self.is_active(&vlf), "the VLF being written is active");
+        Some(vlf)
     }
 
     /// Where the VLF being written stands in the file.
@@ -199,7 +213,13 @@ impl VlfTable {
 
     /// Takes the VLFs from this place on out of the file; the caller has seen that none is active.
     pub(crate) fn cut(&mut self, from: usize) -> Vec<Vlf> {
-        self.vlfs.split_off(from.min(self.vlfs.len()))
+        debug_assert!(self.current < from, "the VLF being written stays");
+        let gone = self.vlfs.split_off(from.min(self.vlfs.len()));
+        debug_assert!(
+            !gone.iter().any(|vlf| self.is_active(vlf)),
+            "the active log stays"
+        );
+        gone
     }
 
     /// Puts VLFs back that were cut off.
@@ -214,6 +234,7 @@ impl VlfTable {
                 .vlfs
                 .last()
                 .map_or(FIRST_VLF_OFFSET, |v| v.start + v.size);
+            debug_assert!(size >= SECTOR as u64, "a VLF has blocks");
             self.vlfs.push(Vlf {
                 start,
                 size,
@@ -270,7 +291,7 @@ mod tests {
         assert!(table.truncate_before(12));
         assert_eq!(table.free_bytes(), 200);
         assert_eq!(table.advance().map(|v| (v.start, v.seq)), Some((8192, 13)));
-        table.append(&[50]);
+        table.append(&[SECTOR as u64]);
         assert_eq!(table.advance().map(|v| (v.start, v.seq)), Some((8292, 14)));
         assert_eq!(table.advance().map(|v| (v.start, v.seq)), Some((8492, 15)));
         assert!(table.by_seq(10).is_none() && table.by_seq(13).is_some());

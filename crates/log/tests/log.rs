@@ -251,3 +251,40 @@ fn a_record_that_was_never_written_is_an_error_and_not_waited_for() {
     let next = log.append(&change(1, lsn, b"y")).unwrap();
     log.flush_to(next).unwrap();
 }
+
+#[test]
+fn the_padding_of_a_block_at_the_end_of_an_odd_vlf_spares_the_vlf_behind_it_in_the_file() {
+    let volume = MemoryVolume::new();
+    let file = new_file(&volume);
+    // The fourth VLF is no multiple of the sector; the growth puts more behind it.
+    let log = Log::create(file.clone(), (1 << 20) + 512, BINDING, config(2)).unwrap();
+    log.grow(1 << 20).unwrap();
+    let first = log.tail().vlf();
+    let mut sent: Vec<Lsn> = Vec::new();
+    while sent.last().is_none_or(|last| last.vlf() < first + 7) {
+        sent.push(log.append(&change(1, Lsn::ZERO, &[7; 76])).unwrap());
+    }
+    log.flush_all().unwrap();
+    let oldest = *sent.iter().find(|lsn| lsn.vlf() == first + 4).unwrap();
+    log.truncate_before(oldest);
+    let full = loop {
+        match log.append(&change(1, Lsn::ZERO, &[7; 76])) {
+            Ok(lsn) => sent.push(lsn),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(full, LogError::Full(_)), "{full}");
+    assert_eq!(
+        sent.last().unwrap().vlf(),
+        first + 11,
+        "it ends in the fourth VLF"
+    );
+    log.flush_all().unwrap();
+    log.shut_down();
+    drop(log);
+    let from = Lsn(oldest.0 & !u64::from(Lsn::MAX_SLOT));
+    let (read, _) = read_all(LogScan::open(file, BINDING, from).unwrap());
+    let read: Vec<Lsn> = read.iter().map(|record| record.0).collect();
+    let expected: Vec<Lsn> = sent.into_iter().filter(|lsn| *lsn >= oldest).collect();
+    assert_eq!(read, expected);
+}

@@ -19,6 +19,7 @@
 //! Nothing. In release builds a missing argument prints `(null)` and an unknown number has no text.
 
 mod batches;
+mod cursors;
 mod database;
 mod dbcc;
 mod ddl;
@@ -26,26 +27,16 @@ mod format;
 mod media;
 mod procedures;
 mod queries;
+mod row;
 mod statements;
 mod storage;
 mod values;
 
+pub use row::MessageInfo;
+
 pub use format::Arg;
 
 use std::fmt;
-
-/// A row of the tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageInfo {
-    /// The number.
-    pub number: u32,
-    /// The severity.
-    pub level: u8,
-    /// The usual state.
-    pub state: u8,
-    /// The text, with markers.
-    pub text: &'static str,
-}
 
 /// Makes a table of messages from rows `number level state "text";`.
 macro_rules! messages {
@@ -57,7 +48,7 @@ macro_rules! messages {
 use messages;
 
 /// The tables; each is sorted by number, and no number is in two.
-const TABLES: [&[MessageInfo]; 10] = [
+const TABLES: [&[MessageInfo]; 11] = [
     statements::ROWS,
     database::ROWS,
     storage::ROWS,
@@ -68,6 +59,7 @@ const TABLES: [&[MessageInfo]; 10] = [
     queries::ROWS,
     procedures::ROWS,
     batches::ROWS,
+    cursors::ROWS,
 ];
 
 /// The row of a number.
@@ -143,13 +135,6 @@ impl Message {
     #[must_use]
     pub fn with_state(mut self, state: u8) -> Message {
         self.state = state;
-        self
-    }
-
-    /// With another level.
-    #[must_use]
-    pub fn with_level(mut self, level: u8) -> Message {
-        self.level = level;
         self
     }
 

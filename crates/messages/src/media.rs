@@ -8,6 +8,10 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3011 16 1 "All backup devices must be of the same general class (for example, DISK and TAPE).";
     3013 16 1 "%hs is terminating abnormally.";
     3014 10 1 "%hs successfully processed %I64d pages in %d.%03d seconds (%d.%03d MB/sec).";
+    3021 16 0 "Cannot perform a backup or restore operation within a transaction.";
+    3023 16 2 "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes \
+        on a database must be serialized. Reissue the statement after the current backup or file \
+        manipulation operation is completed.";
     3027 16 1 "The filegroup \"%.*ls\" is not part of database \"%.*ls\".";
     3031 16 1 "Option '%ls' conflicts with option(s) '%ls'. Remove the conflicting option and reissue the \
         statement.";
@@ -21,6 +25,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3042 10 1 "BACKUP WITH CONTINUE_AFTER_ERROR successfully generated a backup of the damaged database. \
         Refer to the SQL Server error log for information about the errors that were encountered.";
     3043 16 1 "BACKUP '%ls' detected an error on page (%d:%d) in file '%ls'.";
+    3098 16 2 "The backup cannot be performed because '%ls' was requested after the media was formatted \
+        with an incompatible structure. To append to this media set, either omit '%ls' or specify '%ls'. \
+        Alternatively, you can create a new media set by using WITH FORMAT in your BACKUP statement.";
     3101 16 1 "Exclusive access could not be obtained because the database is in use.";
     3102 16 1 "%ls cannot process database '%ls' because it is in use by this session. It is recommended \
         that the master database be used when performing this operation.";
@@ -32,6 +39,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         either a full backup or a file backup of the primary file.";
     3119 16 1 "Problems were identified while planning for the RESTORE statement. Previous messages \
         provide details.";
+    3122 16 1 "File ID %d is not of the kind that this statement restores. Use RESTORE HEADERONLY to list \
+        the backup sets.";
     3132 16 1 "The media set has %d media families but only %d are provided. All members must be \
         provided.";
     3133 16 1 "The volume on device \"%ls\" is sequence number %d of media family %d, but sequence number \
@@ -47,6 +56,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3143 16 1 "The data set on device '%ls' is not a SQL Server backup set.";
     3145 16 1 "The STOPAT option is not supported for databases that use the SIMPLE recovery model.";
     3147 16 1 "Backup and restore operations are not allowed on database tempdb.";
+    3153 16 2 "The database is already fully recovered.";
     3154 16 4 "The backup set holds a backup of a database other than the existing '%ls' database.";
     3156 16 3 "File '%ls' cannot be restored to '%ls'. Use WITH MOVE to identify a valid location for the \
         file.";
@@ -98,6 +108,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         processed. Ensure that the backup devices are loaded with the correct media.";
     3262 10 1 "The backup set on file %d is valid.";
     3271 16 1 "A nonrecoverable I/O error occurred on file \"%ls:\" %ls.";
+    3287 16 1 "The file ID %d on device '%ls' is incorrectly formed and can not be read.";
     4035 10 1 "Processed %I64d pages for database '%ls', file '%ls' on file %d.";
     4208 16 1 "The statement %hs is not allowed while the recovery model is SIMPLE. Use BACKUP DATABASE \
         or change the recovery model using ALTER DATABASE.";
@@ -106,6 +117,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         database. An earlier log backup that includes LSN %.*ls can be restored.";
     4326 16 1 "The log in this backup set terminates at LSN %.*ls, which is too early to apply to the \
         database. A more recent log backup that includes LSN %.*ls can be restored.";
+    4333 16 1 "The database cannot be recovered because the log was not restored.";
     18264 10 1 "Database backed up. Database: %s, creation date(time): %s(%s), pages dumped: %I64d, first \
         LSN: %s, last LSN: %s, number of dump devices: %d, device information: (%s). This is an \
         informational message only. No user action is required.";

@@ -17,6 +17,13 @@
 //! 5. Nothing here panics on what a user sent, nor waits for a disk, except [`errorlog::ErrorLog::flush`]
 //!    and its kin, which say so.
 //!
+//! Proofs, by the invariant's number: 1: `a_latch_that_is_free_costs_no_statistics`,
+//! `a_free_spinlock_counts_nothing`. 2: `a_wait_is_counted_at_its_start_and_timed_at_its_end`. 3:
+//! `a_wait_is_charged_to_the_session_and_to_the_instance`. 4:
+//! `every_reference_page_has_a_row_for_each_row_of_its_table`. 5:
+//! `a_full_disk_keeps_the_lines_until_there_is_room`,
+//! `a_number_out_of_range_is_an_error_and_changes_nothing`.
+//!
 //! # How a wait is charged
 //! 1. A session enters its [`task::Task`] on its thread ([`task::enter`]).
 //! 2. Somewhere below, a `try_lock` fails. The layer calls [`task::wait`] with the type and the resource,

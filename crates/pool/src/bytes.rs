@@ -1,6 +1,10 @@
 //! The few bytes of a page that the pool itself reads and writes.
 
-use furrow_format::{Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageMut, PageVerify, admit};
+#![deny(clippy::indexing_slicing)]
+
+use furrow_format::{
+    Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageMut, PageNo, PageVerify, admit,
+};
 use furrow_io::mutation::{Mutation, mutated};
 
 /// Proves a page just read and makes it fit for use: torn bits are taken out.
@@ -27,5 +31,14 @@ pub(crate) fn stamp(copy: &mut [u8], how: PageVerify) {
     debug_assert!(page.is_some(), "copies are whole pages");
     if let Some(page) = page {
         how.stamp(page);
+    }
+}
+
+/// How a page is protected, by the option of its database. The file's header has a checksum whatever that
+/// says: whoever opens the file must know whether to believe it.
+pub(crate) fn how(page: PageNo, option: PageVerify) -> PageVerify {
+    match page {
+        PageNo(0) => PageVerify::Checksum,
+        _ => option,
     }
 }

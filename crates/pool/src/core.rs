@@ -1,18 +1,19 @@
 //! The state that the pool's callers and its own threads share.
 
+use crate::config::PoolConfig;
 use crate::error::PoolError;
 use crate::files::{Database, FileState, Registry};
 use crate::frame::Frame;
-use crate::free::FreeList;
+use crate::free_list::FreeList;
 use crate::hand::Hand;
 use crate::key::PageKey;
 use crate::latch::Sleeps;
-use crate::lazy::LazyState;
+use crate::lazy_state::LazyState;
 use crate::loan::Loans;
 use crate::memory::Region;
 use crate::mode::LatchMode;
-use crate::pool::PoolConfig;
-use crate::prefetch::ReadQueue;
+use crate::read_queue::ReadQueue;
+use crate::snapshot::Snapshots;
 use crate::table::PageTable;
 use crate::watch::{PageMark, Watches};
 use furrow_format::Lsn;
@@ -49,6 +50,7 @@ pub(crate) struct Core {
     pub(crate) written: (Mutex<()>, Condvar),
     /// Buffers that pages are copied to on their way out, for use again.
     pub(crate) staging: Mutex<Vec<AlignedBuf>>,
+    pub(crate) snapshots: Snapshots,
 }
 
 /// The wait for one page latch, from the first sleep on.
@@ -155,6 +157,7 @@ impl Core {
     pub(crate) fn upgrade(&self, index: u32) {
         let frame = self.frame(index);
         let key = PageKey::unpack(frame.key_word());
+        debug_assert!(frame.key().is_some(), "a latched frame holds a page");
         frame.latch.upgrade(&mut PageWait::new(key, LatchMode::Ex));
     }
 
@@ -198,6 +201,10 @@ impl Core {
         if self.frame(index).take_watch() && !mutated(Mutation::KeepMarks) {
             self.watches.raise(index);
         }
+        debug_assert!(
+            !self.frame(index).is_watched(),
+            "a page that is about to change is not watched"
+        );
     }
 
     /// Takes a page out of a frame whose latch the caller holds EX. Who goes by its mark hears of it before
@@ -205,6 +212,10 @@ impl Core {
     pub(crate) fn leave(&self, index: u32, key: PageKey) {
         self.end_watch(index);
         self.table.remove(key, index, &self.frames);
+        debug_assert!(
+            self.frame(index).holds(key),
+            "a page leaves the frame that it is in"
+        );
         self.frame(index).set_key(None);
     }
 

@@ -108,6 +108,7 @@ impl Core {
             }
             self.end_watch(index);
             frame.reset();
+            debug_assert!(frame.is_clean(), "what is discarded is not written");
             self.give_up(index);
         }
     }
@@ -136,6 +137,10 @@ impl Core {
             .map(|(_, index)| index)
             .collect();
         let outcome = self.write_pages(&oldest, Busy::Skip, None);
+        debug_assert!(
+            outcome.totals.pages <= pages as u64,
+            "no more than asked for"
+        );
         self.counters
             .add(Counter::BackgroundWriterPages, outcome.totals.pages);
         outcome.error.map_or(Ok(outcome.totals.pages), Err)

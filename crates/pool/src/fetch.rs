@@ -148,6 +148,10 @@ impl Core {
             let index = self.take_frame()?;
             if self.enter(index, key).is_ok() {
                 self.read_in(index, key, mode, file)?;
+                debug_assert!(
+                    self.frame(index).holds(key),
+                    "a frame keeps the page that was read into it while it is latched"
+                );
                 return Ok(Some(index));
             }
         }
@@ -194,6 +198,10 @@ impl Core {
     pub(crate) fn enter(&self, index: u32, key: PageKey) -> Result<(), ()> {
         let frame = self.frame(index);
         frame.latch.set_loading();
+        debug_assert!(
+            frame.key().is_none() && frame.is_clean(),
+            "a page enters an empty frame"
+        );
         frame.set_key(Some(key));
         self.table.insert(key, index, &self.frames).map_err(|_| {
             frame.set_key(None);
@@ -250,6 +258,7 @@ impl Core {
     /// Gives back a frame whose page came to nothing; the caller holds its latch EX, and leaves it here.
     pub(crate) fn give_up(&self, index: u32) {
         let frame = self.frame(index);
+        debug_assert!(frame.is_clean(), "nothing dirty is lost");
         if let Some(key) = frame.key() {
             self.leave(index, key);
         }
@@ -277,6 +286,10 @@ impl Core {
                 // SAFETY: the frame's latch is held EX since it was taken.
                 unsafe { self.memory.page_mut(index as usize) }.fill(0);
                 self.frame(index).set_fresh();
+                debug_assert!(
+                    !self.frame(index).is_dirty(),
+                    "a fresh page is not to be written"
+                );
                 self.frame(index).latch.downgrade(LatchMode::Ex);
                 return Ok(PageGuard::new(self, index, Ex, order));
             }

@@ -2,6 +2,7 @@
 
 use crate::double_write::{DoubleWrite, Protected};
 use crate::error::{LogFailure, PoolError};
+use crate::fence::Fence;
 use crate::key::PageKey;
 use furrow_format::{DatabaseId, FileId, Lsn, PageVerify};
 use furrow_io::mutation::{Mutation, mutated};
@@ -87,6 +88,8 @@ pub(crate) struct FileState {
     pub(crate) file: Arc<dyn File>,
     pub(crate) stats: Arc<FileStats>,
     pub(crate) double_write: Option<DoubleWrite>,
+    /// Keeps reads past the frames and writes of the same pages apart.
+    pub(crate) fence: Fence,
     failed: AtomicBool,
     failure: Mutex<Option<PoolError>>,
     unsynced: Mutex<Unsynced>,
@@ -140,6 +143,7 @@ impl FileState {
             file: file.file,
             stats: file.stats,
             double_write,
+            fence: Fence::default(),
             failed: AtomicBool::new(false),
             failure: Mutex::new(None),
             unsynced: Mutex::new(unsynced),
@@ -169,6 +173,7 @@ impl FileState {
         tracing::error!(file = %self.file.path().display(), %error, "no more writes to this file");
         let first = self.failure.lock().get_or_insert_with(|| error).clone();
         self.failed.store(true, Ordering::Release);
+        debug_assert!(self.check().is_err(), "nothing more is written to the file");
         first
     }
 
@@ -177,6 +182,10 @@ impl FileState {
         let mut unsynced = self.unsynced.lock();
         unsynced.written = true;
         unsynced.oldest = unsynced.oldest.min(oldest);
+        debug_assert!(
+            unsynced.oldest <= oldest,
+            "a page that is not synced holds the redo point back"
+        );
     }
 
     /// Makes what was written durable; `false` when there was nothing.
@@ -189,6 +198,10 @@ impl FileState {
                 return Ok(false);
             }
             unsynced.written = false;
+            debug_assert!(
+                unsynced.syncing == Lsn::MAX,
+                "one sync at a time, and none after a failed one"
+            );
             unsynced.syncing = unsynced.oldest;
             unsynced.oldest = Lsn::MAX;
         }
@@ -238,6 +251,10 @@ impl Registry {
         if self.databases.contains_key(&id) {
             return Err(PoolError::AlreadyRegistered { db: id, file: None });
         }
+        debug_assert!(
+            !self.files.keys().any(|place| place.0 == id),
+            "files go with their database"
+        );
         let database = Database {
             id,
             log,
@@ -287,6 +304,10 @@ impl Registry {
             .cloned()
             .collect();
         files.sort_by_key(|f| f.id);
+        debug_assert!(
+            files.is_sorted_by(|a, b| a.id < b.id),
+            "a file is registered once"
+        );
         files
     }
 

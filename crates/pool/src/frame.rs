@@ -152,6 +152,10 @@ impl Frame {
         }
         // The LSN first: whoever sees the bit must find it.
         self.rec_lsn.store(tail().0, Ordering::Release);
+        debug_assert!(
+            self.rec_lsn.load(Ordering::Relaxed) != Lsn::MAX.0,
+            "a dirty page holds the redo point back"
+        );
         self.state.fetch_or(DIRTY, Ordering::Release);
         self.state.fetch_and(!FRESH, Ordering::Relaxed);
         true
@@ -172,6 +176,10 @@ impl Frame {
         self.state.fetch_update(order.0, order.1, claim).ok()?;
         let rec_lsn = self.rec_lsn.load(Ordering::Relaxed);
         self.writing_lsn.store(rec_lsn, Ordering::Release);
+        debug_assert!(
+            rec_lsn != Lsn::MAX.0,
+            "a page that is being written holds the redo point back"
+        );
         self.state.fetch_and(!DIRTY, Ordering::Release);
         let base_lsn = self.base_lsn.swap(0, Ordering::Relaxed);
         Some(Claimed {
@@ -182,6 +190,7 @@ impl Frame {
 
     /// The write is done, and its `rec_lsn` is in the keeping of the file until that is synced.
     pub(crate) fn finish_write(&self) {
+        debug_assert!(self.is_writing(), "a write ends once");
         self.writing_lsn.store(Lsn::MAX.0, Ordering::Release);
         self.state.fetch_and(!WRITING, Ordering::Release);
     }
@@ -189,6 +198,7 @@ impl Frame {
     /// The write failed: the page is dirty as before, with what changed since. Holder of SH. Whether the
     /// dirty bit had to be set again.
     pub(crate) fn abandon_write(&self, claimed: Claimed) -> bool {
+        debug_assert!(self.is_writing(), "a write ends once");
         let state = self.state.load(Ordering::Relaxed);
         let newer = if state & DIRTY != 0 {
             self.rec_lsn.load(Ordering::Relaxed)

@@ -2,66 +2,15 @@
 
 use crate::core::Core;
 use crate::error::PoolError;
-use furrow_io::sync::atomic::{AtomicUsize, Ordering};
-use furrow_io::sync::{Condvar, Mutex};
+use furrow_io::sync::atomic::Ordering;
 use furrow_io::time::Moment;
 use furrow_observe::counters::Counter;
-use std::collections::VecDeque;
 use std::time::Duration;
 
 /// How long a thread without a frame sleeps before it looks for itself again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Frames a thread looks at by itself before it leaves the search to the lazy writer.
 const OWN_STEPS: usize = 512;
-
-/// Frames that hold no page.
-#[derive(Debug)]
-pub(crate) struct FreeList {
-    frames: Mutex<VecDeque<u32>>,
-    len: AtomicUsize,
-    available: Condvar,
-    /// Threads that wait for a frame.
-    stalled: AtomicUsize,
-}
-
-impl FreeList {
-    /// All `frames` frames of a new pool.
-    pub(crate) fn new(frames: usize) -> FreeList {
-        FreeList {
-            frames: Mutex::new((0..frames as u32).collect()),
-            len: AtomicUsize::new(frames),
-            available: Condvar::new(),
-            stalled: AtomicUsize::new(0),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len.load(Ordering::Relaxed)
-    }
-
-    /// Adds a frame that has no key; its latch is not held by the caller any more.
-    pub(crate) fn push(&self, index: u32) {
-        let mut frames = self.frames.lock();
-        frames.push_back(index);
-        self.len.store(frames.len(), Ordering::Relaxed);
-        drop(frames);
-        self.available.notify_one();
-    }
-
-    fn pop(&self) -> Option<u32> {
-        let mut frames = self.frames.lock();
-        let index = frames.pop_front();
-        self.len.store(frames.len(), Ordering::Relaxed);
-        index
-    }
-
-    fn sleep(&self, at_most: Duration) {
-        let mut frames = self.frames.lock();
-        if frames.is_empty() {
-            self.available.wait_for(&mut frames, at_most);
-        }
-    }
-}
 
 /// What the clock hand found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +53,7 @@ impl Core {
             let index = self.free.pop()?;
             let frame = self.frame(index);
             if frame.latch.claim() {
+                debug_assert!(frame.key().is_none(), "a free frame holds no page");
                 frame.reset();
                 return Some(index);
             }
@@ -144,6 +94,10 @@ impl Core {
             frame.latch.release_loaded(false);
             return Look::Passed;
         };
+        debug_assert!(
+            !frame.is_dirty() && !frame.is_writing(),
+            "only a clean page leaves its frame"
+        );
         self.leave(index, key);
         frame.reset();
         Look::Taken
@@ -155,7 +109,8 @@ impl Core {
         self.counters.add(Counter::FreeListStalls, 1);
         self.free.stalled.fetch_add(1, Ordering::Relaxed);
         let result = self.wait_for_frame();
-        self.free.stalled.fetch_sub(1, Ordering::Relaxed);
+        let stalled = self.free.stalled.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(stalled > 0, "a stall ends once");
         result
     }
 

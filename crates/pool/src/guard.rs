@@ -40,6 +40,10 @@ impl<'p, M: Mode> PageGuard<'p, M> {
     /// A guard over frame `index`, whose latch the caller has just taken in `mode`.
     #[inline]
     pub(crate) fn new(core: &'p Core, index: u32, mode: M, rank: LatchRank) -> PageGuard<'p, M> {
+        debug_assert!(
+            core.frame(index).key().is_some(),
+            "a latched frame holds a page"
+        );
         rank::taken(rank);
         PageGuard {
             core,
@@ -169,6 +173,7 @@ impl<'p> PageWrite<'p> {
     /// rebuilds the page whatever its bytes were before.
     #[inline]
     pub fn finish_change(&mut self, lsn: Lsn, formatted: bool) {
+        debug_assert!(lsn > Lsn::ZERO, "each change is in the log");
         crate::bytes::set_lsn(self, lsn);
         if formatted {
             self.core.frames[self.index as usize].set_base(lsn);

@@ -27,6 +27,7 @@ impl Hand {
 
     /// The frame under the hand, of `frames`; the hand goes on to the next one.
     pub(crate) fn step(&self, frames: usize) -> usize {
+        debug_assert!(frames > 0, "a pool has frames");
         let at = self.steps.fetch_add(1, Ordering::Relaxed) % frames;
         if at == frames - 1 {
             let now = Moment::now();

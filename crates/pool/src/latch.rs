@@ -43,6 +43,11 @@ const PIN_ONE: u64 = 1 << 32;
 const PIN_MASK: u64 = !(PIN_ONE - 1);
 const HELD: u64 = SH_MASK | UP | EX;
 
+const _: () = assert!(
+    (HELD | WAITERS | FAIR | UPGRADING | REFERENCED | LOADING) & PIN_MASK == 0,
+    "the parts of the word are apart"
+);
+
 /// Hears of the sleeps of one acquisition.
 pub(crate) trait Sleeps {
     /// The thread is about to sleep; `loading` when the page is being read in.
@@ -314,11 +319,19 @@ impl Latch {
 
     /// Marks the page as being read in; the caller holds EX.
     pub(crate) fn set_loading(&self) {
+        debug_assert!(
+            self.word.load(Ordering::Relaxed) & EX != 0,
+            "whoever reads a page in holds its frame EX"
+        );
         self.word.fetch_or(LOADING, Ordering::Relaxed);
     }
 
     /// Leaves EX after a page was read in or given up; drops the reference bit when `forget` is set.
     pub(crate) fn release_loaded(&self, forget: bool) {
+        debug_assert!(
+            self.word.load(Ordering::Relaxed) & EX != 0,
+            "whoever reads a page in holds its frame EX"
+        );
         let cleared = LOADING | if forget { REFERENCED } else { 0 };
         self.word.fetch_and(!cleared, Ordering::Relaxed);
         self.release(LatchMode::Ex);

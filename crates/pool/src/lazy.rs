@@ -9,107 +9,15 @@
 //! frames does the same, then and there.
 
 use crate::core::Core;
-use crate::error::PoolError;
 use crate::free::Look;
-use crate::key::PageKey;
 use crate::write::Busy;
-use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use furrow_io::sync::{Condvar, Mutex};
+use furrow_io::sync::atomic::Ordering;
 use furrow_observe::counters::Counter;
-use furrow_observe::task::{self, Resource};
-use furrow_observe::waits::WaitType;
 use std::time::Duration;
 
 const NAP: Duration = Duration::from_secs(1);
 /// The nap when somebody wants frames and none can be had at the moment.
 const SHORT_NAP: Duration = Duration::from_millis(2);
-
-/// How the lazy writer is doing.
-#[derive(Debug, Default)]
-pub(crate) struct LazyState {
-    wanted: Mutex<bool>,
-    wake: Condvar,
-    stop: AtomicBool,
-    failures: AtomicU64,
-    last_failure: Mutex<Option<PoolError>>,
-    stalls: AtomicU64,
-    pages_written: AtomicU64,
-    /// Pages that somebody wants written soon.
-    asked: Mutex<Vec<PageKey>>,
-}
-
-impl LazyState {
-    /// Asks for frames.
-    pub(crate) fn kick(&self) {
-        let mut wanted = self.wanted.lock();
-        if !*wanted {
-            *wanted = true;
-            self.wake.notify_one();
-        }
-    }
-
-    /// Asks for pages to be written.
-    pub(crate) fn ask_for(&self, pages: impl Iterator<Item = PageKey>) {
-        self.asked.lock().extend(pages);
-        self.kick();
-    }
-
-    /// What was asked for since the last call.
-    pub(crate) fn take_asked(&self) -> Vec<PageKey> {
-        std::mem::take(&mut *self.asked.lock())
-    }
-
-    pub(crate) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.kick();
-    }
-
-    fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
-    }
-
-    fn sleep(&self, at_most: Duration) {
-        let mut wanted = self.wanted.lock();
-        if !*wanted {
-            let _wait = task::wait(WaitType::LazyWriterSleep, Resource::None);
-            self.wake.wait_for(&mut wanted, at_most);
-        }
-        *wanted = false;
-    }
-
-    /// Number of failed writes so far.
-    pub(crate) fn failures(&self) -> u64 {
-        self.failures.load(Ordering::Acquire)
-    }
-
-    /// The last failed write, if one failed after `seen` had.
-    pub(crate) fn failure_since(&self, seen: u64) -> Option<PoolError> {
-        if self.failures() == seen {
-            None
-        } else {
-            self.last_failure.lock().clone()
-        }
-    }
-
-    pub(crate) fn note_failure(&self, error: &PoolError) {
-        *self.last_failure.lock() = Some(error.clone());
-        self.failures.fetch_add(1, Ordering::Release);
-    }
-
-    pub(crate) fn count_stall(&self) {
-        self.stalls.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Threads that found no free frame.
-    pub(crate) fn stalls(&self) -> u64 {
-        self.stalls.load(Ordering::Relaxed)
-    }
-
-    /// Pages written to free their frames.
-    pub(crate) fn pages_written(&self) -> u64 {
-        self.pages_written.load(Ordering::Relaxed)
-    }
-}
 
 /// The body of the lazy writer's thread.
 pub(crate) fn run(core: &Core) {
@@ -180,6 +88,10 @@ impl Core {
             if freed + dirty.len() >= wanted || dirty.len() >= self.config.batch_pages as usize {
                 break;
             }
+            debug_assert!(
+                dirty.len() < self.config.batch_pages as usize,
+                "no more than a batch at a time"
+            );
             let index = self.turn_hand();
             match self.look(index, true) {
                 Look::Taken => {
@@ -210,6 +122,10 @@ impl Core {
     }
 
     fn free_taken(&self, index: u32) {
+        debug_assert!(
+            self.frame(index).key().is_none(),
+            "a frame is freed when its page has left"
+        );
         self.frame(index).latch.release_loaded(true);
         self.free.push(index);
     }

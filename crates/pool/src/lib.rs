@@ -22,6 +22,15 @@
 //! 9. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
 //!    the log, which never needs the pool.
 //!
+//! Proofs, by the invariant's number: 1: `no_page_is_written_when_the_log_cannot_be_made_durable`. 2:
+//! `a_failed_write_keeps_the_page_and_is_told_to_every_checkpoint`, an assertion in `frame`. 3: `check_read`
+//! after each read; `a_damaged_page_is_reported_and_its_frame_used_again`. 4: `no_power_loss_costs_a_page`.
+//! 5: `a_written_page_holds_redo_back_until_its_file_is_synced`; recovery asserts that the redo point never
+//! moves back. 6: `a_failed_sync_holds_redo_back_for_good`. 7:
+//! `a_pool_without_threads_makes_room_itself_and_does_the_same_every_time`. 8:
+//! `a_log_short_of_space_is_made_durable_only_when_much_of_the_pool_waits_for_it`. 9:
+//! `two_frames_are_enough_to_get_on`.
+//!
 //! # How a page is found
 //! 1. The page table is walked without a lock; what it says is a hint.
 //! 2. The frame's latch is entered by one compare-and-swap on a word that holds latch, pins and reference
@@ -56,6 +65,10 @@
 //! database, the files side by side, and syncs each; [`Pool::force_pages`] for chosen ones;
 //! [`Pool::write_oldest`] for some; the lazy writer for those in its way, or that it was asked for.
 //!
+//! # Snapshots
+//! [`Pool::snapshot`] gives the pages of a database as they were at one LSN while others change them: see
+//! `snapshot`.
+//!
 //! # What can fail
 //! [`PoolError`]: a damaged page (824), refused I/O (823), no frame to be had within a bounded wait (802),
 //! a log that cannot be made durable, a file or database that is not there. In debug builds a thread that
@@ -64,20 +77,24 @@
 
 mod bytes;
 mod checkpoint;
+mod config;
 mod core;
 mod descriptors;
 pub mod double_write;
 mod error;
+mod fence;
 mod fetch;
 mod files;
 mod force;
 mod frame;
 mod free;
+mod free_list;
 mod guard;
 mod hand;
 mod key;
 mod latch;
 mod lazy;
+mod lazy_state;
 mod loan;
 mod memory;
 mod mode;
@@ -86,12 +103,16 @@ mod park;
 mod pool;
 mod prefetch;
 mod rank;
+mod read_queue;
+mod snapshot;
+mod snapshot_hooks;
 mod spare;
 mod table;
 mod watch;
 mod write;
 
 pub use checkpoint::{CheckpointOptions, CheckpointStats};
+pub use config::PoolConfig;
 pub use descriptors::{BufferDescriptor, BufferHeader};
 pub use error::{LogFailure, PoolError};
 pub use fetch::thread_read_ahead;
@@ -101,7 +122,9 @@ pub use guard::{PageGuard, PageRead, PageUpdate, PageWrite};
 pub use key::PageKey;
 pub use loan::FrameLoan;
 pub use mode::{Ex, LatchMode, Mode, Sh, Up};
-pub use pool::{Locked, MIN_POOL_PAGES, Pool, PoolConfig, PoolStats};
-pub use rank::{LatchRank, assert_no_latches};
+pub use pool::{Locked, Pool, PoolStats};
+pub use rank::{LATCH_RANKS, LatchRank, assert_no_latches};
+pub use snapshot::{PageSnapshot, SnapshotFile, SnapshotOptions, SpillFiles};
+pub use snapshot_hooks::SnapshotGuard;
 pub use spare::padding_share;
 pub use watch::PageMark;

@@ -8,7 +8,6 @@
 //! Nobody who has frames lent waits for somebody who wants to borrow, as long as he borrows once and waits
 //! for no log space and no lock before he gives them back.
 
-use crate::core::Core;
 use crate::rank::assert_no_latches;
 use furrow_io::sync::{Condvar, Mutex};
 use furrow_observe::task::{self, Resource};
@@ -32,6 +31,26 @@ impl Loans {
             back: Condvar::new(),
         }
     }
+
+    /// Lends so many frames, or as many as are lent at most, and waits for them (RESOURCE_SEMAPHORE).
+    pub(crate) fn lend(&self, frames: usize) -> FrameLoan<'_> {
+        assert_no_latches();
+        let frames = frames.min(self.most);
+        let mut left = self.left.lock();
+        if *left < frames {
+            let wait = task::wait(WaitType::ResourceSemaphore, Resource::None);
+            while *left < frames {
+                self.back.wait(&mut left);
+            }
+            wait.finish();
+        }
+        *left -= frames;
+        debug_assert!(frames <= self.most, "no loan waits for ever");
+        FrameLoan {
+            loans: self,
+            frames,
+        }
+    }
 }
 
 /// Frames lent to a thread, until this is dropped.
@@ -43,26 +62,11 @@ pub struct FrameLoan<'p> {
 
 impl Drop for FrameLoan<'_> {
     fn drop(&mut self) {
-        *self.loans.left.lock() += self.frames;
-        self.loans.back.notify_all();
-    }
-}
-
-impl Core {
-    /// Lends so many frames, or as many as are lent at most, and waits for them (RESOURCE_SEMAPHORE).
-    pub(crate) fn lend(&self, frames: usize) -> FrameLoan<'_> {
-        assert_no_latches();
-        let loans = &self.loans;
-        let frames = frames.min(loans.most);
-        let mut left = loans.left.lock();
-        if *left < frames {
-            let wait = task::wait(WaitType::ResourceSemaphore, Resource::None);
-            while *left < frames {
-                loans.back.wait(&mut left);
-            }
-            wait.finish();
+        {
+            let mut left = self.loans.left.lock();
+            *left += self.frames;
+            debug_assert!(*left <= self.loans.most, "a loan is given back once");
         }
-        *left -= frames;
-        FrameLoan { loans, frames }
+        self.loans.back.notify_all();
     }
 }

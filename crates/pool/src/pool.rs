@@ -1,110 +1,37 @@
 //! The pool as its callers see it.
 
 use crate::checkpoint::{CheckpointOptions, CheckpointStats};
+use crate::config::PoolConfig;
 use crate::core::Core;
 use crate::descriptors::BufferDescriptor;
-use crate::double_write::MAX_BATCH_PAGES;
 use crate::error::PoolError;
 use crate::files::{FileState, PoolFile, Registry, WriteAhead};
 use crate::force::PageRun;
 use crate::frame::Frame;
-use crate::free::FreeList;
+use crate::free_list::FreeList;
 use crate::guard::{PageGuard, PageWrite};
 use crate::hand::Hand;
 use crate::key::PageKey;
-use crate::lazy::{self, LazyState};
+use crate::lazy;
+use crate::lazy_state::LazyState;
 use crate::loan::{FrameLoan, Loans};
 use crate::memory::Region;
 use crate::mode::Mode;
-use crate::prefetch::{self, ReadQueue};
+use crate::prefetch;
 use crate::rank::LatchRank;
+use crate::read_queue::ReadQueue;
+use crate::snapshot::Snapshots;
 use crate::table::PageTable;
 use crate::watch::{PageMark, Watches};
-use furrow_format::{DatabaseId, FileId, Lsn, PageId, PageVerify};
+use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, PageId, PageVerify};
 use furrow_io::IoErrorKind;
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::thread::{self, JoinHandle};
-use furrow_observe::Instruments;
 use furrow_observe::counters::Counter;
+use furrow_observe::files::IoKind;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Fewest frames a pool works with.
-pub const MIN_POOL_PAGES: usize = 16;
-
-/// How a pool is made.
-#[derive(Debug, Clone)]
-pub struct PoolConfig {
-    /// Frames; the memory is [`furrow_format::PAGE_SIZE`] times that, given at start.
-    pub pages: usize,
-    /// Whether the system is to give all that memory at start, and not as frames are used first.
-    pub prefault: bool,
-    /// Whether that memory is to be locked, so that the system never pages it out. Where the system refuses,
-    /// the pool works without; [`Pool::locked`] says so.
-    pub lock_memory: bool,
-    /// Longest write of neighbouring pages.
-    pub write_run_pages: u32,
-    /// Pages copied and handed to the system at once, in several runs.
-    pub batch_pages: u32,
-    /// Pages that each half of a double-write file may grow to; it begins small.
-    pub double_write_pages: u32,
-    /// Threads for read-ahead.
-    pub readers: usize,
-    /// Whether the pool has threads of its own: the lazy writer, readers, one writer for each file. Without
-    /// them who takes one of the last free frames writes pages out itself, files are written one after the
-    /// other and nothing is read ahead: what one thread does is then the same every time.
-    pub background: bool,
-    /// Longest wait for a frame before a fetch fails.
-    pub buffer_wait: Duration,
-    /// Where pages, waits and stalls are counted.
-    pub instruments: Arc<Instruments>,
-}
-
-impl Default for PoolConfig {
-    fn default() -> PoolConfig {
-        PoolConfig {
-            pages: 8192,
-            prefault: false,
-            lock_memory: false,
-            write_run_pages: 32,
-            batch_pages: 256,
-            double_write_pages: 1024,
-            readers: 4,
-            background: true,
-            buffer_wait: Duration::from_secs(30),
-            instruments: Arc::clone(Instruments::process()),
-        }
-    }
-}
-
-impl PoolConfig {
-    /// The lazy writer works when fewer frames than this are free.
-    pub(crate) fn low_water(&self) -> usize {
-        (self.pages / 64).clamp(2, 1024)
-    }
-
-    /// The lazy writer rests when this many frames are free.
-    pub(crate) fn high_water(&self) -> usize {
-        self.low_water() * 2
-    }
-
-    fn check(&self) -> Result<(), PoolError> {
-        let wrong = if self.pages < MIN_POOL_PAGES || self.pages >= u32::MAX as usize {
-            "pages must be at least 16 and fit 32 bits"
-        } else if self.write_run_pages == 0 || self.batch_pages == 0 {
-            "write_run_pages and batch_pages must be at least 1"
-        } else if self.batch_pages > MAX_BATCH_PAGES {
-            "batch_pages must be at most 1016, the images of one double write"
-        } else if self.double_write_pages <= self.batch_pages {
-            "double_write_pages must be larger than batch_pages"
-        } else {
-            return Ok(());
-        };
-        Err(PoolError::BadConfig(wrong))
-    }
-}
 
 /// The buffer pool of an instance. See the crate's page.
 pub struct Pool {
@@ -164,6 +91,10 @@ impl Pool {
     /// Takes the memory, and starts the lazy writer and the readers where there are to be any.
     pub fn new(config: PoolConfig) -> Result<Arc<Pool>, PoolError> {
         config.check()?;
+        debug_assert!(
+            config.low_water() < config.high_water(),
+            "the lazy writer has something to reach"
+        );
         let pages = config.pages;
         let background = config.background;
         let readers = config.readers;
@@ -184,6 +115,7 @@ impl Pool {
             loans: Loans::new(pages),
             written: (Mutex::new(()), Condvar::new()),
             staging: Mutex::new(Vec::new()),
+            snapshots: Snapshots::new(),
             counters,
             config,
         });
@@ -200,6 +132,10 @@ impl Pool {
             }
         }
         Ok(Arc::new(pool))
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     /// Whether its memory is locked.
@@ -252,8 +188,13 @@ impl Pool {
     pub fn remove_file(&self, db: DatabaseId, id: FileId) -> Result<(), PoolError> {
         let removed = self.core.registry.write().remove_file(db, id);
         removed.ok_or(PoolError::UnknownFile { db, file: id })?;
+        self.core.forget_source(db, id);
         self.core.reads.purge(db);
         self.core.discard(|key| key.db == db && key.page.file == id);
+        debug_assert!(
+            self.files_of(db).iter().all(|file| *file != id),
+            "a removed file is not written to"
+        );
         Ok(())
     }
 
@@ -327,7 +268,7 @@ impl Pool {
     /// Waits until so many frames may be latched by one who latches many at a time; no latch may be held, and
     /// nothing but latches and the disk be waited for until it is dropped. At most half of the pool is lent.
     pub fn borrow_frames(&self, frames: usize) -> FrameLoan<'_> {
-        self.core.lend(frames)
+        self.core.loans.lend(frames)
     }
 
     /// Asks for pages to be read in the background. A hint; errors come to whoever fetches the page.
@@ -388,6 +329,29 @@ impl Pool {
     /// Asks for pages to be written in the background, because somebody will force them soon. A hint.
     pub fn write_soon(&self, db: DatabaseId, pages: &[PageId]) {
         self.core.write_soon(db, pages);
+    }
+
+    /// Reads neighbouring pages from their file, past the frames: what the disk has, each page whole. Waits
+    /// for write-back of these pages, and write-back waits for it.
+    pub fn read_from_file(
+        &self,
+        db: DatabaseId,
+        first: PageId,
+        bytes: &mut [u8],
+    ) -> Result<(), PoolError> {
+        let file = self.core.registry.read().file_of(PageKey::new(db, first))?;
+        let from = first.page.0;
+        let pages = (bytes.len() / PAGE_SIZE) as u32;
+        debug_assert!(
+            bytes.len().is_multiple_of(PAGE_SIZE),
+            "files are read by pages"
+        );
+        let _pass = file.fence.read((from, from.saturating_add(pages)));
+        let offset = u64::from(from) * PAGE_SIZE as u64;
+        let timer = file.stats.begin(IoKind::Read, offset);
+        let read = file.file.read_at(offset, bytes);
+        timer.finish(bytes.len() as u64);
+        read.map_err(|source| file.io_error(source))
     }
 
     /// The LSN from which redo would need the log if memory were lost now: the smallest over pages that are

@@ -15,119 +15,16 @@ use crate::error::PoolError;
 use crate::files::FileState;
 use crate::key::PageKey;
 use crate::mode::LatchMode;
-use furrow_format::{DatabaseId, PAGE_SIZE, PageId, PageNo};
+use crate::read_queue::Request;
+use furrow_format::{PAGE_SIZE, PageId, PageNo};
 use furrow_io::ReadRun;
-use furrow_io::sync::{Condvar, Mutex};
 use furrow_observe::counters::Counter;
 use furrow_observe::files::IoKind;
 use furrow_observe::task::count_reads;
-use std::collections::VecDeque;
 use std::io::IoSliceMut;
-use std::sync::Arc;
 
 /// Pages in one read.
 const RUN_PAGES: u32 = 64;
-/// Requests that wait for a thread; more are dropped.
-const MAX_QUEUED: usize = 256;
-
-/// Neighbouring pages of a file to be read.
-#[derive(Debug)]
-struct Request {
-    file: Arc<FileState>,
-    first: PageNo,
-    pages: u32,
-}
-
-impl Request {
-    fn asks_for(&self, key: PageKey) -> bool {
-        let at = key.page.page.0.checked_sub(self.first.0);
-        (self.file.db.id, self.file.id) == (key.db, key.page.file)
-            && at.is_some_and(|at| at < self.pages)
-    }
-}
-
-#[derive(Debug, Default)]
-struct State {
-    queue: VecDeque<Request>,
-    /// Databases of the requests being served.
-    active: Vec<DatabaseId>,
-    stop: bool,
-}
-
-/// Requests on their way to the reading threads.
-#[derive(Debug, Default)]
-pub(crate) struct ReadQueue {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-impl ReadQueue {
-    pub(crate) fn stop(&self) {
-        self.state.lock().stop = true;
-        self.changed.notify_all();
-    }
-
-    fn push(&self, request: Request) {
-        let mut state = self.state.lock();
-        if state.queue.len() < MAX_QUEUED {
-            state.queue.push_back(request);
-            drop(state);
-            self.changed.notify_one();
-        }
-    }
-
-    /// A request for one page that goes before all others.
-    fn push_first(&self, request: Request, key: PageKey) {
-        let mut state = self.state.lock();
-        if !state.queue.iter().any(|other| other.asks_for(key)) {
-            state.queue.push_front(request);
-            drop(state);
-            self.changed.notify_one();
-        }
-    }
-
-    /// The next request; `None` when the pool closes.
-    fn next(&self) -> Option<Request> {
-        let mut state = self.state.lock();
-        loop {
-            if state.stop {
-                return None;
-            }
-            if let Some(request) = state.queue.pop_front() {
-                state.active.push(request.file.db.id);
-                return Some(request);
-            }
-            self.changed.wait(&mut state);
-        }
-    }
-
-    /// Takes the request for this page out of the queue, if there is one.
-    fn take(&self, key: PageKey) -> Option<Request> {
-        let mut state = self.state.lock();
-        let at = state.queue.iter().position(|r| r.asks_for(key))?;
-        let request = state.queue.remove(at)?;
-        state.active.push(request.file.db.id);
-        Some(request)
-    }
-
-    fn served(&self, db: DatabaseId) {
-        let mut state = self.state.lock();
-        if let Some(at) = state.active.iter().position(|&active| active == db) {
-            state.active.swap_remove(at);
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    /// Forgets requests for a database and waits for those being served.
-    pub(crate) fn purge(&self, db: DatabaseId) {
-        let mut state = self.state.lock();
-        state.queue.retain(|request| request.file.db.id != db);
-        while state.active.contains(&db) {
-            self.changed.wait(&mut state);
-        }
-    }
-}
 
 /// The body of a reading thread.
 pub(crate) fn run(core: &Core) {
@@ -157,6 +54,7 @@ impl Core {
                 let Some(first) = run.first() else { continue };
                 let file = self.file_of(*first)?;
                 let (first, pages) = (first.page.page, run.len() as u32);
+                debug_assert!(pages > 0 && pages <= RUN_PAGES, "a run of one read");
                 crate::fetch::count_ahead(u64::from(pages));
                 self.reads.push(Request { file, first, pages });
             }
@@ -226,6 +124,12 @@ impl Core {
         let Some(&(first, _)) = entered.first() else {
             return;
         };
+        debug_assert!(
+            entered
+                .windows(2)
+                .all(|two| two[0].0.page.page.0 + 1 == two[1].0.page.page.0),
+            "a run is read from one place of the file"
+        );
         let mut slices: Vec<IoSliceMut<'_>> = entered
             .iter()
             .map(|&(_, index)| {

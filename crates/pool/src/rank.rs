@@ -27,6 +27,34 @@ pub enum LatchRank {
     Boot,
 }
 
+/// The ranks in their order: name, and the pages of that rank.
+pub const LATCH_RANKS: [(LatchRank, &str, &str); 8] = [
+    (
+        LatchRank::Data,
+        "data",
+        "rows: heaps, index pages of every level",
+    ),
+    (LatchRank::Pfs, "PFS", "page free space"),
+    (LatchRank::Iam, "IAM", "index allocation maps"),
+    (LatchRank::Gam, "GAM", "global allocation maps"),
+    (LatchRank::Sgam, "SGAM", "shared global allocation maps"),
+    (
+        LatchRank::ChangeMap,
+        "change map",
+        "differential and bulk-changed maps (DCM, BCM)",
+    ),
+    (LatchRank::FileHeader, "file header", "page 0 of each file"),
+    (LatchRank::Boot, "boot page", "page 9 of the primary file"),
+];
+
+const _: () = {
+    let mut at = 0;
+    while at < LATCH_RANKS.len() {
+        assert!(LATCH_RANKS[at].0 as usize == at, "every rank, in order");
+        at += 1;
+    }
+};
+
 #[cfg(debug_assertions)]
 mod held {
     use super::LatchRank;

@@ -31,6 +31,10 @@ impl PageTable {
     /// A table for `frames` frames.
     pub(crate) fn new(frames: usize) -> PageTable {
         let buckets = (frames * 2).next_power_of_two().max(2);
+        debug_assert!(
+            buckets >= frames && buckets.is_power_of_two(),
+            "buckets are found by a shift"
+        );
         PageTable {
             heads: (0..buckets).map(|_| AtomicU32::new(NIL)).collect(),
             stripes: (0..STRIPES).map(|_| Stripe(Mutex::new(()))).collect(),

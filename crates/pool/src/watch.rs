@@ -50,6 +50,7 @@ const COUNTERS: usize = 256;
 const COUNTERS: usize = 1;
 /// Bits of a mark that say which counter it is of.
 const PLACE_BITS: u32 = 8;
+const _: () = assert!(COUNTERS <= 1 << PLACE_BITS, "a mark names its counter");
 
 /// What tells whether a page is as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@
 //! waits for a latch or for another writer it writes what it has. Somebody may hold that latch who waits
 //! for a frame.
 
-use crate::bytes::{page_lsn, stamp};
+use crate::bytes::{how, page_lsn, stamp};
 use crate::core::Core;
 use crate::error::PoolError;
 use crate::files::FileState;
@@ -195,15 +195,6 @@ impl Core {
     }
 }
 
-/// How a page is protected, by the option of its database. The file's header has a checksum whatever that
-/// says: whoever opens the file must know whether to believe it.
-fn how(page: PageNo, option: PageVerify) -> PageVerify {
-    match page {
-        PageNo(0) => PageVerify::Checksum,
-        _ => option,
-    }
-}
-
 /// Copies of pages of one file, gathered until they are worth a write.
 struct Batch<'c> {
     core: &'c Core,
@@ -257,6 +248,10 @@ impl<'c> Batch<'c> {
             } else {
                 None
             };
+            debug_assert!(
+                claimed.is_none() || frame.is_writing(),
+                "a claimed page is being written"
+            );
             if let Some(claimed) = claimed {
                 self.copy(index, page, claimed);
             }
@@ -284,7 +279,15 @@ impl<'c> Batch<'c> {
     fn copy(&mut self, index: u32, page: PageNo, claimed: Claimed) {
         // SAFETY: `add` holds the page's latch SH.
         let source = unsafe { self.core.memory.page(index as usize) };
+        debug_assert!(
+            self.copies.last().is_none_or(|last| last.page < page),
+            "pages are written in the order of the file, each once"
+        );
         let start = self.copies.len() * PAGE_SIZE;
+        debug_assert!(
+            start + PAGE_SIZE <= self.staging.len(),
+            "a batch has space for its pages"
+        );
         self.staging[start..start + PAGE_SIZE].copy_from_slice(source);
         self.file.db.dirty.fetch_sub(1, Ordering::Relaxed);
         self.copies.push(Copied {
@@ -355,9 +358,19 @@ impl<'c> Batch<'c> {
             lsn,
             reason,
         })?;
+        debug_assert!(
+            mutated(Mutation::DropLogFirst) || lsn == Lsn::ZERO || lsn < log.durable(),
+            "a page is written when the log is durable up to its LSN"
+        );
+        self.core
+            .rescue(file, &self.copies.iter().map(|copy| copy.page));
         let mut from = 0;
         while from < self.copies.len() {
             let count = self.fitting(from, verify)?;
+            debug_assert!(
+                count > 0 && from + count <= self.copies.len(),
+                "each turn writes pages"
+            );
             self.write_some(from..from + count, verify)?;
             from += count;
         }
@@ -367,6 +380,10 @@ impl<'c> Batch<'c> {
     /// Writes some of the copies: to the double-write file those that need it, then all of them in place.
     fn write_some(&mut self, some: Range<usize>, verify: PageVerify) -> Result<(), PoolError> {
         let file = self.file;
+        debug_assert!(
+            some.end <= self.copies.len() && !some.is_empty(),
+            "pages that were copied"
+        );
         let protected = self.protect(some.clone(), verify)?;
         let result = self.write_in_place(some.clone());
         if result.is_ok() {
@@ -392,6 +409,7 @@ impl<'c> Batch<'c> {
             return Ok(left);
         };
         let images = self.needy(from..self.copies.len(), verify).count();
+        debug_assert!(from < self.copies.len(), "pages are left");
         let fits = area.capacity(self.file, images)?;
         Ok(if fits == images { left } else { fits })
     }
@@ -439,6 +457,11 @@ impl<'c> Batch<'c> {
             return Ok(None);
         }
         let half = area.protect(self.file, &images)?;
+        debug_assert!(
+            mutated(Mutation::ImageLeftBehind)
+                || images.iter().all(|image| area.has_image(image.0)),
+            "an image is durable before its page is written in place"
+        );
         self.totals.double_written += images.len() as u64;
         Ok(Some(half))
     }
@@ -464,8 +487,18 @@ impl<'c> Batch<'c> {
                 }
             })
             .collect();
+        let span = |s: &Range<usize>| {
+            let first = self.copies[s.start].page.0;
+            (first, first + s.len() as u32)
+        };
+        let pass = self.file.fence.write(stretches.iter().map(span).collect());
+        debug_assert!(
+            runs.is_sorted_by(|a, b| a.offset < b.offset),
+            "runs are written in the order of the file"
+        );
         let start = Moment::now();
         let result = self.file.file.write(&runs);
+        drop(pass);
         let us = start.elapsed_us();
         for stretch in &stretches {
             let offset = u64::from(self.copies[stretch.start].page.0) * PAGE_SIZE as u64;
@@ -496,6 +529,11 @@ impl<'c> Batch<'c> {
                 _ => stretches.push(at..at + 1),
             }
         }
+        debug_assert_eq!(
+            stretches.iter().map(Range::len).sum::<usize>(),
+            some.len(),
+            "every page is in one stretch"
+        );
         stretches
     }
 }

@@ -129,11 +129,23 @@ impl Seen {
     }
 }
 
-/// Reads the log from its last completed checkpoint and opens it for new records.
+/// The end of a checkpoint lists LSNs. A record that can be read may still be a wrong one: they must lie in
+/// the log, which ends at `end`.
+fn check_losers(losers: &[Loser], (checkpoint, end): (Lsn, Lsn)) -> Result<(), RecoveryError> {
+    let in_log = |loser: &Loser| loser.first <= loser.last && loser.last <= end;
+    if losers.iter().all(in_log) {
+        return Ok(());
+    }
+    let (lsn, what) = (checkpoint, "the transactions that its end lists");
+    Err(RecoveryError::BadRecord { lsn, what })
+}
+
+/// Reads the log from its last completed checkpoint and opens it for new records. The log from `keep` on
+/// stays.
 pub fn analyse(
     file: Arc<dyn File>,
     binding: [u8; 16],
-    config: LogConfig,
+    (config, keep): (LogConfig, Lsn),
 ) -> Result<Analysis, RecoveryError> {
     // What an earlier process wrote may still be on its way. What is read now must not be lost later, when
     // what is written behind it is not.
@@ -150,6 +162,10 @@ pub fn analyse(
         records += 1;
         end = record.lsn;
     }
+    debug_assert!(
+        end >= checkpoint,
+        "records before the checkpoint are passed over"
+    );
     let complete = seen.redo_point.filter(|_| seen.complete);
     let redo_point = complete.ok_or(RecoveryError::NoCheckpoint(checkpoint))?;
     let mut losers: Vec<Loser> = seen
@@ -157,13 +173,23 @@ pub fn analyse(
         .into_values()
         .filter(|t| t.last > Lsn::ZERO)
         .collect();
+    check_losers(&losers, (checkpoint, end))?;
     losers.sort_by_key(|l| std::cmp::Reverse(l.last));
     let oldest = losers
         .iter()
         .map(|l| l.first)
         .min()
         .unwrap_or(Lsn::MAX)
-        .min(redo_point);
+        .min(redo_point)
+        .min(keep);
+    debug_assert!(
+        oldest <= redo_point,
+        "the log is kept from the redo point on"
+    );
+    debug_assert!(
+        losers.is_sorted_by(|a, b| a.last >= b.last),
+        "the newest record is undone first"
+    );
     let counts = seen.counts.map(|mut counts| {
         for (rowset, by) in seen.deltas {
             *counts.entry(rowset).or_default() += by;
@@ -192,11 +218,20 @@ mod tests {
     use super::*;
     use furrow_io::{Access, MemoryVolume, Open, Volume};
     use furrow_log::Record;
+    use furrow_txn::ListedTxn;
 
     const BINDING: [u8; 16] = [7; 16];
 
     /// The log of one checkpoint, with these records between its begin and its end.
     fn analysed(between: &[Record<'_>]) -> Analysis {
+        analysed_of(between, &[]).unwrap()
+    }
+
+    /// The same, of a checkpoint that lists these transactions.
+    fn analysed_of(
+        between: &[Record<'_>],
+        listed: &[ListedTxn],
+    ) -> Result<Analysis, RecoveryError> {
         let volume = MemoryVolume::new();
         let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
         let file = file.unwrap();
@@ -209,7 +244,7 @@ mod tests {
             log.append(record).unwrap();
         }
         let mut end = begin;
-        for body in EndBody::split(begin, begin, 9, &[], &[]) {
+        for body in EndBody::split(begin, begin, 9, listed, &[]) {
             let body = body.encode();
             let record = Record::system(RecordKind::CheckpointEnd, &body);
             end = log.append(&record).unwrap();
@@ -218,7 +253,23 @@ mod tests {
         log.note_checkpoint(begin).unwrap();
         log.shut_down();
         drop(log);
-        analyse(file, BINDING, config).unwrap()
+        analyse(file, BINDING, (config, Lsn::MAX))
+    }
+
+    #[test]
+    fn a_checkpoint_that_lists_records_behind_the_end_of_the_log_is_malformed() {
+        let listed = |first, last| ListedTxn {
+            id: TxnId(5),
+            first,
+            last,
+        };
+        for wrong in [listed(Lsn(1), Lsn::MAX), listed(Lsn(7), Lsn(3))] {
+            let found = analysed_of(&[], &[wrong]);
+            assert!(
+                matches!(found, Err(RecoveryError::BadRecord { .. })),
+                "{wrong:?}"
+            );
+        }
     }
 
     #[test]

@@ -61,6 +61,10 @@ impl EndBody {
         for (at, body) in bodies.iter_mut().enumerate() {
             body.more = (last - at) as u32;
         }
+        debug_assert!(
+            bodies.last().is_some_and(|last| last.more == 0),
+            "the last one says so"
+        );
         bodies
     }
 
@@ -83,6 +87,11 @@ impl EndBody {
                 out.extend_from_slice(&rows.to_le_bytes());
             }
         }
+        debug_assert_eq!(
+            EndBody::decode(&out).as_ref(),
+            Some(self),
+            "a checkpoint's end reads back"
+        );
         out
     }
 

@@ -21,21 +21,16 @@ pub struct Checkpoint {
     pub written: CheckpointStats,
 }
 
-/// Takes a checkpoint. `keep_from` holds back the log for whoever else needs it (a log backup); one
-/// at a time a database. No latch may be held.
-pub fn checkpoint(
-    store: &Store,
-    options: CheckpointOptions,
-    keep_from: Option<Lsn>,
-) -> Result<Checkpoint, RecoveryError> {
-    take(store, options, keep_from, Headers::AmongPages)
+/// Takes a checkpoint; one at a time a database. No latch may be held.
+pub fn checkpoint(store: &Store, options: CheckpointOptions) -> Result<Checkpoint, RecoveryError> {
+    take(store, options, Headers::AmongPages)
 }
 
 /// The last checkpoint of a database that is shut down: the headers of all files and the maps of changed
 /// extents are durable before any other page is written, so that whoever finds the boot page of a clean
 /// shutdown on the disk finds all else there.
 pub fn last_checkpoint(store: &Store) -> Result<Checkpoint, RecoveryError> {
-    take(store, CheckpointOptions::default(), None, Headers::First)
+    take(store, CheckpointOptions::default(), Headers::First)
 }
 
 /// When the headers of the files are written.
@@ -48,12 +43,11 @@ enum Headers {
 fn take(
     store: &Store,
     options: CheckpointOptions,
-    keep_from: Option<Lsn>,
     headers: Headers,
 ) -> Result<Checkpoint, RecoveryError> {
     let log = store.log();
     if log.is_temporary() {
-        return take_temporary(store, keep_from);
+        return take_temporary(store);
     }
     let record = Record::system(RecordKind::CheckpointBegin, &[]);
     let (begin, counts) = store.counts.snapshot(|| log.append(&record));
@@ -74,15 +68,27 @@ fn take(
         true => log.tail(),
         false => never_back(store, still_needed.map_or(begin, |lsn| lsn.min(begin))),
     };
+    debug_assert!(
+        redo_point <= begin || mutated(Mutation::LateCheckpoint),
+        "redo starts no later than the checkpoint"
+    );
+    debug_assert!(
+        redo_point >= store.redo_point() || mutated(Mutation::RedoPointBack),
+        "the redo point never moves back: the log before it may be gone"
+    );
     let mut end = begin;
     let next_txn = store.active.peek_next_id();
     for body in EndBody::split(begin, redo_point, next_txn, &active, &counts) {
         end = log.append(&Record::system(RecordKind::CheckpointEnd, &body.encode()))?;
     }
     log.flush_to(end)?;
+    debug_assert!(
+        end > begin && end < log.durable(),
+        "a checkpoint is durable before it is named"
+    );
     log.note_checkpoint(begin)?;
     store.set_redo_point(redo_point);
-    truncate(store, keep_from)?;
+    truncate(store)?;
     Ok(Checkpoint {
         begin,
         redo_point,
@@ -91,8 +97,8 @@ fn take(
 }
 
 /// The checkpoint of a temporary database: no page is wanted after a restart, so none is written.
-fn take_temporary(store: &Store, keep_from: Option<Lsn>) -> Result<Checkpoint, RecoveryError> {
-    truncate(store, keep_from)?;
+fn take_temporary(store: &Store) -> Result<Checkpoint, RecoveryError> {
+    truncate(store)?;
     let redo_point = store.redo_point();
     Ok(Checkpoint {
         begin: redo_point,
@@ -104,7 +110,7 @@ fn take_temporary(store: &Store, keep_from: Option<Lsn>) -> Result<Checkpoint, R
 /// Lets the log before the redo point and before the oldest active transaction be reused; whether any of it
 /// came free. Not only a checkpoint brings that about: the end of a transaction that was active during the
 /// last one does, too. Redo needs nothing of a temporary database: there only rollbacks keep the log.
-pub fn truncate(store: &Store, keep_from: Option<Lsn>) -> Result<bool, RecoveryError> {
+pub fn truncate(store: &Store) -> Result<bool, RecoveryError> {
     let log = store.log();
     if log.is_temporary() {
         // Read before the oldest transaction: one that enters later has its first record behind this.
@@ -114,11 +120,12 @@ pub fn truncate(store: &Store, keep_from: Option<Lsn>) -> Result<bool, RecoveryE
         true => Lsn::MAX,
         false => store.active.oldest().unwrap_or(Lsn::MAX),
     };
-    let keep = store
-        .redo_point()
-        .min(oldest_active)
-        .min(keep_from.unwrap_or(Lsn::MAX));
-    if !log.keeps_before(keep) {
+    let keep = store.redo_point().min(oldest_active);
+    debug_assert!(
+        keep <= store.redo_point(),
+        "redo needs the log from its point on"
+    );
+    if !log.keeps_before(keep.min(store.holds.oldest())) {
         return Ok(false);
     }
     // Whoever is not active any more has appended its end, which may not be durable yet: if it were lost, a
@@ -126,8 +133,11 @@ pub fn truncate(store: &Store, keep_from: Option<Lsn>) -> Result<bool, RecoveryE
     if !mutated(Mutation::EndsAfterTruncation) {
         log.write_all()?;
     }
-    log.truncate_before(keep);
-    Ok(true)
+    Ok(store.holds.while_held(|held| {
+        let frees = log.keeps_before(keep.min(held));
+        log.truncate_before(keep.min(held));
+        frees
+    }))
 }
 
 /// The redo point, which never moves back: the log before it may be gone.

@@ -19,8 +19,25 @@
 //! 4. *Undo* rolls back what has not ended, logging compensation; a restart that is interrupted
 //!    goes on where it was.
 //!
+//! # Invariants
+//! 1. The redo point is not behind the checkpoint's begin, and never moves back: asserted in `checkpoint`.
+//! 2. A checkpoint is durable, its end included, before the log's header names it: asserted in
+//!    `checkpoint` and in `Log::note_checkpoint`.
+//! 3. A change is repeated only on a page that is older than its record: asserted in `redo`.
+//! 4. Nothing that redo or an active transaction needs is truncated: asserted in `truncate` and `analyse`.
+//! 5. The record that ends a checkpoint reads back as it was written: asserted where it is written; a
+//!    record that cannot be read is an error of the restart.
+//!
+//! # A page snapshot
+//! The pages of a snapshot (`furrow_pool::snapshot`) have every change before its split, so nothing is
+//! redone. [`active_at`] gives the transactions that had not ended at the split. [`undo_from`] rolls them
+//! back on the snapshot's own pages: it reads the records from the source's log, and logs compensation to
+//! the log of the snapshot.
+//!
 //! # What can fail
 //! [`RecoveryError`]: a log that cannot be read, a page that is damaged and that the log does not rebuild.
+
+#![deny(clippy::indexing_slicing)]
 
 mod analysis;
 mod body;
@@ -28,12 +45,15 @@ mod changed;
 mod checkpoint;
 mod error;
 mod redo;
+mod split;
 mod stamp;
 mod undo;
 
 pub use analysis::{Analysis, Loser, analyse};
+pub use changed::restart_changed;
 pub use checkpoint::{Checkpoint, checkpoint, last_checkpoint, truncate};
 pub use error::RecoveryError;
 pub use redo::{RedoStats, redo};
+pub use split::{active_at, mark_split, undo_from};
 pub use stamp::stamp_new_file;
 pub use undo::{UndoStats, undo};

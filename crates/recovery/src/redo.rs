@@ -156,6 +156,10 @@ impl<'a> Redo<'a> {
         }
         *self.before = *guard;
         let page_lsn = known.lsn();
+        debug_assert!(
+            page_lsn < lsn || known.page_id() != page,
+            "a change is repeated only on an older page"
+        );
         guard.begin_change_at(lsn);
         let mut changes = mine();
         let done = changes.try_for_each(|(_, change)| match left_out(&change) {
@@ -203,6 +207,10 @@ impl<'a> Redo<'a> {
         }
         self.broken.remove(&page);
         self.stats.rebuilt += 1;
+        debug_assert!(
+            !self.broken.contains_key(&page),
+            "a page that is rebuilt is no longer set aside"
+        );
         Ok(Some(pool.create(key, LatchRank::Data)?))
     }
 }

@@ -47,6 +47,8 @@ fn stamp_file(store: &Store, file: FileId, lsn: Lsn) -> Result<(), RecoveryError
     let mut page = store.write(id, LatchRank::FileHeader)?;
     if Page::new(&page).page_type() == PageType::FileHeader {
         page.begin_change();
+        let pool = store.pool();
+        pool.preserve(std::slice::from_ref(&page), Lsn::MAX);
         let broken = |e: FileHeaderError| RecoveryError::Broken {
             page: id,
             reason: e.to_string(),

@@ -44,6 +44,11 @@ fn undo_all(
         }
         log_abort(store, txn)?;
     }
+    debug_assert_eq!(
+        store.active.count(),
+        0,
+        "no transaction is active after a restart"
+    );
     store.log().flush_all()?;
     Ok(UndoStats {
         transactions: entered.len() as u64,

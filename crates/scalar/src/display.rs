@@ -5,7 +5,7 @@ use std::fmt::Write;
 use furrow_types::{DataType, Family, TypeId, Value};
 
 /// Characters that columns without a limit of their own get: `(max)`, `text`, `xml`, `sql_variant`.
-pub const UNLIMITED_WIDTH: u32 = 256;
+pub(crate) const UNLIMITED_WIDTH: u32 = 256;
 
 /// Characters that a column of the type takes on the screen, its heading aside.
 pub fn display_width(data_type: &DataType) -> u32 {

@@ -50,7 +50,7 @@ impl Switches {
     /// SET XACT_ABORT.
     pub const XACT_ABORT: Switches = Switches(16384);
     /// Those that connections begin with.
-    pub const OF_CONNECTIONS: Switches = Switches(8 | 16 | 32 | 64 | 256 | 1024 | 4096);
+    pub(crate) const OF_CONNECTIONS: Switches = Switches(8 | 16 | 32 | 64 | 256 | 1024 | 4096);
 
     /// What `@@OPTIONS` gives.
     pub const fn bits(self) -> u16 {
@@ -139,7 +139,7 @@ impl<'a> Env<'a> {
     }
 
     /// A GUID of version 4.
-    pub fn new_guid(&mut self) -> Guid {
+    pub(crate) fn new_guid(&mut self) -> Guid {
         let mut bytes = (self.random)();
         bytes[7] = (bytes[7] & 0x0F) | 0x40;
         bytes[8] = (bytes[8] & 0x3F) | 0x80;

@@ -40,13 +40,13 @@ pub fn overflow(to: TypeId) -> Message {
 
 /// 8115: a value of type `from` is outside `to`.
 #[cold]
-pub fn overflow_from(from: &str, to: TypeId) -> Message {
+pub(crate) fn overflow_from(from: &str, to: TypeId) -> Message {
     Message::new(8115, &[from.into(), message_name(to).into()]).with_state(2)
 }
 
 /// 8134.
 #[cold]
-pub fn divide_by_zero() -> Message {
+pub(crate) fn divide_by_zero() -> Message {
     Message::new(8134, &[])
 }
 
@@ -66,7 +66,7 @@ pub fn incompatible(left: &DataType, right: &DataType, operator: &str) -> Messag
 }
 
 /// 8117: a type that an operator does not take.
-pub fn invalid_operand(id: TypeId, operator: &str) -> Message {
+pub(crate) fn invalid_operand(id: TypeId, operator: &str) -> Message {
     Message::new(8117, &[message_name(id).into(), operator.into()])
 }
 
@@ -77,12 +77,12 @@ pub fn invalid_argument(id: TypeId, place: usize, function: &str) -> Message {
 }
 
 /// 8114: a value that can't become the type.
-pub fn cannot_convert(from: TypeId, to: TypeId) -> Message {
+pub(crate) fn cannot_convert(from: TypeId, to: TypeId) -> Message {
     Message::new(8114, &[from.name().into(), message_name(to).into()])
 }
 
 /// 517: date arithmetic out of the calendar.
-pub fn date_overflow(id: TypeId) -> Message {
+pub(crate) fn date_overflow(id: TypeId) -> Message {
     Message::new(517, &[id.name().into()])
 }
 

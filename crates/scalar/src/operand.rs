@@ -113,7 +113,7 @@ pub fn meet(
 }
 
 /// [`meet`], where the texts are compared: a conflict is error 468.
-pub fn comparison_collation(
+pub(crate) fn comparison_collation(
     left: &Operand<'_>,
     right: &Operand<'_>,
     operation: &str,

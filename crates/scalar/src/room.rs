@@ -7,6 +7,8 @@
 use crate::error::{SqlResult, message};
 use crate::text::units;
 use furrow_messages::Message;
+use furrow_observe::task;
+use furrow_types::{encode_1252, encode_utf16};
 
 /// Bytes that a value may have.
 const MOST_BYTES: usize = 0x7FFF_FFFF;
@@ -100,16 +102,62 @@ pub(crate) fn joined<'t>(
 ) -> SqlResult<String> {
     check_texts(texts.clone(), unicode)?;
     let mut out = text(texts.clone().map(str::len).sum())?;
-    texts.for_each(|part| out.push_str(part));
+    texts.flat_map(parts).for_each(|part| out.push_str(part));
     Ok(out)
+}
+
+/// Texts and byte strings from this length on are worked on in pieces.
+pub(crate) const LONG_BYTES: usize = 1 << 20;
+
+/// The pieces of a text, up to the one at which the statement is cancelled.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() || (rest.len() < text.len() && task::is_cancelled()) {
+            return None;
+        }
+        let mut end = rest.len().min(LONG_BYTES);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (part, behind) = rest.split_at(end);
+        rest = behind;
+        Some(part)
+    })
+}
+
+/// The pieces of a byte string, up to the one at which the statement is cancelled.
+pub(crate) fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut is_first = true;
+    bytes
+        .chunks(LONG_BYTES)
+        .take_while(move |_| std::mem::take(&mut is_first) || !task::is_cancelled())
+}
+
+/// The bytes of a text: UTF-16, or of the code page.
+pub(crate) fn encoded(text: &str, unicode: bool) -> SqlResult<Vec<u8>> {
+    let mut bytes = list(if unicode { text.len() * 2 } else { text.len() })?;
+    for part in parts(text) {
+        match unicode {
+            true => encode_utf16(part, &mut bytes),
+            false => encode_1252(part, &mut bytes),
+        }
+    }
+    Ok(bytes)
 }
 
 /// The text of UTF-16 units.
 pub(crate) fn from_utf16(units: &[u16]) -> SqlResult<String> {
-    // A unit of ASCII takes a byte, others more: room is made as they come.
-    let mut out = text(units.len())?;
-    for c in char::decode_utf16(units.iter().copied()) {
-        let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
+    let chars = char::decode_utf16(units.iter().copied());
+    let chars = chars.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+    // A unit of ASCII takes a byte, others more.
+    collected(units.len(), chars)
+}
+
+/// The text of characters that take about so many bytes (701).
+pub(crate) fn collected(bytes: usize, chars: impl Iterator<Item = char>) -> SqlResult<String> {
+    let mut out = text(bytes)?;
+    for c in chars.map_while(polled()) {
         if out.capacity() - out.len() < c.len_utf8() {
             more(&mut out, c.len_utf8())?;
         }
@@ -118,16 +166,38 @@ pub(crate) fn from_utf16(units: &[u16]) -> SqlResult<String> {
     Ok(out)
 }
 
+/// Items that pass between two looks whether the statement is to end.
+const CHECK_ITEMS: usize = 1 << 20;
+
+/// For `map_while`: passes items on until the statement is cancelled. What is made of them is not looked at
+/// then.
+pub(crate) fn polled<T>() -> impl FnMut(T) -> Option<T> {
+    let mut passed = 0_usize;
+    move |item| {
+        passed += 1;
+        let ends = passed.is_multiple_of(CHECK_ITEMS) && task::is_cancelled();
+        (!ends).then_some(item)
+    }
+}
+
 /// A text as often as that.
 pub(crate) fn repeated(part: &str, times: usize, unicode: bool) -> SqlResult<String> {
     check_units(units(part, unicode).saturating_mul(times), unicode)?;
     let length = part.len().saturating_mul(times);
     let mut out = text(length)?;
+    if part.len() >= LONG_BYTES {
+        let all = (0..times).flat_map(|_| parts(part));
+        all.map_while(|part| (!task::is_cancelled()).then_some(part))
+            .for_each(|part| out.push_str(part));
+        return Ok(out);
+    }
     if length > 0 {
         out.push_str(part);
     }
-    while out.len() < length {
-        out.extend_from_within(..out.len().min(length - out.len()));
+    // Pieces of whole parts: characters stay whole.
+    let most = LONG_BYTES / part.len().max(1) * part.len();
+    while out.len() < length && (out.len() < LONG_BYTES || !task::is_cancelled()) {
+        out.extend_from_within(..out.len().min(length - out.len()).min(most));
     }
     Ok(out)
 }

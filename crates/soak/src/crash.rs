@@ -13,7 +13,7 @@
 
 use crate::Finding;
 use crate::model::{State, Violation};
-use crate::subject::{Failure, Layout, Store, Subject};
+use crate::subject::{Failure, FullBackups, Layout, Store, Subject};
 use crate::work::{Ended, Ledger, Tally, Work};
 use furrow_io::SimVolume;
 use furrow_io::random::{IndexedRandom, Rng, SeededRng, seeded};
@@ -99,6 +99,7 @@ impl Layout {
             mixed_pages: false,
             double_write_pages: [8, 16, 64][rng.random_range(0..3)],
             waits_for_locks: false,
+            full_backups: FullBackups::Never,
             background: false,
         };
         // One in three; not drawn, so that seeds still mean what they meant.

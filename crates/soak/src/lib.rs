@@ -12,6 +12,10 @@
 //!    is noticed, an old row as well.
 //! 4. The driver itself is tried on a toy store with planted bugs, each of which it must catch.
 //!
+//! Proofs, by the invariant's number: 1: `what_was_acknowledged_must_be_there_and_nothing_else`. 2:
+//! `a_seed_replays_a_run_to_the_last_step`. 3:
+//! `versions_have_twins_of_their_own_and_texts_of_all_lengths`. 4: `each_planted_bug_is_caught`.
+//!
 //! # A run
 //! 1. [`work`]: several sessions, interleaved by the seed, insert, change, delete, save, roll back and
 //!    commit, create and drop tables; between them checkpoints, clean-ups, new data files.
@@ -30,6 +34,8 @@
 //! [`long`] does all of it for hours and keeps a ledger. [`mutations`] puts faults ordered by name against
 //! [`share`], a share of everything: a fault that nothing notices is a test that is missing.
 //!
+//! [`backups`] takes backups and restores them under writers and power losses.
+//!
 //! [`resources`] counts what is left after many transactions.
 //!
 //! [`fuzz`] gives damaged bytes and texts to everything that reads what it cannot trust.
@@ -39,6 +45,7 @@
 //! # What can fail
 //! Everything ends in a [`Finding`]: the seed, where it happened, what was wrong, and the last steps before.
 
+pub mod backups;
 pub mod check;
 pub mod crash;
 pub mod directed;

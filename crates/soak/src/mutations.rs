@@ -94,6 +94,14 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::SkipForce, "small worlds of reuse"),
     (Mutation::UnsyncedForce, "small worlds of reuse"),
     (Mutation::ForgetChangedExtent, "scenes"),
+    (Mutation::SkipReadFence, "scenes"),
+    (Mutation::ForgetFillPages, "scenes"),
+    (Mutation::ForgetFreedPages, "scenes"),
+    (Mutation::EarlyLogEnd, "scenes"),
+    (Mutation::TrustStripes, "backups"),
+    (Mutation::EarlyTail, "backups"),
+    (Mutation::ForgetDifferentialBit, "backups"),
+    (Mutation::TakeWrongBase, "backups"),
 ];
 
 /// The part that notices a fault, by its name.

@@ -7,7 +7,7 @@ use crate::crash::Length;
 use crate::engine::Engine;
 use crate::worlds::boundary::{self, Share};
 use crate::worlds::nth;
-use crate::{Finding, crash, directed, faults, isolation, kill, rot, threads, worlds};
+use crate::{Finding, backups, crash, directed, faults, isolation, kill, rot, threads, worlds};
 use furrow_engine::Isolation;
 use std::path::PathBuf;
 
@@ -23,13 +23,14 @@ pub const LEVELS: [Isolation; 4] = [
 pub type Part = (&'static str, fn(u64) -> Result<(), Box<Finding>>);
 
 /// All parts, each a few seconds long.
-pub const PARTS: [Part; 10] = [
+pub const PARTS: [Part; 11] = [
     ("power losses at random", random_crashes),
     ("small worlds", small_worlds),
     ("small worlds of reuse", worlds_of_reuse),
     ("rotten pages", rotten_pages),
     ("the N-th failure in small worlds", failures),
     ("scenes", directed::run),
+    ("backups", backups_and_restores),
     ("histories", histories),
     ("threads and power losses", threads_cut_off),
     ("more power losses at random", more_crashes),
@@ -83,6 +84,10 @@ fn failures(seed: u64) -> Result<(), Box<Finding>> {
 
 fn rotten_pages(seed: u64) -> Result<(), Box<Finding>> {
     (0..6).try_for_each(|n| rot::run(seed.wrapping_add(n)).map(|_| ()))
+}
+
+fn backups_and_restores(seed: u64) -> Result<(), Box<Finding>> {
+    (0..12).try_for_each(|n| backups::run(seed.wrapping_add(n)).map(|_| ()))
 }
 
 fn histories(seed: u64) -> Result<(), Box<Finding>> {

@@ -42,6 +42,15 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Whether full backups are taken of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FullBackups {
+    /// None: every page that holds something has changed.
+    Never,
+    /// Now and then.
+    Sometimes,
+}
+
 /// How a store is laid out and run: drawn anew for every run, small on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
@@ -65,6 +74,8 @@ pub struct Layout {
     pub double_write_pages: u32,
     /// Whether a statement waits for a lock, or fails with [`Failure::Locked`] at once.
     pub waits_for_locks: bool,
+    /// Whether full backups are taken of it.
+    pub full_backups: FullBackups,
     /// Whether the store's own threads run: checkpoints, clean-ups. Without them a run is decided by its
     /// seed.
     pub background: bool,

@@ -11,7 +11,7 @@ mod worker;
 use crate::Finding;
 use crate::crash::{Figures, draw_outcome};
 use crate::model::{Cell, Commit, Content, Model};
-use crate::subject::{Failure, Layout, Store, Subject};
+use crate::subject::{Failure, FullBackups, Layout, Store, Subject};
 use crate::work::{Ledger, Tally, Work};
 use furrow_io::SimVolume;
 use furrow_io::random::{Rng, SeededRng, seeded};
@@ -163,6 +163,7 @@ pub fn run<S: Subject>(
     let mut rng = seeded(seed);
     let layout = Layout {
         waits_for_locks: true,
+        full_backups: FullBackups::Never,
         background: true,
         ..Layout::draw(&mut rng)
     };

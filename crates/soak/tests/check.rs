@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use furrow_check::MemoryFiles;
+use furrow_datafile::MemoryFiles;
 use furrow_io::random::test_seed;
 use furrow_io::{Access, Open, SystemVolume, Volume};
 use furrow_soak::check::databases::Made;

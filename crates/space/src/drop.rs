@@ -66,6 +66,11 @@ impl Space {
             let prev: &IamPage = chain.get(at).unwrap_or(first);
             self.release_iam_page(iam.page, prev.page)?;
             unit.chain.exclusive().pages.pop();
+            debug_assert_eq!(
+                unit.chain.exclusive().pages.len(),
+                at + 1,
+                "the chain ends with the IAM page before"
+            );
         }
         if go_on() {
             self.release_iam_page(first.page, PageId::NONE)?;

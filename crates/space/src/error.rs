@@ -1,7 +1,7 @@
 //! What can go wrong with space.
 
 use furrow_format::{AllocUnitId, FileHeaderError, FileId, PageError, PageId};
-use furrow_io::{IoError, IoErrorKind};
+use furrow_io::IoError;
 use furrow_log::LogError;
 use furrow_pool::PoolError;
 use furrow_txn::TxnError;
@@ -115,16 +115,6 @@ impl SpaceError {
             SpaceError::Header { .. } => Some(5172),
             SpaceError::UnknownFile(_) => Some(5180),
             _ => None,
-        }
-    }
-
-    /// Whether the disk, the quota or the simulated disk had no room.
-    pub fn is_disk_full(&self) -> bool {
-        match self {
-            SpaceError::Expand { source, .. } | SpaceError::Io { source, .. } => {
-                source.kind == IoErrorKind::NoSpace
-            }
-            _ => false,
         }
     }
 }

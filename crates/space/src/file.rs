@@ -79,6 +79,11 @@ impl FileSpace {
             })
         };
         let starts = (0..).step_by(GAM_INTERVAL as usize);
+        debug_assert_eq!(
+            counts.len(),
+            size_pages.div_ceil(GAM_INTERVAL) as usize,
+            "every interval was counted"
+        );
         FileSpace {
             id: file.file_id,
             filegroup: file.filegroup,
@@ -131,14 +136,19 @@ impl FileSpace {
     /// Counts extents of an interval that have become free, once that is in the log.
     pub(crate) fn add_free(&self, interval: &Interval, first_bit: u32, extents: u32) {
         interval.hint.fetch_min(first_bit, Ordering::Relaxed);
-        interval
+        let before = interval
             .free
             .fetch_add(u64::from(extents), Ordering::AcqRel);
+        debug_assert!(
+            before + u64::from(extents) <= u64::from(GAM_INTERVAL / EXTENT_PAGES),
+            "an interval has no more free extents than extents"
+        );
         self.free.fetch_add(u64::from(extents), Ordering::AcqRel);
     }
 
     /// The file has become larger: the new extents of each interval, of which mixed.
     pub(crate) fn grown(&self, size_pages: u32, new: &[(PageNo, IntervalCount)]) {
+        debug_assert!(size_pages >= self.size_pages(), "a file grows");
         self.size_pages.store(size_pages, Ordering::Release);
         let mut all = 0;
         let mut intervals = self.intervals.write();
@@ -166,6 +176,10 @@ impl FileSpace {
                 .fetch_add(i64::from(count.mixed), Ordering::AcqRel);
             all += u64::from(count.free);
         }
+        debug_assert!(
+            intervals.is_sorted_by(|a, b| a.start < b.start),
+            "an interval is found by its place"
+        );
         drop(intervals);
         self.free.fetch_add(all, Ordering::AcqRel);
     }
@@ -173,11 +187,20 @@ impl FileSpace {
     /// The file has become smaller, within its last interval or by the whole of it; so many of the extents
     /// that are gone were mixed from the start. What was free there has been taken out before.
     pub(crate) fn cut(&self, size_pages: u32, mixed: u32) {
+        debug_assert!(
+            size_pages < self.size_pages(),
+            "a file that is cut is shorter"
+        );
         let mut intervals = self.intervals.write();
         if let Some(last) = intervals.last() {
             last.add_mixed(-i64::from(mixed));
         }
         intervals.retain(|interval| interval.start.0 < size_pages);
+        debug_assert_eq!(
+            intervals.len(),
+            size_pages.div_ceil(GAM_INTERVAL) as usize,
+            "intervals go with their pages"
+        );
         self.size_pages.store(size_pages, Ordering::Release);
     }
 
@@ -291,6 +314,10 @@ impl<'a> Claim<'a> {
 
     /// The extent with this bit is marked in the maps.
     pub(crate) fn used(mut self, bit: u32) {
+        debug_assert!(
+            bit < self.interval.end(self.file),
+            "an extent of the claimed interval"
+        );
         self.used = true;
         self.interval.taken(bit);
     }
@@ -329,6 +356,7 @@ impl ExtentId {
 
     /// The page with this place (0 to 7) in the extent.
     pub(crate) fn page(self, place: u32) -> PageId {
+        debug_assert!(place < EXTENT_PAGES, "a page of the extent");
         PageId {
             file: self.file,
             page: PageNo(self.no.first_page().0 + place),

@@ -31,6 +31,12 @@ impl Space {
         pages: &[PageId],
     ) -> Result<FreedPages, SpaceError> {
         // Before the maps can say so: who reads them then knows that the matter is not settled.
+        debug_assert!(
+            pages
+                .iter()
+                .all(|page| !unit.inbox.lock().moving.contains(page)),
+            "a page is freed once at a time"
+        );
         unit.inbox.lock().moving.extend_from_slice(pages);
         let mut freed = FreedPages {
             unit: Arc::clone(unit),

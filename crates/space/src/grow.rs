@@ -176,6 +176,14 @@ impl Space {
     fn grow_file(&self, file: &FileSpace, size_pages: u32) -> Result<(), SpaceError> {
         self.lift(file)?;
         let old = file.size_pages();
+        debug_assert!(
+            size_pages > old && size_pages.is_multiple_of(EXTENT_PAGES),
+            "a file grows by whole extents"
+        );
+        debug_assert!(
+            size_pages <= MAX_FILE_PAGES,
+            "a size that a page number reaches"
+        );
         let bytes = u64::from(size_pages) * PAGE_SIZE as u64;
         let db = self.store().db().0;
         let resource = Resource::File {
@@ -261,6 +269,10 @@ fn next_size(file: &FileSpace) -> Option<u32> {
         .unwrap_or(MAX_FILE_PAGES)
         .min(MAX_FILE_PAGES);
     let most = u64::from(most / EXTENT_PAGES * EXTENT_PAGES);
+    debug_assert!(
+        whole.is_multiple_of(extent) || !old.is_multiple_of(EXTENT_PAGES),
+        "a file grows by whole extents"
+    );
     // A last increment that does not fit whole is made as far as it goes.
     u32::try_from(whole.min(most))
         .ok()
@@ -361,6 +373,10 @@ pub(crate) fn new_extents(old: u32, new: u32) -> Vec<(PageNo, IntervalCount)> {
             let gained = interval_extents(start, new) - before;
             // The first extent of an interval holds its maps.
             let maps = u32::from(before == 0 && gained > 0);
+            debug_assert!(
+                gained >= maps + mixed,
+                "the extents of maps are among those that came"
+            );
             (
                 start,
                 IntervalCount {

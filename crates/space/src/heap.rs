@@ -6,87 +6,17 @@
 
 use crate::error::damaged;
 use crate::reserve::{latch_maps, pfs_of};
-use crate::unit::{ScanPlace, Unit};
+use crate::unit::{CLASSES, Candidates, Room, START, ScanPlace, Unit};
 use crate::{Space, SpaceError};
 use furrow_format::{Change, EXTENT_PAGES, Fullness, PageId, Pfs, pfs_index_of};
 use furrow_observe::counters::Counter;
 use furrow_pool::LatchRank;
 use furrow_txn::Mini;
-use smallvec::SmallVec;
-use std::collections::VecDeque;
 
-/// Pages remembered.
-const MOST_KNOWN: usize = 256;
 /// Pages remembered of one step of a search.
 const MOST_OF_A_STEP: usize = 64;
 /// PFS pages searched by one call.
 const SEARCH_STEPS: usize = 4;
-/// Pages offered by one call.
-const MOST_OFFERED: usize = 8;
-/// Classes with room to speak of.
-const CLASSES: [Fullness; 4] = [
-    Fullness::Empty,
-    Fullness::UpTo50,
-    Fullness::UpTo80,
-    Fullness::UpTo95,
-];
-
-/// Pages that may have room.
-pub type Candidates = SmallVec<[PageId; MOST_OFFERED]>;
-
-/// A page, and how full it is.
-type Room = (PageId, Fullness);
-
-/// What is known of pages with room.
-#[derive(Debug)]
-pub(crate) struct Rooms {
-    known: VecDeque<Room>,
-    /// For each of [`CLASSES`]: how far PFS has been searched for pages at most that full; `None` = to the
-    /// end.
-    searches: [Option<ScanPlace>; CLASSES.len()],
-}
-
-const START: ScanPlace = ScanPlace { iam: 0, bit: 0 };
-
-impl Rooms {
-    /// Of a new unit.
-    pub(crate) fn complete() -> Rooms {
-        Rooms {
-            known: VecDeque::new(),
-            searches: [None; CLASSES.len()],
-        }
-    }
-
-    /// Of a unit nobody has looked at.
-    pub(crate) fn unknown() -> Rooms {
-        Rooms {
-            searches: [Some(START); CLASSES.len()],
-            ..Rooms::complete()
-        }
-    }
-
-    fn note(&mut self, page: PageId, class: Fullness) {
-        self.known.retain(|known| known.0 != page);
-        if class == Fullness::UpTo100 {
-            return;
-        }
-        if self.known.len() == MOST_KNOWN
-            && let Some((_, lost)) = self.known.pop_front()
-        {
-            for (search, class) in self.searches.iter_mut().zip(CLASSES) {
-                if class >= lost {
-                    *search = Some(START);
-                }
-            }
-        }
-        self.known.push_back((page, class));
-    }
-
-    fn offer(&self, most: Fullness) -> Candidates {
-        let fitting = self.known.iter().rev().filter(|known| known.1 <= most);
-        fitting.take(MOST_OFFERED).map(|known| known.0).collect()
-    }
-}
 
 /// The fullest class in which a page surely takes `bytes` more, slot included; `None` when only a new page
 /// does.

@@ -18,6 +18,12 @@
 //! 6. Allocations stay, whatever becomes of the transaction that wanted them: they are nested top actions.
 //! 7. Nothing here waits for log space, for a disk or for another thread's growth while holding a page latch.
 //!
+//! Proofs, by the invariant's number: 1, 2, 3: the consistency check (`check::matching::extents`), and
+//! `woven_allocations_hand_out_each_page_once_and_the_maps_agree`. 4: an error in `free_extent` where the map
+//! has fewer; `nothing_is_handed_out_above_a_ceiling`. 5: an error in `Reservation::plan`;
+//! `a_page_in_use_is_never_allocated_again_even_if_memory_forgot_it`. 6: `Author::System` in each allocation.
+//! 7: `assert_no_latches` in `Space::reserve`, and the pool's assertion of ranks.
+//!
 //! # How a page is allocated
 //! 1. [`Space::reserve`], with no latch held, sets pages aside in the unit's memory. Seven times of eight
 //!    that is all: no map is looked at.
@@ -77,10 +83,10 @@ pub use config::{
 };
 pub use error::SpaceError;
 pub use free::FreedPages;
-pub use heap::{Candidates, class_with_room};
+pub use heap::class_with_room;
 pub use new_file::new_file_pages;
 pub use reserve::Reservation;
 pub use space::Space;
-pub use unit::Unit;
+pub use unit::{Candidates, Unit};
 pub use usage::FileUsage;
 pub use walk::{PageCounts, PageWalk};

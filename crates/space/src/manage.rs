@@ -29,7 +29,8 @@ impl Space {
             return Err(SpaceError::FileExists(file.file_id));
         }
         let opened = Arc::new(open_file(self.store(), file, self.options)?);
-        self.files.write().insert(file.file_id, Arc::clone(&opened));
+        let before = self.files.write().insert(file.file_id, Arc::clone(&opened));
+        debug_assert!(before.is_none(), "a file's number is its own");
         if !opened.is_closed() {
             // The newest comes second in the filling order.
             group
@@ -51,6 +52,10 @@ impl Space {
             .fill
             .set_files(|files| files.retain(|other| other.id != id));
         file.closed.store(true, Ordering::Release);
+        debug_assert!(
+            group.fill.files().iter().all(|other| other.id != id),
+            "nothing is handed out of a file that goes"
+        );
         // Whoever picked the file before has claimed an extent, and thereby shows.
         let empty = self.is_empty(&file);
         if !matches!(empty, Ok(true)) {
@@ -110,6 +115,11 @@ impl Space {
                     files.insert(files.len().min(1), file);
                 }
             });
+            debug_assert_eq!(
+                group.fill.files().iter().any(|other| other.id == id),
+                !closed,
+                "extents are handed out of open files"
+            );
         }
         Ok(())
     }
@@ -141,6 +151,10 @@ impl Space {
             header.growth = growth;
         })?;
         mini.commit(&Author::System)?;
+        debug_assert!(
+            max_pages.is_none_or(|max| max >= file.size_pages()),
+            "a file is not larger than its largest size"
+        );
         *file.limits.lock() = Limits { max_pages, growth };
         Ok(())
     }

@@ -53,6 +53,7 @@ impl Space {
             if cache.free_pages() >= pages {
                 let mut taken = SmallVec::new();
                 cache.take(pages as usize, near, &mut taken);
+                debug_assert_eq!(taken.len(), pages as usize, "as many pages as were counted");
                 let pages = taken.into_iter().map(|page| (page, State::Held)).collect();
                 return Ok(Reservation {
                     unit: Arc::clone(unit),
@@ -164,6 +165,10 @@ impl Reservation {
         let pfs = pfs_of(page);
         let at = mini.position(pfs).ok_or(damaged(pfs, "not latched"))?;
         let index = pfs_index_of(page.page);
+        debug_assert!(
+            self.pages.iter().any(|mine| mine.0 == page),
+            "only pages of the reservation are allocated"
+        );
         let before = Pfs::new(mini.page(at))
             .ok_or(damaged(pfs, "no sound PFS page"))?
             .get(index);
@@ -230,6 +235,10 @@ pub(crate) fn latch_maps(
     if swapped {
         maps.reverse();
     }
+    debug_assert!(
+        swapped || maps.is_sorted(),
+        "PFS pages are latched in ascending order"
+    );
     for map in maps {
         if mini.position(map).is_none() {
             mini.adopt(mini.store().write(map, LatchRank::Pfs)?);

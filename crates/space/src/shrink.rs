@@ -107,6 +107,7 @@ impl Space {
         cut?;
         lifted?;
         let size_pages = file.size_pages();
+        debug_assert!(size_pages <= before, "a cut makes no file larger");
         if size_pages != before {
             self.tell(&[(id, size_pages)])?;
         }
@@ -141,6 +142,10 @@ impl Space {
     /// One step: the file ends at page `to`, which lies in its last interval.
     fn log_cut(&self, file: &FileSpace, to: u32) -> Result<(), SpaceError> {
         let from = file.size_pages();
+        debug_assert!(
+            to < from && to.is_multiple_of(EXTENT_PAGES),
+            "a file becomes shorter by whole extents"
+        );
         let _promise = Promise::new(self.store(), STEP_LOG_BYTES)?;
         let mut mini = Mini::new(self.store());
         self.plan_maps(&mut mini, &taken_back(file, to, from))?;
@@ -163,7 +168,11 @@ impl Space {
         let _turn = group.growth.exclusive();
         let bytes = u64::from(file.size_pages()) * furrow_format::PAGE_SIZE as u64;
         let shorter = match file.file.len_bytes() {
-            Ok(now) if now > bytes => file.file.resize(bytes, self.options.fill),
+            Ok(now) if now > bytes => {
+                let pool = self.store().pool();
+                pool.preserve_tail(self.store().db(), id, PageNo(file.size_pages()));
+                file.file.resize(bytes, self.options.fill)
+            }
             Ok(_) => Ok(()),
             Err(e) => Err(e),
         };
@@ -191,6 +200,12 @@ impl Space {
                 furrow_io::thread::yield_now();
             }
         }
+        debug_assert!(
+            file.intervals()
+                .iter()
+                .all(|interval| interval.limit().is_some()),
+            "nothing is handed out above a ceiling"
+        );
         Ok(())
     }
 
@@ -229,6 +244,12 @@ impl Space {
             };
             file.add_free(&interval, limit, above);
         }
+        debug_assert!(
+            file.intervals()
+                .iter()
+                .all(|interval| interval.limit().is_none()),
+            "every interval is open again"
+        );
         file.set_ceiling(false);
         Ok(true)
     }

@@ -101,6 +101,7 @@ impl Space {
             true => drop(all.insert(filegroup)),
             false => drop(all.remove(&filegroup)),
         }
+        debug_assert_eq!(all.contains(&filegroup), read_only);
         self.any_read_only.store(!all.is_empty(), Ordering::Release);
     }
 

@@ -1,26 +1,19 @@
 //! A connection: batches in, results out.
 
-use crate::activity::Activity;
-use crate::context::Context;
-use crate::error::Result;
 use crate::interp;
-use crate::server::{MASTER, Server};
-use crate::sessions::Sessions;
-use crate::sink::{Notice, Sink};
+use furrow_context::activity::Activity;
+use furrow_context::context::Context;
+use furrow_context::error::Result;
+use furrow_context::server::ServerState;
+use furrow_context::sessions::Sessions;
+use furrow_context::sink::{BatchEnd, Notice, Sink};
+use furrow_context::system_databases::MASTER;
 use furrow_engine::Database;
 use furrow_messages::Message;
 use furrow_observe::counters::Counter;
+use furrow_sysviews::SYSTEM_OBJECTS;
 use parking_lot::Mutex;
-use std::sync::Arc;
-
-/// How a batch ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BatchEnd {
-    /// The highest level of an error in it; 0 for none.
-    pub worst_level: u8,
-    /// Whether the client ended it.
-    pub cancelled: bool,
-}
+use std::sync::{Arc, Weak};
 
 /// Ends what a connection is doing, from another thread.
 #[derive(Debug, Clone)]
@@ -52,11 +45,12 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(server: &Arc<Server>) -> Result<Connection> {
+    pub(crate) fn new(server: &Arc<ServerState>) -> Result<Connection> {
         let sessions = Sessions::new(server, MASTER)?;
         let activity = Arc::clone(sessions.activity());
-        let cx = Arc::new(Mutex::new(Context::new(server, sessions)));
-        activity.belongs_to(&cx);
+        let cx = Arc::new(Mutex::new(Context::new(server, sessions, &SYSTEM_OBJECTS)));
+        let context: Weak<Mutex<Context>> = Arc::downgrade(&cx);
+        activity.belongs_to(context);
         Ok(Connection { cx, activity })
     }
 

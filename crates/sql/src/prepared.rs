@@ -1,10 +1,12 @@
 //! Texts that are prepared: read once, planned once, run with other values each time.
 
-use crate::connection::{BatchEnd, Connection};
-use crate::error::{Result, SqlError, refuse};
-use crate::interp::{self, Text, Texts};
-use crate::scope::Scope;
-use crate::sink::Sink;
+use crate::connection::Connection;
+use crate::interp;
+use furrow_context::error::{Result, SqlError, refuse};
+use furrow_context::parse::parse;
+use furrow_context::scope::Scope;
+use furrow_context::sink::{BatchEnd, Sink};
+use furrow_context::texts::{Text, Texts};
 use furrow_messages::Message;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::Statement;
@@ -58,17 +60,17 @@ impl Connection {
         let mut declared = Vec::new();
         if !parameters.trim().is_empty() {
             let head = format!("CREATE PROCEDURE p {parameters} AS RETURN");
-            let read = interp::parse(&head, &cx)?;
+            let read = parse(&head, &cx)?;
             let Some(Statement::Procedure(procedure)) = read.into_iter().next().map(|s| s.kind)
             else {
                 return refuse(102, &[parameters.into()]);
             };
             for parameter in &procedure.parameters {
-                let of = crate::bind::data_type(&parameter.data_type, false)?;
+                let of = furrow_bind::data_type(&parameter.data_type, false)?;
                 declared.push((parameter.name.value.to_string(), of));
             }
         }
-        let text = Text::new(text, interp::parse(text, &cx)?);
+        let text = Text::new(text, parse(text, &cx)?);
         cx.texts.prepare(&text);
         if Texts::is_short(&text.text) {
             let stats = cx.server.query_stats().of(&text.text);

@@ -207,6 +207,11 @@ const MASKS: &[(&str, &str, &str)] = &[
     ("bdbid = ", "d", "bdbid = <id>"),
     ("    LSN           : (", "d", "    LSN           : (<lsn>"),
     ("    Start time    : ", "", "    Start time    : <time>"),
+    ("-- Processed ", "d", "-- Processed <n>"),
+    ("successfully processed ", "d", "successfully processed <n>"),
+    (" pages in ", "d", " pages in <time>"),
+    (" seconds (", "d", " seconds (<rate>"),
+    (" LSN ", "d", " LSN <lsn>"),
 ];
 
 /// The text with points in time, session numbers and the like made the same.

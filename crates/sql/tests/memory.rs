@@ -293,3 +293,167 @@ fn a_window_in_the_order_of_an_index_gives_what_one_that_sorts_gives() {
     let expected = in_any_order(rows(&mut connection, &expected));
     assert_eq!(in_any_order(rows(&mut connection, &backward)), expected);
 }
+
+/// What runs on `big`, and the sum over its rows after that.
+const CHANGES: &[(&str, &str)] = &[
+    ("UPDATE big SET v = v + 'x'", "SELECT SUM(LEN(v)) FROM big"),
+    ("UPDATE big SET id = id + 1", "SELECT SUM(id * 3) FROM big"),
+    (
+        "UPDATE big SET id = 4001 - id",
+        "SELECT SUM(id * (id % 7)) FROM big",
+    ),
+    (
+        "UPDATE b SET v = a.v + 'y' FROM big AS b JOIN t AS a ON a.id % 500 = b.id % 500",
+        "SELECT SUM(LEN(v)) FROM big",
+    ),
+    (
+        "UPDATE big SET v = 'out' OUTPUT deleted.v, inserted.id INTO seen",
+        "SELECT COUNT(*) + SUM(id) + SUM(LEN(v)) FROM seen",
+    ),
+    (
+        "DELETE b OUTPUT deleted.v, deleted.id INTO seen FROM big AS b JOIN t ON t.id % 900 = b.id",
+        "SELECT (SELECT COUNT(*) FROM big) * 100000 + (SELECT COUNT(*) FROM seen)",
+    ),
+    ("DELETE big WHERE id % 2 = 0", "SELECT SUM(id) FROM big"),
+    (
+        "MERGE big USING (SELECT id, v FROM t WHERE id < 3000) AS s ON big.id = s.id
+         WHEN MATCHED AND s.id % 3 = 0 THEN DELETE
+         WHEN MATCHED THEN UPDATE SET id = 20000 - big.id, v = 'changed'
+         WHEN NOT MATCHED BY SOURCE AND big.id % 2 = 0 THEN UPDATE SET v = 'alone'
+         OUTPUT inserted.v, ISNULL(inserted.id, deleted.id) INTO seen;",
+        "SELECT SUM(id % 100 * LEN(v)) + (SELECT SUM(id % 100 * LEN(v)) FROM seen WHERE v IS NOT NULL)
+             FROM big",
+    ),
+    (
+        "MERGE big USING (SELECT id + 2000 AS id, v FROM t) AS s ON big.id = s.id
+         WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v) OUTPUT inserted.v, s.id INTO seen;",
+        "SELECT SUM(id % 100 * LEN(v)) + (SELECT SUM(id % 100 * LEN(v)) FROM seen) FROM big",
+    ),
+    (
+        "INSERT seen (id, v) EXEC ('SELECT id, v FROM t; SELECT id + 10000, v FROM t')",
+        "SELECT SUM(id % 100 * LEN(v)) FROM seen",
+    ),
+];
+
+#[test]
+fn rows_that_a_statement_changes_go_through_files_where_they_find_no_room() {
+    let outcome = |statement: &str, sum: &str, most: Option<usize>| {
+        let mut connection = connect();
+        run(
+            &mut connection,
+            "CREATE TABLE big (id INT NOT NULL PRIMARY KEY, v VARCHAR(120) NOT NULL);
+             CREATE TABLE seen (v VARCHAR(120), id INT);
+             INSERT INTO big SELECT id, v FROM t",
+        );
+        if let Some(most) = most {
+            connection.limit_query_memory(most);
+        }
+        let mut kept = Kept::default();
+        connection.execute(statement, &mut kept);
+        assert!(kept.errors().is_empty(), "{statement}: {:?}", kept.errors());
+        let rows = kept.counts.last().copied();
+        connection.limit_query_memory(50_000_000);
+        (rows, run(&mut connection, sum))
+    };
+    for (statement, sum) in CHANGES {
+        let expected = outcome(statement, sum, None);
+        assert!(expected.1.is_some_and(|sum| sum > 0), "{statement}");
+        for most in [200_000, 20_000] {
+            assert_eq!(outcome(statement, sum, Some(most)), expected, "{statement}");
+        }
+    }
+}
+
+#[test]
+fn long_values_of_variables_count_until_others_take_their_place() {
+    let mut connection = connect();
+    connection.limit_query_memory(3_000_000);
+    let long = "REPLICATE(CAST('x' AS VARCHAR(MAX)), 1000000)";
+    let two = format!("DECLARE @a VARCHAR(MAX) = {long}, @b VARCHAR(MAX) = {long}");
+    assert_eq!(
+        run(&mut connection, &format!("{two}; SELECT LEN(@a + @b)")),
+        Some(2_000_000)
+    );
+    let four = format!("{two}, @c VARCHAR(MAX) = {long}, @d VARCHAR(MAX) = {long}; SELECT 1");
+    assert_eq!(run(&mut connection, &four), Some(-701));
+    // A value that takes the place of another frees it, and a batch that ends frees all.
+    let again = format!(
+        "{two}; DECLARE @n INT = 0;
+         WHILE @n < 9 BEGIN SET @a = {long}; SELECT @b = {long}, @n += 1 END; SELECT @n"
+    );
+    assert_eq!(run(&mut connection, &again), Some(9));
+}
+
+#[test]
+fn a_cursor_reads_rows_by_number_from_memory_and_from_its_file_alike() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    volume.create_dir(Path::new("/instance")).unwrap();
+    let config = InstanceConfig {
+        pool_pages: 2048,
+        directory: Some("/instance".into()),
+        ..InstanceConfig::default()
+    };
+    let instance = Instance::start(Arc::clone(&volume), config).unwrap();
+    let server = Server::start(instance).unwrap();
+    let mut connection = server.connect().unwrap();
+    fill(&mut connection);
+    connection.limit_query_memory(50_000);
+    let open =
+        "DECLARE c SCROLL CURSOR FOR SELECT id, v FROM t ORDER BY id; OPEN c; SELECT @@CURSOR_ROWS";
+    assert_eq!(run(&mut connection, open), Some(ROWS));
+    assert_eq!(spilled(&*volume), 1);
+    let (mut at, mut state) = (0_i64, 42_u64);
+    for step in 0..400 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let to = (state >> 33).cast_signed() % (ROWS + 20);
+        let (fetch, row) = match step % 5 {
+            0 => (format!("FETCH ABSOLUTE {to} FROM c"), to),
+            1 => ("FETCH NEXT FROM c".to_owned(), at + 1),
+            2 => ("FETCH PRIOR FROM c".to_owned(), at - 1),
+            3 => (
+                format!("FETCH ABSOLUTE -{to} FROM c"),
+                if to == 0 { 0 } else { ROWS + 1 - to },
+            ),
+            _ => (format!("FETCH RELATIVE {} FROM c", to / 9), at + to / 9),
+        };
+        at = row.clamp(0, ROWS + 1);
+        let expected = (1..=ROWS).contains(&at).then_some(at - 1);
+        assert_eq!(run(&mut connection, &fetch), expected, "{step}: {fetch}");
+    }
+    // The rows stay those of OPEN, and the file goes with the cursor.
+    assert_eq!(
+        run(&mut connection, "TRUNCATE TABLE t; FETCH LAST FROM c"),
+        Some(ROWS - 1)
+    );
+    assert_eq!(run(&mut connection, "CLOSE c"), None);
+    assert_eq!(spilled(&*volume), 0);
+    assert_eq!(
+        run(&mut connection, "INSERT t VALUES (1, 'a'); OPEN c; FETCH c"),
+        Some(1)
+    );
+}
+
+#[test]
+fn merge_and_insert_exec_keep_their_rows_in_files_where_they_find_no_room() {
+    for statement in [
+        "MERGE big USING t AS s ON 1 = 0 WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v);",
+        "INSERT big EXEC ('SELECT id, v FROM t')",
+    ] {
+        let mut connection = connect();
+        run(
+            &mut connection,
+            "CREATE TABLE big (id INT NOT NULL, v VARCHAR(120) NOT NULL)",
+        );
+        let files = "SELECT cntr_value FROM sys.dm_os_performance_counters \
+                     WHERE counter_name = 'Worktables Created/sec'";
+        let before = run(&mut connection, files).unwrap();
+        connection.limit_query_memory(20_000);
+        assert_eq!(run(&mut connection, statement), None, "{statement}");
+        connection.limit_query_memory(50_000_000);
+        let after = run(&mut connection, files).unwrap();
+        assert_eq!(run(&mut connection, "SELECT COUNT(*) FROM big"), Some(ROWS));
+        assert!(after > before, "{statement}: {before} files, then {after}");
+    }
+}

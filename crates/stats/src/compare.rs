@@ -47,24 +47,27 @@ pub fn versus_baseline(
             })
         })
         .collect();
-    let family = Dunnett {
-        comparisons: present.len().max(1),
-        nu: model.nu(),
-        correlation: mean_correlation(model, &present),
-    };
-    let critical = dunnett_critical(family, alpha);
+    let correlation = mean_correlation(model, &present);
     present
         .iter()
-        .map(|&Contrast { arm, estimate, .. }| Comparison {
-            arm,
-            estimate,
-            critical,
-            interval: estimate.interval_with(critical),
-            interval_tost: estimate.interval(2.0 * alpha),
-            p_adjusted: match estimate.se > 0.0 {
-                true => dunnett_p(family, estimate.value / estimate.se),
-                false => 1.0,
-            },
+        .map(|&Contrast { arm, estimate, .. }| {
+            let family = Dunnett {
+                comparisons: present.len().max(1),
+                nu: estimate.nu,
+                correlation,
+            };
+            let critical = dunnett_critical(family, alpha);
+            Comparison {
+                arm,
+                estimate,
+                critical,
+                interval: estimate.interval_with(critical),
+                interval_tost: estimate.interval(2.0 * alpha),
+                p_adjusted: match estimate.se > 0.0 {
+                    true => dunnett_p(family, estimate.value / estimate.se),
+                    false => 1.0,
+                },
+            }
         })
         .collect()
 }
@@ -131,7 +134,9 @@ mod tests {
         let table = draw(&mut Stream::new(5), 6, 0.0);
         let model = TwoWay::fit(&table).unwrap();
         let compared = versus_baseline(&model, &[0, 5], &[1, 2, 3, 4], 0.05);
-        let want = dunnett_critical(Dunnett::of_design(5, 6, 2), 0.05);
+        let nu = compared[0].estimate.nu;
+        let design = Dunnett::of_design(5, 6, 2);
+        let want = dunnett_critical(Dunnett { nu, ..design }, 0.05);
         assert_eq!(compared.len(), 4);
         assert!((compared[0].critical - want).abs() < 1e-6);
     }

@@ -11,7 +11,8 @@
 
 use super::special::{chi2_quantile, gauss_legendre, normal_cdf, normal_density};
 use libm::lgamma;
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The family of comparisons that one critical value protects.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,8 +43,30 @@ impl Dunnett {
     }
 }
 
-/// The critical value `c`: with chance 1 - `alpha` no |t| of the family passes it.
+/// The critical value `c`: with chance 1 - `alpha` no |t| of the family passes it. Families recur, in one
+/// report and in a thousand simulated ones: values are kept.
 pub fn dunnett_critical(family: Dunnett, alpha: f64) -> f64 {
+    /// More families than any report has; the memory of a process that never ends stays bounded.
+    const MOST: usize = 4096;
+    type Key = (usize, u64, u64, u64);
+    static KNOWN: Mutex<BTreeMap<Key, f64>> = Mutex::new(BTreeMap::new());
+    let bits = (family.nu.to_bits(), family.correlation.to_bits());
+    let key = (family.comparisons, bits.0, bits.1, alpha.to_bits());
+    // A thread that panicked left a map of whole entries.
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&critical) = known().get(&key) {
+        return critical;
+    }
+    let critical = search_critical(family, alpha);
+    let mut known = known();
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.insert(key, critical);
+    critical
+}
+
+fn search_critical(family: Dunnett, alpha: f64) -> f64 {
     let nodes = chi_nodes(family.nu);
     let over = |c: f64| inside_at(&family, &nodes, c) - (1.0 - alpha);
     let (mut low, mut high) = (0.0, 4.0);

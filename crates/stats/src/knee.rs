@@ -139,13 +139,15 @@ impl Draws {
     }
 
     fn upper_bounds(&self) -> Vec<f64> {
+        let best: Vec<f64> = self
+            .rows()
+            .map(|row| row.iter().copied().fold(f64::INFINITY, f64::min))
+            .collect();
         (0..self.levels)
             .map(|level| {
-                let mut excess: Vec<f64> = self
-                    .rows()
-                    .map(|row| row[level] - row.iter().copied().fold(f64::INFINITY, f64::min))
-                    .collect();
-                excess.sort_by(f64::total_cmp);
+                let rows = self.rows().zip(&best);
+                let mut excess: Vec<f64> = rows.map(|(row, best)| row[level] - best).collect();
+                excess.sort_unstable_by(f64::total_cmp);
                 quantile_sorted(&excess, 0.95)
             })
             .collect()
@@ -166,25 +168,28 @@ impl Draws {
 }
 
 /// Residual bootstrap within blocks. Residuals of a fitted table are smaller than the noise; they are
-/// blown up by the root of runs over degrees of freedom.
+/// blown up by the root of runs over degrees of freedom. Residuals are exchanged between arms by the
+/// scale of each arm.
 fn bootstrap(model: &TwoWay, ladder: &Ladder, means: &[f64], draws: usize, seed: u64) -> Draws {
     let mut stream = Stream::named(seed, "knee");
     let pools: Vec<Vec<f64>> = (0..model.blocks())
         .map(|block| {
             (0..model.arms())
-                .filter_map(|arm| model.residual(arm, block))
+                .filter_map(|arm| Some(model.residual(arm, block)? / model.scale(arm)))
                 .collect()
         })
         .collect();
     let runs = pools.iter().map(Vec::len).sum::<usize>() as f64;
     let swell = (runs / model.nu()).sqrt();
-    // Where each level ran: one entry a run, naming the block.
-    let places: Vec<Vec<usize>> = ladder
+    // Where each level ran: one entry a run, naming the block and the scale of the arm.
+    let places: Vec<Vec<(usize, f64)>> = ladder
         .iter()
         .map(|arms| {
             arms.iter()
                 .flat_map(|&arm| {
-                    (0..model.blocks()).filter(move |&b| model.residual(arm, b).is_some())
+                    (0..model.blocks())
+                        .filter(move |&b| model.residual(arm, b).is_some())
+                        .map(move |b| (b, model.scale(arm)))
                 })
                 .collect()
         })
@@ -194,7 +199,7 @@ fn bootstrap(model: &TwoWay, ladder: &Ladder, means: &[f64], draws: usize, seed:
         for (level, blocks) in places.iter().enumerate() {
             let sum: f64 = blocks
                 .iter()
-                .map(|&b| pools[b][stream.below(pools[b].len())])
+                .map(|&(b, scale)| scale * pools[b][stream.below(pools[b].len())])
                 .sum();
             drawn.push(means[level] + swell * sum / blocks.len().max(1) as f64);
         }

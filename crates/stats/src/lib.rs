@@ -14,8 +14,15 @@
 //! 4. Whatever is drawn at random is drawn from a [`Stream`] with a seed: the same runs give the same
 //!    report to the last digit.
 //!
+//! Proofs, by the invariant's number: 1, 2: `TwoWay` takes one logarithm for each run;
+//! `a_full_table_gives_the_textbook_formulas`. 3:
+//! `a_missing_run_is_met_by_least_squares_and_not_by_a_mean`,
+//! `the_wild_run_is_labelled_and_its_neighbours_are_not`. 4: `the_same_seed_gives_the_same_digits`,
+//! `the_stream_of_a_seed_is_frozen`.
+//!
 //! # From runs to a verdict
-//! 1. [`TwoWay::fit`]: `y = arm + block + noise` on the log scale.
+//! 1. [`TwoWay::fit`]: `y = arm + block + noise` on the log scale; arms that scatter differently get
+//!    variances of their own.
 //! 2. [`versus_baseline`]: each level against the baseline with Dunnett's simultaneous interval, and
 //!    the 90% interval of the two one-sided tests of equivalence.
 //! 3. [`RobustTwin`]: the same question asked of medians of the ratios inside the blocks.
@@ -38,10 +45,12 @@ mod model;
 mod multiple;
 pub mod noise;
 pub mod power;
+mod race;
 mod ratio;
 mod robust;
 mod sample;
 pub mod special;
+mod spread;
 mod steady;
 mod stream;
 mod usl;
@@ -52,6 +61,7 @@ pub use dunnett::{Dunnett, dunnett_critical, dunnett_p};
 pub use error::StatsError;
 pub use model::{Estimate, Table, TwoWay};
 pub use multiple::{holm, westfall_young};
+pub use race::{Standing, cells_to_drop, race};
 pub use ratio::{ReplicationPlan, fieller, kalibera_jones};
 pub use robust::{
     MEDIAN_COVERAGE, MedianInterval, RobustTwin, hodges_lehmann, median_interval,

@@ -4,10 +4,13 @@
 //! baseline a second time under its own label. A run that is missing leaves a hole in the table; the
 //! fit is then by least squares over the runs that exist, which is exact, where filling the hole with
 //! a mean would understate the noise.
+//!
+//! Where arms scatter differently beyond chance, a contrast has a variance of its own ([`TwoWay::contrast`]).
 
 use super::StatsError;
 use super::linear::Symmetric;
 use super::special::t_quantile;
+use super::spread::Spread;
 
 /// Responses by arm and block, `None` where no run was finished.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,6 +129,7 @@ pub struct TwoWay {
     unscaled: Symmetric,
     rss: f64,
     nu: f64,
+    spread: Spread,
 }
 
 impl TwoWay {
@@ -166,8 +170,10 @@ impl TwoWay {
             unscaled,
             rss: 0.0,
             nu: (n - rank) as f64,
+            spread: Spread::of(&[], 0.0),
         };
         model.settle(table, &solution, &block_columns);
+        model.spread = model.spread_of_arms();
         Ok(model)
     }
 
@@ -196,9 +202,40 @@ impl TwoWay {
         }
     }
 
-    /// The weighted sum of arm means, for instance level minus half of each baseline label. `None` when
-    /// an arm in it has no runs. Weights must sum to zero for the error to be free of the blocks.
+    /// A weighted sum of arms whose weights add up to 0. Its variance is the common one of the model where
+    /// the arms scatter alike, else the variance of its own values in the blocks, drawn towards the common
+    /// one.
+    /// `None` when an arm has no runs.
     pub fn contrast(&self, weights: &[(usize, f64)]) -> Option<Estimate> {
+        let common = self.common_contrast(weights)?;
+        let squares: f64 = weights.iter().map(|(_, weight)| weight * weight).sum();
+        if self.spread.prior.is_infinite() || common.se <= 0.0 || squares <= 0.0 {
+            return Some(common);
+        }
+        let in_block = |block: usize| {
+            let terms = weights
+                .iter()
+                .map(|&(arm, weight)| Some(weight * self.residual(arm, block)?));
+            terms.sum::<Option<f64>>()
+        };
+        let values: Vec<f64> = (0..self.blocks).filter_map(in_block).collect();
+        if values.len() < 3 {
+            return Some(common);
+        }
+        let prior = self.spread.prior;
+        let freedom = values.len() as f64 - 1.0;
+        // The variance of one run that would make the values scatter as they do.
+        let own = super::std_dev(&values).powi(2) / squares;
+        let ratio = (prior + freedom * own / self.variance()) / (prior + freedom);
+        Some(Estimate {
+            se: common.se * ratio.sqrt(),
+            nu: (prior + freedom).min(self.nu),
+            ..common
+        })
+    }
+
+    /// The same with the variance that all arms have in common.
+    fn common_contrast(&self, weights: &[(usize, f64)]) -> Option<Estimate> {
         let mut value = 0.0;
         for &(arm, weight) in weights {
             value += weight * self.arm_effects[arm]?;
@@ -245,6 +282,22 @@ impl TwoWay {
     /// The standard deviation of the noise on the log scale: the CV of a run.
     pub fn cv(&self) -> f64 {
         self.variance().sqrt()
+    }
+
+    /// The standard deviation of an arm's runs over the common one: 1 where all arms scatter alike.
+    pub fn scale(&self, arm: usize) -> f64 {
+        self.spread.scales.get(arm).copied().unwrap_or(1.0)
+    }
+
+    fn spread_of_arms(&self) -> Spread {
+        let of_arm = |arm: usize| {
+            let residuals: Vec<f64> = (0..self.blocks)
+                .filter_map(|block| self.residual(arm, block))
+                .collect();
+            (residuals.iter().map(|r| r * r).sum(), residuals.len())
+        };
+        let arms: Vec<(f64, usize)> = (0..self.arms).map(of_arm).collect();
+        Spread::of(&arms, self.variance())
     }
 
     /// Degrees of freedom of the noise.
@@ -347,11 +400,13 @@ mod tests {
         }
         assert_eq!(model.nu(), 20.0);
         assert!((model.variance() - rss / 20.0).abs() < 1e-12);
-        let contrast = model.contrast(&[(3, 1.0), (0, -1.0)]).unwrap();
+        let contrast = model.common_contrast(&[(3, 1.0), (0, -1.0)]).unwrap();
         assert!((contrast.value - (row(3) - row(0))).abs() < 1e-10);
         assert!((contrast.se - model.cv() * (2.0 / b as f64).sqrt()).abs() < 1e-10);
         // The baseline under two labels: root of 1.5 / b.
-        let twice = model.contrast(&[(3, 1.0), (0, -0.5), (1, -0.5)]).unwrap();
+        let twice = model
+            .common_contrast(&[(3, 1.0), (0, -0.5), (1, -0.5)])
+            .unwrap();
         assert!((twice.se - model.cv() * (1.5 / b as f64).sqrt()).abs() < 1e-10);
     }
 

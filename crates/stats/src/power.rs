@@ -17,8 +17,8 @@ pub struct Design {
 }
 
 impl Design {
-    /// The smallest effect, as a share, that `blocks` blocks see with chance `power` when a run has
-    /// coefficient of variation `cv`.
+    /// The smallest effect, as a logarithm of a ratio, that `blocks` blocks see with chance `power` when a
+    /// run has coefficient of variation `cv`.
     pub fn detectable(&self, cv: f64, blocks: usize, power: f64) -> f64 {
         self.reach(blocks, power) * cv
     }
@@ -27,7 +27,19 @@ impl Design {
     /// when `most` are not enough.
     pub fn blocks_needed(&self, cv: f64, delta: f64, power: f64, most: usize) -> Option<usize> {
         let wanted = delta.ln_1p();
-        (3..=most).find(|&blocks| self.detectable(cv, blocks, power) <= wanted)
+        // More blocks see less: halving finds the fewest.
+        let (mut low, mut high) = (3, most);
+        if most < 3 || self.detectable(cv, most, power) > wanted {
+            return None;
+        }
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.detectable(cv, middle, power) <= wanted {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        Some(low)
     }
 
     fn reach(&self, blocks: usize, power: f64) -> f64 {

@@ -18,7 +18,8 @@
 //!   hostile text can overflow neither the reading nor the dropping nor the printing of a tree.
 //!
 //! ## And back
-//! [`print`] gives a text that reads as the same tree.
+//! [`expression_text`] and [`condition_text`] return a text that is parsed to the same tree; defaults and
+//! checks are stored so. The feature `print` adds the text of whole batches, for tests.
 //!
 //! ## What can fail
 //! Only the text: [`parse`] gives at least one [`SyntaxError`] with SQL Server's number, level, state,
@@ -36,5 +37,7 @@ mod span;
 
 pub use error::{Message, SyntaxError};
 pub use parse::{Options, parse, parse_expression};
-pub use print::{condition_text, expression_text, print, print_statement};
+#[cfg(feature = "print")]
+pub use print::print;
+pub use print::{condition_text, expression_text};
 pub use span::{LineIndex, Position, Span};

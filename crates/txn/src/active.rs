@@ -7,75 +7,13 @@
 //!   checkpoint waits out a bracket it meets;
 //! - a commit before the tail, the transaction still listed: it is marked as ended inside the bracket.
 
-use crate::counts::{self, Deltas};
-use crate::fills::Fills;
+use crate::active_txn::ActiveTxn;
 use crate::room::KeptRoom;
-use furrow_format::{Lsn, PageId, RowsetId, TxnId};
+use furrow_format::{Lsn, TxnId};
 use furrow_io::sync::Mutex;
-use furrow_io::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use furrow_io::thread::yield_now;
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// What is known of one active transaction.
-#[derive(Debug)]
-pub struct ActiveTxn {
-    /// Its number.
-    pub id: TxnId,
-    /// No record of it lies before this LSN.
-    pub first: Lsn,
-    last: AtomicU64,
-    appending: AtomicU32,
-    ended: AtomicBool,
-    /// Pages on which room is kept for its rollback.
-    pub(crate) kept: Mutex<Vec<PageId>>,
-    counted: Mutex<Deltas>,
-    /// Pages filled past the log, to be forced.
-    pub(crate) fills: Mutex<Fills>,
-}
-
-impl ActiveTxn {
-    /// Its last record that undo has to look at.
-    pub fn last(&self) -> Lsn {
-        Lsn(self.last.load(Ordering::Acquire))
-    }
-
-    /// Notes that it has put so many rows in a rowset, or taken them out.
-    pub fn count(&self, rowset: RowsetId, by: i64) {
-        counts::add(&mut self.counted.lock(), rowset, by);
-    }
-
-    pub(crate) fn take_counted(&self) -> Deltas {
-        std::mem::take(&mut self.counted.lock())
-    }
-
-    /// Appends a record by `append` and notes its LSN; `end` says that the record ends the transaction.
-    pub(crate) fn append<E>(
-        &self,
-        end: bool,
-        append: impl FnOnce() -> Result<Lsn, E>,
-    ) -> Result<Lsn, E> {
-        self.appending.fetch_add(1, Ordering::SeqCst);
-        let result = append();
-        if let Ok(lsn) = &result {
-            self.last.store(lsn.0, Ordering::SeqCst);
-            if end {
-                self.ended.store(true, Ordering::SeqCst);
-            }
-        }
-        self.appending.fetch_add(1, Ordering::SeqCst);
-        result
-    }
-
-    /// Its last LSN as of a moment after the call began; `None` when it has ended.
-    fn settled(&self) -> Option<Lsn> {
-        let seen = self.appending.load(Ordering::SeqCst);
-        while seen % 2 == 1 && self.appending.load(Ordering::SeqCst) == seen {
-            yield_now();
-        }
-        (!self.ended.load(Ordering::SeqCst)).then(|| self.last())
-    }
-}
 
 /// A transaction as a checkpoint records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,23 +72,20 @@ impl ActiveTxns {
 
     /// Enters a transaction; none of its records lies before `first`.
     pub fn enter(&self, id: TxnId, first: Lsn, last: Lsn) -> Arc<ActiveTxn> {
-        let txn = Arc::new(ActiveTxn {
-            id,
-            first,
-            last: AtomicU64::new(last.0),
-            appending: AtomicU32::new(0),
-            ended: AtomicBool::new(false),
-            kept: Mutex::default(),
-            counted: Mutex::default(),
-            fills: Mutex::default(),
-        });
-        self.list.lock().insert(id, Arc::clone(&txn));
+        let txn = Arc::new(ActiveTxn::new(id, first, last));
+        let before = self.list.lock().insert(id, Arc::clone(&txn));
+        debug_assert!(before.is_none(), "a number is given to one transaction");
         txn
     }
 
     pub(crate) fn leave(&self, id: TxnId) {
         let left = self.list.lock().remove(&id);
+        debug_assert!(left.is_some(), "a transaction leaves once");
         if let Some(txn) = left {
+            debug_assert!(
+                txn.has_ended() || txn.last() == Lsn::ZERO,
+                "a transaction that has logged leaves when its end is in the log"
+            );
             self.room.forget(&txn);
         }
     }
@@ -178,7 +113,12 @@ impl ActiveTxns {
                 last,
             })
         });
-        listed.collect()
+        let listed: Vec<ListedTxn> = listed.collect();
+        debug_assert!(
+            listed.is_sorted_by(|a, b| a.id < b.id),
+            "a transaction is listed once"
+        );
+        listed
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) fn encode(deltas: &Deltas) -> Vec<u8> {
         out.extend_from_slice(&rowset.0.to_le_bytes());
         out.extend_from_slice(&delta.to_le_bytes());
     }
+    debug_assert!(
+        decode_deltas(&out).is_some_and(|read| read.iter().all(|delta| deltas.contains(delta))),
+        "the body of a commit record reads back"
+    );
     out
 }
 
@@ -104,6 +108,10 @@ impl Counts {
             .map(|(rowset, rows)| (*rowset, rows.load(Ordering::Relaxed)));
         let mut counts: Vec<_> = counts.collect();
         counts.sort_unstable();
+        debug_assert!(
+            counts.is_sorted_by(|a, b| a.0 < b.0),
+            "a rowset has one count"
+        );
         (at, counts)
     }
 }

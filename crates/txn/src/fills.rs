@@ -58,11 +58,22 @@ impl Fills {
             }
             _ => self.runs.push((page, 1)),
         }
+        debug_assert!(
+            self.runs.last().is_some_and(|(first, count)| {
+                first.file == page.file && first.page.0 + count - 1 == page.page.0
+            }),
+            "the last run ends with the page"
+        );
     }
 
     /// The pages to ask the lazy writer for, when there are enough of them.
     pub(crate) fn take_fresh(&mut self) -> Option<Vec<PageId>> {
         (self.fresh.len() >= ASK_PAGES).then(|| std::mem::take(&mut self.fresh))
+    }
+
+    /// Whether nothing is to be forced.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
     }
 
     pub(crate) fn take(&mut self) -> Vec<PageRun> {
@@ -72,6 +83,7 @@ impl Fills {
 
     /// What could not be forced is to be forced still.
     pub(crate) fn restore(&mut self, runs: Vec<PageRun>) {
+        debug_assert!(runs.iter().all(|run| run.1 > 0), "a run has pages");
         self.runs.extend(runs);
     }
 }

@@ -15,26 +15,40 @@
 //!    rollback needs no page that there may not be.
 //! 5. Locks are released only after the transaction's end is in the log (a commit: durable).
 //!
+//! Proofs, by the invariant's number: 1: the pool asserts that a page is changed only after `begin_change`,
+//! and `mini` that its LSN grows; `log_commit` asserts that pages filled past the log are durable. 2:
+//! `Log::give_back` asserts that no more is given back than was promised;
+//! `a_rollback_in_a_full_log_asks_for_nothing_and_ends` (access). 3: `active` asserts that LSNs of a
+//! transaction grow and that nothing follows its end; `undo_chain` refuses a chain that does not lead back.
+//! 4: `room_is_owed_until_it_is_returned_or_its_transaction_ends`. 5: the mutation `early-release` fails the
+//! soak's scenes.
+//!
 //! # What can fail
 //! [`TxnError`]. A failure after the log record was appended, or within a rollback, poisons the database: it
 //! takes no more changes until it is recovered.
 
 mod active;
+mod active_txn;
 mod changed;
 mod counts;
 mod error;
 mod fills;
+mod holds;
 pub mod lock;
 mod mini;
+mod order;
 mod room;
 mod store;
 mod transaction;
 
-pub use active::{ActiveTxn, ActiveTxns, ListedTxn};
-pub use changed::{ChangedExtents, MAP_WORDS};
+pub use active::{ActiveTxns, ListedTxn};
+pub use active_txn::ActiveTxn;
+pub use changed::ChangedExtents;
 pub use counts::{Counts, Deltas, decode_deltas};
 pub use error::TxnError;
+pub use holds::{LogHold, LogHolds};
 pub use mini::{Author, Mini};
+pub use order::reference_page;
 pub use room::KeptRoom;
 pub use store::{LogRelief, Store};
-pub use transaction::{Savepoint, Transaction, Undo, log_abort, undo_chain};
+pub use transaction::{Savepoint, Transaction, Undo, log_abort, undo_chain, undo_chain_of};

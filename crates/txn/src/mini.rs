@@ -3,19 +3,19 @@
 //! 1. The caller latches pages EX and hands them over with [`Mini::adopt`]; it plans the changes with
 //!    [`Mini::push`]. Nothing is changed yet.
 //! 2. [`Mini::commit`] marks the pages dirty and their extents changed, appends **one** log record with all
-//!    changes, applies them in order by the same `apply` as redo, stamps the pages with the record's LSN
-//!    and lets go of the latches.
+//!    changes, gives snapshots the pages as they are (`furrow_pool::snapshot`), applies the changes in order
+//!    by the same `apply` as redo, stamps the pages with the record's LSN and lets go of the latches.
 //!
 //! A bulk load may [`fill`](Mini::fill) new pages with rows that are not in the log; see `fills`.
 //!
 //! An error before the record is in the log leaves the pages as they were. A change that then does
 //! not apply poisons the database: the log says something that memory does not.
 
-use crate::active::ActiveTxn;
+use crate::active_txn::ActiveTxn;
 use crate::{Store, TxnError};
 use furrow_format::{
-    Change, ChangeReader, ChangeWriter, Lsn, MapInit, MapKind, PageBuf, PageId, PageInit, RowList,
-    TxnId, apply,
+    Change, ChangeReader, ChangeWriter, Lsn, MapInit, MapKind, Page, PageBuf, PageId, PageInit,
+    RowList, TxnId, apply,
 };
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{Record, RecordKind};
@@ -62,6 +62,11 @@ impl<'p> Mini<'p> {
     /// Takes over a latched page; it stays latched until the group is committed or dropped. Returns
     /// its number here.
     pub fn adopt(&mut self, page: PageWrite<'p>) -> usize {
+        debug_assert!(
+            self.position(page.key().page).is_none(),
+            "a page is adopted once"
+        );
+        debug_assert_eq!(page.key().db, self.store.db(), "a page of this database");
         self.pages.push(page);
         self.pages.len() - 1
     }
@@ -83,6 +88,7 @@ impl<'p> Mini<'p> {
 
     /// Plans a change of the page with number `at`.
     pub fn push(&mut self, at: usize, change: &Change<'_>) {
+        debug_assert!(at < self.pages.len(), "a page of this group");
         let page = self.page_id(at);
         ChangeWriter::new(&mut self.redo).push(page, change);
     }
@@ -90,6 +96,10 @@ impl<'p> Mini<'p> {
     /// Plans the making of the page with number `at`, new and nobody else's, with rows that are not logged:
     /// only a transaction may commit that, which then forces the page. The caller holds X on the table.
     pub fn fill(&mut self, at: usize, init: PageInit, rows: RowList<'p>) {
+        debug_assert!(
+            self.fills.iter().all(|fill| fill.0 != at),
+            "a page is filled once"
+        );
         self.push(at, &Change::FormatForced(init));
         self.fills.push((at, rows));
     }
@@ -112,11 +122,28 @@ impl<'p> Mini<'p> {
     fn apply(&mut self, author: &Author<'_>) -> Result<Lsn, TxnError> {
         self.store.check()?;
         self.note_fills(author)?;
+        let changed = &self.store.changed;
+        let generation = changed.generation();
         for page in &mut self.pages {
-            self.store.changed.mark(page.key().page);
+            changed.mark(page.key().page);
             page.begin_change();
         }
         let lsn = self.append(author)?;
+        if changed.generation() != generation {
+            // A base has begun in between: the record may lie behind it.
+            self.pages
+                .iter()
+                .for_each(|page| changed.mark(page.key().page));
+        }
+        debug_assert!(
+            mutated(Mutation::HighPageLsn)
+                || self
+                    .pages
+                    .iter()
+                    .all(|page| Page::new(page.page()).lsn() < lsn),
+            "the LSN of a page grows with each change"
+        );
+        self.store.pool().preserve(&self.pages, lsn);
         let mut formatted: SmallVec<[bool; 4]> = SmallVec::from_elem(false, self.pages.len());
         for entry in ChangeReader::new(&self.redo) {
             let applied = entry
@@ -141,6 +168,7 @@ impl<'p> Mini<'p> {
             }
         }
         for &(at, rows) in &self.fills {
+            debug_assert!(formatted[at], "rows are loaded onto a page that is new");
             let page = self.pages[at].key().page;
             if let Err(source) = apply(&Change::LoadRows(rows), &mut self.pages[at]) {
                 let error = TxnError::Apply { page, source };
@@ -151,6 +179,11 @@ impl<'p> Mini<'p> {
         for (page, &formatted) in self.pages.iter_mut().zip(&formatted) {
             // Far enough to pass the end of the block.
             let ahead = u64::from(mutated(Mutation::HighPageLsn)) << 18;
+            debug_assert_eq!(
+                Page::new(page.page()).page_id(),
+                page.key().page,
+                "a change leaves a page its number"
+            );
             page.finish_change(Lsn(lsn.0 + ahead), formatted);
         }
         Ok(lsn)
@@ -165,6 +198,10 @@ impl<'p> Mini<'p> {
             return Err(TxnError::NotForced);
         };
         let mut fills = txn.fills.lock();
+        debug_assert!(
+            !txn.has_ended(),
+            "nobody forces pages of an ended transaction"
+        );
         for &(at, _) in &self.fills {
             fills.add(self.page_id(at));
         }
@@ -172,6 +209,9 @@ impl<'p> Mini<'p> {
     }
 
     fn append(&self, author: &Author<'_>) -> Result<Lsn, TxnError> {
+        if let Author::Undo(txn, next) = author {
+            debug_assert!(*next < txn.last(), "what is undone next lies before");
+        }
         let log = self.store.log();
         let record = |kind, txn, prev, undo| Record {
             kind,

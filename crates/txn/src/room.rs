@@ -17,7 +17,7 @@
 //!
 //! Everything of a page is asked and noted under the page's EX latch.
 
-use crate::active::ActiveTxn;
+use crate::active_txn::ActiveTxn;
 use furrow_format::{PageId, TxnId};
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicUsize, Ordering};
@@ -68,10 +68,17 @@ impl KeptRoom {
         match claims.iter_mut().find(|claim| claim.0.id == txn.id) {
             Some(claim) => claim.1 += bytes,
             None => {
-                claims.push((Arc::clone(txn), bytes));
-                txn.kept.lock().push(page);
-                self.claims.fetch_add(1, Ordering::AcqRel);
+                let mut kept = txn.kept.lock();
+                // A transaction can end between the split that hands its claim on and this call.
+                if let Some(pages) = &mut *kept {
+                    pages.push(page);
+                    claims.push((Arc::clone(txn), bytes));
+                    self.claims.fetch_add(1, Ordering::AcqRel);
+                }
             }
+        }
+        if claims.is_empty() {
+            shard.remove(&page);
         }
     }
 
@@ -105,21 +112,24 @@ impl KeptRoom {
         }
         let gone = self.shard(page).lock().remove(&page);
         let gone = gone.map_or(0, |claims| claims.len());
-        self.claims.fetch_sub(gone, Ordering::AcqRel);
+        let before = self.claims.fetch_sub(gone, Ordering::AcqRel);
+        debug_assert!(before >= gone, "claims are counted once");
     }
 
     /// The transaction has ended: nothing is owed to it any more.
     pub(crate) fn forget(&self, txn: &ActiveTxn) {
-        let pages = std::mem::take(&mut *txn.kept.lock());
-        for page in pages {
+        let pages = txn.kept.lock().take();
+        for page in pages.into_iter().flatten() {
             let mut shard = self.shard(page).lock();
             let Some(claims) = shard.get_mut(&page) else {
                 continue;
             };
             let before = claims.len();
             claims.retain(|claim| claim.0.id != txn.id);
-            self.claims
-                .fetch_sub(before - claims.len(), Ordering::AcqRel);
+            let gone = before - claims.len();
+            debug_assert!(gone <= 1, "a transaction has one claim on a page");
+            let counted = self.claims.fetch_sub(gone, Ordering::AcqRel);
+            debug_assert!(counted >= gone, "claims are counted once");
             if claims.is_empty() {
                 shard.remove(&page);
             }
@@ -152,6 +162,18 @@ mod tests {
         kept.forget(&a);
         assert_eq!((kept.others(p, None), kept.others(q, None)), (7, 7));
         kept.forget(&b);
+        assert_eq!(kept.claims.load(Ordering::Relaxed), 0);
+        assert!(kept.shards.iter().all(|shard| shard.lock().is_empty()));
+    }
+
+    #[test]
+    fn a_split_hands_no_claim_on_to_a_transaction_that_ended_meanwhile() {
+        let (active, kept) = (ActiveTxns::new(1), KeptRoom::default());
+        let txn = active.enter(active.next_id(), Lsn(1), Lsn::ZERO);
+        kept.keep(PageId::new(1, 8), &txn, 100);
+        kept.forget(&txn);
+        kept.keep(PageId::new(1, 9), &txn, 100);
+        assert_eq!(kept.others(PageId::new(1, 9), None), 0);
         assert_eq!(kept.claims.load(Ordering::Relaxed), 0);
         assert!(kept.shards.iter().all(|shard| shard.lock().is_empty()));
     }

@@ -4,6 +4,7 @@ use crate::TxnError;
 use crate::active::ActiveTxns;
 use crate::changed::ChangedExtents;
 use crate::counts::Counts;
+use crate::holds::LogHolds;
 use crate::room::KeptRoom;
 use furrow_format::{DatabaseId, Lsn, PageId};
 use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -71,6 +72,8 @@ pub struct Store {
     pub counts: Counts,
     /// Extents changed since the database was opened.
     pub changed: ChangedExtents,
+    /// What holds the log back besides recovery.
+    pub holds: Arc<LogHolds>,
     /// What flushes for want of frames take of the log, for each record of a rollback.
     padding_share: u64,
     relief: OnceLock<Arc<dyn LogRelief>>,
@@ -111,6 +114,7 @@ impl Store {
             active: ActiveTxns::new(next_txn),
             counts: Counts::default(),
             changed: ChangedExtents::new(),
+            holds: Arc::default(),
             padding_share,
             relief: OnceLock::new(),
             poisoned: AtomicBool::new(false),
@@ -146,6 +150,10 @@ impl Store {
 
     /// Moves the redo point, once a checkpoint that says so is durable.
     pub fn set_redo_point(&self, lsn: Lsn) {
+        debug_assert!(
+            lsn <= self.log.tail(),
+            "redo starts at a record that is there"
+        );
         self.ahead.redo_point.fetch_max(lsn.0, Ordering::AcqRel);
     }
 
@@ -186,6 +194,8 @@ impl Store {
     /// Promises log space, making room if need be. Called with no latch held: it may wait for a
     /// checkpoint or a growth.
     pub fn promise(&self, bytes: u64) -> Result<(), TxnError> {
+        self.pool.spill_snapshots(self.db);
+        furrow_pool::assert_no_latches();
         loop {
             match self.log.promise(bytes) {
                 Ok(()) => return self.check(),
@@ -223,5 +233,9 @@ impl Store {
         );
         let _ = self.poison.set(reason);
         self.poisoned.store(true, Ordering::Release);
+        debug_assert!(
+            self.check().is_err(),
+            "a poisoned database takes no changes"
+        );
     }
 }

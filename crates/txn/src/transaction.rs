@@ -5,14 +5,14 @@
 //! as the step is in the log; the second stays promised until the step is undone or the transaction
 //! ends, so that a rollback never lacks space and never has to ask for any.
 
-use crate::active::ActiveTxn;
+use crate::active_txn::ActiveTxn;
 use crate::lock::{LockManager, LockOwner};
 use crate::mini::{Author, Mini};
 use crate::{Store, TxnError, counts};
 use furrow_format::{Lsn, RowsetId, TxnId};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering;
-use furrow_log::{OwnedRecord, Record, RecordKind, RecordReader};
+use furrow_log::{Log, OwnedRecord, Record, RecordKind, RecordReader};
 use std::sync::Arc;
 
 /// Bytes that a record takes besides its content: headers, and its share of the padding of blocks.
@@ -55,6 +55,7 @@ impl Transaction {
     /// Begins one; nothing is logged before its first change.
     pub fn begin(store: &Arc<Store>) -> Transaction {
         let id = store.active.next_id();
+        debug_assert!(id.0 != 0, "the number of records of no transaction");
         Transaction {
             store: Arc::clone(store),
             id,
@@ -78,7 +79,7 @@ impl Transaction {
     }
 
     /// Whether it has logged anything.
-    pub fn has_logged(&self) -> bool {
+    pub(crate) fn has_logged(&self) -> bool {
         self.active.as_ref().is_some_and(|a| a.last() > Lsn::ZERO)
     }
 
@@ -103,6 +104,10 @@ impl Transaction {
         self.store.promise(step + end)?;
         self.planned += step;
         self.kept += end;
+        debug_assert!(
+            self.kept >= END_BYTES,
+            "a transaction's end is promised before its first record"
+        );
         Ok(())
     }
 
@@ -129,6 +134,10 @@ impl Transaction {
             active.fills.lock().restore(runs);
             return Err(error.into());
         }
+        debug_assert!(
+            active.fills.lock().is_empty(),
+            "all pages filled past the log are forced"
+        );
         self.filled = self.filling;
         Ok(())
     }
@@ -136,9 +145,11 @@ impl Transaction {
     /// Of what the operation under way has planned, `bytes` more than usual are needed if it is undone: they
     /// stay promised until the transaction ends.
     pub fn keep_for_undo(&mut self, bytes: usize) {
+        let promised = self.planned + self.kept;
         let more = (bytes as u64).min(self.planned);
         self.planned -= more;
         self.kept += more;
+        debug_assert_eq!(self.planned + self.kept, promised, "nothing goes back");
     }
 
     /// An operation is logged, or has failed: what it planned and does not keep goes back.
@@ -186,6 +197,10 @@ impl Transaction {
         let lsn = self.log_commit()?;
         if let Some(lsn) = lsn.filter(|_| !mutated(Mutation::AckBeforeFlush)) {
             self.store.log().flush_to(lsn)?;
+            debug_assert!(
+                self.store.log().is_temporary() || lsn < self.store.log().durable(),
+                "a commit returns when its record is durable"
+            );
         }
         Ok(lsn)
     }
@@ -203,6 +218,10 @@ impl Transaction {
             return Ok(None);
         };
         self.store.check()?;
+        debug_assert!(
+            active.fills.lock().is_empty(),
+            "pages filled past the log are durable before the commit record"
+        );
         let counted = active.take_counted();
         let body = match mutated(Mutation::CountsForgotten) {
             true => Vec::new(),
@@ -217,6 +236,7 @@ impl Transaction {
             active.append(true, || self.store.log().append(&record))
         })?;
         self.store.active.committed.fetch_add(1, Ordering::Relaxed);
+        debug_assert!(active.has_ended(), "a commit record ends its transaction");
         self.end();
         Ok(Some(lsn))
     }
@@ -244,6 +264,12 @@ impl Transaction {
         locks: &LockManager,
         owner: &LockOwner,
     ) -> Result<(), TxnError> {
+        debug_assert!(
+            self.active
+                .as_ref()
+                .is_none_or(|active| to.last <= active.last()),
+            "a savepoint lies before what is rolled back"
+        );
         self.roll_back_to(to.last, undo)?;
         locks.release_to(owner, to.lock_mark);
         Ok(())
@@ -255,6 +281,7 @@ impl Transaction {
         let Some(active) = self.active.clone() else {
             return Ok(());
         };
+        debug_assert!(!active.has_ended(), "nothing is undone after the end");
         // The transaction's end stays promised.
         let (log, kept) = (self.store.log(), &mut self.kept);
         let mut undone = |bytes: u64| {
@@ -310,15 +337,34 @@ pub fn undo_chain(
     undo: &dyn Undo,
     undone: &mut dyn FnMut(u64),
 ) -> Result<(), TxnError> {
+    undo_chain_of(store, store.log(), txn, (undo, undone), stop)
+}
+
+/// As [`undo_chain`], of a transaction whose records are in `log`, which may be the log of another database:
+/// a snapshot undoes on its own pages what its source's log says. Compensation goes to the store's log.
+pub fn undo_chain_of(
+    store: &Store,
+    log: &Log,
+    txn: &ActiveTxn,
+    (undo, undone): (&dyn Undo, &mut dyn FnMut(u64)),
+    stop: Lsn,
+) -> Result<(), TxnError> {
     let mut reader = RecordReader::new();
     let mut at = txn.last();
+    debug_assert!(at >= stop, "undo leads back");
     while at > stop {
-        let record = reader.read(store.log(), at)?;
+        let record = reader.read(log, at)?;
         let view = record.get();
         if view.txn != txn.id {
             return Err(TxnError::BadRecord {
                 lsn: at,
                 what: "it belongs to another transaction",
+            });
+        }
+        if view.prev >= at {
+            return Err(TxnError::BadRecord {
+                lsn: at,
+                what: "its chain does not lead back",
             });
         }
         let left = mutated(Mutation::UndoStopsShort) && view.prev == Lsn::ZERO;

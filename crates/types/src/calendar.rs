@@ -7,7 +7,7 @@ pub const TICKS_PER_DAY: u64 = 864_000_000_000;
 /// Ticks of 1/300 s in a day.
 pub const DATETIME_TICKS_PER_DAY: u32 = 25_920_000;
 /// Days from 0001-01-01 to 1900-01-01.
-pub const DAYS_TO_1900: i32 = 693_595;
+pub(crate) const DAYS_TO_1900: i32 = 693_595;
 
 /// A calendar day, as days since 0001-01-01; at most 9999-12-31.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -219,7 +219,7 @@ impl DateTime {
     /// 1900-01-01.
     pub const EPOCH: DateTime = DateTime { days: 0, ticks: 0 };
     /// 1753-01-01, the first day the type has.
-    pub const MIN_DAYS: i32 = -53_690;
+    pub(crate) const MIN_DAYS: i32 = -53_690;
 
     /// From its two parts; `None` outside 1753-01-01 to 9999-12-31 or past the end of the day.
     pub const fn new(days: i32, ticks: u32) -> Option<DateTime> {

@@ -28,7 +28,7 @@ impl Collation {
     pub const LATIN1_GENERAL_BIN2: Collation = Collation(0x2_0008);
 
     /// Whether upper and lower case are the same.
-    pub const fn ignores_case(self) -> bool {
+    pub(crate) const fn ignores_case(self) -> bool {
         self.0 & 0x1000 != 0
     }
 

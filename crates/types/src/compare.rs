@@ -154,9 +154,9 @@ fn guid_key(bytes: [u8; 16]) -> u128 {
 ///
 /// Approximate: SQL Server compares values of two types of one family after converting the lower one.
 fn compare_variants(a: &[u8], b: &[u8]) -> Ordering {
-    match (super::variant::split(a), super::variant::split(b)) {
+    match (super::variant_type::split(a), super::variant_type::split(b)) {
         (Some((type_a, a)), Some((type_b, b))) => {
-            let rank = |data_type: DataType| super::variant::rank(data_type.id);
+            let rank = |data_type: DataType| super::variant_type::rank(data_type.id);
             let same = type_a.id == type_b.id && type_a.scale == type_b.scale;
             match rank(type_a).cmp(&rank(type_b)) {
                 Ordering::Equal if same => compare(&type_a, a, b),

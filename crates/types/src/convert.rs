@@ -7,7 +7,7 @@ use super::calendar::{Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime};
 use super::code_page::{decode_1252, decode_utf16};
 use super::moment::{DateOrder, MomentError, parse_moment};
 use super::parse::{self, Exact};
-use super::{DataType, Decimal, Family, Guid, TypeError, TypeId, Value, variant};
+use super::{DataType, Decimal, Family, Guid, TypeError, TypeId, Value, variant_type};
 
 /// Converts a value to a type; NULL stays NULL. Dates in text are read as `us_english` does.
 pub fn cast(value: &Value, to: &DataType) -> Result<Value, TypeError> {
@@ -26,7 +26,7 @@ pub fn cast_with(value: &Value, to: &DataType, order: DateOrder) -> Result<Value
         Family::DateTime => to_moment(value, to, order),
         Family::Char | Family::NChar | Family::Lob if to.id != TypeId::Image => to_text(value, to),
         Family::Guid => to_guid(value, to),
-        Family::Variant => match variant::natural_type(value) {
+        Family::Variant => match variant_type::natural_type(value) {
             Some(data_type) => Ok(Value::Variant(Box::new((data_type, value.clone())))),
             None if matches!(value, Value::Variant(_)) => Ok(value.clone()),
             None => Err(clash(value, to)),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Collation, Family, TypeError, TypeId};
+use super::{Collation, Family, TypeId};
 
 /// Length of a `(max)` type in [`DataType::length`].
 pub const MAX_LENGTH: i16 = -1;
@@ -70,7 +70,7 @@ impl DataType {
         }
     }
 
-    const fn decimal_unchecked(id: TypeId, precision: u8, scale: u8) -> DataType {
+    pub(super) const fn decimal_unchecked(id: TypeId, precision: u8, scale: u8) -> DataType {
         let length = decimal_len(precision) as i16;
         DataType {
             id,
@@ -81,7 +81,7 @@ impl DataType {
         }
     }
 
-    const fn scaled_unchecked(id: TypeId, scale: u8) -> DataType {
+    pub(super) const fn scaled_unchecked(id: TypeId, scale: u8) -> DataType {
         let extra = match id {
             TypeId::Time => 0,
             TypeId::DateTime2 => 3,
@@ -100,60 +100,6 @@ impl DataType {
             precision: width + point,
             scale,
             collation: Collation::NONE,
-        }
-    }
-
-    /// `decimal(precision, scale)` or `numeric(precision, scale)`.
-    pub fn decimal(id: TypeId, precision: u8, scale: u8) -> Result<DataType, TypeError> {
-        if precision == 0 {
-            return Err(zero_length());
-        }
-        if precision > 38 {
-            let text = format!(
-                "Specified column precision {precision} is greater than the maximum precision of 38."
-            );
-            return Err(TypeError::BadType { number: 2750, text });
-        }
-        if scale > precision {
-            let text = "The scale must be less than or equal to the precision.".to_owned();
-            return Err(TypeError::BadType { number: 192, text });
-        }
-        Ok(DataType::decimal_unchecked(id, precision, scale))
-    }
-
-    /// `time(scale)`, `datetime2(scale)` or `datetimeoffset(scale)`.
-    pub fn scaled(id: TypeId, scale: u8) -> Result<DataType, TypeError> {
-        if scale > 7 {
-            let text = format!("Specified scale {scale} is invalid.");
-            return Err(TypeError::BadType { number: 1002, text });
-        }
-        Ok(DataType::scaled_unchecked(id, scale))
-    }
-
-    /// A string or byte string of `units` characters or bytes; `None` for `(max)`.
-    pub fn string(id: TypeId, units: Option<u32>) -> Result<DataType, TypeError> {
-        let unit = if id.is_unicode() { 2 } else { 1 };
-        let fixed = matches!(id, TypeId::Char | TypeId::NChar | TypeId::Binary);
-        match units {
-            None if !fixed => Ok(DataType::sized(id, MAX_LENGTH)),
-            Some(units @ 1..=8000) if units * unit <= 8000 => {
-                Ok(DataType::sized(id, (units * unit) as i16))
-            }
-            Some(0) => Err(zero_length()),
-            Some(units) if unit == 2 && units <= 8000 => {
-                let text = format!(
-                    "The size ({units}) given to the type '{id}' exceeds the maximum allowed (4000)."
-                );
-                Err(TypeError::BadType { number: 2717, text })
-            }
-            _ => {
-                let units = units.map_or("max".to_owned(), |units| units.to_string());
-                let text = format!(
-                    "The size ({units}) given to the type '{id}' exceeds the maximum allowed for any \
-                     data type (8000)."
-                );
-                Err(TypeError::BadType { number: 131, text })
-            }
         }
     }
 
@@ -235,11 +181,6 @@ impl DataType {
     }
 }
 
-fn zero_length() -> TypeError {
-    let text = "Length or precision specification 0 is invalid.".to_owned();
-    TypeError::BadType { number: 1001, text }
-}
-
 /// Bytes of a decimal of this precision.
 pub(super) const fn decimal_len(precision: u8) -> u8 {
     match precision {
@@ -319,6 +260,7 @@ impl fmt::Display for DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TypeError;
 
     #[test]
     fn types_print_as_they_are_declared() {

@@ -25,6 +25,7 @@ mod collation;
 mod compare;
 mod convert;
 mod data_type;
+mod declare;
 mod error;
 mod moment;
 mod parse;
@@ -33,10 +34,11 @@ mod text;
 mod type_id;
 mod value;
 mod variant;
+mod variant_type;
 mod xml;
 
 pub use calendar::{
-    DATETIME_TICKS_PER_DAY, DAYS_TO_1900, Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime,
+    DATETIME_TICKS_PER_DAY, Date, DateTime, DateTime2, DateTimeOffset, SmallDateTime,
     TICKS_PER_DAY, Time,
 };
 pub use code_page::{decode_1252, decode_utf16, encode_1252, encode_utf16};
@@ -48,7 +50,7 @@ pub use data_type::{DataType, MAX_LENGTH};
 pub use error::TypeError;
 pub use moment::{DateOrder, MONTHS, Moment, MomentError, parse_moment};
 pub use prefix::prefix_range;
-pub use text::{character_weight, compare_text, hash_text};
+pub use text::{character_weight, compare_text, compare_units, hash_text, hash_units};
 pub use type_id::{Family, TypeId};
 pub use value::{Decimal, Guid, Value};
 pub use xml::{base64, decode_xml, escape_xml, is_binary_xml};

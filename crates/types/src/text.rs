@@ -10,16 +10,36 @@ use super::collation::{Collation, compare_weights_of, equality_weight};
 /// compare their bytes. `unicode` says which: it matters to binary collations only, which go by the code
 /// page's bytes or by UTF-16 units.
 pub fn compare_text(a: &str, b: &str, collation: Collation, unicode: bool) -> Ordering {
-    if collation.is_binary() {
-        return compare_codes(a, b, unicode);
+    compare_units(a.encode_utf16(), b.encode_utf16(), collation, unicode)
+}
+
+/// The same for texts that come as UTF-16 units.
+pub fn compare_units(
+    a: impl Iterator<Item = u16>,
+    b: impl Iterator<Item = u16>,
+    collation: Collation,
+    unicode: bool,
+) -> Ordering {
+    match collation.is_binary() {
+        true => compare_codes(a, b, unicode),
+        false => compare_weights_of(a, b, collation),
     }
-    compare_weights_of(a.encode_utf16(), b.encode_utf16(), collation)
 }
 
 /// Feeds a hash with what [`compare_text`] looks at: equal texts feed equal words.
 pub fn hash_text<H: Hasher>(text: &str, collation: Collation, unicode: bool, state: &mut H) {
-    let text = text.trim_end_matches(' ');
-    for unit in text.encode_utf16() {
+    let units = text.trim_end_matches(' ').encode_utf16();
+    hash_units(units, collation, unicode, state);
+}
+
+/// The same for a text that comes as UTF-16 units, without the blanks at its end.
+pub fn hash_units<H: Hasher>(
+    units: impl Iterator<Item = u16>,
+    collation: Collation,
+    unicode: bool,
+    state: &mut H,
+) {
+    for unit in units {
         state.write_u32(if collation.is_binary() {
             code(unit, unicode)
         } else {
@@ -46,8 +66,11 @@ fn code(unit: u16, unicode: bool) -> u32 {
     }
 }
 
-fn compare_codes(a: &str, b: &str, unicode: bool) -> Ordering {
-    let (mut a, mut b) = (a.encode_utf16(), b.encode_utf16());
+fn compare_codes(
+    mut a: impl Iterator<Item = u16>,
+    mut b: impl Iterator<Item = u16>,
+    unicode: bool,
+) -> Ordering {
     loop {
         let (x, y) = match (a.next(), b.next()) {
             (None, None) => return Ordering::Equal,

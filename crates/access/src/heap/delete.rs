@@ -113,6 +113,7 @@ impl Heap {
         pages.into_iter().for_each(|page| edits.adopt(page));
         edits.free(rid)?;
         if at != rid {
+            debug_assert!(place != Place::Home, "a row at home has one record");
             edits.free(at)?;
         }
         if ghost {
@@ -216,6 +217,7 @@ impl Heap {
     ) -> Result<usize, AccessError> {
         let page = self.fetch(id, Ex)?;
         let gone = dead_ghosts(&page, id, dead);
+        debug_assert!(gone.iter().all(|rid| rid.page == id), "ghosts of the page");
         if gone.is_empty() {
             return Ok(0);
         }

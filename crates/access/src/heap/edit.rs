@@ -98,6 +98,10 @@ impl<'p> Edits<'p> {
         } else {
             0
         };
+        debug_assert!(
+            touched.free >= bytes.len() + new_slot,
+            "a row is put where it fits"
+        );
         touched.free = touched.free.saturating_sub(bytes.len() + new_slot);
         let resized = (rid.page, 0, bytes.len() + SLOT_SIZE);
         mini.push(
@@ -125,6 +129,10 @@ impl<'p> Edits<'p> {
     pub(super) fn replace(&mut self, rid: RowId, bytes: &[u8]) -> Result<(), AccessError> {
         let len = self.len_at(rid)?;
         let (touched, mini) = self.find(rid.page)?;
+        debug_assert!(
+            touched.free + len >= bytes.len(),
+            "a row is replaced where it fits"
+        );
         touched.free = (touched.free + len).saturating_sub(bytes.len());
         let resized = (rid.page, len, bytes.len());
         mini.push(
@@ -198,6 +206,10 @@ impl<'p> Edits<'p> {
                 _ => {}
             }
         }
+        debug_assert!(
+            self.touched.is_sorted_by(|a, b| a.page < b.page),
+            "a page is changed once"
+        );
         by.commit(self.mini, undo)?;
         if let Some(pages) = pages {
             pages.done();

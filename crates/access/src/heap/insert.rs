@@ -137,6 +137,10 @@ impl Heap {
         let Some(rid) = addresses.take(MOST_REFUSALS).find(|&rid| try_lock(rid)) else {
             return Ok(None);
         };
+        debug_assert!(
+            Page::new(&page).record(rid.slot).is_none(),
+            "a row is put where none is"
+        );
         let undo = UndoOp::HeapInsert(rid).encode(self.rowset());
         let mut edits = Edits::new(self);
         edits.adopt(page);
@@ -164,7 +168,9 @@ pub(super) fn check_size(row: &[u8]) -> Result<(), AccessError> {
 }
 
 fn pack(page: PageId) -> u64 {
-    u64::from(page.file.0) << 32 | u64::from(page.page.0)
+    let word = u64::from(page.file.0) << 32 | u64::from(page.page.0);
+    debug_assert_eq!(unpack(word), Some(page), "0 stands for no page");
+    word
 }
 
 fn unpack(word: u64) -> Option<PageId> {

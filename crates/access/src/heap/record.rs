@@ -38,6 +38,11 @@ pub(super) fn rebuilt(row: &[u8], home: Option<RowId>) -> Option<Vec<u8>> {
     };
     let mut out = Vec::with_capacity(row.len() + 16);
     builder.build(&mut out)?;
+    debug_assert_eq!(
+        home_of(&out),
+        home,
+        "a record that was moved reads back with its home"
+    );
     Some(out)
 }
 

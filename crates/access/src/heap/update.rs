@@ -90,6 +90,7 @@ impl Heap {
 
     /// The undo part for a row that is this record, at `at`, now.
     fn undo_part(&self, update: &Update<'_>, at: RowId, old: &[u8]) -> Vec<u8> {
+        debug_assert!(!old.is_empty(), "a row that is there");
         if !update.undoable {
             return Vec::new();
         }
@@ -209,6 +210,7 @@ impl Heap {
         };
         let mut edits = Edits::new(self);
         pages.drain(..).for_each(|page| edits.adopt(page));
+        debug_assert_ne!(target.page, update.rid.page, "a row moves to another page");
         if reserved.is_some() {
             edits.adopt_fresh(self.store().create(target.page, LatchRank::Data)?);
         }
@@ -256,6 +258,10 @@ impl Heap {
         if swapped {
             ids.reverse();
         }
+        debug_assert!(
+            swapped || ids.is_sorted(),
+            "pages of a heap are latched in ascending order"
+        );
         let latched = ids.iter().map(|&id| {
             linger(swapped);
             self.fetch(id, Ex)

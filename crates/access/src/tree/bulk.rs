@@ -24,12 +24,13 @@
 //! again. So nobody else may put rows between them while the transaction lasts: its caller holds X on all of
 //! the table.
 
-use super::Tree;
 use super::batch::{RowBatch, Rows, Run};
 use super::descend::PathStep;
 use super::gate::Open;
+use super::handle::IN_USE;
+use super::handle::Tree;
 use super::remove::REMOVAL_LOG_BYTES;
-use super::split::IN_USE;
+use super::word::unpack;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
@@ -55,6 +56,8 @@ const EMPTYING_LOG_BYTES: usize = 512;
 const FRAMES_BESIDES: usize = 6;
 /// Leaves whose pages are reserved at a time: some extents.
 const LEAVES_A_RESERVATION: usize = 64;
+
+const _: () = assert!(LEAVES_A_RECORD <= MOST_FILLED && MOST_FILLED <= LEAVES_A_RESERVATION);
 
 /// What one log record may make.
 #[derive(Clone, Copy)]
@@ -148,6 +151,7 @@ impl Tree {
                 break;
             }
             taken = batch.bytes.len() - rest.0.len();
+            debug_assert!(taken <= batch.bytes.len(), "rows of the batch");
         }
         Rows(batch.bytes.get(..taken).unwrap_or_default())
     }
@@ -239,7 +243,7 @@ impl Tree {
 
     fn reserve_leaves(&self, bytes: usize) -> Result<Reservation, AccessError> {
         let leaves = (bytes / 8000 + 1).clamp(LEAVES_A_RECORD, LEAVES_A_RESERVATION);
-        let near = Self::unpack(
+        let near = unpack(
             self.last_leaf
                 .load(furrow_io::sync::atomic::Ordering::Relaxed),
         );
@@ -366,6 +370,10 @@ impl Tree {
                 break;
             }
         }
+        debug_assert!(
+            leaves.len() <= scope.leaves,
+            "as many pages as a record names"
+        );
         Ok(leaves)
     }
 
@@ -391,6 +399,7 @@ impl Tree {
             return Ok(0);
         }
         let undo = self.undo_of(row, row, 1)?;
+        debug_assert!(!undo.is_empty(), "a loaded row can be undone");
         let (slot, fits) = {
             let view = Page::new(&step.page);
             let left = by.must_leave(self.store(), view.page_id());

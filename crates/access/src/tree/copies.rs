@@ -42,9 +42,9 @@
 //! the root only descents that meet another one on the page count: a page on which nobody meets is
 //! latched as cheaply as its copy is read.
 
-use super::Tree;
 use super::ints::{Ends, IntKey};
-use super::node::Side;
+use super::side::Side;
+use super::word::{pack, unpack};
 use furrow_format::{Page, PageId};
 use furrow_io::sync::atomic::{AtomicU64, Ordering, fence};
 use furrow_pool::{PageMark, PageRead, Pool};
@@ -133,7 +133,7 @@ impl Copies {
 
     fn place_of(page: PageId, others: &[NodeCopy; OTHERS]) -> Option<&NodeCopy> {
         // A load makes such pages at equal distances: multiplied by 2^64 / golden ratio they scatter.
-        let mixed = Tree::pack(page).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let mixed = pack(page).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         others.get(mixed as usize % OTHERS)
     }
 
@@ -184,7 +184,7 @@ impl NodeCopy {
     fn find(&self, page: PageId, wanted: Wanted, pool: &Pool) -> Option<(Found, PageMark)> {
         let words = self.words.get()?;
         let turn = self.turn.load(Ordering::Acquire);
-        let same = self.page.load(Ordering::Relaxed) == Tree::pack(page);
+        let same = self.page.load(Ordering::Relaxed) == pack(page);
         let mark = PageMark::from_word(self.mark.load(Ordering::Relaxed));
         let size = self.size.load(Ordering::Relaxed);
         // Asked beforehand as well: what is old is nearly always found out here, before a page is latched.
@@ -216,7 +216,7 @@ impl NodeCopy {
         let low = entry.checked_sub(1).and_then(|at| ranks.get(at)).map(rank);
         let high = ranks.get(entry).map(rank);
         Some(Found {
-            child: Tree::unpack(children.get(entry)?.load(Ordering::Relaxed)),
+            child: unpack(children.get(entry)?.load(Ordering::Relaxed)),
             level: ((size >> 16) as u8).checked_sub(1)?,
             ends: low
                 .zip(high)
@@ -230,7 +230,7 @@ impl NodeCopy {
     /// missed often enough.
     fn note_descent(&self, ints: &IntKey, page: &PageRead<'_>, pool: &Pool) {
         let turn = self.turn.load(Ordering::Acquire);
-        let same = self.page.load(Ordering::Relaxed) == Tree::pack(page.key().page);
+        let same = self.page.load(Ordering::Relaxed) == pack(page.key().page);
         let mark = PageMark::from_word(self.mark.load(Ordering::Relaxed));
         if turn > 0 && same && pool.is_unchanged(mark) {
             return;
@@ -265,15 +265,14 @@ impl NodeCopy {
                 break;
             };
             rank.store(at.cast_unsigned(), Ordering::Relaxed);
-            child.store(Tree::pack(to), Ordering::Relaxed);
+            child.store(pack(to), Ordering::Relaxed);
             entries += 1;
         }
         let all = entries == u64::from(view.slot_count());
         let size = entries | u64::from(view.level()) << 16;
         self.size
             .store(if all { size } else { 0 }, Ordering::Relaxed);
-        self.page
-            .store(Tree::pack(page.key().page), Ordering::Relaxed);
+        self.page.store(pack(page.key().page), Ordering::Relaxed);
         self.mark.store(page.mark().to_word(), Ordering::Relaxed);
         self.turn.store(odd + 1, Ordering::Release);
     }

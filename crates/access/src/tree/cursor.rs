@@ -9,16 +9,14 @@
 //! Where all rows of a leaf may be taken and most are wanted, the page is copied as a whole, and its records
 //! are looked at afterwards.
 
-use super::Tree;
-use super::node::{Side, damaged};
-use super::resting::Resting;
+use super::descend::READ_AHEAD;
+use super::handle::Tree;
+use super::node::damaged;
+use super::resting_place::Resting;
+use super::side::Side;
 use crate::{AccessError, Key};
 use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
 use furrow_pool::{PageKey, PageRead, Sh};
-
-/// Most leaves asked for in advance: twice what the pool's threads read at once, so that none of them is ever
-/// without a request while the scan works.
-pub(super) const READ_AHEAD: usize = 512;
 
 /// Leaves asked for in advance at first: a scan may be a short one. Twice as many after each descent.
 const FIRST_READ_AHEAD: usize = 128;

@@ -1,7 +1,7 @@
 //! Deleting rows: first as ghosts, later for good.
 
-use super::Tree;
 use super::gate::{Gate, Open, may_change};
+use super::handle::Tree;
 use super::remove::Removal;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
@@ -62,6 +62,11 @@ impl Tree {
         undo: &[u8],
         (ghost, gate): (bool, &dyn Gate),
     ) -> Result<(), AccessError> {
+        debug_assert_eq!(
+            key.len(),
+            self.parts.shape.key.len(),
+            "a row is found by its whole key"
+        );
         by.prepare(self.store(), 64, undo.len())?;
         let (leaf, ends) = self.leaf_and_ends_for(key, Ex)?;
         may_change(&leaf, gate)?;
@@ -100,6 +105,10 @@ impl Tree {
 
     /// Takes the row out of its page: the undoing of an insert.
     pub(crate) fn remove(&self, by: &mut By<'_>, key: &Key) -> Result<(), AccessError> {
+        debug_assert!(
+            matches!(by, By::Undo { .. }),
+            "only undo removes a row that is not a ghost"
+        );
         let (leaf, ends) = self.leaf_and_ends_for(key, Ex)?;
         let slot = self
             .find_exact(&leaf, key, ends)?
@@ -175,6 +184,10 @@ impl Tree {
                 }
             }
             let delta = -(gone.len() as i16);
+            debug_assert!(
+                gone.is_sorted() && gone.len() <= usize::from(rows),
+                "rows of the page, in order"
+            );
             mini.push(at, &Change::SetGhosts { delta });
             mini.commit(&Author::System).map_err(AccessError::from)?;
         }

@@ -1,15 +1,21 @@
 //! From the root to a leaf.
 
-use super::Tree;
 use super::copies::{Found, Wanted};
+use super::handle::Tree;
 use super::ints::Ends;
-use super::node::{Side, damaged};
+use super::node::damaged;
+use super::side::Side;
+use super::word::{pack, unpack};
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId};
 use furrow_io::sync::atomic::Ordering as Atomic;
 use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank, Mode, PageGuard, PageRead, PageWrite};
 use std::cmp::Ordering;
+
+/// Most leaves asked for in advance: twice what the pool's threads read at once, so that none of them is ever
+/// without a request while the scan works.
+pub(super) const READ_AHEAD: usize = 512;
 
 /// Entries of a parent to the right of the one taken that a scan will want next.
 pub(crate) type Ahead = Vec<PageId>;
@@ -37,14 +43,6 @@ pub(super) struct PathStep<'p> {
 }
 
 impl Tree {
-    pub(super) fn pack(page: PageId) -> u64 {
-        u64::from(page.file.0) << 32 | u64::from(page.page.0)
-    }
-
-    pub(super) fn unpack(word: u64) -> PageId {
-        PageId::new((word >> 32) as u16, word as u32)
-    }
-
     /// The leaf that holds, or would hold, the row with this whole key.
     pub(super) fn leaf_for<M: Mode>(
         &self,
@@ -213,13 +211,13 @@ impl Tree {
         }
         let known = u16::try_from(ahead.len()).unwrap_or(u16::MAX);
         let first = slot.saturating_add(1).saturating_add(known);
-        let most = super::cursor::READ_AHEAD.saturating_sub(ahead.len());
+        let most = READ_AHEAD.saturating_sub(ahead.len());
         self.note_children(page, first, most, ahead)?;
         // Behind the parent's last child come those of its neighbour: else every parent's end would find
         // nothing asked for. One that is not in memory is asked for itself, before the leaves that were asked
         // for already: behind them it would come when the scan has arrived there.
         let right = Page::new(page).next();
-        let more = super::cursor::READ_AHEAD.saturating_sub(ahead.len());
+        let more = READ_AHEAD.saturating_sub(ahead.len());
         if more == 0 || right.is_none() {
             return Ok(());
         }
@@ -279,7 +277,7 @@ impl Tree {
         if word == 0 {
             return Ok(None);
         }
-        let hint = Self::unpack(word);
+        let hint = unpack(word);
         if !self.store().pool().resident(self.store().key(hint)) {
             return Ok(None);
         }
@@ -303,14 +301,14 @@ impl Tree {
         let page = leaf.key().page;
         if Page::new(leaf).next().is_none()
             && page != self.root()
-            && self.last_leaf.load(Atomic::Relaxed) != Self::pack(page)
+            && self.last_leaf.load(Atomic::Relaxed) != pack(page)
         {
             self.note_last_leaf(page);
         }
     }
 
     pub(super) fn note_last_leaf(&self, page: PageId) {
-        self.last_leaf.store(Self::pack(page), Atomic::Relaxed);
+        self.last_leaf.store(pack(page), Atomic::Relaxed);
     }
 
     /// The pages that a split of the leaf for `key` may change, all latched EX, the leaf last: from the

@@ -9,11 +9,21 @@
 //! Pages are locked under their latches as well. Whoever changes a row of a leaf asks before it looks at any
 //! row of it, and a page that is split asks for each page that takes some of its rows.
 
-use super::Tree;
-use super::insert::Spot;
+use super::handle::Tree;
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId};
 use furrow_pool::Ex;
+
+/// Where a row goes on its leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spot {
+    /// A new slot here.
+    Free(u16),
+    /// In place of the ghost with the same key.
+    Ghost(u16),
+    /// A live row has the key.
+    Taken,
+}
 
 /// Whether a change may be made. Asked under latches: must not block.
 pub trait Gate {

@@ -1,27 +1,16 @@
 //! Inserting a row.
 
-use super::Tree;
-use super::gate::{Gate, Open, may_change};
+use super::gate::{Gate, Open, Spot, may_change};
+use super::handle::Tree;
 use super::ints::Ends;
-use super::node::Side;
 use super::remove::REMOVAL_LOG_BYTES;
+use super::side::Side;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, Page, PageBuf, PageId, SLOT_SIZE, Status};
 use furrow_pool::{Ex, PageWrite};
 use furrow_txn::Mini;
-
-/// Where a row goes on its leaf.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spot {
-    /// A new slot here.
-    Free(u16),
-    /// In place of the ghost with the same key.
-    Ghost(u16),
-    /// A live row has the key.
-    Taken,
-}
 
 /// A row to insert, how it is undone where it gets a slot of its own, and who may bar it.
 #[derive(Clone, Copy)]
@@ -49,6 +38,11 @@ impl Tree {
         row: &[u8],
         gate: &dyn Gate,
     ) -> Result<(), AccessError> {
+        debug_assert_eq!(
+            key.len(),
+            self.parts.shape.key.len(),
+            "a row is found by its whole key"
+        );
         let size = key.size_bytes();
         if size > MAX_WHOLE_KEY_BYTES {
             return Err(AccessError::KeyTooLarge { len: size });
@@ -121,6 +115,10 @@ impl Tree {
         match spot {
             Spot::Free(slot) => {
                 self.recent.note(leaf.key().page, slot);
+                debug_assert!(
+                    slot <= Page::new(&leaf).slot_count(),
+                    "a slot between rows or behind them"
+                );
                 let at = mini.adopt(leaf);
                 mini.push(
                     at,
@@ -243,6 +241,7 @@ impl Tree {
             let mut mini = Mini::new(self.store());
             let new = Some((slot, key, row));
             let right = self.plan_split(&mut mini, path, &mut pages, new, gate)?;
+            debug_assert!(!mini.is_empty(), "a split changes pages");
             // Undone, the row may leave an empty page.
             by.keep_for_undo(REMOVAL_LOG_BYTES);
             by.commit(mini, undo)?;

@@ -1,22 +1,14 @@
 //! Searching within one page.
 
-use super::Tree;
+use super::handle::Tree;
 use super::ints::{Ends, Narrowed};
+use super::side::Side;
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId, Record};
 use std::cmp::Ordering;
 
 /// With so many slots it pays to guess where a key is.
 const MANY_SLOTS: u16 = 12;
-
-/// Which way a search for a key goes among equal ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// Before the first row that equals the key as far as the key goes.
-    Before,
-    /// Behind the last such row.
-    Behind,
-}
 
 impl Tree {
     /// How many rows from slot `from` on lie before `key` (and, `Behind`, equal it).

@@ -12,8 +12,8 @@
 //! because they hold a page's latch while they go down from it or to the right; who comes from the right
 //! without a latch finds the links cut.
 
-use super::Tree;
 use super::descend::PathStep;
+use super::handle::Tree;
 use super::node::damaged;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, Page, PageId};

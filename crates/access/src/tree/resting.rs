@@ -10,9 +10,12 @@
 //!
 //! Links and children of damaged files may run in circles: every walk is bounded.
 
-use super::cursor::{Bound, Direction, READ_AHEAD, RowCheck, Step, TreeScan, Visitor};
-use super::node::{Side, damaged};
-use super::{Tree, descend::Ahead};
+use super::cursor::{Bound, Direction, RowCheck, Step, TreeScan, Visitor};
+use super::descend::{Ahead, READ_AHEAD};
+use super::handle::Tree;
+use super::node::damaged;
+use super::resting_place::Above;
+use super::side::Side;
 use crate::{AccessError, Key};
 use furrow_format::{Page, PageId};
 use furrow_pool::{Mode, PageGuard, PageKey, PageRead, Sh};
@@ -23,19 +26,6 @@ use std::cmp::Ordering;
 const MOST_LEVELS: usize = 32;
 /// Leaves asked for and not yet seen, below which more are asked for.
 const FEW_AHEAD: usize = READ_AHEAD / 4;
-
-/// A page above leaves, and the first of its entries that was not followed yet.
-pub(super) type Above = (PageId, u16);
-
-/// How far a scan has come.
-#[derive(Debug, Default)]
-pub(super) struct Resting {
-    started: bool,
-    leaves: u64,
-    /// Where the leaves to come are named.
-    above: Option<Above>,
-    asked: usize,
-}
 
 /// Takes every row that is not a ghost.
 #[derive(Debug)]

@@ -12,16 +12,16 @@
 //! is planned in one mini-transaction, bottom up: an entry that does not fit its page splits that page in
 //! turn. The root keeps its number: its rows move to two new pages below it.
 
-use super::Tree;
 use super::descend::PathStep;
 use super::gate::Gate;
+use super::handle::{IN_USE, Tree};
 use super::node::damaged;
 use super::recent::Run;
 use super::uppers::SplitPages;
 use crate::{AccessError, By, Key};
 use furrow_format::{
-    BODY_SIZE, Change, Page, PageBuf, PageId, PageInit, PageType, PfsByte, RowError,
-    RowListBuilder, SLOT_SIZE,
+    BODY_SIZE, Change, Page, PageBuf, PageId, PageInit, PageType, RowError, RowListBuilder,
+    SLOT_SIZE,
 };
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering as Atomic;
@@ -35,9 +35,6 @@ const SPLIT_LOG_BYTES: usize = 9 * 1024;
 
 /// The new row fits on neither half: see [`Tree::new_row_fits_a_half`].
 const NO_ROOM: AccessError = AccessError::Row(RowError::RowTooLarge { len: BODY_SIZE });
-
-/// What PFS says of a page of a tree: in use; how full it is is not kept.
-pub(super) const IN_USE: PfsByte = PfsByte::FREE.with(PfsByte::ALLOCATED);
 
 /// A page of the path, as the mini-transaction numbers it.
 struct Level {
@@ -74,6 +71,11 @@ impl<'a> Rows<'a> {
             rows.insert(at, row);
             at
         });
+        debug_assert_eq!(
+            rows.len(),
+            usize::from(view.slot_count()) + usize::from(new_at.is_some()),
+            "the rows of the page and the new one"
+        );
         Ok(Rows { rows, new_at })
     }
 
@@ -207,6 +209,7 @@ impl Tree {
             right: step.right.map(|right| mini.adopt(right)),
         };
         let levels: Vec<Level> = path.into_iter().map(adopt).collect();
+        debug_assert!(!levels.is_empty(), "a split has a page");
         let mut row = new.map(|(slot, key, bytes)| (slot, key.clone(), bytes.to_vec()));
         let mut last_leaf = None;
         for (depth, &Level { page, right, .. }) in levels.iter().enumerate().rev() {
@@ -278,6 +281,7 @@ impl Tree {
         let keep = rows
             .split_point(view, run, self.kept_on(view))
             .ok_or(NO_ROOM)?;
+        debug_assert!(0 < keep && keep < rows.rows.len(), "both halves have rows");
         let moved = &rows.rows[keep..];
         let second = usize::from(mutated(Mutation::WrongSeparator) && moved.len() > 1);
         let separator = match (rows.new_at, new) {
@@ -286,6 +290,7 @@ impl Tree {
         };
         let right_id = Self::take_page(pages, view, gate)?;
         pages.add_uppers(i64::from(view.level() > 0));
+        debug_assert_ne!(right_id, left_id, "a new page");
         self.store().room().split(left_id, right_id);
         let init = PageInit {
             level: view.level(),
@@ -353,6 +358,10 @@ impl Tree {
     ) -> usize {
         let new_here = new_at.filter(|&at| at < keep);
         let stays = keep - usize::from(new_here.is_some());
+        debug_assert!(
+            stays <= usize::from(slots),
+            "no more rows stay than there were"
+        );
         let (from, count) = (stays as u16, slots - stays as u16);
         if count > 0 {
             mini.push(page, &Change::RemoveRows { from, count });
@@ -413,6 +422,7 @@ impl Tree {
         let keep = rows
             .split_point(view, run, self.kept_on(view))
             .ok_or(NO_ROOM)?;
+        debug_assert!(0 < keep && keep < rows.rows.len(), "both halves have rows");
         let (stay, moved) = rows.rows.split_at(keep);
         let separator = match (rows.new_at, new) {
             (Some(at), Some((_, key, _))) if at == keep => key.clone(),

@@ -7,8 +7,8 @@
 //! It is rebuilt by a plain `Format` in any case, in each attempt, because the log has nothing else that
 //! says what is on it.
 
-use super::Tree;
-use super::node::Side;
+use super::handle::Tree;
+use super::side::Side;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, Page, PageInit, Status};
 use furrow_pool::Ex;

@@ -1,7 +1,7 @@
 //! Replacing a row by one with the same key.
 
-use super::Tree;
 use super::gate::{Gate, Open, may_change};
+use super::handle::Tree;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
 use furrow_format::{Change, Page, Status};
@@ -42,6 +42,10 @@ impl Tree {
         row: &[u8],
         (undoable, gate): (bool, &dyn Gate),
     ) -> Result<(), AccessError> {
+        debug_assert!(
+            undoable || matches!(by, By::Undo { .. }),
+            "only undo changes a row without a trace"
+        );
         // The old row is in the log too. It is mostly as long as the new one, and only its page knows better.
         let mut old_bytes = row.len();
         loop {
@@ -65,6 +69,10 @@ impl Tree {
                     true => UndoOp::tree_update(self.parts.rowset, key, old),
                     false => Vec::new(),
                 };
+                debug_assert!(
+                    undo.len() <= undo_bytes,
+                    "log space was promised for the old row"
+                );
                 let view = Page::new(&leaf);
                 let (before, after) = (view.room_of(old.len()), view.room_of(row.len()));
                 by.resizes(self.store(), view.page_id(), before, after);

@@ -4,30 +4,23 @@
 //! split and removal keeps the count. A walk while one of these is under way may have seen its pages or not:
 //! what it found is given as an estimate, and the next to ask walks again.
 
-use super::Tree;
-use crate::AccessError;
-use furrow_format::Page;
 use furrow_io::sync::Mutex;
-use furrow_pool::Sh;
 use furrow_space::Reservation;
 use std::ops::{Deref, DerefMut};
 
-/// Walks that may meet a change before an estimate will do.
-const WALKS: usize = 3;
-
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     /// Changes that may be about to add or remove such pages.
-    under_way: u32,
+    pub(super) under_way: u32,
     /// How many changes did.
-    done: u64,
+    pub(super) done: u64,
     /// As counted and kept; `None` before the first walk.
-    count: Option<i64>,
+    pub(super) count: Option<i64>,
 }
 
 /// The count of a tree.
 #[derive(Debug, Default)]
-pub(super) struct Uppers(Mutex<State>);
+pub(super) struct Uppers(pub(super) Mutex<State>);
 
 /// A change of the tree's structure, from before its first latch until it is logged and applied, or given up.
 #[derive(Debug)]
@@ -47,7 +40,7 @@ impl Uppers {
     }
 
     /// Number of changes so far, while none is under way.
-    fn at_rest(&self) -> Option<u64> {
+    pub(super) fn at_rest(&self) -> Option<u64> {
         let state = self.0.lock();
         (state.under_way == 0).then_some(state.done)
     }
@@ -111,50 +104,5 @@ impl Deref for SplitPages<'_> {
 impl DerefMut for SplitPages<'_> {
     fn deref_mut(&mut self) -> &mut Reservation {
         &mut self.pages
-    }
-}
-
-impl Tree {
-    /// How many pages the tree has above its leaves; exact when nobody changes it meanwhile. The first call
-    /// reads them. No latch may be held.
-    pub fn upper_pages(&self) -> Result<u64, AccessError> {
-        let mut found = 0;
-        for _ in 0..WALKS {
-            if let Some(count) = self.uppers.0.lock().count {
-                return Ok(u64::try_from(count).unwrap_or(0));
-            }
-            let before = self.uppers.at_rest();
-            found = self.walk_uppers()?;
-            let mut state = self.uppers.0.lock();
-            if before == Some(state.done) && state.under_way == 0 {
-                state.count = Some(found as i64);
-                break;
-            }
-        }
-        Ok(found)
-    }
-
-    fn walk_uppers(&self) -> Result<u64, AccessError> {
-        let root = self.fetch(self.root(), Sh)?;
-        let (height, mut found) = (Page::new(&root).level(), 0);
-        drop(root);
-        // Each level from the root anew: a latch on the page above or on the left is what keeps a page in
-        // its place until it is latched itself.
-        for level in 1..=height {
-            let mut page = self.fetch(self.root(), Sh)?;
-            while Page::new(&page).level() > level {
-                page = self.fetch(self.child_at(&page, 0)?, Sh)?;
-            }
-            loop {
-                self.expect_level(&page, level)?;
-                found += 1;
-                let next = Page::new(&page).next();
-                if next.is_none() {
-                    break;
-                }
-                page = self.fetch(next, Sh)?;
-            }
-        }
-        Ok(found)
     }
 }

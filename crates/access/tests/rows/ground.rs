@@ -158,7 +158,7 @@ impl Ground {
     /// Takes a checkpoint; where redo would start after it.
     pub fn checkpoint(&self) -> Lsn {
         let options = CheckpointOptions::default();
-        checkpoint(&self.store, options, None).unwrap().redo_point
+        checkpoint(&self.store, options).unwrap().redo_point
     }
 
     /// The data files as they are on the medium now.
@@ -199,7 +199,7 @@ impl Ground {
         let file = volume
             .open(Path::new(LOG_PATH), Open::Existing, Access::Log)
             .unwrap();
-        let analysis = analyse(file, BINDING, LogConfig::default()).unwrap();
+        let analysis = analyse(file, BINDING, (LogConfig::default(), Lsn::MAX)).unwrap();
         let (redo_point, end) = (analysis.redo_point, analysis.end);
         let store = stand(
             &volume,

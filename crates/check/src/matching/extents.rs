@@ -2,7 +2,7 @@
 
 use super::Matcher;
 use crate::finding::page;
-use crate::library::page_at;
+use crate::maps::page_at;
 use furrow_format::{
     BOOT_PAGE, EXTENT_PAGES, ExtentNo, FileId, GAM_INTERVAL, PageId, PageNo, PfsByte,
     fixed_page_type, gam_page_of, pfs_page_of, sgam_page_of,
@@ -258,7 +258,7 @@ impl Matcher<'_> {
     }
 
     fn own_maps(&mut self, at: PageId, means: String) {
-        self.findings.list.push(crate::Finding {
+        self.findings.list.push(crate::finding::Finding {
             message: Message::custom(OWN_MAPS, 16, 1, &means),
             page: Some(at),
             subject: None,

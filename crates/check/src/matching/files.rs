@@ -2,7 +2,7 @@
 
 use super::Matcher;
 use crate::finding::page;
-use crate::library::page_at;
+use crate::maps::page_at;
 use furrow_format::boot::field;
 use furrow_format::{BOOT_PAGE, Boot, FileHeader, Lsn, Page};
 
@@ -16,10 +16,10 @@ impl Matcher<'_> {
         let (header, Ok(_)) = self.library.get(page_at(BOOT_PAGE.file, 0))? else {
             return None;
         };
-        let own = field::MAGIC.get(boot).starts_with(b"FURROW");
-        let clean = Boot::decode(boot).is_ok_and(|boot| boot.own.clean_shutdown);
-        let header = FileHeader::decode(header).ok()?;
-        (own && clean).then(|| (header, Page::new(boot).lsn()))
+        let own = field::MAGIC.get(&boot).starts_with(b"FURROW");
+        let clean = Boot::decode(&boot).is_ok_and(|boot| boot.own.clean_shutdown);
+        let header = FileHeader::decode(&header).ok()?;
+        (own && clean).then(|| (header, Page::new(&boot).lsn()))
     }
 
     pub(super) fn match_files(&mut self) {
@@ -30,7 +30,7 @@ impl Matcher<'_> {
             let Some((bytes, Ok(_))) = self.library.get(first) else {
                 continue;
             };
-            let Ok(header) = FileHeader::decode(bytes) else {
+            let Ok(header) = FileHeader::decode(&bytes) else {
                 continue;
             };
             if header.file != file.id {

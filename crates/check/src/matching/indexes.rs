@@ -8,7 +8,7 @@ use super::keys::{bytes_of, pair_words, row_words};
 use crate::buckets::Buckets;
 use crate::plan::{IndexMatch, RowsetPlan};
 use crate::scan::{home_of, index_hash, row_hash, values_of};
-use furrow_format::mdf::Stored;
+use furrow_datafile::Stored;
 use furrow_format::{PAGE_SIZE, Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, admit};
 use furrow_messages::Arg;
 use std::collections::HashMap;
@@ -31,8 +31,9 @@ impl Matcher<'_> {
                 .shared
                 .buckets
                 .get(place)
+                .and_then(Option::as_ref)
                 .is_some_and(Buckets::any_open);
-            if open {
+            if open && self.go_on() {
                 self.dive(place);
             }
         }
@@ -62,14 +63,17 @@ impl Matcher<'_> {
                 return;
             };
             for id in self.leaves(unit, plan.leaf_type) {
+                if !self.go_on() {
+                    return;
+                }
                 self.each_row(id, plan, &mut |at, values| {
                     let hash = if by > 0 {
                         row_hash(index, values, at)
                     } else {
                         index_hash(index, values)
                     };
-                    let open = shared.buckets.get(place).is_some_and(|b| b.is_open(hash));
-                    if open {
+                    let sums = shared.buckets.get(place).and_then(Option::as_ref);
+                    if sums.is_some_and(|sums| sums.is_open(hash)) {
                         let row = rows.entry(hash).or_insert(Open { balance: 0, at });
                         row.balance += by;
                         row.at = at;
@@ -148,11 +152,8 @@ impl Matcher<'_> {
                 index.name.as_str().into(),
                 index.index_id.into(),
             ];
-            let unit = if missing {
-                index.base_unit
-            } else {
-                index.index_unit
-            };
+            // The index is what is wrong, and what a repair makes again.
+            let unit = index.index_unit;
             let head = if missing { 8951 } else { 8952 };
             self.findings
                 .of_page(plan, (head, unit), at.page, &named, means.clone());
@@ -170,7 +171,7 @@ impl Matcher<'_> {
             let args = [rows.len().into(), object.into()];
             let more = rows.len() - TOLD;
             let means = format!("{more} more rows of {table} are not told one by one.");
-            let unit = index.base_unit;
+            let unit = index.index_unit;
             let at = rows.get(TOLD).map_or(PageId::NONE, |row| row.page);
             self.findings.of_page(plan, (8986, unit), at, &args, means);
         }

@@ -3,7 +3,7 @@
 use super::Matcher;
 use crate::facts::KeyRef;
 use crate::plan::{ColumnPlan, LevelPlan};
-use furrow_format::mdf::Stored;
+use furrow_datafile::Stored;
 use furrow_types::decode;
 
 /// Longest value in a sentence.

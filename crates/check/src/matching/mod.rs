@@ -14,8 +14,9 @@ mod trees;
 
 use crate::facts::Facts;
 use crate::finding::{Findings, page};
-use crate::library::Library;
+use crate::options::{Depth, Scope};
 use crate::scan::Shared;
+use furrow_datafile::Pages;
 use furrow_format::{EXTENT_PAGES, PageId};
 use furrow_messages::Arg;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 /// Everything that was seen, to be matched.
 pub(crate) struct Matcher<'a> {
     pub(crate) shared: &'a Shared<'a>,
-    pub(crate) library: &'a Library<'a>,
+    pub(crate) library: &'a Pages<'a>,
     pub(crate) facts: &'a Facts,
     pub(crate) findings: Findings,
     /// Whether counts in the catalog must be exact.
@@ -41,7 +42,7 @@ pub(crate) struct Matcher<'a> {
 impl<'a> Matcher<'a> {
     pub(crate) fn new(
         shared: &'a Shared<'a>,
-        library: &'a Library<'a>,
+        library: &'a Pages<'a>,
         facts: &'a Facts,
         counts: bool,
     ) -> Matcher<'a> {
@@ -60,23 +61,44 @@ impl<'a> Matcher<'a> {
 
     /// Matches everything.
     pub(crate) fn run(mut self) -> Findings {
-        self.match_files();
-        self.match_singles();
-        self.match_extents();
-        self.match_bad_pages();
-        self.match_owners();
-        if self.shared.plan.readable {
-            self.match_chains();
-            self.match_trees();
-            self.match_forwarding();
-            self.match_large();
-            self.match_indexes();
-            self.match_counts();
-            self.match_catalog();
-        } else {
-            self.match_links();
+        let always = [
+            Self::match_files,
+            Self::match_singles,
+            Self::match_extents,
+            Self::match_bad_pages,
+            Self::match_owners,
+        ];
+        let linked = [
+            Self::match_chains,
+            Self::match_trees,
+            Self::match_forwarding,
+        ];
+        let logical = [
+            Self::match_large,
+            Self::match_indexes,
+            Self::match_counts,
+            Self::match_catalog,
+        ];
+        let steps = always.into_iter();
+        let (readable, depth) = (self.shared.plan.readable, self.shared.depth);
+        let steps: Vec<fn(&mut Self)> = match (readable, depth) {
+            _ if self.shared.scope == Scope::Catalog && readable => vec![Self::match_catalog],
+            (false, _) => steps.chain([Self::match_links as fn(&mut Self)]).collect(),
+            (true, Depth::Physical) => steps.chain(linked).collect(),
+            (true, _) => steps.chain(linked).chain(logical).collect(),
+        };
+        for step in steps {
+            if !self.go_on() {
+                break;
+            }
+            step(&mut self);
         }
         self.findings
+    }
+
+    /// Whether the check goes on.
+    fn go_on(&self) -> bool {
+        self.shared.advance(0)
     }
 
     /// The unit that the maps give a page to.

@@ -1,38 +1,12 @@
 //! Which row of a nonclustered index each row of a table must have.
 
-use super::{ColumnPlan, Plan, RowsetPlan};
+use super::types::{ColumnPlan, IndexMatch, Origin, Plan, RowsetPlan};
+use furrow_datafile::Database;
 use furrow_format::catalog::{
     IndexColumn, IndexStat, RowsetValue, SYSSEOBJVALUES, index_kind, index_status,
 };
-use furrow_format::mdf::Database;
 use furrow_types::{Value, encode_into};
 use std::collections::HashMap;
-
-/// Where a column of an index row comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A column of the table, by its place in the plan of the table's rows.
-    Column(usize),
-    /// The row's address.
-    Address,
-    /// Not to be held against anything: computed when read, or kept off the row.
-    Nothing,
-}
-
-/// A nonclustered index and its table.
-#[derive(Debug, Clone)]
-pub(crate) struct IndexMatch {
-    /// For each leaf column of the index.
-    pub(crate) from: Vec<Origin>,
-    /// The unit of the index's rows.
-    pub(crate) index_unit: u32,
-    /// The units of the table's rows: one for each partition that this index covers.
-    pub(crate) base_unit: u32,
-    /// Values of columns that older rows lack, by the table's column.
-    pub(crate) defaults: HashMap<usize, Vec<u8>>,
-    pub(crate) name: String,
-    pub(crate) index_id: i32,
-}
 
 impl Plan {
     /// Pairs tables and indexes that can be held against each other row by row.

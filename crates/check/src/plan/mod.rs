@@ -2,84 +2,33 @@
 
 mod matches;
 mod rows;
+mod types;
 
-pub(crate) use matches::{IndexMatch, Origin};
-pub(crate) use rows::{ColumnPlan, KeyPlan, LevelPlan, RowsetPlan};
+pub(crate) use types::{
+    ColumnPlan, IndexMatch, KeyPlan, LevelPlan, NO_UNIT, Origin, Plan, RowsetPlan, UnitPlan,
+};
 
 use crate::finding::{Findings, Subject};
-use crate::library::Library;
+use furrow_datafile::Pages;
+use furrow_datafile::{Database, MdfError};
 use furrow_format::boot::field;
 use furrow_format::catalog::{
-    BaseRow, BaseTable, ClassObject, Column, DatabaseFile, IndexColumn, IndexStat, SYSCLSOBJS,
-    SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
+    BaseRow, BaseTable, ClassObject, DatabaseFile, IndexStat, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS,
+    SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
 };
-use furrow_format::mdf::{Database, MdfError};
-use furrow_format::{BOOT_PAGE, FileId, PageId};
+use furrow_format::{BOOT_PAGE, FileId};
 use furrow_messages::Arg;
 use std::collections::{BTreeSet, HashMap};
-
-/// Of a page whose unit nobody knows.
-pub(crate) const NO_UNIT: u32 = u32::MAX;
-
-/// An allocation unit.
-#[derive(Debug)]
-pub(crate) struct UnitPlan {
-    pub(crate) id: u64,
-    pub(crate) kind: u8,
-    pub(crate) rowset_id: i64,
-    pub(crate) object_id: i32,
-    pub(crate) index_id: i32,
-    pub(crate) table: String,
-    pub(crate) index: Option<String>,
-    pub(crate) root: PageId,
-    pub(crate) first_iam: PageId,
-    /// Pages used, leaf pages, pages set aside: as counted by the catalog.
-    pub(crate) counts: [i64; 3],
-    /// The plan of its rows, for units of rows whose layout is known.
-    pub(crate) rows: Option<usize>,
-}
-
-/// The catalog's rows as far as several rooms look at them.
-#[derive(Debug, Default)]
-pub(crate) struct CatalogRows {
-    pub(crate) objects: Vec<SchemaObject>,
-    pub(crate) columns: Vec<Column>,
-    pub(crate) indexes: Vec<IndexStat>,
-    pub(crate) index_columns: Vec<IndexColumn>,
-    pub(crate) rowsets: Vec<furrow_format::catalog::Rowset>,
-    /// Rowsets whose columns the catalog lists.
-    pub(crate) laid_out: Vec<i64>,
-    /// Columns that the rows of tables have: object and column id.
-    pub(crate) placed: BTreeSet<(i32, i32)>,
-}
-
-/// The plan.
-#[derive(Debug, Default)]
-pub(crate) struct Plan {
-    /// Made by this engine: rules are strict, orders of text exact.
-    pub(crate) own: bool,
-    /// Not upgraded from SQL Server 2000: counts of the catalog can be believed.
-    pub(crate) native: bool,
-    pub(crate) database_id: u16,
-    pub(crate) units: Vec<UnitPlan>,
-    by_id: HashMap<u64, u32>,
-    pub(crate) rowsets: Vec<RowsetPlan>,
-    pub(crate) matches: Vec<IndexMatch>,
-    pub(crate) catalog: CatalogRows,
-    /// Whether the catalog could be read.
-    pub(crate) readable: bool,
-    /// Data files that the catalog names or needs, and that were not given: number and recorded path.
-    pub(crate) missing_files: Vec<(FileId, Option<String>)>,
-}
+use types::CatalogRows;
 
 impl Plan {
     /// Reads the catalog. What of it cannot be read is a finding, and the plan goes without it.
-    pub(crate) fn read(library: &Library<'_>, findings: &mut Findings) -> Plan {
+    pub(crate) fn read(library: &Pages<'_>, findings: &mut Findings) -> Plan {
         let mut plan = Plan::default();
         if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
-            plan.own = field::MAGIC.get(boot).starts_with(b"FURROW");
-            plan.native = field::CREATE_VERSION.get_u16(boot) >= 611;
-            plan.database_id = field::DATABASE_ID.get_u16(boot);
+            plan.own = field::MAGIC.get(&boot).starts_with(b"FURROW");
+            plan.native = field::CREATE_VERSION.get_u16(&boot) >= 611;
+            plan.database_id = field::DATABASE_ID.get_u16(&boot);
         }
         match Database::open(library) {
             Ok(database) => {
@@ -272,6 +221,13 @@ impl Plan {
     pub(crate) fn table(&self, unit: u32) -> &str {
         self.unit(unit)
             .map_or("an unknown table", |unit| &unit.table)
+    }
+
+    /// Whether a unit is of an object of users.
+    pub(crate) fn is_users(&self, unit: u32) -> bool {
+        let object = self.unit(unit).map_or(0, |unit| unit.object_id);
+        let found = self.catalog.objects.iter().find(|o| o.id == object);
+        found.is_some_and(|o| o.kind != object_type::SYSTEM_TABLE)
     }
 
     /// How many tables users have.

@@ -1,62 +1,13 @@
 //! How the rows of a rowset must look: columns, key, lengths.
 
-use super::Plan;
+use super::types::{ColumnPlan, KeyPlan, LevelPlan, Plan, RowsetPlan};
+use furrow_datafile::{Database, StoredColumn};
 use furrow_format::PageType;
 use furrow_format::catalog::{
     Column, Rowset, column_status, layout_status, rowset_status, unit_kind,
 };
-use furrow_format::mdf::{ColumnPlace, Database, StoredColumn};
-use furrow_types::{DataType, Family, TypeId};
+use furrow_types::{DataType, Family};
 use std::collections::HashMap;
-
-/// A column of a level.
-#[derive(Debug, Clone)]
-pub(crate) struct ColumnPlan {
-    pub(crate) stored: StoredColumn,
-    pub(crate) place: ColumnPlace,
-    pub(crate) name: String,
-    pub(crate) not_null: bool,
-    pub(crate) uniquifier: bool,
-    /// Most bytes of a value in the row.
-    pub(crate) most: usize,
-}
-
-/// A column of the key.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct KeyPlan {
-    /// Its place among the level's columns.
-    pub(crate) column: usize,
-    pub(crate) data_type: DataType,
-    pub(crate) descending: bool,
-}
-
-/// Rows of one level.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct LevelPlan {
-    pub(crate) columns: Vec<ColumnPlan>,
-    pub(crate) key: Vec<KeyPlan>,
-    /// Least bytes of the fixed part, and `pminlen` of the pages.
-    pub(crate) fixed_end: u16,
-    /// Columns that the null bitmap may count; 0 = no bitmap.
-    pub(crate) null_bits: u16,
-    /// Variable columns that a row may have.
-    pub(crate) vars: u16,
-}
-
-/// Rows of a rowset.
-#[derive(Debug, Clone)]
-pub(crate) struct RowsetPlan {
-    pub(crate) leaf: LevelPlan,
-    pub(crate) node: LevelPlan,
-    pub(crate) leaf_type: PageType,
-    pub(crate) is_heap: bool,
-    /// Indexes whose rows the rows of this one have: places among the plan's matches.
-    pub(crate) expects: Vec<usize>,
-    /// The index that this is, in the plan's matches.
-    pub(crate) is_index: Option<usize>,
-    /// Rows, as the catalog counts them.
-    pub(crate) rows: i64,
-}
 
 /// Names of a table's columns by id, and whether each is declared NOT NULL.
 type Names = HashMap<i32, (String, bool)>;
@@ -187,15 +138,5 @@ impl Plan {
                 && unit.kind == unit_kind::ROW_OVERFLOW
                 && !unit.first_iam.is_none()
         })
-    }
-}
-
-impl ColumnPlan {
-    /// Whether a value may lie outside the row, so that its bytes there say nothing of it.
-    pub(crate) fn may_leave(&self) -> bool {
-        let data_type = &self.stored.data_type;
-        data_type.is_max()
-            || data_type.id.family() == Family::Lob
-            || matches!(data_type.id, TypeId::Xml | TypeId::Udt)
     }
 }

@@ -1,16 +1,8 @@
 //! A page's frame: header arithmetic, slot array, records inside the page and beside each other.
 
-use super::Worker;
+use super::worker::{SlotPlace, Worker};
 use crate::finding::page;
 use furrow_format::{BODY_SIZE, HEADER_SIZE, Page, PageFlags, PageId, SLOT_SIZE};
-
-/// Where a slot's record lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SlotPlace {
-    pub(crate) offset: u16,
-    pub(crate) len: u16,
-    pub(crate) slot: u16,
-}
 
 /// Bytes of the header that nobody uses.
 const UNUSED: std::ops::Range<usize> = 64..96;

@@ -1,6 +1,6 @@
 //! An IAM page: which extents and single pages it gives to its unit.
 
-use super::{Worker, owner_of_word};
+use super::worker::{Worker, owner_of_word};
 use crate::facts::IamFact;
 use crate::finding::page;
 use furrow_format::{

@@ -10,152 +10,36 @@ mod page;
 mod rows;
 mod text;
 mod value;
+mod worker;
 
 pub(crate) use rows::{home_of, index_hash, row_hash, values_of};
 pub(crate) use text::ANY_LENGTH;
+pub(crate) use worker::Shared;
+pub use worker::{Listener, Progress};
 
-use crate::buckets::Buckets;
 use crate::facts::{BadPage, Facts, Why};
 use crate::finding::Findings;
-use crate::library::page_at;
-use crate::maps::Maps;
-use crate::plan::{NO_UNIT, Plan};
-use crate::source::{PageSource, SourceFile};
-use frame::SlotPlace;
-use furrow_format::{EXTENT_PAGES, FileId, PAGE_SIZE, PageBuf};
+use crate::maps::page_at;
+use furrow_format::{FileId, PAGE_SIZE, PageBuf};
 use furrow_io::AlignedBuf;
 use furrow_io::thread::{scope, spawn_scoped};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use worker::{RUN_PAGES, Worker};
 
-/// Pages a worker takes at a time: 512 KB.
-const RUN_PAGES: u32 = 64;
-
-/// How far the check is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Pages passed, in use or not.
-    pub pages_done: u64,
-    /// Pages there are.
-    pub pages_total: u64,
-}
-
-/// What is told of progress; called from several threads.
-pub type Listener<'l> = &'l (dyn Fn(Progress) + Sync);
-
-/// What all workers share.
-pub(crate) struct Shared<'s> {
-    pub(crate) source: &'s dyn PageSource,
-    pub(crate) plan: &'s Plan,
-    pub(crate) maps: &'s Maps,
-    pub(crate) files: &'s [SourceFile],
-    /// By file and extent: the unit that an IAM page gives it to, plus one.
-    pub(crate) owners: Vec<Vec<AtomicU32>>,
-    pub(crate) buckets: Vec<Buckets>,
-    /// Live rows by unit.
-    pub(crate) rows: Vec<AtomicU64>,
-    next: Vec<AtomicU32>,
-    done: AtomicU64,
-    stopped: AtomicBool,
-}
-
-impl<'s> Shared<'s> {
-    pub(crate) fn new(
-        source: &'s dyn PageSource,
-        files: &'s [SourceFile],
-        plan: &'s Plan,
-        maps: &'s Maps,
-    ) -> Shared<'s> {
-        let extents = |file: &SourceFile| {
-            let count = file.pages.div_ceil(EXTENT_PAGES);
-            (0..count).map(|_| AtomicU32::new(0)).collect()
-        };
-        let rows_of = |unit: u32| plan.rows_of(unit).map_or(0, |rows| rows.rows);
-        Shared {
-            source,
-            plan,
-            maps,
-            files,
-            owners: files.iter().map(extents).collect(),
-            buckets: plan
-                .matches
-                .iter()
-                .map(|m| Buckets::new(rows_of(m.base_unit)))
-                .collect(),
-            rows: plan.units.iter().map(|_| AtomicU64::new(0)).collect(),
-            next: files.iter().map(|_| AtomicU32::new(0)).collect(),
-            done: AtomicU64::new(0),
-            stopped: AtomicBool::new(false),
-        }
-    }
-
-    /// The next run of a file.
-    fn take(&self, file: usize) -> Option<(FileId, u32, u32)> {
-        let (about, next) = (self.files.get(file)?, self.next.get(file)?);
-        let first = next
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
-                (at < about.pages).then(|| at.saturating_add(RUN_PAGES))
-            })
-            .ok()?;
-        Some((about.id, first, RUN_PAGES.min(about.pages - first)))
-    }
-
-    /// The unit that an IAM page gives an extent to.
-    pub(crate) fn owner(&self, file: usize, extent: u32) -> Option<u32> {
-        let owner = self.owners.get(file)?.get(extent as usize)?;
-        owner_of_word(owner.load(Ordering::Relaxed))
-    }
-}
-
-/// The unit in a word of `owners`; a unit that the catalog does not know is the largest word.
-pub(crate) fn owner_of_word(word: u32) -> Option<u32> {
-    match word {
-        0 => None,
-        NO_UNIT => Some(NO_UNIT),
-        known => Some(known - 1),
-    }
-}
-
-/// A worker.
-pub(crate) struct Worker<'a> {
-    pub(crate) shared: &'a Shared<'a>,
-    pub(crate) facts: Facts,
-    pub(crate) findings: Findings,
-    pub(crate) slots: Vec<SlotPlace>,
-    pub(crate) by_offset: Vec<SlotPlace>,
-}
-
-impl<'a> Worker<'a> {
-    fn new(shared: &'a Shared<'a>) -> Worker<'a> {
-        Worker {
-            shared,
-            facts: Facts::default(),
-            findings: Findings::default(),
-            slots: Vec::new(),
-            by_offset: Vec::new(),
-        }
-    }
-
-    fn work(&mut self, number: usize, listener: Option<Listener<'_>>) {
+impl Worker<'_> {
+    fn work(&mut self, number: usize) {
         let files = self.shared.files.len();
         let mut buffer = AlignedBuf::new(RUN_PAGES as usize * PAGE_SIZE);
         for turn in 0..files {
             while let Some((file, first, count)) = self.shared.take((number + turn) % files) {
-                if self.shared.stopped.load(Ordering::Relaxed) {
-                    return;
-                }
                 let (pages, _) = buffer.as_chunks_mut::<PAGE_SIZE>();
                 self.run(
                     file,
                     first,
                     pages.get_mut(..count as usize).unwrap_or_default(),
                 );
-                let done = self.shared.done.fetch_add(count.into(), Ordering::Relaxed);
-                if let Some(listener) = listener {
-                    listener(Progress {
-                        pages_done: done + u64::from(count),
-                        pages_total: self.shared.files.iter().map(|f| u64::from(f.pages)).sum(),
-                    });
+                if !self.shared.advance(count) {
+                    return;
                 }
             }
         }
@@ -195,15 +79,11 @@ impl<'a> Worker<'a> {
 }
 
 /// Scans all files with so many workers.
-pub(crate) fn scan(
-    shared: &Shared<'_>,
-    workers: usize,
-    listener: Option<Listener<'_>>,
-) -> (Facts, Findings) {
+pub(crate) fn scan(shared: &Shared<'_>, workers: usize) -> (Facts, Findings) {
     let all = Mutex::new((Facts::default(), Findings::default()));
     let one = |number: usize| {
         let mut worker = Worker::new(shared);
-        worker.work(number, listener);
+        worker.work(number);
         let mut all = all.lock();
         all.0.append(worker.facts);
         all.1.list.append(&mut worker.findings.list);

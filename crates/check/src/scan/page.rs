@@ -1,30 +1,28 @@
 //! A page: is it in use, is it whole, is it the one that its place demands?
 
-use super::Worker;
+use super::worker::Worker;
 use crate::facts::{BadPage, PageFact, Why};
 use crate::finding::page;
+use crate::options::Scope;
 use crate::plan::NO_UNIT;
+use furrow_datafile::{PageForm, kind_fault, prepare, required_type};
 use furrow_format::{
-    AllocUnitId, BOOT_PAGE, Bitmap, Boot, FileHeader, Fullness, Page, PageBuf, PageFault, PageId,
-    PageType, Pfs, PfsByte, Protection, SYSTEM_MAPS_UNIT, fixed_page_type, untear, verify,
+    AllocUnitId, Fullness, Page, PageBuf, PageFault, PageId, PageType, PfsByte, Protection,
+    SYSTEM_MAPS_UNIT,
 };
 
 impl Worker<'_> {
     /// Judges a page as it was read.
     pub(super) fn page(&mut self, id: PageId, bytes: &mut PageBuf) {
         let pfs = self.shared.maps.pfs(id);
-        let fixed = if id == BOOT_PAGE {
-            Some(PageType::Boot)
-        } else {
-            fixed_page_type(id.page)
-        };
+        let fixed = required_type(id);
         let in_use = fixed.is_some() || pfs.is_none_or(PfsByte::is_allocated);
         if !in_use {
             return;
         }
         // Where the map that speaks of the page cannot be believed, a page that is not whole may be free.
         let in_doubt = fixed.is_none() && pfs.is_none();
-        match verify(bytes, id) {
+        match prepare(self.shared.source.form(), bytes, id) {
             Err(_) if in_doubt => return,
             Err(fault) => {
                 self.facts.pages_checked += 1;
@@ -35,8 +33,7 @@ impl Worker<'_> {
                 self.facts.bad.push(BadPage { id, why });
                 return;
             }
-            Ok(Protection::TornBits) => untear(bytes),
-            Ok(Protection::Checksum) => {}
+            Ok(Protection::TornBits | Protection::Checksum) => {}
             Ok(Protection::None) => self.unprotected(id, bytes),
         }
         let view = Page::new(bytes);
@@ -59,7 +56,8 @@ impl Worker<'_> {
     /// A page that is protected by nothing has nothing where its checksum would be.
     fn unprotected(&mut self, id: PageId, bytes: &PageBuf) {
         let view = Page::new(bytes);
-        if view.torn_bits() != 0 {
+        // Of a page in memory the field is what the last write left there.
+        if self.shared.source.form() == PageForm::Stored && view.torn_bits() != 0 {
             let unit = self.unit_of(view);
             let values = (view.flags().0.into(), view.torn_bits().into());
             let test = "m_flagBits says how the page is protected";
@@ -82,15 +80,9 @@ impl Worker<'_> {
     /// File header, maps, boot page.
     fn fixed_page(&mut self, id: PageId, kind: PageType, bytes: &PageBuf) {
         let view = Page::new(bytes);
-        let right = view.page_type() == kind && view.unit() == SYSTEM_MAPS_UNIT;
-        let right = right || kind == PageType::Boot && view.page_type() == kind;
-        let sound = match kind {
-            PageType::Pfs => Pfs::new(bytes).is_some(),
-            PageType::FileHeader => FileHeader::decode(bytes).is_ok(),
-            PageType::Boot => Boot::decode(bytes).is_ok(),
-            _ => Bitmap::new(bytes).is_some(),
-        };
-        if kind == PageType::Boot && !(right && sound) {
+        let in_place = kind == PageType::Boot || view.unit() == SYSTEM_MAPS_UNIT;
+        let sound = in_place && kind_fault(kind, bytes).is_none();
+        if kind == PageType::Boot && !sound {
             let means = format!("The boot page {id} does not say what database this is.");
             let name = "";
             let args = [
@@ -102,7 +94,7 @@ impl Worker<'_> {
             self.findings.plain(5250, Some(id), &args, means);
             return;
         }
-        if !right || !sound {
+        if !sound {
             let means =
                 format!("Page {id} must be a {kind}, and is not: what it maps cannot be told.");
             let word = kind.to_string();
@@ -152,6 +144,19 @@ impl Worker<'_> {
                 pfs.without(PfsByte::IAM)
             };
             self.wrong_pfs(id, pfs, expected);
+        }
+        let judged = match self.shared.scope {
+            Scope::Database => true,
+            Scope::Object(id) => self
+                .shared
+                .plan
+                .unit(unit)
+                .is_some_and(|u| u.object_id == id),
+            Scope::Catalog => false,
+        };
+        if !judged && !is_iam {
+            self.seen(id, unit, view, Default::default());
+            return;
         }
         match kind {
             PageType::Data | PageType::Index => {

@@ -1,14 +1,14 @@
 //! Pages of rows: records against their layout, values, order of keys, ghosts, children, index rows.
 
-use super::Worker;
-use super::frame::SlotPlace;
 use super::value::is_lawful;
+use super::worker::{SlotPlace, Worker};
 use crate::facts::{ChildFact, ForwardFact, KeyRef};
 use crate::finding::page;
 use crate::hash::RowHash;
+use crate::options::Depth;
 use crate::order::order;
 use crate::plan::{ColumnPlan, IndexMatch, LevelPlan, Origin, RowsetPlan};
-use furrow_format::mdf::{Stored, find_column};
+use furrow_datafile::{Stored, find_column};
 use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, Status};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -228,6 +228,11 @@ impl Worker<'_> {
         if !site.is_leaf {
             self.child(site, at, &record);
         }
+        if self.shared.depth == Depth::Physical {
+            along.live += u64::from(!ghost);
+            self.moved(site, at, &record);
+            return;
+        }
         let Some(level) = site.level else {
             along.live += u64::from(!ghost);
             return;
@@ -251,7 +256,16 @@ impl Worker<'_> {
         };
         self.values(site, level, (at, ghost), &values);
         self.key(site, level, (at, ghost), &values, along);
-        let home = home_of(&record).unwrap_or(at);
+        let home = self.moved(site, at, &record);
+        if site.is_leaf && !ghost {
+            along.live += 1;
+            self.match_index(site, &values, home);
+        }
+    }
+
+    /// The address that a row is known by; a row that has moved leaves a fact.
+    fn moved(&mut self, site: &Site<'_, '_>, at: RowId, record: &Record<'_>) -> RowId {
+        let home = home_of(record).unwrap_or(at);
         if home != at {
             self.facts.moved.push(ForwardFact {
                 stub: home,
@@ -259,10 +273,7 @@ impl Worker<'_> {
                 unit: site.unit,
             });
         }
-        if site.is_leaf && !ghost {
-            along.live += 1;
-            self.match_index(site, &values, home);
-        }
+        home
     }
 
     fn stub(&mut self, site: &Site<'_, '_>, at: RowId, bytes: &[u8]) {
@@ -407,7 +418,7 @@ impl Worker<'_> {
 
     fn child(&mut self, site: &Site<'_, '_>, at: RowId, record: &Record<'_>) {
         let key = match site.level {
-            Some(level) if at.slot > 0 => {
+            Some(level) if at.slot > 0 && self.shared.depth != Depth::Physical => {
                 values_of(level, record).map_or(KeyRef::default(), |values| {
                     let columns = level.key.iter().map(|key| values.get(key.column));
                     let columns = columns.map(|value| value.copied().and_then(bytes_of));
@@ -477,15 +488,14 @@ impl Worker<'_> {
             return;
         };
         for &place in &rows.expects {
-            if let (Some(index), Some(sums)) =
-                (shared.plan.matches.get(place), shared.buckets.get(place))
-            {
+            let sums = shared.buckets.get(place).and_then(Option::as_ref);
+            if let (Some(index), Some(sums)) = (shared.plan.matches.get(place), sums) {
                 sums.expect(row_hash(index, values, at));
             }
         }
         let place = rows.is_index.unwrap_or(usize::MAX);
-        let pair = (shared.plan.matches.get(place), shared.buckets.get(place));
-        if let (Some(index), Some(sums)) = pair {
+        let sums = shared.buckets.get(place).and_then(Option::as_ref);
+        if let (Some(index), Some(sums)) = (shared.plan.matches.get(place), sums) {
             sums.found(index_hash(index, values));
         }
     }

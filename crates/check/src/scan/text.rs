@@ -1,6 +1,6 @@
 //! Large values: their records on text pages, and the pointers that lead to them.
 
-use super::Worker;
+use super::worker::Worker;
 use crate::facts::{TextNode, TextRef};
 use crate::finding::page;
 use furrow_format::{Page, PageBuf, PageId, PageType, RecordKind, RowId, Status};

@@ -8,10 +8,9 @@
 //! nothing comes meanwhile, at 70%, as the product does. An alarm of the log wakes the checkpointer at that
 //! point, since a small log is full long before the next look.
 
-use super::Bell;
-use super::keeper::would_free;
-use crate::EngineError;
-use crate::database::{Database, DatabaseState};
+use crate::database::Database;
+use crate::keeper::would_free;
+use crate::threads::Bell;
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::time::{Duration, Moment};
 use furrow_log::LogError;
@@ -19,6 +18,7 @@ use furrow_observe::traceflags::TraceFlag;
 use furrow_observe::waits::WaitType;
 use furrow_pool::CheckpointOptions;
 use furrow_recovery::RecoveryError;
+use furrow_tables::{DatabaseState, EngineError};
 use std::sync::Weak;
 
 const POLL: Duration = Duration::from_millis(100);

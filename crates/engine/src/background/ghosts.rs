@@ -1,14 +1,13 @@
 //! The cleanup of ghosts: rows that were deleted and are only marked so.
 
-use super::Bell;
-use crate::database::{Database, DatabaseState};
+use crate::database::Database;
+use crate::threads::Bell;
 use furrow_io::time::Duration;
 use furrow_observe::traceflags::TraceFlag;
 use furrow_observe::waits::WaitType;
+use furrow_tables::DatabaseState;
+use furrow_tables::GHOST_LEAVES;
 use std::sync::Weak;
-
-/// Leaves cleaned in a turn.
-pub(super) const LEAVES: usize = 64;
 
 /// The body of the ghost cleaner's thread.
 pub(super) fn run(database: &Weak<Database>, bell: &Bell) {
@@ -25,9 +24,9 @@ pub(super) fn run(database: &Weak<Database>, bell: &Bell) {
         if resting || database.state() != DatabaseState::Online {
             continue;
         }
-        match database.catalog.purge_ghosts(&database.locks, LEAVES) {
+        match database.catalog.purge_ghosts(&database.locks, GHOST_LEAVES) {
             // There may be more: soon again.
-            Ok(cleaned) if cleaned >= LEAVES => nap = Duration::from_millis(100),
+            Ok(cleaned) if cleaned >= GHOST_LEAVES => nap = Duration::from_millis(100),
             Ok(_) => {}
             Err(error) => tracing::warn!(%error, "ghosts could not be removed"),
         }

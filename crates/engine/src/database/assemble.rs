@@ -1,17 +1,19 @@
 //! A database put together from its parts, and taken apart again.
 
-use super::{Database, DatabaseOptions, EngineError, FilePlan, StateCell, Updateability};
-use crate::background::Keeper;
-use crate::catalog::Catalog;
-use crate::files::{FileBook, Guarded, Hooks};
-use crate::instance::Shared;
+use super::Database;
+use super::hooks::Hooks;
+use crate::files::{FileBook, FilePlan, Guarded};
+use crate::keeper::Keeper;
+use crate::shared::Shared;
 use furrow_format::{DatabaseId, FileId};
 use furrow_io::File;
-use furrow_io::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use furrow_io::sync::{Mutex, RwLock};
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furrow_log::Log;
 use furrow_pool::PoolFile;
 use furrow_space::Space;
+use furrow_tables::{Catalog, CoreParts, DatabaseCore};
+use furrow_tables::{DatabaseOptions, EngineError, StateCell, Updateability};
 use furrow_txn::Store;
 use std::sync::Arc;
 
@@ -112,30 +114,30 @@ impl Database {
     /// Puts a database together; its threads are not started yet.
     pub(crate) fn assemble(parts: Parts) -> Result<Arc<Database>, EngineError> {
         let shared = Arc::clone(&parts.keeper.shared);
-        let database = Arc::new(Database {
-            id: parts.store.db(),
+        let core = DatabaseCore::new(CoreParts {
             name: parts.name,
-            locks: shared.locks.clone(),
-            instruments: Arc::clone(&shared.instruments),
-            error_log: Arc::clone(&shared.error_log),
-            shared,
+            options: parts.options,
             store: parts.store,
             space: parts.space,
             catalog: parts.catalog,
-            options: RwLock::new(parts.options),
             state: parts.state,
+            access: parts.access,
+            locks: shared.locks.clone(),
+            instruments: Arc::clone(&shared.instruments),
+            error_log: Arc::clone(&shared.error_log),
+            backed_up: parts.book.backup_flag(),
+        });
+        let database = Arc::new(Database {
+            core,
+            shared,
             files: parts.book,
             keeper: parts.keeper,
             hooks: parts.hooks,
             registration: parts.registration,
             background: Mutex::new(None),
-            access: parts.access,
             layout: parts.layout.map(Mutex::new),
-            durability: super::options::Durability::new(parts.options.delayed_durability),
-            users: AtomicU32::new(0),
-            bulk_rows: AtomicU64::new(0),
             shrink_bytes: AtomicU64::new(0),
-            told: Mutex::default(),
+            messages: Mutex::default(),
         });
         database.hooks.bind(&database);
         database.apply_options()?;

@@ -1,23 +1,24 @@
 //! The end of an open database: a clean shutdown, or an abrupt one.
 
-use super::{Database, DatabaseState, EngineError};
+use super::Database;
 use furrow_format::BOOT_PAGE;
 use furrow_format::boot::field;
 use furrow_io::sync::atomic::Ordering;
 use furrow_messages::Message;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::Checkpoint;
+use furrow_tables::{DatabaseState, EngineError};
 use furrow_txn::{Author, Mini, Store};
 
 /// More than a change of the boot page writes to the log.
-pub(super) const BOOT_LOG_BYTES: u64 = 1024;
+pub(crate) const BOOT_LOG_BYTES: u64 = 1024;
 
 /// Bytes of the name on the boot page.
 const NAME_BYTES: usize = 256;
 
 impl Database {
     /// Where the lines of trace flags go that are sent to a client (3604); nowhere without one.
-    pub fn set_trace_client(&self, sink: Option<crate::ClientSink>) {
+    pub fn set_trace_client(&self, sink: Option<super::ClientSink>) {
         self.hooks.set_client(sink);
     }
 
@@ -28,14 +29,17 @@ impl Database {
     }
 
     /// A checkpoint at a given pace.
-    pub fn checkpoint_with(&self, options: CheckpointOptions) -> Result<Checkpoint, EngineError> {
+    pub(crate) fn checkpoint_with(
+        &self,
+        options: CheckpointOptions,
+    ) -> Result<Checkpoint, EngineError> {
         let _entered = self.shared.enter();
         self.check_changes()?;
         self.checkpoint_now(options)
     }
 
     /// A checkpoint, also of a database that is about to be read-only.
-    pub(super) fn checkpoint_now(
+    pub(crate) fn checkpoint_now(
         &self,
         options: CheckpointOptions,
     ) -> Result<Checkpoint, EngineError> {
@@ -48,7 +52,7 @@ impl Database {
     /// sees the flag on the disk finds the rest there, the headers of the files as they are to stay. Nothing
     /// else may be changed meanwhile. No image of a page stays, for what becomes of the files is not known
     /// from here on.
-    pub(super) fn come_to_rest(&self, read_only: bool) -> Result<(), EngineError> {
+    pub(crate) fn come_to_rest(&self, read_only: bool) -> Result<(), EngineError> {
         self.checkpoint_now(CheckpointOptions::default())?;
         self.write_flags(read_only, true)?;
         self.keeper.last_checkpoint()?;
@@ -56,7 +60,7 @@ impl Database {
     }
 
     /// Writes on the boot page whether the database is read-only, and whether all of it is on the disk.
-    pub(super) fn write_flags(&self, read_only: bool, clean: bool) -> Result<(), EngineError> {
+    pub(crate) fn write_flags(&self, read_only: bool, clean: bool) -> Result<(), EngineError> {
         let (read_only, clean) = ([u8::from(read_only)], [u8::from(clean)]);
         let page = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
         let has = (
@@ -102,7 +106,7 @@ impl Database {
     /// Shuts the database down cleanly: threads end, a checkpoint, the boot page says so and is written last
     /// of all, the files are let go. Sessions must have left (3702). A suspect database is let go as it is.
     pub(crate) fn shut_down(&self) -> Result<(), EngineError> {
-        self.seal()?;
+        self.refuse_entry_unless_used()?;
         self.stop_background();
         let rests = self.is_read_only() || self.is_temporary();
         let written = if self.state() == DatabaseState::Online && !rests {
@@ -127,7 +131,7 @@ impl Database {
         self.registration.end();
     }
 
-    pub(super) fn stop_background(&self) {
+    pub(crate) fn stop_background(&self) {
         // Taken out first: the threads look at the database while they end.
         let background = self.background.lock().take();
         drop(background);
@@ -142,13 +146,13 @@ impl Database {
 }
 
 /// Writes the boot page to its file, durably, and its records to the log before it.
-pub(super) fn force_boot(store: &Store) -> Result<(), EngineError> {
+pub(crate) fn force_boot(store: &Store) -> Result<(), EngineError> {
     store.pool().force_pages(store.db(), &[(BOOT_PAGE, 1)])?;
     Ok(())
 }
 
 /// Writes on the boot page that the database is not at rest any more.
-pub(super) fn clear_flag(store: &Store) -> Result<(), EngineError> {
+pub(crate) fn clear_flag(store: &Store) -> Result<(), EngineError> {
     store.promise(BOOT_LOG_BYTES)?;
     store.log().give_back(BOOT_LOG_BYTES);
     let mut mini = Mini::new(store);

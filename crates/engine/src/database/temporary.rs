@@ -9,8 +9,9 @@
 //!    does not change the layout; ALTER DATABASE does.
 //! 3. A crash between the creation of a new file and the change of the layout leaves a file that the next
 //!    start does not use.
-
-use super::{Database, EngineError, FilePlan};
+use super::Database;
+use crate::files::FilePlan;
+use furrow_tables::EngineError;
 
 impl Database {
     /// Whether it is created anew at each start.

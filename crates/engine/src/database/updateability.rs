@@ -8,62 +8,16 @@
 //! cleanly, the flag last of all: from then on data files and log are not written again, not even by a
 //! restart. When it becomes writable, the flag goes from the disk before anything else is changed.
 
+use super::Database;
 use super::close::force_boot;
-use super::{Database, EngineError};
-use crate::schema::refuse;
-use crate::session::Session;
-use furrow_io::sync::atomic::{AtomicBool, Ordering};
+use super::session::Session;
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
+use furrow_tables::EngineError;
+use furrow_tables::refuse;
 use std::sync::Arc;
 
-/// Whether a database takes changes.
-#[derive(Debug, Default)]
-pub(crate) struct Updateability {
-    read_only: AtomicBool,
-    /// Its files are open for reading only.
-    attached: bool,
-}
-
-impl Updateability {
-    /// Of a database of our own.
-    pub(crate) fn of(read_only: bool) -> Updateability {
-        Updateability {
-            read_only: AtomicBool::new(read_only),
-            attached: false,
-        }
-    }
-
-    /// Of one whose files are open for reading only.
-    pub(crate) fn attached() -> Updateability {
-        Updateability {
-            read_only: AtomicBool::new(true),
-            attached: true,
-        }
-    }
-}
-
 impl Database {
-    /// Whether it takes no changes (3906).
-    #[inline]
-    pub fn is_read_only(&self) -> bool {
-        self.access.read_only.load(Ordering::Acquire)
-    }
-
-    /// Whether it was attached READ_ONLY: its files are never written, and cannot be.
-    pub fn is_attached_read_only(&self) -> bool {
-        self.access.attached
-    }
-
-    /// 3906 where it takes no changes.
-    #[inline]
-    pub fn check_changes(&self) -> Result<(), EngineError> {
-        match self.is_read_only() {
-            false => Ok(()),
-            true => Err(EngineError::refused(3906, &[self.name.as_str().into()])),
-        }
-    }
-
     /// ALTER DATABASE SET READ_ONLY or READ_WRITE. Nobody may be in the database (5070).
     pub fn set_read_only(self: &Arc<Database>, read_only: bool) -> Result<(), EngineError> {
         self.set_among(0, read_only)
@@ -79,12 +33,12 @@ impl Database {
         let _entered = self.shared.enter();
         let failed = |e: EngineError| e.followed_by(Message::new(5069, &[]));
         self.check().map_err(failed)?;
-        if self.close_doors(users).is_err() {
+        if self.refuse_entry(users).is_err() {
             let name = self.name.as_str().into();
             return Err(failed(EngineError::refused(5070, &[name])));
         }
         let done = self.set_alone(read_only);
-        self.unseal();
+        self.allow_entry();
         done.map_err(failed)
     }
 
@@ -93,7 +47,7 @@ impl Database {
         if self.is_read_only() == read_only {
             return Ok(());
         }
-        if self.access.attached {
+        if self.is_attached_read_only() {
             let text = format!(
                 "Database '{}' was attached READ_ONLY: its files are open for reading only. Detach it, \
                  and attach it without READ_ONLY.",
@@ -116,10 +70,10 @@ impl Database {
         if let Err(error) = self.come_to_rest(true) {
             // It goes on as it was, if the flag can be taken back from the disk. If not, nothing in it may be
             // changed: SET READ_WRITE tries that again.
-            self.access.read_only.store(true, Ordering::Release);
+            self.access.set_read_only(true);
             return self.wake().and(Err(error));
         }
-        self.access.read_only.store(true, Ordering::Release);
+        self.access.set_read_only(true);
         Ok(())
     }
 
@@ -128,7 +82,7 @@ impl Database {
         self.write_flags(false, false)?;
         self.store.log().flush_all()?;
         force_boot(&self.store)?;
-        self.access.read_only.store(false, Ordering::Release);
+        self.access.set_read_only(false);
         self.start_background()
     }
 

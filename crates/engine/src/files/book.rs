@@ -1,8 +1,10 @@
 //! What is known of a database's files and filegroups besides their pages.
 
+use crate::EngineError;
 use furrow_format::{FileGrowth, FileId};
 use furrow_io::File;
-use furrow_io::sync::{Mutex, RwLock};
+use furrow_io::sync::atomic::{AtomicBool, Ordering};
+use furrow_io::sync::{Mutex, MutexGuard, RwLock};
 use furrow_types::Guid;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -59,6 +61,20 @@ pub(crate) struct FileBook {
     pub(crate) turn: Mutex<()>,
     /// Held while a data file is made smaller.
     pub(crate) shrinking: Mutex<()>,
+    /// Whether a backup is under way: files stay as they are.
+    backup: Arc<AtomicBool>,
+    /// Whether a backup of the log is under way.
+    log_backup: Arc<AtomicBool>,
+}
+
+/// The turn of a backup: none other is under way, and files stay as they are, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct BackupTurn(Arc<AtomicBool>);
+
+impl Drop for BackupTurn {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 impl FileBook {
@@ -74,6 +90,51 @@ impl FileBook {
             rows: Mutex::new(()),
             turn: Mutex::new(()),
             shrinking: Mutex::new(()),
+            backup: Arc::default(),
+            log_backup: Arc::default(),
+        }
+    }
+
+    /// The turn of a backup; 3023 while there is another one, or files are being changed.
+    pub(crate) fn begin_backup(&self) -> Result<BackupTurn, EngineError> {
+        let (turn, shrinking) = (self.turn.try_lock(), self.shrinking.try_lock());
+        let free = turn.is_some() && shrinking.is_some();
+        if !free || self.backup.swap(true, Ordering::AcqRel) {
+            return Err(EngineError::refused(3023, &[]));
+        }
+        Ok(BackupTurn(Arc::clone(&self.backup)))
+    }
+
+    /// The flag of [`FileBook::is_backed_up`].
+    pub(crate) fn backup_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.backup)
+    }
+
+    /// The turn of a log backup; 3023 while there is another one.
+    pub(crate) fn begin_log_backup(&self) -> Result<BackupTurn, EngineError> {
+        match self.log_backup.swap(true, Ordering::AcqRel) {
+            true => Err(EngineError::refused(3023, &[])),
+            false => Ok(BackupTurn(Arc::clone(&self.log_backup))),
+        }
+    }
+
+    /// Whether a backup is under way.
+    pub(crate) fn is_backed_up(&self) -> bool {
+        self.backup.load(Ordering::Acquire)
+    }
+
+    /// The turn to add, remove or shrink a file; 3023 while a backup is under way.
+    pub(crate) fn turn_to_change(&self) -> Result<MutexGuard<'_, ()>, EngineError> {
+        let turn = self.turn.lock();
+        self.not_backed_up()?;
+        Ok(turn)
+    }
+
+    /// 3023 while a backup is under way.
+    pub(crate) fn not_backed_up(&self) -> Result<(), EngineError> {
+        match self.is_backed_up() {
+            true => Err(EngineError::refused(3023, &[])),
+            false => Ok(()),
         }
     }
 

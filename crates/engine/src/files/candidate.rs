@@ -8,13 +8,15 @@
 //! double-write file was left. No page is written, be it as an image, before the log is
 //! durable up to it; so an image of a page that is newer than the log's end is no part of this.
 
-use super::physical::{
-    Guarded, PageReads, double_write_path, header_page, open_error, read_header,
-};
-use crate::EngineError;
+#![deny(clippy::indexing_slicing)]
+
+use super::physical::header_page;
+use super::physical::read_header;
+use super::physical::{Guarded, PageReads, double_write_path, open_error};
 use furrow_format::{FileHeader, FileId, Lsn, PAGE_SIZE, PageNo, Protection, verify};
 use furrow_io::{Access, File, IoError, IoErrorKind, Open, Volume};
 use furrow_pool::double_write::TornPages;
+use furrow_tables::EngineError;
 use std::path::Path;
 use std::sync::Arc;
 

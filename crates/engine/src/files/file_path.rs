@@ -7,7 +7,7 @@
 //!    `sysprufiles` stores at most 260, so that a path has no blanks at its end and is no longer than that.
 //! 3. The result is text: the catalog and the instance's list store no other bytes.
 
-use crate::EngineError;
+use furrow_tables::EngineError;
 use std::path::{Path, PathBuf, is_separator};
 
 /// Longest path in `sysfiles1` and `sysprufiles`, in UTF-16 units.

@@ -15,32 +15,28 @@
 
 mod book;
 mod candidate;
-mod empty;
 mod file_path;
-mod groups;
-mod hooks;
 mod metered;
-mod online;
 mod physical;
-mod relocate;
 mod resting;
 mod rows;
-mod shrink;
+mod spec;
 mod unsynced;
 
-pub(crate) use book::{FileBook, FileEntry, GroupEntry, LogEntry};
+pub(crate) use book::{BackupTurn, FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use candidate::Candidate;
 pub(crate) use file_path::file_path;
-pub(crate) use hooks::{Hooks, SLOW_GROWTH_MS};
 pub(crate) use metered::Metered;
 pub(crate) use physical::{
     Guarded, Made, check_free, double_write_path, is_own_boot, open_error, read_boot, remove_any,
     remove_own,
 };
 pub(crate) use resting::RestingFiles;
-pub(crate) use rows::{FileStatus, ParsedFile, files_in_pool, parse_file, read_files1};
+pub(crate) use rows::{
+    FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, parse_file, read_files1,
+};
 
-pub use hooks::ClientSink;
-pub use online::FileChange;
 pub use physical::directory_error;
-pub use shrink::{Shrink, Shrunk};
+pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};
+
+pub(crate) use spec::{Asked, DatabasePlan, FilePlan, check_filegroup, plan_file, round_growth};

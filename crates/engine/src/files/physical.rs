@@ -1,14 +1,15 @@
 //! Files on their volume: made, proven to be what they claim, opened, deleted.
 
+#![deny(clippy::indexing_slicing)]
+
 use super::unsynced::Unsynced;
-use crate::EngineError;
-use crate::database::os_error;
 use furrow_format::{
     BOOT_PAGE, Boot, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, PageType,
     admit,
 };
 use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume, read_around};
 use furrow_messages::{Arg, Message};
+use furrow_tables::{EngineError, os_error};
 use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

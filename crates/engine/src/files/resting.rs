@@ -1,22 +1,18 @@
 //! Files that are read and never written: found, proven to belong together, and read page by page before
 //! there is a pool that knows them.
 
-use super::physical::{bad_page, is_own_boot, open_error, read_header};
-use crate::EngineError;
-use furrow_format::mdf::{MdfError, PageRef, PageSource};
-use furrow_format::{
-    BOOT_PAGE, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageFault, PageId, PageType,
-    Protection, admit,
-};
+#![deny(clippy::indexing_slicing)]
+
+use super::physical::read_header;
+use super::physical::{bad_page, is_own_boot, open_error};
+use furrow_datafile::{MdfError, PageSource, Pages, SourceError, SourceFile};
+use furrow_format::{BOOT_PAGE, FileHeader, FileId, PAGE_SIZE, Page, PageBuf, PageNo, PageType};
 use furrow_io::{Access, AlignedBuf, File, IoError, Open, Volume};
+use furrow_tables::EngineError;
 use furrow_types::Guid;
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A page as it was read: with what guards it, or what is wrong with it.
-type Seen = (Arc<PageBuf>, Result<Protection, PageFault>);
 
 /// A data file, open for reading.
 #[derive(Debug)]
@@ -26,16 +22,12 @@ pub(crate) struct RestingFile {
     pages: u32,
 }
 
-/// The data files of a database, open for reading. Of each page that was asked for it keeps a copy.
+/// The data files of a database, open for reading.
 #[derive(Debug, Default)]
 pub(crate) struct RestingFiles {
     pub(crate) files: BTreeMap<u16, RestingFile>,
     /// Whether a file beside the primary one goes before one that lies where the catalog says.
     pub(crate) beside_first: bool,
-    /// The newest page read so far.
-    newest: Cell<Lsn>,
-    seen: RefCell<HashMap<PageId, Seen>>,
-    failed: RefCell<Option<IoError>>,
 }
 
 impl RestingFile {
@@ -59,16 +51,6 @@ impl RestingFile {
             header,
             pages,
         })
-    }
-
-    fn read(&self, id: PageId) -> Result<Seen, IoError> {
-        let mut bytes = AlignedBuf::new(PAGE_SIZE);
-        let offset = u64::from(id.page.0) * PAGE_SIZE as u64;
-        self.file.read_at(offset, &mut bytes)?;
-        let mut page: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
-        page.copy_from_slice(&bytes);
-        let proven = admit(&mut page, id);
-        Ok((Arc::from(page), proven))
     }
 }
 
@@ -170,7 +152,9 @@ impl RestingFiles {
     /// Whether a file of a database of our own was let go together with the primary one. In the product's
     /// files nothing tells.
     fn rests(&self, header: &FileHeader) -> bool {
-        let boot = self.page(BOOT_PAGE).filter(|page| is_own_boot(page));
+        let boot = Pages::new(self)
+            .page(BOOT_PAGE)
+            .filter(|page| is_own_boot(page));
         let (Some(boot), Some(primary)) = (boot, self.files.get(&1)) else {
             return true;
         };
@@ -183,15 +167,10 @@ impl RestingFiles {
         self.files.values().all(|file| self.rests(&file.header))
     }
 
-    /// LSN of the newest page read.
-    pub(crate) fn newest(&self) -> Lsn {
-        self.newest.get()
-    }
-
     /// What reading the catalog came to, in the engine's words: an operation of the system that failed, a
     /// damaged page with its file, or a catalog that contradicts itself.
-    pub(crate) fn error(&self, error: MdfError) -> EngineError {
-        if let Some(failed) = self.failed.take() {
+    pub(crate) fn error(&self, pages: &Pages<'_>, error: MdfError) -> EngineError {
+        if let Some(SourceError::Io(failed)) = pages.take_failure() {
             return failed.into();
         }
         match error {
@@ -202,46 +181,22 @@ impl RestingFiles {
             other => EngineError::Damaged(other.to_string()),
         }
     }
-
-    fn seen(&self, id: PageId) -> Option<Seen> {
-        if let Some(seen) = self.seen.borrow().get(&id) {
-            return Some(seen.clone());
-        }
-        let file = self.files.get(&id.file.0)?;
-        if id.page.0 >= file.pages {
-            return None;
-        }
-        match file.read(id) {
-            Ok(seen) => {
-                if seen.1.is_ok() {
-                    let lsn = Page::new(&seen.0).lsn();
-                    self.newest.set(self.newest.get().max(lsn));
-                }
-                self.seen.borrow_mut().insert(id, seen.clone());
-                Some(seen)
-            }
-            Err(error) => {
-                self.failed.borrow_mut().get_or_insert(error);
-                None
-            }
-        }
-    }
 }
 
 impl PageSource for RestingFiles {
-    fn page(&self, page: PageId) -> Option<PageRef<'_>> {
-        self.seen(page).map(|seen| PageRef::Shared(seen.0))
+    fn files(&self) -> Vec<SourceFile> {
+        let files = self.files.iter().map(|(id, file)| SourceFile {
+            id: FileId(*id),
+            name: file.file.path().display().to_string(),
+            pages: file.pages,
+        });
+        files.collect()
     }
 
-    fn files(&self) -> Vec<FileId> {
-        self.files.keys().map(|&id| FileId(id)).collect()
-    }
-
-    fn size_pages(&self, file: FileId) -> u32 {
-        self.files.get(&file.0).map_or(0, |f| f.pages)
-    }
-
-    fn protection(&self, page: PageId) -> Option<Result<Protection, PageFault>> {
-        self.seen(page).map(|seen| seen.1)
+    fn read(&self, file: FileId, first: PageNo, into: &mut [PageBuf]) -> Result<(), SourceError> {
+        let past_end = SourceError::PastEnd { file, page: first };
+        let found = self.files.get(&file.0).ok_or(past_end)?;
+        let offset = u64::from(first.0) * PAGE_SIZE as u64;
+        Ok(found.file.read_at(offset, into.as_flattened_mut())?)
     }
 }

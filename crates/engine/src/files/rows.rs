@@ -1,9 +1,10 @@
 //! Rows of `sysprufiles`: made, read through trees, and read page by page before there are any.
 
+#![deny(clippy::indexing_slicing)]
+
 use super::book::{FileEntry, LogEntry};
 use super::physical::{PageReadError, PageReads, bad_page, read_page};
-use crate::EngineError;
-use crate::database::{FILES1_PAGE, FilePlan};
+use crate::files::FilePlan;
 use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BaseRow, BaseTable, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
@@ -13,10 +14,14 @@ use furrow_format::{
 };
 use furrow_io::File;
 use furrow_pool::LatchRank;
+use furrow_tables::EngineError;
 use furrow_txn::Store;
 use furrow_types::Guid;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Where the product has `sysfiles1`.
+pub(crate) const FILES1_PAGE: PageId = PageId::new(1, 32);
 
 /// How far a file of the catalog has come: `filestate`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -77,7 +77,7 @@ fn name(instance: &Instance, resource: &mut DeadlockResource) {
             index_name,
         } => {
             let tables = database.catalog.tables();
-            let of = |t: &Arc<crate::Table>| {
+            let of = |t: &Arc<furrow_tables::Table>| {
                 let index = t.indexes().iter().find(|i| i.rowset().id().0 == *hobt_id)?;
                 Some((Arc::clone(t), index.name().to_owned()))
             };
@@ -89,8 +89,9 @@ fn name(instance: &Instance, resource: &mut DeadlockResource) {
         ResourceKind::Page { .. } => {
             let rowset = resource.associated_object_id;
             let tables = database.catalog.tables();
-            let has =
-                |t: &&Arc<crate::Table>| (t.indexes().iter()).any(|i| i.rowset().id().0 == rowset);
+            let has = |t: &&Arc<furrow_tables::Table>| {
+                (t.indexes().iter()).any(|i| i.rowset().id().0 == rowset)
+            };
             tables.iter().find(has).cloned()
         }
         ResourceKind::Object { object_id } => database.catalog.table_by_id(ObjectId(*object_id)),

@@ -1,15 +1,21 @@
 //! Databases come and go: start, create, attach, detach, drop, close.
 
-use super::{DatabaseList, Entry, Instance, Listed, Phase};
-use crate::EngineError;
-use crate::database::{self, Database, DatabaseSpec, DatabaseState, Moved, RestingPrimary};
-use crate::files::{file_path, remove_any, remove_own};
+use super::Entry;
+use super::Instance;
+use crate::database::Database;
+use crate::files::file_path;
+use crate::files::{DatabaseSpec, remove_any, remove_own};
+use crate::opening;
+use crate::opening::{Moved, RestingPrimary};
+use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_format::DatabaseId;
 use furrow_io::random;
 use furrow_io::sync::MutexGuard;
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
+use furrow_tables::{DatabaseState, EngineError};
 use furrow_types::Guid;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +41,7 @@ impl Instance {
         for listed in list.databases.clone() {
             match listed.phase {
                 Phase::Whole | Phase::ReadOnly => self.start_one(&listed),
+                Phase::Restoring => self.enter_restoring(&listed),
                 Phase::Temporary => self.start_temporary(&mut list, &listed)?,
                 Phase::Creating | Phase::Dropping => self.clear(&mut list, &listed)?,
             }
@@ -67,7 +74,7 @@ impl Instance {
             .messages()
             .iter()
             .for_each(|m| log.write_message(source, m));
-        let state = database::state_after(error);
+        let state = opening::state_after(error);
         if state == DatabaseState::Suspect {
             let args = [listed.name.as_str().into(), listed.id.into()];
             log.write_message(source, &Message::new(3414, &args));
@@ -79,7 +86,7 @@ impl Instance {
     fn open_listed(&self, listed: &Listed, primary: &Path) -> Result<Arc<Database>, EngineError> {
         let id = DatabaseId(listed.id);
         if listed.phase == Phase::ReadOnly {
-            let opened = database::open_resting(&self.shared, primary)?;
+            let opened = opening::open_resting(&self.shared, primary)?;
             return self.open_resting(listed, opened);
         }
         self.open_database(id, &listed.name, primary, (&[], false))
@@ -91,7 +98,7 @@ impl Instance {
         opened: RestingPrimary,
     ) -> Result<Arc<Database>, EngineError> {
         let id = DatabaseId(listed.id);
-        database::attach_resting(&self.shared, id, &listed.name, (opened, &listed.paths))
+        opening::attach_resting(&self.shared, id, &listed.name, (opened, &listed.paths))
     }
 
     pub(super) fn open_database(
@@ -104,10 +111,11 @@ impl Instance {
         let home = primary.parent().unwrap_or(Path::new("")).to_path_buf();
         let moved = Moved {
             paths: moved.to_vec(),
+            by_id: BTreeMap::new(),
             home,
             attaching,
         };
-        let database = database::open(&self.shared, id, name, primary, &moved)?;
+        let database = opening::open(&self.shared, id, name, primary, &moved)?;
         database.start_background()?;
         Ok(database)
     }
@@ -165,7 +173,7 @@ impl Instance {
         let mut list = self.shared.list.lock();
         self.free_name(&list, &spec.name)?;
         let plan = spec.plan()?;
-        database::check_paths(&*self.shared.volume, &plan)?;
+        opening::check_paths(&*self.shared.volume, &plan)?;
         let binding = Guid(random::guid_v4());
         let listed = Listed {
             id: list.id_for(spec.id),
@@ -182,7 +190,7 @@ impl Instance {
             },
         };
         list.change(|all| all.push(listed.clone()))?;
-        let created = database::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
+        let created = opening::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
         let database = match created {
             Ok(database) => database,
             Err(error) => {
@@ -200,10 +208,15 @@ impl Instance {
         Ok(database)
     }
 
-    fn list_whole(&self, list: &mut DatabaseList, listed: &Listed) -> Result<(), EngineError> {
+    pub(super) fn list_whole(
+        &self,
+        list: &mut DatabaseList,
+        listed: &Listed,
+    ) -> Result<(), EngineError> {
         let whole = Listed {
             phase: Phase::Whole,
             paths: listed.paths.iter().take(1).cloned().collect(),
+            layout: Vec::new(),
             ..listed.clone()
         };
         list.change(|all| {
@@ -251,7 +264,7 @@ impl Instance {
             return Err(EngineError::refused(5171, &["".into()]));
         };
         self.unused_path(&list, primary)?;
-        let mut opened = database::open_resting(&self.shared, primary)?;
+        let mut opened = opening::open_resting(&self.shared, primary)?;
         if beside_first {
             opened.look_beside_first();
         }
@@ -301,7 +314,7 @@ impl Instance {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
         self.unused_path(&list, primary)?;
-        let sniffed = database::sniff(&self.shared, primary)?;
+        let sniffed = opening::sniff(&self.shared, primary)?;
         let name = options.name.clone().unwrap_or(sniffed.name);
         self.free_name(&list, &name)?;
         let listed = Listed {
@@ -347,7 +360,7 @@ impl Instance {
             .get(&name.to_lowercase())
             .and_then(|e| e.database.clone());
         let Some(database) = open else { return Ok(()) };
-        database.seal()?;
+        database.refuse_entry_unless_used()?;
         if database.state() == DatabaseState::Suspect {
             database.abandon();
             return Ok(());
@@ -419,7 +432,7 @@ impl Instance {
             return Ok(());
         }
         if let Some(database) = &open {
-            database.seal()?;
+            database.refuse_entry_unless_used()?;
             listed.paths = database.all_paths();
         }
         listed.phase = Phase::Dropping;
@@ -429,7 +442,7 @@ impl Instance {
             all.push(dropping);
         });
         if let (Err(_), Some(database)) = (&noted, &open) {
-            database.unseal();
+            database.allow_entry();
         }
         noted?;
         if let Some(database) = open {
@@ -496,6 +509,10 @@ impl Instance {
         let primary = listed.paths.first().cloned().unwrap_or_default();
         // The old handles must be gone before the files can be locked again.
         self.forget(name);
+        if listed.phase == Phase::Restoring {
+            self.enter_restoring(&listed);
+            return Err(EngineError::refused(927, &[name.into()]));
+        }
         if listed.phase == Phase::Temporary {
             return self.renew(&mut list, &listed);
         }

@@ -1,15 +1,15 @@
 //! Looks at pages and space, for DBCC and the views: nothing here changes anything.
 
-use crate::EngineError;
 use crate::database::Database;
-use crate::table::{Rowset, Table};
-use furrow_format::catalog::Identity;
 use furrow_format::{
     BOOT_PAGE, Bitmap, Boot, EXTENT_PAGES, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Iam, Lsn,
     Page, PageBuf, PageId, PageNo, TxnId, dcm_page_of, interval_extents,
 };
-use furrow_pool::LatchRank;
+use furrow_pool::{LatchRank, PoolError};
 use furrow_space::{FileUsage, PageCounts};
+use furrow_tables::EngineError;
+use furrow_tables::Rowset;
+use furrow_txn::TxnError;
 use furrow_types::DateTime;
 
 impl Database {
@@ -81,7 +81,21 @@ impl Database {
         Ok(counted)
     }
 
-    /// Extents of a data file that have changed since the last full backup.
+    /// The bits of a changed-extent page, where they can be read. Where they cannot, all extents of the page
+    /// count as changed from now on.
+    pub(crate) fn changed_page(&self, id: PageId) -> Result<Option<Box<PageBuf>>, EngineError> {
+        let bytes = match self.page(id) {
+            Ok(bytes) => Some(bytes).filter(|bytes| Bitmap::new(bytes).is_some()),
+            Err(EngineError::Txn(TxnError::Pool(PoolError::BadPage { .. }))) => None,
+            Err(error) => return Err(error),
+        };
+        if bytes.is_none() {
+            self.store.changed.lose(id);
+        }
+        Ok(bytes)
+    }
+
+    /// Extents of a data file that have changed since the last full backup: all where a map is damaged.
     pub fn modified_extents(&self, file: FileId, size_pages: u32) -> Result<u64, EngineError> {
         let mut modified = 0;
         for start in (0..size_pages).step_by(GAM_INTERVAL as usize).map(PageNo) {
@@ -89,12 +103,12 @@ impl Database {
                 file,
                 page: dcm_page_of(start),
             };
-            let bytes = self.page(id)?;
-            let map = Bitmap::new(&bytes);
-            let map = map.ok_or_else(|| EngineError::Damaged(format!("DCM page {id}")))?;
+            let bytes = self.changed_page(id)?;
+            let map = bytes.as_deref().and_then(Bitmap::new);
             let extents = interval_extents(start, size_pages);
             let words = (0..extents.div_ceil(64)).map(|index| {
-                let word = map.word(index) | self.store.changed.word(id, index as usize);
+                let on_page = map.as_ref().map_or(0, |map| map.word(index));
+                let word = on_page | self.store.changed.word(id, index as usize);
                 // Bits past the end of the file count for nothing.
                 let behind = (index * 64 + 64).saturating_sub(extents);
                 u64::from((word << behind).count_ones())
@@ -121,26 +135,5 @@ impl Database {
         let listed = self.store.active.list(self.store.log().tail());
         let oldest = listed.into_iter().min_by_key(|txn| txn.first)?;
         Some((oldest.id, oldest.first))
-    }
-}
-
-impl Table {
-    /// Seed, increment and last value of its identity column.
-    pub fn identity_values(&self) -> Option<Identity> {
-        self.identity
-            .as_ref()
-            .map(|counter| counter.state.lock().now)
-    }
-}
-
-impl Rowset {
-    /// The filegroup that its pages are in.
-    pub fn filegroup(&self) -> u16 {
-        self.unit().filegroup()
-    }
-
-    /// Its first IAM page.
-    pub fn first_iam(&self) -> PageId {
-        self.unit().first_iam()
     }
 }

@@ -8,10 +8,10 @@
 //! twice, or not at all. A page that is not of the index any more, or not of the level where its parent has
 //! it, is passed over: it has moved since, or the file is damaged, which others tell of.
 
-use crate::EngineError;
 use crate::database::Database;
-use crate::table::{Index, IndexKind};
 use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, Status};
+use furrow_tables::EngineError;
+use furrow_tables::{Index, IndexKind};
 
 /// Space on a page for records and slots.
 const BODY_BYTES: u64 = furrow_format::BODY_SIZE as u64;

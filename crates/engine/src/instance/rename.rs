@@ -1,10 +1,11 @@
 //! ALTER DATABASE MODIFY NAME.
 
-use super::{DatabaseState, Instance, Phase};
-use crate::EngineError;
+use super::Instance;
 use crate::database::Database;
-use crate::schema::refuse;
+use crate::shared::Phase;
 use furrow_format::DatabaseId;
+use furrow_tables::refuse;
+use furrow_tables::{DatabaseState, EngineError};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ impl Instance {
         if name.to_lowercase() != new.to_lowercase() {
             self.free_name(&list, new)?;
         }
-        crate::schema::check_name(new)?;
+        furrow_tables::check_name(new)?;
         if listed.phase == Phase::ReadOnly {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
@@ -51,7 +52,7 @@ impl Instance {
     /// Opens a database that was closed for a moment; one that cannot be opened is entered as it is.
     fn reopen_listed(
         &self,
-        listed: &super::Listed,
+        listed: &crate::shared::Listed,
         primary: &Path,
     ) -> Result<Arc<Database>, EngineError> {
         match self.open_database(DatabaseId(listed.id), &listed.name, primary, (&[], false)) {

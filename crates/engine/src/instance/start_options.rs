@@ -1,6 +1,6 @@
 //! Start options: trace flags (`-T`) and many extents of a file in a turn (`-E`), set and logged.
 
-use super::InstanceConfig;
+use crate::shared::InstanceConfig;
 use furrow_io::locked_limit_bytes;
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::{ErrorLog, Source};

@@ -7,12 +7,14 @@
 //! 3. The list names the paths of the layout, durably: what is created there from here on is ours to delete.
 //! 4. The files are created.
 
-use super::{DatabaseList, Instance, Listed};
-use crate::EngineError;
-use crate::database::{self, Database, DatabasePlan, DatabaseSpec, DatabaseState, FileSpec};
-use crate::files::remove_any;
+use super::Instance;
+use crate::database::Database;
+use crate::files::{DatabasePlan, DatabaseSpec, FileSpec, remove_any};
+use crate::opening;
+use crate::shared::{DatabaseList, Listed};
 use furrow_format::DatabaseId;
 use furrow_io::random;
+use furrow_tables::{DatabaseState, EngineError};
 use furrow_types::Guid;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +43,7 @@ impl Instance {
             remove_any(&*self.shared.volume, path)?;
         }
         let plan = DatabasePlan::of_primary(listed.layout.clone());
-        database::check_paths(&*self.shared.volume, &plan)?;
+        opening::check_paths(&*self.shared.volume, &plan)?;
         let binding = Guid(random::guid_v4());
         let listed = Listed {
             binding: binding.0,
@@ -61,7 +63,7 @@ impl Instance {
             ..DatabaseSpec::new(&*listed.name, FileSpec::new(&*listed.name, primary))
         };
         let id = DatabaseId(listed.id);
-        let database = database::create(&self.shared, id, binding, &spec, &plan)?;
+        let database = opening::create(&self.shared, id, binding, &spec, &plan)?;
         self.enter_started(&listed, &database)?;
         database.space.recalculate();
         Ok(database)

@@ -1,14 +1,15 @@
 //! Views of an instance and its databases, as plain structs.
 
 use super::Instance;
-use crate::EngineError;
-use crate::background::holder;
-use crate::database::{Database, DatabaseOptions, DatabaseState, FileGrowth};
+use crate::database::Database;
+use crate::files::FileGrowth;
+use crate::keeper::holder;
 use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, RecoveryModel};
 use furrow_io::sync::atomic::Ordering::Relaxed;
 use furrow_io::time::Duration;
 use furrow_log::{LogUsage, ReuseWait};
 use furrow_recovery::Checkpoint;
+use furrow_tables::{DatabaseOptions, DatabaseState, EngineError};
 use furrow_types::Guid;
 use std::path::PathBuf;
 
@@ -137,8 +138,7 @@ impl Instance {
     /// Sets `recovery interval (min)`: how long recovery may take of databases whose TARGET_RECOVERY_TIME is
     /// 0; 0 for a minute.
     pub fn set_recovery_interval_min(&self, minutes: u32) {
-        let interval = &self.shared.recovery_interval_min;
-        interval.store(minutes, Relaxed);
+        self.shared.set_recovery_interval_min(minutes);
     }
 
     /// The databases, by number.

@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::ground::{House, bytes, config, memory};
+use furrow_datafile::{Database as MdfDatabase, MdfImage};
 use furrow_engine::{EngineError, Instance, InstanceConfig, ScanSpec, Session};
 use furrow_format::boot::field;
 use furrow_format::catalog::{SYSOBJVALUES, SYSSCHOBJS, unit_kind};
-use furrow_format::mdf::{Database as MdfDatabase, MdfImage};
 use furrow_format::{
     Lsn, PAGE_SIZE, Page, PageBuf, PageFlags, PageId, PageMut, PageType, stamp_checksum,
 };

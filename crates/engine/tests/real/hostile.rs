@@ -4,9 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::ground::{House, bytes, memory};
+use furrow_datafile::{Database as MdfDatabase, MdfImage};
 use furrow_engine::{EngineError, Index, ScanSpec, Session, Table};
 use furrow_format::catalog::unit_kind;
-use furrow_format::mdf::{Database as MdfDatabase, MdfImage};
 use furrow_format::{PAGE_SIZE, Page, PageBuf, PageType, Protection, stamp_checksum, verify};
 use furrow_types::Value;
 use rand::rngs::StdRng;

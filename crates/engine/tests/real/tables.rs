@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::ground::{FILES, House, attached, bytes, directory, read, sample};
+use furrow_datafile::{Database as MdfDatabase, MdfImage};
 use furrow_engine::{DatabaseState, IndexKind, ScanSpec, Session, Table};
-use furrow_format::mdf::{Database as MdfDatabase, MdfImage};
 use furrow_io::{SystemVolume, Volume};
 use furrow_types::Value;
 use std::ops::Bound;

@@ -1,12 +1,16 @@
 //! A reader of the on-disk formats, written from docs/format alone: it uses nothing of the code that writes
 //! them.
 //!
-//! It reads the log of a fixture as a crash left it, and the list of an instance that was just abandoned.
+//! It reads the log of a fixture as a crash left it, and the list and the double-write file of an instance
+//! that was just abandoned.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
+use furrow_engine::{
+    ColumnSpec, DatabaseSpec, FileSpec, Instance, InstanceConfig, Session, TableSpec,
+};
 use furrow_io::{MemoryVolume, Volume, read_file};
+use furrow_types::{DataType, TypeId, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -394,4 +398,105 @@ fn the_list_of_databases_is_read_by_its_document_alone() {
         assert_eq!(directory(&log).log_id, id);
     }
     assert!(input.0.is_empty());
+}
+
+/// A batch of images: generation and number, then each page's number and image, if that is whole.
+type Batch<'a> = ((u64, u64), Vec<(u64, Option<&'a [u8]>)>);
+
+/// The batches of a double-write file that belong to a data file.
+fn batches(file: &[u8], owner: u64) -> Vec<Batch<'_>> {
+    let pages: Vec<&[u8]> = file.chunks_exact(8192).collect();
+    assert_eq!(pages.len() * 8192, file.len());
+    assert_eq!(pages.len() % 2, 0);
+    let half_pages = pages.len() / 2;
+    let mut found = Vec::new();
+    for half in pages.chunks(half_pages.max(1)) {
+        let (mut at, mut number, mut generation) = (0, 0, None);
+        while let Some(header) = half.get(at) {
+            let count = int(header, 28, 4) as usize;
+            let is_header = &header[..8] == b"FURROWDW"
+                && int(header, 8, 4) == u64::from(crc32c(&[&header[12..]]))
+                && int(header, 12, 2) == 1
+                && (1..=1016).contains(&count);
+            if !is_header
+                || *generation.get_or_insert(int(header, 16, 8)) != int(header, 16, 8)
+                || int(header, 24, 4) != number
+                || int(header, 32, 4) != half_pages as u64
+                || at + 1 + count > half_pages
+            {
+                break;
+            }
+            assert!(header[36..64].iter().all(|byte| *byte == 0));
+            let images = (0..count).map(|n| {
+                let (entry, image) = (64 + 8 * n, half[at + 1 + n]);
+                let whole = int(header, entry + 4, 4) == u64::from(crc32c(&[image]));
+                (int(header, entry, 4), whole.then_some(image))
+            });
+            if int(header, 14, 2) == owner {
+                found.push(((int(header, 16, 8), number), images.collect()));
+            }
+            at += 1 + count;
+            number += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn the_double_write_file_is_read_by_its_document_alone() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    volume.create_dir(Path::new("d")).unwrap();
+    let config = InstanceConfig {
+        directory: None,
+        pool_pages: 512,
+        double_write_pages: 64,
+        background: false,
+        ..InstanceConfig::default()
+    };
+    let instance = Instance::start(Arc::clone(&volume), config).unwrap();
+    let spec = DatabaseSpec::new("Db", FileSpec::new("P", "d/p.mdf").size_mb(2));
+    let spec = spec.log(FileSpec::new("L", "d/l.ldf").size_mb(2));
+    let database = instance.create_database(&spec).unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let number = ColumnSpec::new("n", DataType::simple(TypeId::Int));
+    let text = ColumnSpec::new("t", DataType::sized(TypeId::VarChar, 2000));
+    let spec = TableSpec::new("t").column(number).column(text);
+    let table = session.create_table(&spec).unwrap();
+    // The same pages are written in place again and again: their images go to both halves.
+    for round in 0..6 {
+        for n in 0..40 {
+            let row = [
+                Value::Int(round * 100 + n),
+                Value::VarChar("x".repeat(1500)),
+            ];
+            session.insert(&table, &row).unwrap();
+        }
+        database.checkpoint().unwrap();
+    }
+    drop(session);
+    drop(database);
+    instance.abandon();
+    let data = read_file(&*volume, Path::new("d/p.mdf")).unwrap();
+    let images = read_file(&*volume, Path::new("d/p.mdf.dw")).unwrap();
+    let found = batches(&images, 1);
+    assert!(batches(&images, 2).is_empty());
+    assert!(found.len() > 1, "{} batches", found.len());
+    let mut newest: BTreeMap<u64, ((u64, u64), &[u8])> = BTreeMap::new();
+    for (age, images) in &found {
+        for (page, image) in images {
+            let image = image.unwrap();
+            let known = newest.entry(*page).or_insert((*age, image));
+            if known.0 <= *age {
+                *known = (*age, image);
+            }
+        }
+    }
+    // All writes had ended: each page is its newest image. The file's header has the checkpoint's LSN
+    // besides.
+    assert!(newest.len() > 3, "{} pages", newest.len());
+    for (page, (_, image)) in newest.iter().filter(|(page, _)| **page != 0) {
+        let at = *page as usize * 8192;
+        assert!(data[at..at + 8192] == **image, "page {page}");
+        assert_eq!(int(image, 32, 4), *page, "a page header has its own number");
+    }
 }

@@ -3,6 +3,8 @@
 mod alter_table;
 mod bulk_load;
 mod catalog_size;
+mod changed_extents;
+mod checking;
 mod deadlock_log;
 mod empty_file;
 mod faults;

@@ -2,6 +2,11 @@
 
 use crate::Field;
 
+/// Length of version 706's record.
+pub(super) const RECORD_SIZE: usize = 1504;
+
+pub(super) const NAME_BYTES: usize = 256;
+
 /// The record's fixed end: its length. u16
 pub(super) const FIXED_END: Field<98, 2> = Field;
 /// Version of the format. u16
@@ -9,7 +14,7 @@ pub const VERSION: Field<100, 2> = Field;
 /// Version the database was created with. u16
 pub const CREATE_VERSION: Field<102, 2> = Field;
 /// Status bits. u32
-pub const STATUS: Field<132, 4> = Field;
+pub(crate) const STATUS: Field<132, 4> = Field;
 /// Seed of object ids. i32
 pub const NEXT_OBJECT_ID: Field<136, 4> = Field;
 /// When the database was created: ticks u32, days i32.
@@ -21,7 +26,7 @@ pub const DATABASE_ID: Field<408, 2> = Field;
 /// Compatibility level. u16
 pub const COMPATIBILITY: Field<410, 2> = Field;
 /// Counter of `rowversion`. u64
-pub const ROW_VERSION: Field<412, 8> = Field;
+pub(crate) const ROW_VERSION: Field<412, 8> = Field;
 /// LSN of the last full backup.
 pub const FULL_BACKUP_LSN: Field<432, 10> = Field;
 /// LSN where recovery begins.
@@ -29,23 +34,21 @@ pub const CHECKPOINT_LSN: Field<444, 10> = Field;
 /// Collation. u32
 pub const COLLATION: Field<488, 4> = Field;
 /// Family: the same in a database and everything restored from it.
-pub const FAMILY: Field<504, 16> = Field;
+pub(crate) const FAMILY: Field<504, 16> = Field;
 /// Recovery fork: where the present one began.
-pub const FORK_LSN: Field<540, 10> = Field;
+pub(crate) const FORK_LSN: Field<540, 10> = Field;
 /// Recovery fork.
-pub const FORK: Field<552, 16> = Field;
-/// The fork before: where it began.
-pub const OLD_FORK_LSN: Field<568, 10> = Field;
+pub(crate) const FORK: Field<552, 16> = Field;
 /// The fork before.
-pub const OLD_FORK: Field<580, 16> = Field;
+pub(crate) const OLD_FORK: Field<580, 16> = Field;
 /// The full backup that differential backups build on.
 pub const DIFFERENTIAL_BASE: Field<596, 16> = Field;
 /// First page of `sysallocunits`: the way into the catalog.
 pub const CATALOG_PAGE: Field<612, 6> = Field;
 /// A version that real files do not keep current: 611 in all of them. u16
-pub const OLD_VERSION: Field<618, 2> = Field;
+pub(crate) const OLD_VERSION: Field<618, 2> = Field;
 /// [`CREATED`] once more.
-pub const CREATED_COPY: Field<772, 8> = Field;
+pub(crate) const CREATED_COPY: Field<772, 8> = Field;
 /// Counter of allocation units: the next one's id is this shifted left by 16. u64
 pub const NEXT_UNIT: Field<832, 8> = Field;
 
@@ -60,7 +63,7 @@ pub const PAGE_VERIFY: Field<1034, 1> = Field;
 /// Own: target recovery time in seconds, 0 = by the instance's setting. u32
 pub const TARGET_RECOVERY_S: Field<1036, 4> = Field;
 /// Own: number of the log's life; a log file of another life is not this database's. u64
-pub const LOG_INCARNATION: Field<1040, 8> = Field;
+pub(crate) const LOG_INCARNATION: Field<1040, 8> = Field;
 /// Own: LSN up to which the log is backed up.
 pub const LOG_BACKUP_LSN: Field<1048, 10> = Field;
 /// Own: 1 = read-only.
@@ -77,11 +80,13 @@ pub const AUTO_STATISTICS: Field<1062, 1> = Field;
 pub const SESSION_DEFAULTS: Field<1064, 2> = Field;
 /// Own: the compatibility level; 0 = as made. u16
 pub const COMPATIBILITY_LEVEL: Field<1066, 2> = Field;
-/// Own: end of the area.
+/// Own: when a consistency check last found the database clean, as `datetime`: ticks, then days.
+pub const KNOWN_GOOD: Field<1096, 8> = Field;
+/// Own: end of the area that every own boot page has.
 pub(super) const OWN_END: usize = 1068;
 
 const _: () = {
-    assert!(NAME.end() == NAME.start() + super::NAME_BYTES);
+    assert!(NAME.end() == NAME.start() + NAME_BYTES);
     assert!(NAME.end() <= DATABASE_ID.start());
     assert!(CHECKPOINT_LSN.start() >= FULL_BACKUP_LSN.end());
     assert!(OLD_FORK.end() == DIFFERENTIAL_BASE.start());
@@ -96,5 +101,7 @@ const _: () = {
     assert!(AUTO_STATISTICS.end() <= SESSION_DEFAULTS.start());
     assert!(SESSION_DEFAULTS.end() <= COMPATIBILITY_LEVEL.start());
     assert!(COMPATIBILITY_LEVEL.end() <= OWN_END);
-    assert!(OWN_END <= crate::HEADER_SIZE + super::RECORD_SIZE);
+    assert!(OWN_END <= KNOWN_GOOD.start());
+    assert!(KNOWN_GOOD.end() <= crate::HEADER_SIZE + RECORD_SIZE);
+    assert!(OWN_END <= crate::HEADER_SIZE + RECORD_SIZE);
 };

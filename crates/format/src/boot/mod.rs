@@ -23,10 +23,7 @@ pub use options::{DelayedDurability, PageVerify, RecoveryModel, SessionDefaults,
 pub const BOOT_PAGE: PageId = PageId::new(1, 9);
 /// Version this engine writes: SQL Server 2012.
 pub const WRITTEN_VERSION: u16 = 706;
-/// Length of version 706's record.
-const RECORD_SIZE: usize = 1504;
 const MAGIC: [u8; 8] = *b"FURROW\x01\x00";
-const NAME_BYTES: usize = 256;
 /// What the name is padded with: blanks byte by byte, which read as daggers in UTF-16.
 const NAME_PADDING: [char; 2] = ['\u{2020}', ' '];
 
@@ -189,14 +186,14 @@ impl Boot {
     /// The record of a fresh boot page, for its slot 0.
     pub fn record(&self) -> Result<Vec<u8>, BootError> {
         let mut page = [0; crate::PAGE_SIZE];
-        let mut name = Vec::with_capacity(NAME_BYTES);
+        let mut name = Vec::with_capacity(field::NAME_BYTES);
         encode_utf16(&self.name, &mut name);
-        if name.is_empty() || name.len() > NAME_BYTES {
+        if name.is_empty() || name.len() > field::NAME_BYTES {
             return Err(BootError::Name {
                 units: name.len() / 2,
             });
         }
-        let mut padded = [b' '; NAME_BYTES];
+        let mut padded = [b' '; field::NAME_BYTES];
         for (place, &byte) in padded.iter_mut().zip(&name) {
             *place = byte;
         }
@@ -204,7 +201,7 @@ impl Boot {
         let [e, f, g, h] = self.created.days().to_le_bytes();
         let created = [a, b, c, d, e, f, g, h];
         let page = &mut page;
-        field::FIXED_END.set_u16(page, RECORD_SIZE as u16);
+        field::FIXED_END.set_u16(page, field::RECORD_SIZE as u16);
         field::VERSION.set_u16(page, self.version);
         field::CREATE_VERSION.set_u16(page, self.create_version);
         field::STATUS.set_u32(page, self.status);
@@ -226,7 +223,7 @@ impl Boot {
         field::CREATED_COPY.set(page, created);
         field::NEXT_UNIT.set(page, self.next_unit.to_le_bytes());
         self.own.encode(page);
-        let record = page.get(crate::HEADER_SIZE..crate::HEADER_SIZE + RECORD_SIZE);
+        let record = page.get(crate::HEADER_SIZE..crate::HEADER_SIZE + field::RECORD_SIZE);
         Ok(record.unwrap_or_default().to_vec())
     }
 }

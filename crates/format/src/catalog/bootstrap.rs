@@ -159,7 +159,7 @@ fn table_rows(table: &BaseTable, bootstrap: &Bootstrap<'_>) -> Vec<Vec<Value>> {
         50 => to_values(scalar_types(created)),
         54 => to_values(BASE_TABLES.iter().map(|table| index_stat(table))),
         55 => to_values(BASE_TABLES.iter().flat_map(|table| index_columns(table))),
-        64 => to_values(class_objects(bootstrap)),
+        64 => to_values(class_objects(bootstrap.created, filegroups(bootstrap))),
         _ => Vec::new(),
     }
 }

@@ -8,8 +8,6 @@ pub mod object_type {
     pub const USER_TABLE: Code<2> = Code(*b"U ");
     /// Base table.
     pub const SYSTEM_TABLE: Code<2> = Code(*b"S ");
-    /// Internal table (queues, tombstones, change tracking).
-    pub const INTERNAL_TABLE: Code<2> = Code(*b"IT");
     /// Primary key.
     pub const PRIMARY_KEY: Code<2> = Code(*b"PK");
     /// Unique constraint.
@@ -55,8 +53,6 @@ pub mod reference_class {
 
 /// Bits of `sysschobjs.status`.
 pub mod object_status {
-    /// Shipped with the product.
-    pub const SHIPPED: i32 = 0x1;
     /// Named by the system.
     pub const SYSTEM_NAMED: i32 = 0x4;
     /// A constraint that is not asked.
@@ -70,7 +66,7 @@ pub mod object_status {
     /// Own: both.
     pub const ESCALATION: i32 = NO_ESCALATION | AUTO_ESCALATION;
     /// What base tables carry.
-    pub const BASE_TABLE: i32 = 0xE_0001;
+    pub(crate) const BASE_TABLE: i32 = 0xE_0001;
 }
 
 /// Kinds of allocation units, `sysallocunits.type`.
@@ -102,7 +98,7 @@ pub mod column_status {
     /// NOT NULL.
     pub const NOT_NULL: i32 = 0x1;
     /// ANSI padding: set on character and binary types.
-    pub const ANSI_PADDED: i32 = 0x2;
+    pub(crate) const ANSI_PADDED: i32 = 0x2;
     /// Identity.
     pub const IDENTITY: i32 = 0x4;
     /// ROWGUIDCOL.
@@ -131,8 +127,6 @@ pub mod index_status {
     pub const INDEX: i32 = 0x1;
     /// Made on request; an index has it always.
     pub const NAMED: i32 = 0x2;
-    /// IGNORE_DUP_KEY.
-    pub const IGNORE_DUPLICATES: i32 = 0x4;
     /// Unique.
     pub const UNIQUE: i32 = 0x8;
     /// PAD_INDEX.
@@ -152,7 +146,7 @@ pub mod index_status {
     /// Filtered.
     pub const FILTERED: i32 = 0x2_0000;
     /// What indexes of base tables carry since 2012.
-    pub const BASE_TABLE: i32 = 0x8_0000;
+    pub(crate) const BASE_TABLE: i32 = 0x8_0000;
 }
 
 /// `sysidxstats.type`.
@@ -210,9 +204,9 @@ pub mod schema_id {
     /// `dbo`.
     pub const DBO: i32 = 1;
     /// `guest`.
-    pub const GUEST: i32 = 2;
+    pub(crate) const GUEST: i32 = 2;
     /// `INFORMATION_SCHEMA`.
     pub const INFORMATION_SCHEMA: i32 = 3;
     /// `sys`.
-    pub const SYS: i32 = 4;
+    pub(crate) const SYS: i32 = 4;
 }

@@ -1,7 +1,7 @@
 //! The base tables of version 706: what a database knows about itself.
 //!
 //! Purpose: one declaration per base table gives its columns, its key, its ids and a Rust struct for its
-//! rows. The engine's catalog writes these tables, the reader of real files ([`mdf`](crate::mdf)) reads them.
+//! rows. The engine's catalog writes these tables, the reader of real files (`datafile`) reads them.
 //!
 //! Invariants
 //! - A table described here is described the same way by the rows that [`bootstrap_rows`] makes, so that a
@@ -25,6 +25,7 @@ mod objects;
 mod row;
 mod schema;
 mod space;
+mod tables;
 mod v611;
 
 pub use bootstrap::{
@@ -49,28 +50,5 @@ pub use space::{
     AllocUnit, DatabaseFile, File1, PhysicalFilegroup, Rowset, RowsetColumn, SYSALLOCUNITS,
     SYSFILES1, SYSPHFG, SYSPRUFILES, SYSROWSETS, SYSRSCOLS,
 };
+pub use tables::BASE_TABLES;
 pub use v611::{HobtColumn, RowsetColumn611, SYSHOBTCOLUMNS, SYSROWSETCOLUMNS};
-
-/// The base tables that a database of ours has, by object id.
-pub static BASE_TABLES: [&BaseTable; 17] = [
-    &SYSRSCOLS,
-    &SYSROWSETS,
-    &SYSALLOCUNITS,
-    &SYSFILES1,
-    &SYSSEOBJVALUES,
-    &SYSPHFG,
-    &SYSPRUFILES,
-    &SYSOWNERS,
-    &SYSSCHOBJS,
-    &SYSCOLPARS,
-    &SYSSCALARTYPES,
-    &SYSIDXSTATS,
-    &SYSISCOLS,
-    &SYSOBJVALUES,
-    &SYSCLSOBJS,
-    &SYSSINGLEOBJREFS,
-    &SYSMULTIOBJREFS,
-];
-
-/// The version whose base tables these are.
-pub const CATALOG_VERSION: u16 = 706;

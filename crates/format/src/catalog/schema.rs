@@ -55,7 +55,7 @@ impl BaseTable {
     }
 
     /// Id of the allocation unit of the table's large values, for tables that may have some.
-    pub fn lob_unit_id(&self) -> Option<AllocUnitId> {
+    pub(crate) fn lob_unit_id(&self) -> Option<AllocUnitId> {
         let has_large = self.columns.iter().any(|column| column.data_type.is_max());
         has_large.then(|| AllocUnitId::from_parts(255, self.id as u32))
     }

@@ -1,6 +1,7 @@
 //! The one function that changes pages.
 
-use super::{Change, ChangeError, RowList};
+use super::kinds::{Change, ChangeError};
+use super::rows::RowList;
 use crate::bytes::put;
 use crate::maps::{set_bits, set_pfs};
 use crate::page::LSN;

@@ -1,6 +1,7 @@
 //! Changes as bytes.
 
-use super::{Change, ChangeError, RowList};
+use super::kinds::{Change, ChangeError};
+use super::rows::RowList;
 use crate::bytes::{chunk, u16_at};
 use crate::{AllocUnitId, MapInit, MapKind, PAGE_SIZE, PageId, PageInit, PageType, PfsByte, TxnId};
 

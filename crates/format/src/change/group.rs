@@ -1,7 +1,7 @@
 //! Groups of changes: several pages, one log record.
 
 use super::codec::{take, take_page};
-use super::{Change, ChangeError};
+use super::kinds::{Change, ChangeError};
 use crate::PageId;
 
 /// Tag bit: same page as the entry before.

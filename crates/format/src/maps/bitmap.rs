@@ -1,7 +1,7 @@
 //! Bitmap pages: GAM, SGAM, DCM, BCM and IAM.
 
 use super::pfs::RECORD_HEADER;
-use super::{ExtentRange, GAM_INTERVAL_EXTENTS};
+use super::places::{ExtentRange, GAM_INTERVAL_EXTENTS};
 use crate::bytes::chunk;
 use crate::{Page, PageBuf, record_len};
 
@@ -135,6 +135,22 @@ pub fn add_map_bits(page: &mut PageBuf, index: usize, bits: u64) -> bool {
     let places = map.iter_mut().skip(index * 8);
     for (place, byte) in places.zip(bits.to_le_bytes()) {
         *place |= byte;
+    }
+    true
+}
+
+/// Replaces the 64 bits from bit `64 * index` on, as far as the map has them; `false` when the page has no
+/// sound map.
+pub fn set_map_word(page: &mut PageBuf, index: usize, bits: u64) -> bool {
+    let Some(start) = map_start(Page::new(page)) else {
+        return false;
+    };
+    let Some(map) = page.get_mut(start..start + BITMAP_BYTES) else {
+        return false;
+    };
+    let places = map.iter_mut().skip(index * 8);
+    for (place, byte) in places.zip(bits.to_le_bytes()) {
+        *place = byte;
     }
     true
 }

@@ -2,8 +2,8 @@
 
 use super::bitmap::BITMAP_BYTES;
 use super::iam::{IAM_HEADER_BYTES, put_header};
-use super::pfs::{PFS_BYTES, RECORD_HEADER};
-use super::{PFS_INTERVAL, PfsByte, fixed_pages};
+use super::pfs::{PFS_BYTES, PfsByte, RECORD_HEADER};
+use super::places::{PFS_INTERVAL, fixed_page_type, fixed_pages};
 use crate::{AllocUnitId, PageBuf, PageError, PageId, PageInit, PageMut, PageNo, PageType};
 
 /// The allocation unit that file headers and all maps but IAM pages claim to belong to.
@@ -53,7 +53,7 @@ impl MapInit {
     /// The fresh map page that a file of `file_pages` pages has at `page`; `None` where no map has its
     /// fixed place.
     pub fn fixed(page: PageId, file_pages: u32) -> Option<MapInit> {
-        let kind = match super::fixed_page_type(page.page)? {
+        let kind = match fixed_page_type(page.page)? {
             PageType::Pfs => MapKind::Pfs { file_pages },
             PageType::Gam => MapKind::Gam,
             PageType::Sgam => MapKind::Sgam,

@@ -3,7 +3,7 @@
 use super::bitmap::Bitmap;
 use super::pfs::RECORD_HEADER;
 use crate::bytes::{chunk, put, u32_at};
-use crate::{Change, Page, PageBuf, PageId, PageType, record_len};
+use crate::{Page, PageBuf, PageId, PageType, record_len};
 
 /// Pages of mixed extents that one IAM page can name.
 pub const SINGLE_PAGE_SLOTS: u8 = 8;
@@ -62,19 +62,10 @@ impl<'a> Iam<'a> {
         self.map
     }
 
-    /// The change that fills or empties a single-page slot: `value` is a page id's six bytes. `None`
-    /// when the page is no sound IAM page or has no such slot.
-    pub fn set_single_page<'v>(
-        bytes: &PageBuf,
-        index: u8,
-        value: &'v [u8; 6],
-    ) -> Option<Change<'v>> {
+    /// Where a single-page slot is on the page; `None` when it is no sound IAM page.
+    pub(crate) fn single_page_offset(bytes: &PageBuf, index: u8) -> Option<usize> {
         let start = header_start(Page::new(bytes))?;
-        let offset = start + SINGLE_PAGES + PAGE_ID_SIZE * usize::from(index);
-        (index < SINGLE_PAGE_SLOTS).then_some(Change::PatchBytes {
-            offset: offset as u16,
-            bytes: value,
-        })
+        Some(start + SINGLE_PAGES + PAGE_ID_SIZE * usize::from(index))
     }
 
     fn page_at(self, offset: usize) -> PageId {

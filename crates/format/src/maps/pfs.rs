@@ -1,6 +1,6 @@
 //! PFS pages: one status byte for each page of an interval.
 
-use super::PFS_INTERVAL;
+use super::places::PFS_INTERVAL;
 use crate::{Page, PageBuf, PageType, record_len};
 use std::fmt;
 

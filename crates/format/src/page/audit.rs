@@ -1,6 +1,6 @@
 //! Proof that a page is sound.
 
-use super::{BODY_SIZE, HEADER_SIZE, SLOT_SIZE};
+use super::header::{BODY_SIZE, HEADER_SIZE, SLOT_SIZE};
 use crate::{Page, PageError, PageFlags};
 
 impl Page<'_> {

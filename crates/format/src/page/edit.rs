@@ -3,7 +3,7 @@
 //! Room is taken behind the last record. When the page has the bytes but not in one piece, it is compacted
 //! first: records are laid anew in slot order, and the bytes behind them become zero.
 
-use super::{BODY_SIZE, HEADER_SIZE, MAX_SLOTS, SLOT_SIZE};
+use super::header::{BODY_SIZE, HEADER_SIZE, MAX_SLOTS, SLOT_SIZE};
 use crate::bytes::put;
 use crate::{PAGE_SIZE, Page, PageBuf, PageError, PageMut, record_len};
 

@@ -11,6 +11,8 @@ pub const HEADER_SIZE: usize = 96;
 pub const BODY_SIZE: usize = PAGE_SIZE - HEADER_SIZE;
 /// Size of an entry of the slot array.
 pub const SLOT_SIZE: usize = 2;
+/// Most slots that fit between header and end of page: more is damage.
+pub const MAX_SLOTS: u16 = (BODY_SIZE / SLOT_SIZE) as u16;
 
 // The layout. Each field's name, first byte and size; the proof below leaves no gap and no overlap.
 const HEADER_VERSION: Field<0, 1> = Field; //    0      always 1
@@ -264,12 +266,12 @@ impl PageMut<'_> {
     }
 
     /// Sets `m_ghostRecCnt`.
-    pub fn set_ghost_count(&mut self, ghosts: u16) {
+    pub(crate) fn set_ghost_count(&mut self, ghosts: u16) {
         GHOSTS.set_u16(self.bytes_mut(), ghosts);
     }
 
     /// Sets the bytes kept back for undo: in all, of these for the last transaction, and which one that is.
-    pub fn set_reserved(&mut self, reserved: u16, xact_reserved: u16, xdes: TxnId) {
+    pub(crate) fn set_reserved(&mut self, reserved: u16, xact_reserved: u16, xdes: TxnId) {
         let [a, b, c, d, e, f, ..] = xdes.0.to_le_bytes();
         RESERVED.set_u16(self.bytes_mut(), reserved);
         XACT_RESERVED.set_u16(self.bytes_mut(), xact_reserved);

@@ -1,6 +1,6 @@
 //! Reading records through the slot array.
 
-use super::{HEADER_SIZE, MAX_SLOTS, SLOT_SIZE};
+use super::header::{HEADER_SIZE, MAX_SLOTS, SLOT_SIZE};
 use crate::bytes::u16_at;
 use crate::{PAGE_SIZE, Page, PageFlags, record_len};
 

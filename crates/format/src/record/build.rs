@@ -1,7 +1,8 @@
 //! Building records from their parts.
 
+use super::frame::{DATA_HEADER_SIZE, FORWARDING_STUB_SIZE, VERSION_TAG_SIZE};
+use super::status::{RecordKind, Status};
 use super::view::{BACK_POINTER, BACK_POINTER_SIZE};
-use super::{FORWARDING_STUB_SIZE, RecordKind, Status, VERSION_TAG_SIZE};
 use crate::RowId;
 
 const COMPLEX: u16 = 0x8000;
@@ -73,7 +74,7 @@ pub(crate) fn put_header(kind: RecordKind, fixed_len: usize, out: &mut Vec<u8>) 
     out.push(Status::new(kind, 0).0);
     if !matches!(kind, RecordKind::Index | RecordKind::GhostIndex) {
         out.push(0);
-        let fixed_end = u16::try_from(fixed_len + super::DATA_HEADER_SIZE).unwrap_or(u16::MAX);
+        let fixed_end = u16::try_from(fixed_len + DATA_HEADER_SIZE).unwrap_or(u16::MAX);
         out.extend_from_slice(&fixed_end.to_le_bytes());
     }
 }

@@ -20,45 +20,15 @@
 //! end offsets do not fall); after that columns are found without further failure other than "not there".
 
 mod build;
+mod frame;
 mod status;
 mod view;
 
-use crate::PageType;
-use crate::bytes::u16_at;
-
 pub use build::{RecordBuilder, VarColumn, forwarding_stub};
 pub(crate) use build::{Tail, put_header};
+pub(crate) use frame::DATA_HEADER_SIZE;
+pub(crate) use frame::INDEX_HEADER_SIZE;
+pub(crate) use frame::VERSION_TAG_SIZE;
+pub use frame::{FORWARDING_STUB_SIZE, MAX_ROW_SIZE, record_len};
 pub use status::{RecordKind, Status};
 pub use view::Record;
-
-/// Largest row, its overhead included.
-pub const MAX_ROW_SIZE: usize = 8060;
-/// Size of a forwarding stub. Heap rows are at least this long so that one can take their place.
-pub const FORWARDING_STUB_SIZE: usize = 9;
-/// Size of the version tag behind a record.
-pub const VERSION_TAG_SIZE: usize = 14;
-/// Size of a data record's header: status bytes and fixed end.
-pub const DATA_HEADER_SIZE: usize = 4;
-/// Size of an index record's header: the status byte.
-pub const INDEX_HEADER_SIZE: usize = 1;
-
-/// Length of the record at the start of `bytes` on a page of this type; `None` when no sound record is there.
-#[inline]
-pub fn record_len(page_type: PageType, pminlen: u16, bytes: &[u8]) -> Option<usize> {
-    let status = Status(*bytes.first()?);
-    if page_type == PageType::Index {
-        return view::frame_end(bytes, status, usize::from(pminlen));
-    }
-    let len = match status.kind() {
-        RecordKind::ForwardingStub => FORWARDING_STUB_SIZE,
-        RecordKind::BlobFragment => usize::from(u16_at(bytes, 2)?).max(DATA_HEADER_SIZE),
-        _ => {
-            let fixed_end = usize::from(u16_at(bytes, 2)?);
-            if fixed_end < DATA_HEADER_SIZE {
-                return None;
-            }
-            return view::frame_end(bytes, status, fixed_end);
-        }
-    };
-    (len <= bytes.len()).then_some(len)
-}

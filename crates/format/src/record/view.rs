@@ -1,74 +1,17 @@
 //! Reading a record.
 
-use super::{
-    DATA_HEADER_SIZE, FORWARDING_STUB_SIZE, INDEX_HEADER_SIZE, RecordKind, Status,
-    VERSION_TAG_SIZE, record_len,
+use super::frame::{
+    COMPLEX, DATA_HEADER_SIZE, FORWARDING_STUB_SIZE, Frame, INDEX_HEADER_SIZE, VERSION_TAG_SIZE,
+    frame, record_len,
 };
+use super::status::{RecordKind, Status};
 use crate::bytes::{chunk, u16_at};
 use crate::{PageId, PageType, RowId};
 
-const COMPLEX: u16 = 0x8000;
 /// First two bytes of the complex column that leads from a forwarded record back to its stub.
 pub(super) const BACK_POINTER: u16 = 1024;
 /// Size of that column: marker and row id.
 pub(super) const BACK_POINTER_SIZE: usize = 10;
-
-/// Places of a record's parts, proven to lie in its bytes.
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    /// First byte of the null bitmap; 0 = none.
-    null_bitmap: usize,
-    /// Column count beside the bitmap.
-    columns: u16,
-    /// First byte of the array of variable ends.
-    ends: usize,
-    /// Entries of that array.
-    vars: u16,
-    /// First byte behind the version tag.
-    end: usize,
-}
-
-/// Walks the parts behind the fixed columns.
-#[inline]
-fn frame(bytes: &[u8], status: Status, fixed_end: usize) -> Option<Frame> {
-    let mut frame = Frame {
-        null_bitmap: 0,
-        columns: 0,
-        ends: 0,
-        vars: 0,
-        end: fixed_end,
-    };
-    if status.has(Status::NULL_BITMAP) {
-        frame.columns = u16_at(bytes, frame.end)?;
-        frame.null_bitmap = frame.end + 2;
-        frame.end = frame.null_bitmap + usize::from(frame.columns).div_ceil(8);
-    }
-    if status.has(Status::VARIABLE) {
-        frame.vars = u16_at(bytes, frame.end)?;
-        frame.ends = frame.end + 2;
-        let data = frame.ends + 2 * usize::from(frame.vars);
-        frame.end = match frame.vars {
-            0 => data,
-            _ => usize::from(u16_at(bytes, data - 2)? & !COMPLEX),
-        };
-        if frame.end < data {
-            return None;
-        }
-    }
-    if status.has(Status::VERSION_TAG) {
-        frame.end += VERSION_TAG_SIZE;
-    }
-    (frame.end <= bytes.len()).then_some(frame)
-}
-
-/// Where the record ends.
-#[inline]
-pub(super) fn frame_end(bytes: &[u8], status: Status, fixed_end: usize) -> Option<usize> {
-    if fixed_end < INDEX_HEADER_SIZE {
-        return None;
-    }
-    frame(bytes, status, fixed_end).map(|frame| frame.end)
-}
 
 /// A record whose frame is sound.
 #[derive(Debug, Clone, Copy)]

@@ -218,7 +218,7 @@ impl RowLayout {
     }
 
     /// Column count beside the null bitmap; 0 = rows have none.
-    pub fn null_columns(&self) -> u16 {
+    pub(crate) fn null_columns(&self) -> u16 {
         self.null_columns
     }
 
@@ -229,7 +229,8 @@ impl RowLayout {
 
     /// Length of the longest row, `(max)` columns counted as 24-byte pointers; what must not exceed
     /// 8,060 unless columns may move off the row.
-    pub fn max_row_size(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn max_row_size(&self) -> usize {
         let nulls = match self.null_columns {
             0 => 0,
             columns => 2 + usize::from(columns).div_ceil(8),

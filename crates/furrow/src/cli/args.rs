@@ -1,7 +1,10 @@
 //! What may be typed.
 
+use super::disk::DiskArguments;
+use super::lab::{Chosen, NotifyArguments, RunArguments};
 use clap::{Args, Parser, Subcommand};
-use furrow_lab::datafiles::{Layout, parse_size};
+use furrow_disks::VolumeSpec;
+use furrow_lab::size::parse_size;
 use furrow_observe::traceflags::TraceFlag;
 use std::path::PathBuf;
 
@@ -24,6 +27,8 @@ pub(crate) enum Command {
     Sql(Box<SqlArguments>),
     /// Checks the consistency of SQL Server or Furrow data files: 0 sound, 1 findings, 2 cannot be checked
     Check(CheckArguments),
+    /// Raw requests on modelled arrays and real disks; alignment of partitions
+    Disk(DiskArguments),
 }
 
 /// Options of `lab`.
@@ -40,78 +45,11 @@ pub(crate) enum LabCommand {
     List,
     /// Runs an experiment, or goes on with one
     Run(Box<RunArguments>),
-}
-
-/// Options of `lab run`.
-#[derive(Debug, Args)]
-pub(crate) struct RunArguments {
-    /// The experiment, as `furrow lab list` names it
-    #[arg(required_unless_present = "resume")]
-    pub(crate) experiment: Option<String>,
-
-    /// Levels: numbers of data files; the others are compared with the first [default: 1,2,4,8,16]
-    #[arg(long, value_delimiter = ',', value_name = "N,...")]
-    pub(crate) files: Option<Vec<u64>>,
-    /// Directory for data files; several are used in turn, the log lies in the first [default: in --out]
-    #[arg(long = "volume", value_name = "DIR")]
-    pub(crate) volumes: Vec<PathBuf>,
-    /// Sessions that insert at the same time [default: 16]
-    #[arg(long, value_name = "N")]
-    pub(crate) connections: Option<u32>,
-    /// Data that all sessions together insert, such as 1GB [default: 1GB, with --quick 256MB]
-    #[arg(long, value_parser = size, value_name = "SIZE")]
-    pub(crate) total: Option<u64>,
-    /// Buffer pool [default: a quarter of --total]
-    #[arg(long, value_parser = size, value_name = "SIZE")]
-    pub(crate) pool: Option<u64>,
-    /// Transaction log [default: 8% of --total]
-    #[arg(long, value_parser = size, value_name = "SIZE")]
-    pub(crate) log: Option<u64>,
-    /// Rows of a transaction; several make a further factor [default: 1]
-    #[arg(long, value_delimiter = ',', value_name = "N,...")]
-    pub(crate) rows_per_commit: Option<Vec<u64>>,
-    /// Layout of the rows, sequential or random-key; both make a further factor [default: sequential]
-    #[arg(long, value_delimiter = ',', value_parser = layout, value_name = "WORD,...")]
-    pub(crate) layout: Option<Vec<Layout>>,
-
-    /// Blocks: how often each level is run [default: 6, with --quick 3]; with --resume more are added
-    #[arg(long, value_name = "N")]
-    pub(crate) blocks: Option<u32>,
-    /// Seed of the order of runs [default: a fresh one]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Differences smaller than this do not matter
-    #[arg(long, value_parser = percent, default_value = "2%", value_name = "PERCENT")]
-    pub(crate) delta: f64,
-    /// Start no run after this time of day, UTC
-    #[arg(long, value_name = "HH:MM")]
-    pub(crate) until: Option<String>,
-    /// A look in about a minute: three blocks of small runs, no verdict
-    #[arg(long)]
-    pub(crate) quick: bool,
-
-    /// Directory for journal, results and report [default: furrow-lab/EXPERIMENT-TIME]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Go on with the experiment in this directory; its plan is in its journal
-    #[arg(
-        long,
-        value_name = "DIR",
-        conflicts_with_all = [
-            "experiment", "files", "volumes", "connections", "total", "pool", "log", "rows_per_commit",
-            "layout", "seed", "delta", "until", "quick", "out", "explain",
-        ]
-    )]
-    pub(crate) resume: Option<PathBuf>,
-    /// Print the plan with bytes and minutes, and run nothing
-    #[arg(long)]
-    pub(crate) explain: bool,
-    /// One line a run instead of a line that is written over: for logs
-    #[arg(long, conflicts_with = "json_progress")]
-    pub(crate) plain: bool,
-    /// Progress as JSON, one object a line: for tools
-    #[arg(long)]
-    pub(crate) json_progress: bool,
+    /// Sends a test message to the addresses of --notify
+    Notify(NotifyArguments),
+    /// An experiment by its name alone: `lab ab` is `lab run ab`.
+    #[command(flatten)]
+    Experiment(Chosen),
 }
 
 /// Options of `inspect`.
@@ -273,6 +211,10 @@ pub(crate) struct SqlArguments {
     /// Buffer pool, 4MB at least
     #[arg(long, value_parser = pool, default_value = "128MB", value_name = "SIZE")]
     pub(crate) pool: u64,
+    /// Gives the files in a directory the speed of other drives: DIR,read=100MB/s,write=50MB/s,latency=2ms,
+    /// iops=5000, or DIR,model=raid10:4x15k,stripe=64K,offset=63s
+    #[arg(long = "volume", value_name = "DIR,KEY=VALUE,...")]
+    pub(crate) volumes: Vec<VolumeSpec>,
     /// Sets a trace flag when the instance starts; several: -T 1222 -T 845
     #[arg(short = 'T', long = "trace-flag", value_name = "FLAG", value_parser = trace_flag)]
     pub(crate) trace_flags: Vec<TraceFlag>,
@@ -331,24 +273,6 @@ fn variable(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn layout(text: &str) -> Result<Layout, String> {
-    Layout::parse(text).ok_or_else(|| "write sequential or random-key".to_string())
-}
-
-/// `2%` or `0.02`, as a share.
-fn percent(text: &str) -> Result<f64, String> {
-    let wrong = || format!("'{text}' is not a share; write it as 2%");
-    let value = match text.trim().strip_suffix('%') {
-        Some(number) => number.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
-        None => text.trim().parse::<f64>().map_err(|_| wrong())?,
-    };
-    if value > 0.0 && value < 1.0 {
-        Ok(value)
-    } else {
-        Err(wrong())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,69 +281,5 @@ mod tests {
     #[test]
     fn the_grammar_holds_together() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn a_margin_is_read_as_percent_or_share() {
-        assert_eq!(percent("2%"), Ok(0.02));
-        assert_eq!(percent("0.05"), Ok(0.05));
-        for wrong in ["2", "0%", "-1%", "two", ""] {
-            assert!(percent(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    fn run_options(line: &str) -> Result<RunArguments, String> {
-        let words = line.split(' ');
-        let parsed = Arguments::try_parse_from(words).map_err(|e| e.to_string())?;
-        let Command::Lab(lab) = parsed.command else {
-            return Err("not the lab".to_string());
-        };
-        match lab.command {
-            LabCommand::Run(run) => Ok(*run),
-            LabCommand::List => Err("not a run".to_string()),
-        }
-    }
-
-    #[test]
-    fn options_are_read_as_the_report_prints_them() {
-        let run = run_options(
-            "furrow lab run datafiles --blocks 3 --seed 7 --files 1,2 --total 64MB --volume /a --volume /b \
-             --layout sequential,random-key --rows-per-commit 1,10 --delta 3%",
-        )
-        .unwrap();
-        assert_eq!((run.files, run.total), (Some(vec![1, 2]), Some(64 << 20)));
-        assert_eq!(run.volumes.len(), 2);
-        assert_eq!(
-            run.layout,
-            Some(vec![Layout::Sequential, Layout::RandomKey])
-        );
-        assert_eq!((run.rows_per_commit, run.delta), (Some(vec![1, 10]), 0.03));
-    }
-
-    #[test]
-    fn a_resumed_experiment_takes_its_options_from_its_journal() {
-        let run = run_options("furrow lab run --resume /out --plain --blocks 9").unwrap();
-        assert!(run.experiment.is_none() && run.plain && run.blocks == Some(9));
-        for also in [
-            "datafiles",
-            "--files 1,2",
-            "--quick",
-            "--out /x",
-            "--explain",
-            "--delta 3%",
-        ] {
-            let line = format!("furrow lab run --resume /out {also}");
-            assert!(
-                run_options(&line)
-                    .unwrap_err()
-                    .contains("cannot be used with"),
-                "{also}"
-            );
-        }
-        assert!(
-            run_options("furrow lab run")
-                .unwrap_err()
-                .contains("required")
-        );
     }
 }

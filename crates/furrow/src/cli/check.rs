@@ -2,7 +2,8 @@
 
 use super::args::CheckArguments;
 use super::{FAILED, Failure, USAGE};
-use furrow_check::{CheckError, DataFiles, Finding, Options, Progress, Report, check};
+use furrow_check::{CheckError, Finding, Options, Progress, Report, check};
+use furrow_datafile::DataFiles;
 use furrow_io::SystemVolume;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -29,7 +30,10 @@ pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
 fn checked(options: &CheckArguments) -> Result<Report, CheckError> {
     let files = DataFiles::open(&SystemVolume::new(), &options.files)?;
     let shown = AtomicU64::new(0);
-    let listener = |progress: Progress| show(&shown, progress);
+    let listener = |progress: Progress| {
+        show(&shown, progress);
+        true
+    };
     let how = Options {
         workers: options.threads,
         ..Options::default()

@@ -1,80 +1,88 @@
 //! `furrow lab`: lists experiments, runs them, goes on with them, explains what they would do.
 
-mod choice;
+mod condition;
+mod notify;
 mod outputs;
 mod start;
+mod typed;
 
-use super::args::{LabCommand, RunArguments};
+pub(super) use typed::{Chosen, NotifyArguments, RunArguments};
+
+use super::args::LabCommand;
 use super::{FAILED, Failure, INTERRUPTED, REFUSED, USAGE, interrupt, print};
-use choice::Choice;
+use furrow_experiments::{Entry, REGISTRY};
 use furrow_io::{SystemVolume, Volume};
-use furrow_lab::datafiles;
 use furrow_lab::environment::Capture;
-use furrow_lab::fill;
+use furrow_lab::experiment::Experiment;
 use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::{ASSUMED_CV, PlannedRun, TimeModel, explain, power_sentence};
 use furrow_lab::results::Results;
 use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop, check_plan};
 use furrow_lab::terminal::{Live, Mode, ProgressView, Style, summary};
+use notify::{Heart, Notifier};
 use start::Start;
 use std::cell::RefCell;
 use std::io::Stderr;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Name and question of each experiment.
-const EXPERIMENTS: &[(&str, &str)] = &[
-    (
-        datafiles::NAME,
-        "Do multiple data files make a difference for an insert load? (16 sessions, 1 to 16 files)",
-    ),
-    (
-        fill::NAME,
-        "Where do extents go when files are equal, unequal, or one is added, and what does it cost?",
-    ),
-];
+use typed::ViewArguments;
 
 /// Runs a command of the lab.
 pub(super) fn run(command: &LabCommand) -> Result<u8, Failure> {
     match command {
         LabCommand::List => {
-            let line = |(name, question): &(&str, &str)| format!("{name:<18} {question}\n");
-            let mut list: String = EXPERIMENTS.iter().map(line).collect();
-            list.push_str(&format!(
-                "\nfurrow lab run {} --quick   takes about a minute\n",
-                datafiles::NAME
-            ));
+            let line = |entry: &Entry| format!("{:<18} {}\n", entry.name, entry.question);
+            let mut list: String = REGISTRY.iter().map(line).collect();
+            if let Some(first) = REGISTRY.first() {
+                list.push_str(&format!(
+                    "\nfurrow lab run {} --quick   takes about a minute\n",
+                    first.name
+                ));
+            }
             print(&list)?;
             Ok(0)
         }
         LabCommand::Run(options) => run_experiment(options),
+        LabCommand::Notify(options) => notify::test(&options.addresses),
+        LabCommand::Experiment(chosen) => run_experiment(&RunArguments::of(chosen.clone())),
     }
 }
 
 fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
-    if let Some(name) = &options.experiment
-        && !EXPERIMENTS.iter().any(|(known, _)| known == name)
-    {
-        let names: Vec<&str> = EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-        let text = format!(
-            "there is no experiment '{name}'; there is: {}",
-            names.join(", ")
-        );
-        return Err(Failure::new(USAGE, text));
-    }
     let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
-    let mut start = match &options.resume {
-        Some(dir) => Start::again(volume.as_ref(), dir, options.blocks)?,
-        None => Start::fresh(volume.as_ref(), options)?,
-    };
-    if options.explain {
+    let start = Start::of(volume.as_ref(), options)?;
+    let common = options.experiment.as_ref().map(|chosen| &chosen.common);
+    if common.is_some_and(|common| common.explain) {
         print(&explained(&start, volume.as_ref()))?;
         return Ok(0);
     }
+    let shown = common.map_or(&options.view, |common| &common.view);
+    let (name, out_dir) = (start.experiment.subject().name, start.out_dir.clone());
+    let notifier = Notifier::new(&shown.notify, &name, &out_dir.display().to_string());
+    let went = carry_out(options, start, &volume, &notifier.heart());
+    match &went {
+        Ok((_, results)) => notifier.ended(&results.answer.sentence),
+        Err(failure) => notifier.failed(&failure.text),
+    }
+    let (code, results) = went?;
+    match common.and_then(|common| common.fail_if.as_ref()) {
+        Some(condition) => condition.judge(&results).map(|()| code),
+        None => Ok(code),
+    }
+}
+
+/// Runs an experiment to its end or a stop, and leaves its files.
+fn carry_out(
+    options: &RunArguments,
+    mut start: Start,
+    volume: &Arc<dyn Volume>,
+    heart: &Heart,
+) -> Result<(u8, Results), Failure> {
+    let common = options.experiment.as_ref().map(|chosen| &chosen.common);
     let cancel = interrupt::flag()?;
     let setup = RunnerSetup {
-        volume: Arc::clone(&volume),
+        volume: Arc::clone(volume),
         out_dir: start.out_dir.clone(),
         clock: Arc::new(SystemClock::new()),
         cancel,
@@ -82,37 +90,36 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
     };
     let capture = Capture::start(&start.experiment.volumes())
         .of_build(env!("FURROW_COMMIT"), env!("FURROW_COMPILER"));
-    let view = view(options, &start.experiment);
+    let shown = common.map_or(&options.view, |common| &common.view);
+    let view = view(shown, start.experiment.as_ref());
     let mut runner = begin(setup, &mut start, &view)?;
-    if options.resume.is_some()
-        && let Some(blocks) = options.blocks
-    {
-        let extended = runner.extend(blocks, start.experiment.as_dyn());
+    if let Some(blocks) = options.blocks {
+        let extended = runner.extend(blocks, start.experiment.as_ref());
         extended.map_err(|error| failure(&error, &start.out_dir))?;
     }
     let shown = Rc::clone(&view);
-    start
-        .experiment
-        .watch(Box::new(move |live: &Live| shown.borrow_mut().live(live)));
-    let went = runner.run(start.experiment.as_dyn_mut(), &mut |progress| {
+    let pulse = heart.clone();
+    runner.watch_live(Box::new(move |live: &Live| {
+        pulse.live(live);
+        shown.borrow_mut().live(live);
+    }));
+    let went = runner.run(start.experiment.as_mut(), &mut |progress| {
+        heart.step();
         view.borrow_mut().step(progress);
     });
     let stop = went.map_err(|error| failure(&error, &start.out_dir))?;
-    start.experiment.take_in(runner.log().history());
-    let mut results = runner.results(start.experiment.as_dyn(), capture.finish());
-    if let Choice::DataFiles(_) = start.experiment {
-        datafiles::compare_with_published(&mut results);
-    }
+    let results = runner.results(start.experiment.as_ref(), capture.finish());
     outputs::write(volume.as_ref(), &start.out_dir, &results)?;
     clear_line(&view);
     let text = summary(&results, Style::of_stdout(), Some(&start.out_dir));
     print(&text)?;
-    ended(stop, &results, &start.out_dir)
+    let code = ended(stop, &results, &start.out_dir)?;
+    Ok((code, results))
 }
 
 type View = Rc<RefCell<ProgressView<Stderr>>>;
 
-fn view(options: &RunArguments, experiment: &Choice) -> View {
+fn view(options: &ViewArguments, experiment: &dyn Experiment) -> View {
     let mode = match (options.plain, options.json_progress) {
         (true, _) => Mode::Plain,
         (_, true) => Mode::Json,
@@ -123,7 +130,7 @@ fn view(options: &RunArguments, experiment: &Choice) -> View {
         std::io::stderr(),
         mode,
         width,
-        experiment.as_dyn().subject(),
+        experiment.labelled_subject(),
     )))
 }
 
@@ -139,14 +146,17 @@ fn begin(setup: RunnerSetup, start: &mut Start, view: &View) -> Result<Runner, F
     let about = |error: RunnerError| failure(&error, &out_dir);
     match start.plan.take() {
         Some(plan) => {
-            let text = format!(
-                "{} runs in {} blocks, seed {}; {}",
-                plan.runs().len(),
-                plan.blocks,
-                plan.seed,
-                power_sentence(&plan, ASSUMED_CV)
-            );
-            let runner = Runner::create(setup, plan, start.experiment.as_dyn()).map_err(about)?;
+            let power = power_sentence(&plan, ASSUMED_CV);
+            let text = match plan.search {
+                true => format!("{power}; seed {}", plan.seed),
+                false => format!(
+                    "{} runs in {} blocks, seed {}; {power}",
+                    plan.runs().len(),
+                    plan.blocks,
+                    plan.seed
+                ),
+            };
+            let runner = Runner::create(setup, plan, start.experiment.as_ref()).map_err(about)?;
             let mut view = view.borrow_mut();
             view.note(&text);
             view.note(&format!(
@@ -156,12 +166,13 @@ fn begin(setup: RunnerSetup, start: &mut Start, view: &View) -> Result<Runner, F
             Ok(runner)
         }
         None => {
-            let runner = Runner::resume(setup, start.experiment.as_dyn_mut()).map_err(about)?;
+            let runner = Runner::resume(setup, start.experiment.as_mut()).map_err(about)?;
             let history = runner.log().history();
             let settled = history.runs.values().filter(|run| run.is_settled()).count();
             let text = format!(
-                "going on: {settled} of {} runs of the plan are done",
-                history.plan.runs().len()
+                "going on: {settled} of {} runs of the plan {} done",
+                history.plan.likely_runs().len(),
+                if settled == 1 { "is" } else { "are" }
             );
             view.borrow_mut().note(&text);
             Ok(runner)
@@ -173,9 +184,9 @@ fn explained(start: &Start, volume: &dyn Volume) -> String {
     let Some(plan) = &start.plan else {
         return String::new();
     };
-    let forecast = |run: &PlannedRun| start.experiment.as_dyn().forecast(&run.cell);
+    let forecast = |run: &PlannedRun| start.experiment.as_ref().forecast(&run.cell);
     let mut text = explain(plan, TimeModel::Assumed, ASSUMED_CV, forecast);
-    match check_plan(volume, plan, start.experiment.as_dyn()) {
+    match check_plan(volume, plan, start.experiment.as_ref()) {
         Ok(checks) => {
             for check in checks {
                 text.push_str(&format!("Space: {check}\n"));
@@ -235,6 +246,8 @@ fn ended(stop: Stop, results: &Results, out_dir: &Path) -> Result<u8, Failure> {
             FAILED,
             format!("{}: {}; {go_on}", stop.words(), failed.unwrap_or_default()),
         )),
-        Stop::Space => Err(Failure::new(REFUSED, format!("{}; {go_on}", stop.words()))),
+        Stop::Space | Stop::Volume => {
+            Err(Failure::new(REFUSED, format!("{}; {go_on}", stop.words())))
+        }
     }
 }

@@ -21,67 +21,31 @@
 
 mod args;
 mod check;
+mod csv;
+mod disk;
 mod inspect;
 mod interrupt;
 mod lab;
 mod out;
+mod outcome;
 mod sql;
 
+use outcome::{DONE, FAILED, Failure, INTERRUPTED, REFUSED, USAGE, print};
+
 use clap::Parser;
-use std::io::Write;
 use std::process::ExitCode;
-
-/// Why the program ends without having done what was asked.
-#[derive(Debug)]
-struct Failure {
-    code: u8,
-    text: String,
-}
-
-const DONE: u8 = 0;
-const FAILED: u8 = 1;
-const USAGE: u8 = 2;
-const REFUSED: u8 = 3;
-const INTERRUPTED: u8 = 130;
-
-impl Failure {
-    fn new(code: u8, text: impl Into<String>) -> Failure {
-        Failure {
-            code,
-            text: text.into(),
-        }
-    }
-
-    /// What printing ran into. Standard output that is closed early (`| head`) is no failure of ours, but
-    /// there is no more to do.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "the shape that map_err takes"
-    )]
-    fn of_printing(error: std::io::Error) -> Failure {
-        match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Failure::new(DONE, ""),
-            _ => Failure::new(FAILED, format!("cannot print: {error}")),
-        }
-    }
-}
-
-/// Prints on standard output.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    printed.map_err(Failure::of_printing)
-}
 
 /// Runs the program.
 pub(crate) fn run() -> ExitCode {
     furrow_io::process::survive_file_size_limit();
+    furrow_io::heap::prepare();
     // Clap ends the process itself for --help (0) and for what it cannot read (2).
     let arguments = args::Arguments::parse();
     let done = match &arguments.command {
         args::Command::Lab(command) => lab::run(&command.command),
         args::Command::Inspect(options) => inspect::run(options),
         args::Command::Check(options) => check::run(options),
+        args::Command::Disk(options) => disk::run(options),
         args::Command::Sql(options) => sql::run(options),
     };
     match done {

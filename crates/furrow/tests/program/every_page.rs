@@ -3,71 +3,10 @@
 
 use super::inspect::{bytes, samples};
 use super::*;
-use furrow_format::{FileId, PAGE_SIZE, Page, PageId, PageNo, Pfs, Protection, untear, verify};
-use std::collections::BTreeMap;
+use page_damage::{ALL, victims};
 
-/// What is done to a page.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Damage {
-    /// The type of the page becomes 0.
-    Type,
-    /// One bit of the body is the other way round.
-    Bit,
-    /// The page is all zeros.
-    Zeros,
-}
-
-const ALL: [Damage; 3] = [Damage::Type, Damage::Bit, Damage::Zeros];
-
-impl Damage {
-    fn of(self, file: &[u8], page: usize) -> Vec<u8> {
-        let mut file = file.to_vec();
-        let at = page * PAGE_SIZE;
-        match self {
-            Damage::Type => file[at + 1] = 0,
-            // The last byte of a sector, which torn bits protect, too.
-            Damage::Bit => file[at + 2047] ^= 1,
-            Damage::Zeros => file[at..at + PAGE_SIZE].fill(0),
-        }
-        file
-    }
-
-    /// Whether a page with this protection shows the damage.
-    fn shows(self, protection: Protection) -> bool {
-        self != Damage::Bit || protection != Protection::None
-    }
-}
-
-/// The first, the middle and the last page in use of each type and protection: page number and protection.
-fn victims(file: &[u8]) -> Vec<(usize, Protection)> {
-    let (pages, _) = file.as_chunks::<PAGE_SIZE>();
-    let mut map = pages[1];
-    untear(&mut map);
-    let pfs = Pfs::new(&map).unwrap();
-    let mut by_kind: BTreeMap<(u8, bool), Vec<(usize, Protection)>> = BTreeMap::new();
-    for (number, page) in pages.iter().enumerate() {
-        if number < 8088 && pfs.get(number as u16).is_allocated() {
-            let id = PageId {
-                file: FileId(1),
-                page: PageNo(number as u32),
-            };
-            let protection = verify(page, id).unwrap();
-            let kind = (
-                Page::new(page).page_type().to_byte(),
-                protection == Protection::None,
-            );
-            by_kind.entry(kind).or_default().push((number, protection));
-        }
-    }
-    assert!(by_kind.len() >= 10, "{by_kind:?}");
-    let few = |pages: Vec<(usize, Protection)>| {
-        let picked = [0, pages.len() / 2, pages.len() - 1].map(|at| pages[at]);
-        picked.into_iter().collect::<Vec<_>>()
-    };
-    let mut all: Vec<_> = by_kind.into_values().flat_map(few).collect();
-    all.dedup_by_key(|page| page.0);
-    all
-}
+#[path = "../../../check/tests/support/page_damage.rs"]
+mod page_damage;
 
 /// Counts of the tables by the engine; `None` where it reported an error.
 fn counted(path: &Path, tables: &[&str]) -> (Option<String>, String) {

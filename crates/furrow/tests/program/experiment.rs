@@ -58,7 +58,7 @@ fn an_experiment_leaves_its_four_files_and_nothing_else() {
         "{shown}"
     );
     assert!(
-        told.contains("6 runs in 2 blocks, seed 5; can see a difference of"),
+        told.contains("6 runs in 2 blocks, seed 5; would find a difference of"),
         "{told}"
     );
     assert_eq!(
@@ -127,7 +127,7 @@ fn a_plan_that_is_explained_leaves_nothing() {
         "{shown}"
     );
     assert!(
-        shown.contains("data1.mdf") && shown.contains("can see a difference"),
+        shown.contains("data1.mdf") && shown.contains("would find a difference"),
         "{shown}"
     );
     assert!(
@@ -196,7 +196,7 @@ fn proportional_fill_deals_evenly_to_equal_files_and_everything_to_one_that_was_
     assert_eq!(results.runs.len(), 10);
     for run in &results.runs {
         assert!(run.status.is_good(), "{:?}", run.status);
-        let fill = run.fill.as_ref().unwrap();
+        let fill = furrow_experiments::proportional_fill::record::of(run).unwrap();
         let order: Vec<u32> = fill.files.iter().map(|file| file.file_id).collect();
         assert_eq!(
             order,

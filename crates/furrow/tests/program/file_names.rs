@@ -360,3 +360,26 @@ fn a_secondary_file_that_was_not_given_is_named_and_is_not_damage() {
     let told = "File 3 (b2.ndf) was not given and does not lie beside the primary file";
     assert!(errors.contains("5120") && errors.contains(told), "{errors}");
 }
+
+#[test]
+fn a_log_that_was_stored_under_a_name_with_blanks_is_opened() {
+    let scratch = tempfile::tempdir().unwrap();
+    let home = scratch.path().join("files");
+    SystemVolume::new().create_dir(&home).unwrap();
+    let d = text(&home);
+    let create = format!(
+        "CREATE DATABASE x ON (NAME = x, FILENAME = '{d}/x.mdf') LOG ON (NAME = xl, FILENAME = '{d}/x.ldf') \
+         CREATE TABLE x.dbo.t (a int) INSERT x.dbo.t VALUES (7)"
+    );
+    let printed = sql(scratch.path(), &create);
+    assert_eq!(numbers(&printed), NONE, "{printed}");
+    // As the program left it that stored names as they were written.
+    moved(&home.join("x.ldf"), &home.join("x.ldf  "));
+    for value in [7, 8] {
+        let look = "SET NOCOUNT ON SELECT a FROM x.dbo.t UPDATE x.dbo.t SET a += 1";
+        let printed = sql(scratch.path(), look);
+        assert_eq!(numbers(&printed), NONE, "{printed}");
+        assert!(printed.contains(&value.to_string()), "{printed}");
+    }
+    assert_eq!(names(&home), ["x.ldf  ", "x.mdf", "x.mdf.dw"]);
+}

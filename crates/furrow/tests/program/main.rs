@@ -5,19 +5,24 @@
     reason = "helpers of tests: a failure is a failed test"
 )]
 
+mod checkdb;
 mod damage;
+mod disk;
 mod every_page;
 mod experiment;
 mod export;
 mod file_names;
 mod inspect;
 mod interrupted;
+mod lab_designs;
+mod memory_limit;
 mod nesting;
 mod reader;
 mod refusals;
 mod shell;
 mod shell_options;
 mod shell_pipe;
+mod shell_run;
 mod shell_start;
 mod shell_status;
 #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ fn refused(words: &[&str], code: i32, part: &str) {
 #[test]
 fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_to_do() {
     let lab = |rest: &[&'static str]| [&["lab", "run", "datafiles"], rest].concat();
-    refused(&["lab", "run", "datafile"], 2, "there is: datafiles");
+    refused(&["lab", "run", "datafile"], 2, "'datafiles'");
     refused(&["lab", "run"], 2, "required");
     refused(&lab(&["--total", "12 parsecs"]), 2, "such as 64MB");
     refused(&lab(&["--total", "8KB"]), 2, "at least");

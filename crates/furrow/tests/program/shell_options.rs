@@ -1,32 +1,11 @@
 //! Options and commands of `furrow sql`, compared with what sqlcmd does.
 
+use super::shell_run::{sql, sql_of_bytes};
 use super::{err, furrow, out, text};
 use furrow_format::{PAGE_SIZE, Page, PageBuf, stamp_checksum};
 use furrow_io::{SystemVolume, Volume, read_file, write_file};
-use std::io::Write;
 use std::path::Path;
-use std::process::{Output, Stdio};
-
-fn sql(directory: &Path, words: &[&str], input: &str) -> Output {
-    sql_of_bytes(directory, words, input.as_bytes())
-}
-
-fn sql_of_bytes(directory: &Path, words: &[&str], input: &[u8]) -> Output {
-    let instance = directory.join("instance");
-    let mut child = furrow()
-        .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
-        .args(words)
-        .current_dir(directory)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input).unwrap();
-    drop(stdin);
-    child.wait_with_output().unwrap()
-}
+use std::process::Stdio;
 
 #[test]
 fn headings_come_again_and_wide_lines_break_between_columns() {

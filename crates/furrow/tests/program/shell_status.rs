@@ -1,27 +1,8 @@
 //! The exit status of `furrow sql`: a script that fails does not pass.
 
-use super::{err, furrow, out, text};
+use super::shell_run::sql;
+use super::{err, out};
 use furrow_io::{SystemVolume, write_file};
-use std::io::Write;
-use std::path::Path;
-use std::process::{Output, Stdio};
-
-fn sql(directory: &Path, words: &[&str], input: &str) -> Output {
-    let instance = directory.join("instance");
-    let mut child = furrow()
-        .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
-        .args(words)
-        .current_dir(directory)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input.as_bytes()).unwrap();
-    drop(stdin);
-    child.wait_with_output().unwrap()
-}
 
 const NO_VALUE: u8 = 156;
 const NO_ROW: u8 = 155;

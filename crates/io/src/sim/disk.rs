@@ -11,6 +11,7 @@ use crate::{IoError, IoErrorKind, IoOp, Space};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use twox_hash::XxHash3_64;
 
 /// A change of a name that is not durable yet.
 #[derive(Debug, Clone)]
@@ -65,7 +66,7 @@ impl Disk {
             counts: OpCounts::default(),
             faults: Vec::new(),
             next_number: 1,
-            fingerprint: 0xCBF2_9CE4_8422_2325,
+            fingerprint: 0,
             hook: None,
         }
     }
@@ -164,9 +165,9 @@ impl Disk {
         }
     }
 
-    /// Makes a word part of the fingerprint (FNV-1a).
+    /// Makes a word part of the fingerprint.
     fn trace(&mut self, word: u64) {
-        self.fingerprint = (self.fingerprint ^ word).wrapping_mul(0x0100_0000_01B3);
+        self.fingerprint = XxHash3_64::oneshot_with_seed(self.fingerprint, &word.to_le_bytes());
     }
 
     /// Adds an unsynced write.

@@ -5,7 +5,7 @@
 
 pub use std::sync::atomic::{Ordering, fence};
 
-use crate::weave::strand::point;
+use crate::schedule::strand::point;
 
 macro_rules! cells {
     ($($name:ident $value:ty, $numbers:tt;)*) => { $(

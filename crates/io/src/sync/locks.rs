@@ -3,7 +3,7 @@
 //! Below is the real lock, so that threads outside of any schedule use the same one. Who finds it taken
 //! by a thread of the schedule waits by the schedule; taken by another, it really waits.
 
-use crate::weave::strand::{self, Waits};
+use crate::schedule::strand::{self, Waits};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};

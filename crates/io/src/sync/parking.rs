@@ -87,7 +87,7 @@ mod lot {
 #[expect(unsafe_code, reason = "passes on what its callers promise")]
 mod woven {
     use super::{Pick, Woken, lot};
-    use crate::weave::strand::{self, Waits};
+    use crate::schedule::strand::{self, Waits};
 
     /// Sleeps in the queue of `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if
     /// it slept.

@@ -1,7 +1,7 @@
 //! Condition variables and futexes on a schedule.
 
 use super::MutexGuard;
-use crate::weave::strand::{self, Waits};
+use crate::schedule::strand::{self, Waits};
 use std::time::Duration;
 
 /// Whether a wait ended by its time.

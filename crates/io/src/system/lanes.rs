@@ -144,7 +144,7 @@ impl Direct {
 /// What the kernel says of memory and offset alignment; 4096 for both where it says nothing (before
 /// Linux 6.1), `None` where it says that direct I/O is not possible.
 #[cfg(target_os = "linux")]
-fn alignment(fd: &OwnedFd) -> Option<(usize, u64)> {
+pub(crate) fn alignment(fd: &OwnedFd) -> Option<(usize, u64)> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
     const UNKNOWN: (usize, u64) = (crate::DIRECT_ALIGN, crate::DIRECT_ALIGN as u64);
     let Ok(found) = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {

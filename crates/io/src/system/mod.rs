@@ -54,6 +54,11 @@ mod transfer;
 
 pub use options::{Engine, SystemOptions, io_uring_available};
 
+#[cfg(target_os = "linux")]
+pub(crate) use lanes::alignment as direct_alignment;
+#[cfg(target_os = "linux")]
+pub(crate) use ring::is_passing as is_passing_error;
+
 use crate::{Access, File, IoError, IoErrorKind, IoOp, Open, Space, Volume};
 use calls::{full_sync, retry};
 use file::SystemFile;
@@ -184,6 +189,34 @@ impl Volume for SystemVolume {
         };
         gone.map_err(|errno| IoError::of_errno(IoOp::Remove, path, 0, errno))?;
         sync_directory_of(IoOp::Remove, path)
+    }
+
+    fn remove_tree(&self, dir: &Path) -> Result<(), IoError> {
+        let failed = |e: &std::io::Error| {
+            let errno = Errno::from_io_error(e).unwrap_or(Errno::IO);
+            IoError::of_errno(IoOp::Remove, dir, 0, errno)
+        };
+        // The standard library removes links and does not follow them.
+        std::fs::remove_dir_all(dir).map_err(|e| failed(&e))?;
+        sync_directory_of(IoOp::Remove, dir)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn share_blocks(&self, from: &Path, to: &Path) -> Result<bool, IoError> {
+        use rustix::fs::{Mode, OFlags};
+        let failed = |path: &Path, errno| IoError::of_errno(IoOp::Open, path, 0, errno);
+        let source = rustix::fs::open(from, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| failed(from, errno))?;
+        let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let copy = rustix::fs::open(to, how, Mode::from_raw_mode(0o640))
+            .map_err(|errno| failed(to, errno))?;
+        if rustix::fs::ioctl_ficlone(&copy, &source).is_ok() {
+            return Ok(true);
+        }
+        // Whatever stood in the way, a copy byte by byte is tried next and says what does.
+        drop(copy);
+        self.remove(to)?;
+        Ok(false)
     }
 
     fn space(&self, dir: &Path) -> Result<Space, IoError> {

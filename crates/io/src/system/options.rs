@@ -23,7 +23,7 @@ pub struct SystemOptions {
 impl SystemOptions {
     /// From the environment: `FURROW_IO=pread` forces the plain engine, `FURROW_IO=threads` the threads,
     /// `FURROW_DIRECT=0` the page cache.
-    pub fn from_env() -> SystemOptions {
+    pub(crate) fn from_env() -> SystemOptions {
         let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
         SystemOptions {
             engine: if is("FURROW_IO", "pread") {

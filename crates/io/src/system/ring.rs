@@ -140,7 +140,7 @@ pub(crate) unsafe fn run(jobs: &mut [Job<'_>]) -> bool {
 }
 
 /// Errors of `io_uring_enter` after which the same call may be made again.
-fn is_passing(error: &std::io::Error) -> bool {
+pub(crate) fn is_passing(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let number = error.raw_os_error().unwrap_or(0);
     [Errno::INTR, Errno::AGAIN, Errno::BUSY, Errno::TIME]

@@ -1,7 +1,7 @@
 //! Threads that go on by a schedule, when the one that starts them does.
 
-use crate::weave::run::Run;
-use crate::weave::strand::{self, Strand};
+use crate::schedule::run::Run;
+use crate::schedule::strand::{self, Strand};
 use std::any::Any;
 use std::cell::RefCell;
 use std::io;

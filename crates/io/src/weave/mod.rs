@@ -16,35 +16,12 @@
 //!
 //! Without the feature [`explore`] has a body run a few times as the system likes.
 
+pub use crate::schedule::{Finding, Tried};
 #[cfg(feature = "weave")]
-mod draw;
-#[cfg(feature = "weave")]
-pub(crate) mod run;
-#[cfg(feature = "weave")]
-pub(crate) mod strand;
+use crate::schedule::{run, strand};
 
 /// Whether schedules are tried, or bodies only run.
 pub const ENABLED: bool = cfg!(feature = "weave");
-
-/// What trying schedules came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tried {
-    /// Schedules tried.
-    pub schedules: u64,
-    /// How many of them differ.
-    pub distinct: u64,
-    /// Places where another thread might have gone on, in all of them.
-    pub steps: u64,
-}
-
-/// A schedule that ended badly.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The seed that draws it again.
-    pub seed: u64,
-    /// What happened, and where each thread stood.
-    pub text: String,
-}
 
 /// How often a body runs where there are no schedules.
 #[cfg(not(feature = "weave"))]
@@ -70,7 +47,7 @@ pub fn explore(what: &str, schedules: u64, body: impl Fn(u64) + Send + Sync + 's
 
 /// Tries `body` under the schedules of the seeds from `first` on; the first that ends badly.
 #[cfg(feature = "weave")]
-pub fn try_explore(
+pub(crate) fn try_explore(
     first: u64,
     schedules: u64,
     body: impl Fn(u64) + Send + Sync + 'static,
@@ -80,7 +57,7 @@ pub fn try_explore(
 
 /// Has `body` run a few times with seeds from `first` on; a panic of it goes on.
 #[cfg(not(feature = "weave"))]
-pub fn try_explore(
+pub(crate) fn try_explore(
     first: u64,
     schedules: u64,
     body: impl Fn(u64) + Send + Sync + 'static,

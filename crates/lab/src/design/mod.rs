@@ -35,6 +35,9 @@ pub struct Factor {
     pub name: String,
     /// Its levels, in the order in which more is tried.
     pub levels: Vec<Level>,
+    /// Whether it counts sessions that work at the same time: the scalability law is then fitted.
+    #[serde(default)]
+    pub is_concurrency: bool,
 }
 
 impl Factor {
@@ -50,6 +53,15 @@ impl Factor {
         Factor {
             name: name.to_string(),
             levels,
+            is_concurrency: false,
+        }
+    }
+
+    /// A factor that counts sessions which work at the same time.
+    pub fn sessions(name: &str, levels: &[u64]) -> Factor {
+        Factor {
+            is_concurrency: true,
+            ..Factor::counts(name, levels)
         }
     }
 
@@ -65,6 +77,7 @@ impl Factor {
         Factor {
             name: name.to_string(),
             levels,
+            is_concurrency: false,
         }
     }
 }

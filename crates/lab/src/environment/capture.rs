@@ -1,6 +1,7 @@
 //! Finding the facts out.
 
 use super::{Environment, VolumeFacts};
+use furrow_io::alignment::alignment_of;
 use furrow_io::host::{self, CpuTicks};
 use furrow_io::{SystemVolume, Volume};
 use std::path::{Path, PathBuf};
@@ -106,6 +107,7 @@ fn build_profile() -> &'static str {
 
 fn volume_facts(dir: &Path) -> VolumeFacts {
     let mount = host::mount_of(dir);
+    let alignment = alignment_of(dir);
     let device = host::device_of(dir);
     // A directory that is still to be made has the space of the nearest one above it.
     let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
@@ -128,6 +130,8 @@ fn volume_facts(dir: &Path) -> VolumeFacts {
         total_bytes: space.map(|space| space.total_bytes),
         free_bytes: space.map(|space| space.free_bytes),
         io_mode: None,
+        alignment: alignment.as_ref().map(ToString::to_string),
+        alignment_warnings: alignment.map(|found| found.warnings()).unwrap_or_default(),
     }
 }
 
@@ -143,6 +147,7 @@ mod tests {
         assert!(environment.cpu_count.is_some());
         assert_eq!(environment.volumes.len(), 2);
         let (near, far) = (&environment.volumes[0], &environment.volumes[1]);
+        assert_eq!(near.alignment.is_some(), cfg!(target_os = "linux"));
         assert!(near.total_bytes.unwrap() >= near.free_bytes.unwrap());
         assert_eq!(
             near.total_bytes, far.total_bytes,

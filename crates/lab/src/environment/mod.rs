@@ -103,4 +103,10 @@ pub struct VolumeFacts {
     /// How files are opened: `direct`, `buffered`.
     #[serde(default)]
     pub io_mode: Option<String>,
+    /// Where the partition begins, and the block sizes and stripe hints of its device.
+    #[serde(default)]
+    pub alignment: Option<String>,
+    /// What of the alignment does not fit, with what to do.
+    #[serde(default)]
+    pub alignment_warnings: Vec<String>,
 }

@@ -22,10 +22,12 @@ pub use latency::{histogram_of, latency_of, new_histogram};
 
 use crate::design::{Cell, Factor};
 use crate::guard::{self, GuardError, Removal};
-use crate::journal::{CeilingProbe, Event, Kind, Log, Thing};
-use crate::plan::{Forecast, Plan, PlannedRun};
-use crate::results::{Ceiling, Published, Run};
-use furrow_io::{IoError, Volume};
+use crate::journal::{CeilingProbe, Event, History, Kind, Log, Thing};
+use crate::plan::{Forecast, Plan, PlannedRun, Reset};
+use crate::results::{self, Ceiling, Published, Results, Run, Section};
+use crate::terminal::Live;
+use furrow_io::{IoError, Volume, copy_file};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,17 +50,89 @@ pub enum StepError {
     Failed(String),
 }
 
+/// Options that make no sense, in a sentence that says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct OptionsError(pub String);
+
+/// Stands behind the question of an experiment whose drives are modelled.
+const MODEL_LABEL: &str = " (MODEL of drives, not a measurement)";
+
 /// One experiment.
+///
+/// What has no default is what every experiment needs: a question ([`Experiment::subject`]), something that
+/// varies ([`Experiment::factors`]), a guess at bytes and seconds ([`Experiment::forecast`]), and the steps
+/// of a run. All else may be left out.
 pub trait Experiment {
     /// Question, target, workload, factor and response in words.
-    fn subject(&self) -> crate::results::Experiment;
+    fn subject(&self) -> results::Experiment;
 
     /// What is varied, in the order of the cells.
     fn factors(&self) -> Vec<Factor>;
 
-    /// The published result of the same question.
-    fn published(&self) -> Option<Published> {
-        None
+    /// Settings that are the same in every run, name and value as printed. They are part of the plan: the
+    /// content of a script belongs here, so that the hash covers it.
+    fn settings(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// What happens to the database between two runs.
+    fn reset(&self) -> Reset {
+        Reset::Fresh
+    }
+
+    /// The plan: question, factors, response, settings and reset of this experiment in the usual design. An
+    /// experiment that needs another design changes what this gives.
+    fn plan(&self, seed: u64) -> Plan {
+        let subject = self.labelled_subject();
+        let response = subject.response;
+        Plan {
+            response: crate::plan::Response {
+                name: response.name,
+                unit: response.unit,
+                better: response.better,
+            },
+            reset: self.reset(),
+            settings: self.settings(),
+            ..Plan::new(&subject.name, &subject.question, self.factors(), seed)
+        }
+    }
+
+    /// Models of drives that runs work on, one line each. Where there is one, the question, the charts and
+    /// `results.json` say that the figures are those of a model.
+    fn models(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The subject as it is printed: the question of an experiment on modelled drives says so.
+    fn labelled_subject(&self) -> results::Experiment {
+        let mut subject = self.subject();
+        if !self.models().is_empty() {
+            subject.question.push_str(MODEL_LABEL);
+        }
+        subject
+    }
+
+    /// The file systems through which runs make their files: `real`, or a model before some directories of
+    /// it. The journal and the results never go through a model.
+    fn drives(&self, real: &Arc<dyn Volume>) -> Result<Arc<dyn Volume>, StepError> {
+        Ok(Arc::clone(real))
+    }
+
+    /// Directories that runs put files into: the report describes their volumes.
+    fn volumes(&self) -> Vec<PathBuf>;
+
+    /// What lies behind a directory of [`Experiment::volumes`]: its mount and device. Compared before each
+    /// run; a change stops the experiment. `None` where the system does not say.
+    fn volume_identity(&self, directory: &Path) -> Option<String> {
+        let mount = furrow_io::host::mount_of(directory)?;
+        Some(format!("{} on {}", mount.source, mount.mount_point))
+    }
+
+    /// Why the plan cannot be carried out: what the target cannot do, what is not there. Asked once, before
+    /// anything is made; one sentence is enough to refuse the plan.
+    fn refusals(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// What one run is expected to need.
@@ -69,7 +143,15 @@ pub trait Experiment {
         0
     }
 
-    /// Makes what the run needs.
+    /// Makes what all runs share, once before the first of them: files that are restored before each run, a
+    /// database that all runs read. What it claims stays until [`Experiment::dispose`]. After a stop and a
+    /// resume it is made again.
+    fn prepare(&mut self, _context: &mut RunContext<'_>) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    /// Makes what the run needs. Under [`Reset::Restore`] this is where [`RunContext::restore`] puts a copy
+    /// of each prepared file in place.
     fn setup(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError>;
 
     /// Runs the load and gives the figures.
@@ -99,6 +181,12 @@ pub trait Experiment {
     /// removed by the runner.
     fn teardown(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError>;
 
+    /// Closes what [`Experiment::prepare`] opened, after the last run or before a stop. Its files are removed
+    /// by the runner.
+    fn dispose(&mut self) -> Result<(), StepError> {
+        Ok(())
+    }
+
     /// Removes a database of ours that an interrupted run left behind; no error when it is not there.
     fn remove_database(&mut self, name: &str) -> Result<(), StepError> {
         Err(StepError::Failed(format!(
@@ -117,37 +205,53 @@ pub trait Experiment {
     }
 
     /// Measured upper bounds, where there are any.
-    fn ceilings(&self) -> Vec<Ceiling> {
+    fn ceilings(&self, _history: &History) -> Vec<Ceiling> {
         Vec::new()
     }
 
     /// The bound that a category of waits runs into: for log waits the rate of durable writes. With it
     /// a cause can be called attributed, without it only likely.
-    fn ceiling_for(&self, _category: &str) -> Option<Ceiling> {
+    fn ceiling_for(&self, _category: &str, _history: &History) -> Option<Ceiling> {
         None
     }
 
-    /// The command that runs `plan`.
-    fn command(&self, plan: &Plan) -> String {
-        format!(
-            "furrow lab run {} --blocks {} --seed {}",
-            plan.name, plan.blocks, plan.seed
-        )
+    /// The published result of the same question, held against these results.
+    fn published(&self, _results: &Results) -> Option<Published> {
+        None
+    }
+
+    /// Sections of the report that this experiment alone has, made from what its runs recorded in
+    /// [`Run::extra`] and [`Run::figures`].
+    fn sections(&self, _results: &Results) -> Vec<Section> {
+        Vec::new()
     }
 }
 
-/// What a step of a run may use.
-#[derive(Debug)]
+/// What is called while a run goes on, about ten times a second.
+pub type Watch = Box<dyn FnMut(&Live)>;
+
+/// What a step may use. A step of a run has a run; [`Experiment::prepare`] has none.
 pub struct RunContext<'a> {
     pub(crate) volume: &'a Arc<dyn Volume>,
     pub(crate) out_dir: &'a Path,
     pub(crate) log: &'a mut Log,
-    pub(crate) run: &'a PlannedRun,
+    pub(crate) run: Option<&'a PlannedRun>,
     pub(crate) attempt: u32,
     pub(crate) cancel: &'a AtomicBool,
+    pub(crate) watch: Option<&'a mut Watch>,
 }
 
-impl RunContext<'_> {
+impl std::fmt::Debug for RunContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunContext")
+            .field("out_dir", &self.out_dir)
+            .field("run", &self.run)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> RunContext<'a> {
     /// The file systems.
     pub fn volume(&self) -> &Arc<dyn Volume> {
         self.volume
@@ -158,22 +262,39 @@ impl RunContext<'_> {
         self.out_dir
     }
 
-    /// The run.
-    pub fn run(&self) -> &PlannedRun {
+    /// The run; `None` while the experiment is prepared.
+    pub fn run(&self) -> Option<&PlannedRun> {
         self.run
     }
 
-    /// A name that no other experiment, run or attempt has: `1f09ab34_r12_a1`.
+    /// The id of the run; 0 while the experiment is prepared.
+    pub fn run_id(&self) -> u32 {
+        self.run.map_or(0, |run| run.id)
+    }
+
+    /// What the journal says has happened so far.
+    pub fn history(&self) -> &History {
+        self.log.history()
+    }
+
+    /// A name that no other experiment, run or attempt has: `1f09ab34_19ac_r12_a1`, and
+    /// `1f09ab34_19ac_p3` while the experiment is prepared.
     pub fn tag(&self) -> String {
         let history = self.log.history();
         // The same plan may run twice in the same second on two machines, but not in one directory.
         let start = history.started_us.unsigned_abs() / 1_000;
-        format!(
-            "{}_{start:x}_r{}_a{}",
-            &history.hash[..8],
-            self.run.id,
-            self.attempt
-        )
+        let head = format!("{}_{start:x}", &history.hash[..8]);
+        match self.run {
+            Some(run) => format!("{head}_r{}_a{}", run.id, self.attempt),
+            None => format!("{head}_p{}", self.attempt),
+        }
+    }
+
+    /// Shows how far the load has come.
+    pub fn live(&mut self, live: &Live) {
+        if let Some(watch) = &mut self.watch {
+            watch(live);
+        }
     }
 
     /// Whether the operator asked to stop.
@@ -182,7 +303,7 @@ impl RunContext<'_> {
     }
 
     /// The flag itself, for the threads of a load.
-    pub fn cancel_flag(&self) -> &AtomicBool {
+    pub fn cancel_flag(&self) -> &'a AtomicBool {
         self.cancel
     }
 
@@ -196,15 +317,28 @@ impl RunContext<'_> {
         self.claim(Kind::Directory, path.display().to_string())
     }
 
+    /// Announces a directory that is about to be made and whose whole content will be ours: the directory of
+    /// an instance. It is removed with all that is in it, so nobody else may put anything there.
+    pub fn claim_tree(&mut self, path: &Path) -> Result<(), StepError> {
+        self.claim(Kind::Tree, path.display().to_string())
+    }
+
     /// Announces something that is about to be made. Refused when it is there.
     pub fn claim(&mut self, kind: Kind, name: String) -> Result<(), StepError> {
         let thing = Thing { kind, name };
-        Ok(guard::claim(
-            self.log,
-            self.volume.as_ref(),
-            Some(self.run.id),
-            thing,
-        )?)
+        let run = self.run.map(|run| run.id);
+        Ok(guard::claim(self.log, self.volume.as_ref(), run, thing)?)
+    }
+
+    /// Puts a copy of a prepared file in the run's place: by sharing its blocks where the file system can,
+    /// else byte by byte. The copy is claimed first.
+    pub fn restore(&mut self, prepared: &Path, to: &Path) -> Result<(), StepError> {
+        self.claim_file(to)?;
+        copy_file(self.volume.as_ref(), prepared, to, &|| self.is_cancelled())?;
+        match self.is_cancelled() {
+            true => Err(StepError::Cancelled),
+            false => Ok(()),
+        }
     }
 
     /// Takes an announcement back: making it failed because it is somebody else's.
@@ -237,14 +371,14 @@ impl RunContext<'_> {
     /// A sentence for the report.
     pub fn note(&mut self, text: &str) -> Result<(), StepError> {
         self.write(Event::Note {
-            run: Some(self.run.id),
+            run: self.run.map(|run| run.id),
             text: text.to_string(),
         })
     }
 
     /// A bound of the volumes as it was just measured.
     pub fn ceiling(&mut self, probe: CeilingProbe) -> Result<(), StepError> {
-        let run = self.run.id;
+        let run = self.run_id();
         self.write(Event::Ceiling { run, probe })
     }
 
@@ -256,9 +390,10 @@ impl RunContext<'_> {
         })
     }
 
-    /// What this run made and has not yet removed, newest first.
+    /// What this run, or the preparation, made and has not yet removed, newest first.
     pub fn owned(&self) -> Vec<Thing> {
-        let of_run = |entry: &&(Option<u32>, Thing)| entry.0 == Some(self.run.id);
+        let run = self.run.map(|run| run.id);
+        let of_run = |entry: &&(Option<u32>, Thing)| entry.0 == run;
         let history = self.log.history();
         history
             .owned

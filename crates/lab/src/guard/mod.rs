@@ -11,7 +11,8 @@
 //! 2. One process per output directory: the journal is opened with the volume's lock.
 //! 3. A name is announced in the journal before the thing is made, and only if nothing of that name is
 //!    there. Only announced names are ever removed, newest first, each one only once.
-//! 4. A directory goes only when it is empty. What somebody put into it stays, and is told.
+//! 4. A directory goes only when it is empty. What somebody put into it stays, and is told. The one exception
+//!    is claimed as such: a directory made for an instance alone, whose whole content is ours.
 //!
 //! # What can fail
 //! [`GuardError`].
@@ -66,6 +67,12 @@ pub enum GuardError {
     InUse {
         /// The directory.
         path: PathBuf,
+    },
+    /// The experiment says what stands against the plan.
+    #[error("{}", reasons.join("; "))]
+    Unable {
+        /// One sentence each.
+        reasons: Vec<String>,
     },
     /// The file system said no.
     #[error(transparent)]

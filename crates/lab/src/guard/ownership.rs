@@ -23,7 +23,7 @@ pub fn claim(
     run: Option<u32>,
     thing: Thing,
 ) -> Result<(), GuardError> {
-    let on_disk = matches!(thing.kind, Kind::File | Kind::Directory);
+    let on_disk = thing.kind != Kind::Database;
     let taken = on_disk && volume.exists(Path::new(&thing.name))?;
     if taken || is_owned(log, &thing) {
         return Err(GuardError::Taken { thing });
@@ -39,7 +39,8 @@ pub fn release(log: &mut Log, thing: Thing) -> Result<(), GuardError> {
     Ok(log.append(Event::Released { thing })?)
 }
 
-/// Removes a file or an empty directory of ours. Databases are removed by the experiment.
+/// Removes a file, an empty directory, or a directory with its whole content, of ours. Databases are removed
+/// by the experiment.
 pub fn remove_file_or_directory(
     log: &mut Log,
     volume: &dyn Volume,
@@ -55,6 +56,9 @@ pub fn remove_file_or_directory(
         Removal::NeverMade
     } else if thing.kind == Kind::Directory && !volume.list(path)?.is_empty() {
         Removal::NotEmpty
+    } else if thing.kind == Kind::Tree {
+        volume.remove_tree(path)?;
+        Removal::Gone
     } else {
         volume.remove(path)?;
         Removal::Gone
@@ -140,6 +144,28 @@ mod tests {
         assert_eq!(removed, Removal::NotEmpty);
         assert!(volume.exists(Path::new("/out/run/notes.txt")).unwrap());
         assert!(log.history().owned.is_empty());
+    }
+
+    #[test]
+    fn a_directory_claimed_with_its_content_goes_with_it_and_what_lies_beside_it_stays() {
+        let (volume, mut log) = begin();
+        let ours = thing(Kind::Tree, "/out/run");
+        claim(&mut log, volume.as_ref(), None, ours.clone()).unwrap();
+        volume.create_dir(Path::new("/out/run/deeper")).unwrap();
+        for file in ["/out/run/a", "/out/run/deeper/b", "/out/runner"] {
+            write_file(volume.as_ref(), Path::new(file), b"x").unwrap();
+        }
+        let again = claim(
+            &mut log,
+            volume.as_ref(),
+            None,
+            thing(Kind::Tree, "/out/run"),
+        );
+        assert!(matches!(again, Err(GuardError::Taken { .. })));
+        let removed = remove_file_or_directory(&mut log, volume.as_ref(), &ours).unwrap();
+        assert_eq!(removed, Removal::Gone);
+        assert!(!volume.exists(Path::new("/out/run")).unwrap());
+        assert!(volume.exists(Path::new("/out/runner")).unwrap());
     }
 
     #[test]

@@ -36,11 +36,33 @@ pub enum Event {
     Resumed {
         /// Seconds between the last event and this one, during which nothing ran.
         gap_s: f64,
+        /// Program and version that goes on.
+        #[serde(default)]
+        program: String,
     },
     /// Blocks are added to the plan.
     Extended {
         /// Blocks in all from here on.
         blocks: u32,
+    },
+    /// A search has judged a round.
+    RoundJudged {
+        /// The round (block).
+        round: u32,
+        /// Cells that run no more.
+        dropped: Vec<u32>,
+        /// Whether the search ends here.
+        is_over: bool,
+    },
+    /// What lies behind the directories that runs put files into.
+    Volumes {
+        /// Directory, and mount and device behind it.
+        behind: Vec<(String, String)>,
+    },
+    /// What all runs share is about to be made.
+    Preparing {
+        /// How often it has been, this time included.
+        attempt: u32,
     },
     /// A run begins.
     RunStart {
@@ -214,6 +236,8 @@ pub enum Kind {
     File,
     /// A directory; removed only when empty.
     Directory,
+    /// A directory whose whole content is ours; removed with it.
+    Tree,
     /// A database on a target; removed by the experiment.
     Database,
 }
@@ -231,7 +255,7 @@ impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
             Kind::File => "file",
-            Kind::Directory => "directory",
+            Kind::Directory | Kind::Tree => "directory",
             Kind::Database => "database",
         };
         write!(f, "{kind} {}", self.name)

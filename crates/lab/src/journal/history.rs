@@ -1,7 +1,7 @@
 //! What a journal says has happened: the state of every run, what is still ours, what to tell.
 
 use super::{CeilingProbe, Event, JournalError, Line, Outcome, State, Thing};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedRun};
 use crate::results::{Deviation, Run, RunStatus};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,6 +72,18 @@ pub struct History {
     pub hash: String,
     /// Checks passed before the first run.
     pub checks: Vec<String>,
+    /// Program and version that wrote the last part.
+    pub program: String,
+    /// What lies behind the directories of runs, as it was at the beginning.
+    pub volumes: Vec<(String, String)>,
+    /// Cells that a search has dropped, with the round after which that was.
+    pub dropped: Vec<(u32, u32)>,
+    /// Rounds that a search has judged.
+    pub rounds_judged: u32,
+    /// Whether a search has ended.
+    pub search_over: bool,
+    /// How often what all runs share was made.
+    pub preparations: u32,
     /// When the experiment began.
     pub started_us: i64,
     /// The last event.
@@ -98,7 +110,10 @@ impl History {
         };
         let first = lines.first().ok_or_else(no_plan)?;
         let Event::Plan {
-            plan, hash, checks, ..
+            plan,
+            hash,
+            checks,
+            program,
         } = &first.event
         else {
             return Err(no_plan());
@@ -110,6 +125,12 @@ impl History {
             plan: (**plan).clone(),
             hash: hash.clone(),
             checks: checks.clone(),
+            program: program.clone(),
+            dropped: Vec::new(),
+            rounds_judged: 0,
+            search_over: false,
+            preparations: 0,
+            volumes: Vec::new(),
             started_us: first.at_us,
             last_us: first.at_us,
             runs: BTreeMap::new(),
@@ -130,8 +151,20 @@ impl History {
         self.last_us = self.last_us.max(at_us);
         match event {
             Event::Plan { .. } => {}
-            Event::Resumed { gap_s } => self.resumed(*gap_s),
+            Event::Resumed { gap_s, program } => self.resumed(*gap_s, program),
             Event::Extended { blocks } => self.extended(*blocks),
+            Event::RoundJudged {
+                round,
+                dropped,
+                is_over,
+            } => {
+                self.rounds_judged = *round;
+                self.search_over = *is_over;
+                self.dropped
+                    .extend(dropped.iter().map(|&cell| (*round, cell)));
+            }
+            Event::Volumes { behind } => self.volumes.clone_from(behind),
+            Event::Preparing { attempt } => self.preparations = *attempt,
             Event::RunStart { run, attempt } => {
                 let run = self.run(*run);
                 run.attempts = *attempt;
@@ -178,10 +211,32 @@ impl History {
         self.runs.get(&id).is_some_and(RunHistory::is_settled)
     }
 
-    fn resumed(&mut self, gap_s: f64) {
+    /// Whether a search runs this cell no more.
+    pub fn is_dropped(&self, cell: usize) -> bool {
+        self.dropped
+            .iter()
+            .any(|&(_, dropped)| dropped as usize == cell)
+    }
+
+    /// Whether a run of the plan is still to be made.
+    pub fn is_open(&self, run: &PlannedRun) -> bool {
+        !self.is_settled(run.id)
+            && !(self.plan.search && (self.search_over || self.is_dropped(run.cell.index)))
+    }
+
+    fn resumed(&mut self, gap_s: f64, program: &str) {
         self.stopped_before = self.stopped.take();
         let text = format!("the experiment was resumed after a gap of {gap_s:.0} s");
         self.deviate("resumed", None, &text);
+        if !program.is_empty() && program != self.program {
+            let text = format!(
+                "runs before the gap were made by {}, runs after it by {program}: a difference between them \
+                 may be the program's",
+                self.program
+            );
+            self.deviate("other program", None, &text);
+            self.program = program.to_string();
+        }
     }
 
     fn extended(&mut self, blocks: u32) {
@@ -191,6 +246,8 @@ impl History {
             self.plan.blocks
         );
         self.plan.extend(blocks);
+        // With more runs to spend the last configurations go on.
+        self.search_over = false;
         self.deviate("extended", None, &text);
     }
 

@@ -1,7 +1,7 @@
 //! What a plan would do, how long it would take, and what it could see; nothing is run.
 
-use super::{Plan, PlannedRun};
-use crate::report::words::{bytes, round_percent};
+use super::{PROMISED_POWER, Plan, PlannedRun};
+use crate::report::words::{bytes, change, round_percent};
 use crate::results::Control;
 use furrow_stats::power::Design;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ pub fn explain(
     assumed_cv: f64,
     forecast: impl Fn(&PlannedRun) -> Forecast,
 ) -> String {
-    let runs = plan.runs();
+    let runs = plan.likely_runs();
     let forecasts: Vec<Forecast> = runs.iter().map(&forecast).collect();
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -132,14 +132,23 @@ fn head(plan: &Plan, cv: f64, text: &mut String) -> std::fmt::Result {
 
 /// The smallest effect this plan can see at an assumed noise, in a sentence for before the first run.
 pub fn power_sentence(plan: &Plan, cv: f64) -> String {
+    if plan.search {
+        return format!(
+            "a search: at most {} runs where a full factorial would take {}; \
+             rounds after the first leave out what will hardly be the best",
+            plan.most_runs(),
+            plan.full_factorial()
+        );
+    }
     let design = Design {
         levels: plan.cells().len(),
         baseline_runs: if plan.aa_control { 2 } else { 1 },
     };
-    let effect = design.detectable(cv, plan.blocks as usize, 0.8);
+    let effect = design.detectable(cv, plan.blocks as usize, PROMISED_POWER);
     format!(
-        "can see a difference of {:.1}% (80% of the time) when runs vary by {}%",
-        100.0 * effect,
+        "would find a difference of {} or {} 9 times in 10 when runs vary by {}%",
+        change(effect.exp()),
+        change((-effect).exp()),
         trim(100.0 * cv)
     )
 }
@@ -257,7 +266,7 @@ mod tests {
             text.contains("(A')") && text.contains("CREATE DATABASE lab_x"),
             "{text}"
         );
-        assert!(text.contains("can see a difference of 3.5%"), "{text}");
+        assert!(text.contains("would find a difference of +"), "{text}");
         assert!(text.ends_with("Nothing has been run.\n"));
         assert_eq!(
             text.lines().filter(|line| line.contains("3.00 GB")).count(),

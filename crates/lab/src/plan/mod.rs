@@ -22,13 +22,26 @@ pub use explain::{Forecast, TimeModel, explain, minutes, power_sentence};
 pub use hash::canonical_json;
 
 use crate::design::{Cell, Factor, block_orders, cells};
+use crate::report::words::{shell_word, typed_percent};
 use crate::results::{Better, Control};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
+/// The margin of equivalence unless one is given.
+pub const USUAL_DELTA: f64 = 0.02;
+
+/// The power with which differences are promised to be found: nine experiments in ten find them.
+pub(crate) const PROMISED_POWER: f64 = 0.9;
+
 /// Runs are thought to vary by this much until they are seen.
 pub const ASSUMED_CV: f64 = 0.03;
+
+/// The part of a full factorial's runs that a search may take.
+const PART: u32 = 3;
+/// Rounds of a search for each block of the full factorial, at most: the last two configurations may run
+/// often.
+const ROUNDS_PER_BLOCK: u32 = 4;
 
 /// The measure the verdict is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,24 +58,21 @@ pub struct Response {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reset {
-    /// Dropped, created, loaded.
-    FreshDb,
-    /// A snapshot is put back.
-    RestoreSnapshot,
-    /// The tables are emptied.
-    SameDbTruncate,
-    /// Nothing.
-    None,
+    /// Every run makes a database of its own.
+    Fresh,
+    /// Every run begins with copies of files that were prepared once.
+    Restore,
+    /// All runs work in the database that was prepared once.
+    Keep,
 }
 
 impl Reset {
     /// As a reader is told.
     pub fn words(self) -> &'static str {
         match self {
-            Reset::FreshDb => "fresh database each run",
-            Reset::RestoreSnapshot => "snapshot restored before each run",
-            Reset::SameDbTruncate => "same database, tables emptied before each run",
-            Reset::None => "nothing is reset between runs",
+            Reset::Fresh => "fresh database each run",
+            Reset::Restore => "files prepared once, copied before each run",
+            Reset::Keep => "the same database in all runs, prepared once",
         }
     }
 }
@@ -104,6 +114,9 @@ pub struct Plan {
     pub seed: u64,
     /// Whether the baseline runs twice a block.
     pub aa_control: bool,
+    /// Whether the best is searched for: configurations that will hardly be the best are dropped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub search: bool,
     /// Equivalence margin, a share.
     pub delta: f64,
     /// The measure.
@@ -121,6 +134,12 @@ pub struct Plan {
     /// Settings that are the same in every run.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
+    /// The experiment's own options as they were typed: a resumed experiment reads them again.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// The directory in which they were typed: paths among them start there.
+    #[serde(default)]
+    pub directory: String,
     /// Blocks at each time before more were added ([`Plan::extend`]), rising. No part of what was planned,
     /// so neither written with it nor hashed.
     #[serde(skip)]
@@ -154,7 +173,9 @@ pub enum PlanError {
         cells: usize,
     },
     /// More than a full grid can carry.
-    #[error("the plan has {cells} cells, above {most}: screen the factors first")]
+    #[error(
+        "the plan has {cells} cells, above {most}: give fewer levels, or search for the best by --search"
+    )]
     TooManyCells {
         /// Cells of the plan.
         cells: usize,
@@ -188,8 +209,14 @@ pub enum PlanError {
 }
 
 impl Plan {
+    /// The version of the shape that this program writes.
+    pub const VERSION: u32 = 2;
+
     /// The most cells of a full grid.
     pub const MOST_CELLS: usize = 72;
+
+    /// The most cells of a search.
+    pub(crate) const MOST_SEARCHED: usize = 300;
 
     /// A plan with the usual design: six blocks, the baseline twice, a margin of 2%, elapsed seconds.
     /// The baseline is the first level of every factor.
@@ -205,7 +232,7 @@ impl Plan {
             })
             .collect();
         Plan {
-            version: 1,
+            version: Plan::VERSION,
             name: name.to_string(),
             question: question.to_string(),
             factors,
@@ -213,17 +240,20 @@ impl Plan {
             blocks: 6,
             seed,
             aa_control: true,
-            delta: 0.02,
+            search: false,
+            delta: USUAL_DELTA,
             response: Response {
                 name: "elapsed time".to_string(),
                 unit: "s".to_string(),
                 better: Better::Lower,
             },
             until: None,
-            reset: Reset::FreshDb,
+            reset: Reset::Fresh,
             warm_up_runs: 0,
             guard: GuardLimits::default(),
             settings: BTreeMap::new(),
+            arguments: Vec::new(),
+            directory: String::new(),
             extended_at: Vec::new(),
         }
     }
@@ -240,8 +270,10 @@ impl Plan {
     /// The order of the arms in each block; added blocks are drawn by themselves.
     fn orders(&self) -> Vec<Vec<usize>> {
         let mut orders: Vec<Vec<usize>> = Vec::new();
+        let rounds = if self.search { ROUNDS_PER_BLOCK } else { 1 };
         for until in self.extended_at.iter().chain([&self.blocks]) {
-            let more = (*until as usize).saturating_sub(orders.len());
+            let more = (rounds * until) as usize;
+            let more = more.saturating_sub(orders.len());
             let seed = self.seed.wrapping_add(orders.len() as u64);
             orders.extend(block_orders(self.arms(), more, seed));
         }
@@ -265,11 +297,12 @@ impl Plan {
         if cells < 2 {
             return Err(PlanError::TooFewCells { cells });
         }
-        if cells > Plan::MOST_CELLS {
-            return Err(PlanError::TooManyCells {
-                cells,
-                most: Plan::MOST_CELLS,
-            });
+        let most = match self.search {
+            true => Plan::MOST_SEARCHED,
+            false => Plan::MOST_CELLS,
+        };
+        if cells > most {
+            return Err(PlanError::TooManyCells { cells, most });
         }
         if self.baseline_cell().is_none() {
             return Err(PlanError::NoBaseline {
@@ -282,6 +315,21 @@ impl Plan {
                 "blocks",
                 self.blocks.to_string(),
                 "it must be from 2 to 1000",
+            );
+        }
+        if self.search && cells < 4 {
+            return range(
+                "search",
+                format!("over {cells} configurations"),
+                "it needs four or more: give several levels to several factors",
+            );
+        }
+        // The first round, and two more of the two best.
+        if self.search && (self.most_runs() as usize) < cells + 4 {
+            return range(
+                "blocks",
+                self.blocks.to_string(),
+                "a third of so many blocks must be more than one round of a search: give more",
             );
         }
         if !(self.delta > 0.0 && self.delta < 1.0) {
@@ -358,6 +406,45 @@ impl Plan {
             }
         }
         runs
+    }
+
+    /// Runs of a full factorial.
+    pub(crate) fn full_factorial(&self) -> u32 {
+        self.cells().len() as u32 * self.blocks
+    }
+
+    /// Runs that a search takes at most.
+    pub(crate) fn most_runs(&self) -> u32 {
+        self.full_factorial() / PART
+    }
+
+    /// The runs that are made, as far as that is known before: a search takes a part of what it has an order
+    /// for.
+    pub fn likely_runs(&self) -> Vec<PlannedRun> {
+        let mut runs = self.runs();
+        if self.search {
+            runs.truncate(self.most_runs() as usize);
+        }
+        runs
+    }
+
+    /// The command that runs the plan.
+    pub fn command(&self) -> String {
+        let mut command = format!(
+            "furrow lab run {} --blocks {} --seed {}",
+            self.name, self.blocks, self.seed
+        );
+        if self.search {
+            command.push_str(" --search");
+        }
+        for word in &self.arguments {
+            command.push(' ');
+            command.push_str(&shell_word(word));
+        }
+        if (self.delta - USUAL_DELTA).abs() > 1e-12 {
+            command.push_str(&format!(" --delta {}", typed_percent(self.delta)));
+        }
+        command
     }
 
     /// SHA-256 of the canonical JSON, hexadecimal.

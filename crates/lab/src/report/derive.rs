@@ -9,51 +9,43 @@ const NAMED_CATEGORIES: usize = 8;
 
 /// Where the sessions' time went, by level.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TimeSpent {
+pub struct TimeSpent {
     /// Categories, heaviest first; the last may be "Other waits".
-    pub(crate) categories: Vec<String>,
+    pub categories: Vec<String>,
     /// Levels with at least one good run that counted waits, in the order of the results.
-    pub(crate) levels: Vec<LevelTime>,
+    pub levels: Vec<LevelTime>,
     /// Every wait type that isn't idle, heaviest first.
-    pub(crate) types: Vec<TypeTime>,
+    pub types: Vec<TypeTime>,
 }
 
 /// One level's time, averaged over its good runs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LevelTime {
+pub struct LevelTime {
     /// Key of the level.
-    pub(crate) level: String,
+    pub level: String,
     /// Seconds of the measured part.
-    pub(crate) elapsed_s: f64,
+    pub elapsed_s: f64,
     /// Seconds waited per worker in each category.
-    pub(crate) waited_s: Vec<f64>,
+    pub waited_s: Vec<f64>,
     /// Seconds per worker in which it did not wait: running, or not accounted for.
-    pub(crate) running_s: f64,
+    pub running_s: f64,
 }
 
 /// One wait type's time, by level.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TypeTime {
+pub struct TypeTime {
     /// Name.
-    pub(crate) wait_type: String,
+    pub wait_type: String,
     /// Category.
-    pub(crate) category: String,
+    pub category: String,
     /// Seconds per worker at each level of [`TimeSpent::levels`].
-    pub(crate) waited_s: Vec<f64>,
+    pub waited_s: Vec<f64>,
     /// Share of all waiting at each level.
-    pub(crate) share: Vec<f64>,
+    pub share: Vec<f64>,
     /// Mean length of a wait over all levels.
-    pub(crate) mean_us: f64,
+    pub mean_us: f64,
     /// Part of the time spent runnable after the signal, over all levels.
-    pub(crate) signal_share: f64,
-}
-
-fn category(wait: &WaitTotal) -> &str {
-    if wait.category.is_empty() {
-        &wait.wait_type
-    } else {
-        &wait.category
-    }
+    pub signal_share: f64,
 }
 
 /// Seconds per worker by key, averaged over the runs of a level.
@@ -80,7 +72,7 @@ fn by_weight(weights: BTreeMap<&str, f64>) -> Vec<String> {
 
 impl TimeSpent {
     /// Sums the waits of the working sessions.
-    pub(crate) fn of(results: &Results) -> TimeSpent {
+    pub fn of(results: &Results) -> TimeSpent {
         let levels: Vec<(&LevelResult, Vec<&Run>)> = results
             .levels
             .iter()
@@ -97,7 +89,7 @@ impl TimeSpent {
             .iter()
             .flat_map(|(_, runs)| runs.iter().copied())
             .collect();
-        let mut categories = by_weight(per_worker(&every, category));
+        let mut categories = by_weight(per_worker(&every, WaitTotal::bucket));
         // A ninth category is shown by its own name: "other" of one thing would only hide it.
         let named = if categories.len() > NAMED_CATEGORIES + 1 {
             categories.truncate(NAMED_CATEGORIES);
@@ -122,13 +114,13 @@ impl TimeSpent {
     }
 
     /// The time at a level.
-    pub(crate) fn at(&self, level: &str) -> Option<&LevelTime> {
+    pub fn at(&self, level: &str) -> Option<&LevelTime> {
         self.levels.iter().find(|time| time.level == level)
     }
 }
 
 fn level_time(level: &LevelResult, runs: &[&Run], names: &[String], named: usize) -> LevelTime {
-    let sums = per_worker(runs, category);
+    let sums = per_worker(runs, WaitTotal::bucket);
     let mut waited_s: Vec<f64> = names
         .iter()
         .take(named)
@@ -159,7 +151,7 @@ fn type_time(name: &str, every: &[&Run], levels: &[(&LevelResult, Vec<&Run>)]) -
         .flat_map(|run| &run.waits)
         .filter(|wait| wait.wait_type == name)
     {
-        category(wait).clone_into(&mut time.category);
+        wait.bucket().clone_into(&mut time.category);
         count += wait.count;
         total += wait.total_us;
         signal += wait.signal_us;
@@ -178,43 +170,43 @@ fn type_time(name: &str, every: &[&Run], levels: &[(&LevelResult, Vec<&Run>)]) -
 
 /// How a level's data files shared its writes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Balance {
+pub struct Balance {
     /// Key of the level.
-    pub(crate) level: String,
+    pub level: String,
     /// The data files by file id, summed over the good runs.
-    pub(crate) files: Vec<FileShare>,
+    pub files: Vec<FileShare>,
     /// The logs, summed likewise.
-    pub(crate) log: Option<FileShare>,
+    pub log: Option<FileShare>,
     /// Most written over least written data file; `None` below two files, infinite never.
-    pub(crate) spread: Option<f64>,
+    pub spread: Option<f64>,
 }
 
 /// One file's part.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FileShare {
+pub struct FileShare {
     /// File id.
-    pub(crate) file_id: u32,
+    pub file_id: u32,
     /// Name without its directories, of the first run.
-    pub(crate) name: String,
+    pub name: String,
     /// Volume.
-    pub(crate) volume: String,
+    pub volume: String,
     /// Bytes written in an average run.
-    pub(crate) bytes_written: f64,
+    pub bytes_written: f64,
     /// Bytes of these written by checkpoints.
-    pub(crate) checkpoint_bytes: f64,
+    pub checkpoint_bytes: f64,
     /// Written megabytes a second of the measured part.
-    pub(crate) mb_per_s: f64,
+    pub mb_per_s: f64,
     /// Mean time of a write.
-    pub(crate) write_us: Option<f64>,
+    pub write_us: Option<f64>,
     /// Mean time of a read.
-    pub(crate) read_us: Option<f64>,
+    pub read_us: Option<f64>,
     /// Written over an even share of all data files: 1 is even.
-    pub(crate) of_even: f64,
+    pub of_even: f64,
 }
 
 impl Balance {
     /// The balance of each level that has file statistics.
-    pub(crate) fn of(results: &Results) -> Vec<Balance> {
+    pub fn of(results: &Results) -> Vec<Balance> {
         let one = |level: &LevelResult| {
             let runs: Vec<&Run> = results
                 .good_runs(&level.level)
@@ -298,12 +290,12 @@ fn file_share(list: &[(&Run, &FileIo)], runs: usize) -> FileShare {
 }
 
 /// The mean; `None` of nothing.
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / to_f64(values.len() as u64))
 }
 
 /// The point below which a standard normal value falls with probability `p`.
-pub(crate) fn normal_quantile(p: f64) -> f64 {
+pub fn normal_quantile(p: f64) -> f64 {
     // The distribution function by its power series, inverted by halving: exact enough for a chart.
     let below = |x: f64| {
         let (mut term, mut sum, mut n) = (x, x, 1.0);

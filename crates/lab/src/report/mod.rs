@@ -23,14 +23,14 @@
 //! Nothing: what was not measured is said to be so in its place.
 
 mod chart;
-pub(crate) mod derive;
+pub mod derive;
 mod embed;
 mod section;
 mod svg;
-pub(crate) mod words;
+pub mod words;
 
 use crate::results::Results;
-use chart::{balance, ceilings, fill, knee, published, waits};
+use chart::{balance, ceilings, knee, panels, published, waits};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use section::{answer, facts, latches, levels, noise, plan, section, strips};
 
@@ -41,17 +41,21 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// No page is larger.
 const PAGE_LIMIT_BYTES: usize = 1_500_000;
+/// Sections of charts whose figures come from the runs: with modelled drives they say so.
+const CHARTS: &[&str] = &["where", "files", "limits-used", "strips", "trust", "seed"];
 /// Head, header and last section, names of any length aside.
 const SLACK_BYTES: usize = 40_000;
 /// Tables and tooltips of single runs stop here; `runs.csv` has them all.
 const MOST_ROWS: usize = 300;
+
+/// Begins the title of every chart whose figures come from a model.
+pub(crate) const MODEL: &str = "MODEL, not a measurement: ";
 
 /// The page's sections: id and heading, in order.
 const SECTIONS: &[(&str, &str)] = &[
     ("answer", "Answer"),
     ("why", "Why"),
     ("curve", "Every run"),
-    ("fill", "Where the extents went"),
     ("levels", "Against the baseline"),
     ("where", "Where the time went"),
     ("files", "File by file"),
@@ -64,6 +68,9 @@ const SECTIONS: &[(&str, &str)] = &[
     ("seed", "Published result"),
     ("raw", "Raw figures"),
 ];
+
+/// The sections of an experiment follow this one.
+const OWN_SECTIONS_AFTER: &str = "curve";
 
 /// The whole page.
 #[must_use]
@@ -112,25 +119,41 @@ pub fn render(results: &Results) -> String {
 
 /// All sections but the last, which needs to know how much room there is.
 fn body(results: &Results) -> Markup {
-    // Where extents went is told by the experiment that looks at it.
-    let told = |id: &str| id != "fill" || fill::is_known(results);
-    let sections: Vec<_> = SECTIONS.iter().skip(1).filter(|(id, _)| told(id)).collect();
+    let mut sections: Vec<(String, &str, Markup)> = Vec::new();
+    for (id, heading) in SECTIONS.iter().skip(1).filter(|(id, _)| *id != "raw") {
+        sections.push(((*id).to_owned(), heading, content(id, results)));
+        if *id == OWN_SECTIONS_AFTER {
+            for (n, own) in results.sections.iter().enumerate() {
+                let id = format!("own{n}");
+                let body = panels::section(&id, own);
+                sections.push((id, &own.heading, body));
+            }
+        }
+    }
     html! {
         (answer::answer(results))
         nav aria-label="Sections" {
-            @for (id, heading) in &sections { a href={ "#" (id) } { (heading) } }
+            @for (id, heading, _) in &sections { a href={ "#" (id) } { (heading) } }
+            a href="#raw" { "Raw figures" }
         }
-        @for (id, heading) in sections.iter().filter(|(id, _)| *id != "raw") {
-            (section(id, heading, &content(id, results)))
-        }
+        @for (id, heading, body) in &sections { (section(id, heading, body)) }
     }
 }
 
 fn content(id: &str, results: &Results) -> Markup {
+    if CHARTS.contains(&id) && !results.models.is_empty() {
+        return html! {
+            p class="warn" { (MODEL) "the drives behind these figures are modelled." }
+            (figures_of(id, results))
+        };
+    }
+    figures_of(id, results)
+}
+
+fn figures_of(id: &str, results: &Results) -> Markup {
     match id {
         "why" => answer::why(results),
         "curve" => knee::section(results),
-        "fill" => fill::section(results),
         "levels" => levels::table(results),
         "where" => html! { (waits::section(results)) (latches::tables(results)) },
         "files" => balance::section(results),

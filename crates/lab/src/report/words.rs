@@ -3,7 +3,7 @@
 use crate::results::{Better, Drift, Experiment, Response};
 
 /// Three significant digits at least, thousands separated, no exponent: `12.3`, `1,234`, `0.0123`.
-pub(crate) fn figure(value: f64) -> String {
+pub fn figure(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
     }
@@ -26,7 +26,7 @@ pub(crate) fn figure(value: f64) -> String {
 }
 
 /// A count, thousands separated.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     thousands(&value.to_string())
 }
 
@@ -42,7 +42,7 @@ fn thousands(digits: &str) -> String {
 }
 
 /// A fraction as percent: `5.1%`.
-pub(crate) fn percent(fraction: f64) -> String {
+pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     if percent.abs() >= 99.95 {
         format!("{percent:.0}%")
@@ -53,7 +53,7 @@ pub(crate) fn percent(fraction: f64) -> String {
 
 /// A fraction as percent without needless decimals, for margins and probabilities: `2%`, `2.5%`. What would
 /// be nothing by that has two significant digits: `0.013%`.
-pub(crate) fn round_percent(fraction: f64) -> String {
+pub fn round_percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     if percent.abs() < 1.0 && percent.is_finite() {
         return format!("{}%", significant(percent, 2));
@@ -64,7 +64,7 @@ pub(crate) fn round_percent(fraction: f64) -> String {
 
 /// A fraction as percent that reads back as the fraction, for the command line: without the digits that are
 /// there only because no binary number is it.
-pub(crate) fn typed_percent(fraction: f64) -> String {
+pub fn typed_percent(fraction: f64) -> String {
     format!("{}%", significant(fraction * 100.0, 15))
 }
 
@@ -75,7 +75,7 @@ fn significant(value: f64, digits: usize) -> f64 {
 }
 
 /// A ratio as a signed change: `-5.1%`, `+3.0%`, `0.0%`, with a real minus sign.
-pub(crate) fn change(ratio: f64) -> String {
+pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let text = if percent.abs() >= 99.95 {
         format!("{:.0}", percent.abs())
@@ -91,12 +91,12 @@ pub(crate) fn change(ratio: f64) -> String {
 }
 
 /// An interval of ratios as signed changes: `-6.3 to -3.9%`.
-pub(crate) fn change_range(low: f64, high: f64) -> String {
+pub fn change_range(low: f64, high: f64) -> String {
     format!("{} to {}", change(low).trim_end_matches('%'), change(high))
 }
 
 /// Bytes, in units of 1,024 as SQL Server counts them.
-pub(crate) fn bytes(value: u64) -> String {
+pub fn bytes(value: u64) -> String {
     const UNITS: [&str; 6] = ["bytes", "KB", "MB", "GB", "TB", "PB"];
     let mut size = to_f64(value);
     let mut unit = 0;
@@ -113,7 +113,7 @@ pub(crate) fn bytes(value: u64) -> String {
 }
 
 /// A span of time: `0.42 s`, `42 s`, `9 min 12 s`, `3 h 05 min`.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown".to_owned();
     }
@@ -130,7 +130,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// A latency: `340 us`, `1.20 ms`, `3.40 s`.
-pub(crate) fn latency(microseconds: f64) -> String {
+pub fn latency(microseconds: f64) -> String {
     match microseconds {
         us if us < 999.5 => format!("{} us", figure(us)),
         us if us < 999_500.0 => format!("{} ms", figure(us / 1e3)),
@@ -139,7 +139,7 @@ pub(crate) fn latency(microseconds: f64) -> String {
 }
 
 /// "1 data file", "4 data files"; a word, or a level of several factors, stands for itself.
-pub(crate) fn level_name(experiment: &Experiment, level: &str) -> String {
+pub fn level_name(experiment: &Experiment, level: &str) -> String {
     let factor = &experiment.factor;
     let noun = if level == "1" {
         &factor.singular
@@ -154,7 +154,7 @@ pub(crate) fn level_name(experiment: &Experiment, level: &str) -> String {
 }
 
 /// What is measured, with its unit: "elapsed time (s)".
-pub(crate) fn measure(response: &Response) -> String {
+pub fn measure(response: &Response) -> String {
     let name = if response.name.is_empty() {
         "response"
     } else {
@@ -168,7 +168,7 @@ pub(crate) fn measure(response: &Response) -> String {
 }
 
 /// A moment as people read it: `2026-11-21 20:45:00 UTC`; anything else as it is.
-pub(crate) fn moment(text: &str) -> String {
+pub fn moment(text: &str) -> String {
     match (
         text.get(..10),
         text.get(10..11),
@@ -181,7 +181,7 @@ pub(crate) fn moment(text: &str) -> String {
 }
 
 /// A drift as the change over an hour, or over the whole experiment where that was shorter.
-pub(crate) fn drift(drift: &Drift, experiment_s: f64) -> String {
+pub fn drift(drift: &Drift, experiment_s: f64) -> String {
     let hours = experiment_s / 3600.0;
     let (span, words) = if hours < 1.0 {
         (hours, format!("in {}", duration(experiment_s)))
@@ -194,7 +194,7 @@ pub(crate) fn drift(drift: &Drift, experiment_s: f64) -> String {
 }
 
 /// A probability without decimals; what isn't certain is never called so.
-pub(crate) fn chance(probability: f64) -> String {
+pub fn chance(probability: f64) -> String {
     match probability * 100.0 {
         p if p > 0.0 && p < 1.0 => "<1%".to_owned(),
         p if p > 99.0 && p < 100.0 => ">99%".to_owned(),
@@ -203,7 +203,7 @@ pub(crate) fn chance(probability: f64) -> String {
 }
 
 /// A word as a shell reads it.
-pub(crate) fn shell_word(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_string()
@@ -213,7 +213,7 @@ pub(crate) fn shell_word(text: &str) -> String {
 }
 
 /// Whether a ratio lies on the good side of 1.
-pub(crate) fn is_gain(better: Better, ratio: f64) -> bool {
+pub fn is_gain(better: Better, ratio: f64) -> bool {
     match better {
         Better::Lower => ratio < 1.0,
         Better::Higher => ratio > 1.0,
@@ -221,7 +221,7 @@ pub(crate) fn is_gain(better: Better, ratio: f64) -> bool {
 }
 
 /// The nearest integer of a float that is not negative.
-pub(crate) fn round_u64(value: f64) -> u64 {
+pub fn round_u64(value: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -232,7 +232,7 @@ pub(crate) fn round_u64(value: f64) -> u64 {
 }
 
 /// A count as a float, for arithmetic that ends on a chart.
-pub(crate) fn to_f64(value: u64) -> f64 {
+pub fn to_f64(value: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "charts need 53 bits at most")]
     let float = value as f64;
     float

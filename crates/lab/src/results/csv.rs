@@ -29,10 +29,20 @@ const COLUMNS: [&str; 22] = [
 ];
 
 impl Results {
-    /// The text of `runs.csv` (RFC 4180: comma, CRLF, quotes doubled). The waits of the working sessions
-    /// follow as `wait_us:TYPE` columns. What was not measured is empty.
+    /// The text of `runs.csv` (RFC 4180: comma, CRLF, quotes doubled). The experiment's own figures follow
+    /// as `figure:NAME (UNIT)` columns, the waits of the working sessions as `wait_us:TYPE` columns. What was
+    /// not measured is empty.
     #[must_use]
+    #[expect(
+        clippy::expect_used,
+        reason = "a vector takes every write, every line has the head's columns, and all are text"
+    )]
     pub fn runs_csv(&self) -> String {
+        let bytes = self.runs_csv_bytes().expect("lines of one length");
+        String::from_utf8(bytes).expect("fields are text")
+    }
+
+    fn runs_csv_bytes(&self) -> csv::Result<Vec<u8>> {
         let mut types: Vec<&str> = self
             .runs
             .iter()
@@ -40,20 +50,46 @@ impl Results {
             .collect();
         types.sort_unstable();
         types.dedup();
-        let mut text = String::new();
+        let mut text = csv::WriterBuilder::new()
+            .terminator(csv::Terminator::CRLF)
+            .from_writer(Vec::new());
         let waits = types.iter().map(|name| format!("wait_us:{name}"));
+        let figures = self.figure_columns();
+        let heads = figures.iter().map(|(name, unit)| match unit.is_empty() {
+            true => format!("figure:{name}"),
+            false => format!("figure:{name} ({unit})"),
+        });
         push_line(
             &mut text,
-            COLUMNS.iter().map(|name| (*name).to_owned()).chain(waits),
-        );
+            COLUMNS
+                .iter()
+                .map(|name| (*name).to_owned())
+                .chain(heads)
+                .chain(waits),
+        )?;
         for run in &self.runs {
             let waits = types.iter().map(|name| {
                 let wait = run.waits.iter().find(|wait| wait.wait_type == *name);
                 wait.map_or_else(String::new, |wait| wait.total_us.to_string())
             });
-            push_line(&mut text, fields(run).into_iter().chain(waits));
+            let own = figures.iter().map(|(name, _)| {
+                let found = run.figures.iter().find(|figure| figure.name == *name);
+                number(found.map(|figure| figure.value))
+            });
+            push_line(&mut text, fields(run).into_iter().chain(own).chain(waits))?;
         }
-        text
+        text.into_inner().map_err(|error| error.into_error().into())
+    }
+
+    /// Names and units of the experiment's own figures, each once, in the order in which they come.
+    fn figure_columns(&self) -> Vec<(&str, &str)> {
+        let mut columns: Vec<(&str, &str)> = Vec::new();
+        for figure in self.runs.iter().flat_map(|run| &run.figures) {
+            if !columns.iter().any(|(name, _)| *name == figure.name) {
+                columns.push((&figure.name, &figure.unit));
+            }
+        }
+        columns
     }
 }
 
@@ -105,32 +141,27 @@ fn number<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-fn push_line(text: &mut String, fields: impl Iterator<Item = String>) {
-    for (index, field) in fields.enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        // A spreadsheet must not take a name or a reason for a formula.
+/// Appends a line. A field that a spreadsheet would take for a formula begins with an apostrophe.
+fn push_line(
+    text: &mut csv::Writer<Vec<u8>>,
+    fields: impl Iterator<Item = String>,
+) -> csv::Result<()> {
+    for field in fields {
         let formula = field.starts_with(['=', '+', '@', '\t', '\r'])
             || (field.starts_with('-') && field.parse::<f64>().is_err());
-        if formula || field.contains([',', '"', '\n', '\r']) {
-            text.push('"');
-            if formula {
-                text.push('\'');
-            }
-            text.push_str(&field.replace('"', "\"\""));
-            text.push('"');
+        if formula {
+            text.write_field(format!("'{field}"))?;
         } else {
-            text.push_str(&field);
+            text.write_field(field)?;
         }
     }
-    text.push_str("\r\n");
+    text.write_record(None::<&[u8]>)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{RunStatus, WaitTotal};
+    use crate::results::{Figure, RunStatus, WaitTotal};
 
     #[test]
     fn lines_have_as_many_fields_as_the_head_and_formulas_are_text() {
@@ -144,6 +175,7 @@ mod tests {
             level: "=1+1".into(),
             status: RunStatus::Failed("disk \"full\",\nsorry".into()),
             waits: vec![wait],
+            figures: vec![Figure::lower("pages read", "pages", 12.5)],
             ..Run::default()
         };
         let plain = Run {
@@ -157,9 +189,10 @@ mod tests {
         }
         .runs_csv();
         let head = text.lines().next().unwrap();
-        assert!(head.ends_with("log_bytes_written,wait_us:WRITELOG"));
-        assert!(text.contains("1,0,0,\"'=1+1\",,failed,\"disk \"\"full\"\",\nsorry\",,0,,"));
+        assert!(head.ends_with("log_bytes_written,figure:pages read (pages),wait_us:WRITELOG"));
+        assert!(text.contains("1,0,0,'=1+1,,failed,\"disk \"\"full\"\",\nsorry\",,0,,"));
         let last = text.lines().last().unwrap();
+        assert!(text.contains(",12.5,7\r\n"), "{text}");
         assert!(last.starts_with("2,0,0,-4,"));
         assert_eq!(last.matches(',').count(), head.matches(',').count());
     }

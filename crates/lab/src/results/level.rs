@@ -66,17 +66,6 @@ pub struct RobustEffect {
     pub agrees: bool,
 }
 
-/// What a level costs beside its response.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Cost {
-    /// What: `CPU`.
-    pub name: String,
-    /// Unit: `s/run`.
-    pub unit: String,
-    /// How much.
-    pub value: f64,
-}
-
 /// One level: its runs summed up and compared.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelResult {
@@ -126,9 +115,10 @@ pub struct LevelResult {
     /// 99th percentile of the main operation's latency, median of the runs.
     #[serde(default)]
     pub p99_us: Option<f64>,
-    /// What it costs beside.
-    #[serde(default)]
-    pub cost: Vec<Cost>,
+    /// Figures beside the response: processor time, and what the experiment names. In the file `cost`, as in
+    /// the first version.
+    #[serde(default, rename = "cost")]
+    pub figures: Vec<super::LevelFigure>,
 }
 
 /// Where more stops to help: the smallest level that is as good as the best.

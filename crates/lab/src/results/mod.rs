@@ -24,21 +24,23 @@
 
 mod answer;
 mod csv;
-mod fill;
+mod figure;
 mod level;
 mod noise;
 mod plan;
 mod run;
+mod section;
 
 pub use answer::{Answer, Attribution, Badge, Ceiling, Confidence, Published, PublishedPoint};
-pub use fill::{FillHistory, FilledFile, Recalculation, SkipTarget};
-pub use level::{Cost, Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
+pub use figure::{Figure, LevelFigure};
+pub use level::{Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
 pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
 pub use run::{
     Control, Event, FileIo, FileRole, LatchTotal, Latency, Run, RunStatus, Series, SpinTotal,
     WaitTotal,
 };
+pub use section::{Chart, Curve, Mark, Panel, Point, Section, SheetTable};
 
 use crate::environment::Environment;
 use schemars::JsonSchema;
@@ -54,6 +56,9 @@ pub struct Results {
     pub schema_version: u32,
     /// What was asked, of what.
     pub experiment: Experiment,
+    /// The models of drives that the runs worked on, one line each; empty where all drives were real.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
     /// When it began, UTC, `2026-11-21T20:45:00Z`.
     pub started: String,
     /// When it ended, UTC.
@@ -65,6 +70,9 @@ pub struct Results {
     /// What was done otherwise than planned, and what was repeated, skipped or reverted.
     #[serde(default)]
     pub deviations: Vec<Deviation>,
+    /// What stood against the figures while they were taken, one sentence each: shown above all else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Where it ran.
     pub environment: Environment,
     /// Every run that was started, in order of start.
@@ -83,6 +91,9 @@ pub struct Results {
     pub ceilings: Vec<Ceiling>,
     /// The answer in words.
     pub answer: Answer,
+    /// Sections of the report that this experiment alone has.
+    #[serde(default)]
+    pub sections: Vec<Section>,
     /// What this experiment does not tell, one sentence each.
     #[serde(default)]
     pub limits: Vec<String>,

@@ -25,6 +25,9 @@ pub struct Noise {
     /// Correlation of neighbouring residuals in run order.
     #[serde(default)]
     pub lag1: Option<f64>,
+    /// Chance of neighbours that are at least as alike, if runs were independent; `None` when not tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag1_p: Option<f64>,
     /// Durbin-Watson statistic of the residuals in run order.
     #[serde(default)]
     pub durbin_watson: Option<f64>,
@@ -59,13 +62,16 @@ pub struct Estimate {
 /// A minimum detectable effect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mde {
-    /// Smallest effect seen with the given power, a fraction.
+    /// Smallest rise of the response that is found with the given power, a fraction.
     pub effect: f64,
+    /// Smallest fall that is found, a fraction: the same step of the logarithm, downwards.
+    #[serde(default)]
+    pub effect_down: f64,
     /// Coefficient of variation it was reckoned with, a fraction.
     pub cv: f64,
     /// Blocks it was reckoned with.
     pub blocks: u32,
-    /// Power, a fraction: 0.8.
+    /// Power, a fraction: 0.9.
     pub power: f64,
 }
 

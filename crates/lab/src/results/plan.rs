@@ -47,6 +47,17 @@ pub struct Response {
     pub better: Better,
 }
 
+impl Response {
+    /// The elapsed time of a run, in seconds.
+    pub fn elapsed_time() -> Response {
+        Response {
+            name: "elapsed time".to_owned(),
+            unit: "s".to_owned(),
+            better: Better::Lower,
+        }
+    }
+}
+
 /// Which direction of the response is good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -136,9 +136,12 @@ pub struct Run {
     /// What happened at a moment: checkpoints, growth.
     #[serde(default)]
     pub events: Vec<Event>,
-    /// Where extents went, of experiments that look at it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fill: Option<super::FillHistory>,
+    /// Figures that this experiment alone measures, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<super::Figure>,
+    /// What this experiment alone records, by name, in a form of its own; its sections are made from it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra: BTreeMap<String, serde_json::Value>,
     /// Anything else worth a sentence.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -196,6 +199,26 @@ pub struct WaitTotal {
     pub max_us: u64,
     /// Part between the signal and running again.
     pub signal_us: u64,
+}
+
+/// Waits that share a category with others and mean something else: the name of the wait, and what it means.
+const APART: &[(&str, &str)] = &[(
+    "LOGMGR_RESERVE_APPEND",
+    "log full, waiting for a checkpoint",
+)];
+
+impl WaitTotal {
+    /// What the time went into: the category, but for waits that mean something else than their category
+    /// says, and the wait type where there is no category.
+    #[must_use]
+    pub fn bucket(&self) -> &str {
+        let apart = APART.iter().find(|(name, _)| *name == self.wait_type);
+        match apart {
+            Some((_, words)) => words,
+            None if self.category.is_empty() => &self.wait_type,
+            None => &self.category,
+        }
+    }
 }
 
 /// One latch class, or one page type of buffer latches.

@@ -1,6 +1,6 @@
 //! One attempt at one run, and the clearing away after it.
 
-use super::{Phase, Progress, Runner, RunnerError};
+use super::{Leftovers, Phase, Progress, Runner, RunnerError};
 use crate::experiment::{Experiment, RunContext, StepError};
 use crate::guard::{GuardError, Removal, remove_file_or_directory};
 use crate::journal::{Event, JournalError, Kind, Outcome, State, Thing};
@@ -109,12 +109,13 @@ impl Runner {
 
     fn context<'a>(&'a mut self, run: &'a PlannedRun, attempt: u32) -> RunContext<'a> {
         RunContext {
-            volume: &self.setup.volume,
+            volume: &self.drives,
             out_dir: &self.setup.out_dir,
             log: &mut self.log,
-            run,
+            run: Some(run),
             attempt,
             cancel: &self.setup.cancel,
+            watch: self.live.as_mut(),
         }
     }
 
@@ -175,7 +176,7 @@ impl Runner {
             Ok(()) => None,
             Err(error) => reason_of(error)?.map(|reason| format!("tear-down: {reason}")),
         };
-        match self.remove_leftovers(experiment) {
+        match self.remove_leftovers(experiment, Leftovers::OfRuns) {
             Ok(()) => {}
             Err(RunnerError::Leftover { thing, reason }) => {
                 trouble.get_or_insert(format!("{thing} cannot be removed: {reason}"));
@@ -185,13 +186,15 @@ impl Runner {
         Ok(trouble.map_or(Ok(()), Err))
     }
 
-    /// Removes everything that is ours, newest first. A directory that is not empty stays and is told.
+    /// Removes what is ours, newest first. A directory that is not empty stays and is told.
     pub(super) fn remove_leftovers(
         &mut self,
         experiment: &mut dyn Experiment,
+        which: Leftovers,
     ) -> Result<(), RunnerError> {
-        let owned: Vec<(Option<u32>, Thing)> =
-            self.log.history().owned.iter().rev().cloned().collect();
+        let meant = |entry: &&(Option<u32>, Thing)| which == Leftovers::All || entry.0.is_some();
+        let owned = self.log.history().owned.iter().rev();
+        let owned: Vec<(Option<u32>, Thing)> = owned.filter(meant).cloned().collect();
         for (run, thing) in owned {
             let leftover = |reason: String| RunnerError::Leftover {
                 thing: thing.to_string(),
@@ -204,7 +207,7 @@ impl Runner {
                 self.log.append(Event::Removed { thing })?;
                 continue;
             }
-            let volume = self.setup.volume.clone();
+            let volume = self.drives.clone();
             match remove_file_or_directory(&mut self.log, volume.as_ref(), &thing) {
                 Ok(Removal::Gone | Removal::NeverMade) => {}
                 Ok(Removal::NotEmpty) => {
@@ -283,19 +286,31 @@ impl Runner {
 
     fn progress(&self, run: &PlannedRun, phase: Phase, rate: Option<f64>) -> Progress {
         let history = self.log.history();
-        let settled = |other: &&PlannedRun| history.is_settled(other.id);
-        let open: Vec<&PlannedRun> = self
+        let settled = self
             .runs
             .iter()
-            .filter(|other| !history.is_settled(other.id))
-            .collect();
+            .filter(|other| history.is_settled(other.id));
+        let settled = settled.count();
+        let open = self.runs.iter().filter(|other| history.is_open(other));
+        let (runs, place, open): (usize, u32, Vec<&PlannedRun>) = match history.plan.search {
+            false => (self.runs.len(), run.id, open.collect()),
+            // A search ends with this many at most.
+            true => {
+                let most = history.plan.most_runs() as usize;
+                let open = open.take(most.saturating_sub(settled)).collect();
+                (most, history.runs.len() as u32, open)
+            }
+        };
         let (left_s, worst_left_s) = self.time.left(&open);
         Progress {
             block: run.block,
-            blocks: history.plan.blocks,
-            run: run.id,
-            runs: self.runs.len() as u32,
-            settled: self.runs.iter().filter(settled).count() as u32,
+            blocks: match history.plan.search {
+                true => run.block,
+                false => history.plan.blocks,
+            },
+            run: place,
+            runs: runs as u32,
+            settled: settled as u32,
             attempt: history.runs.get(&run.id).map_or(1, |r| r.attempts),
             level: run.cell.key(&history.plan.factors),
             control: run.control,

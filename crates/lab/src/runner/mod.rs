@@ -19,7 +19,8 @@
 //! # Algorithm
 //! 1. [`Runner::create`]: check the plan, check space, begin the journal. Or [`Runner::resume`]: read it,
 //!    mark the gap, end unfinished runs as interrupted, remove what they left.
-//! 2. [`Runner::run`]: for every run that is not settled: set-up, measure, collect, verify, tear-down.
+//! 2. [`Runner::run`]: what all runs share is prepared; then for every run that is not settled: set-up,
+//!    measure, collect, verify, tear-down; then what was shared is removed, also at a stop.
 //! 3. [`Runner::results`] judges what is there ([`analyse`]).
 //!
 //! # What can fail
@@ -29,14 +30,16 @@ mod analysis;
 mod attempt;
 mod progress;
 
+pub use crate::progress::{Phase, Progress};
 pub use analysis::{Analysis, analyse};
-pub use progress::{Phase, Progress, TimeLeft};
+pub use progress::TimeLeft;
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, RunContext, StepError, Watch};
 use crate::guard::{GuardError, SpaceCheck, check_memory, check_space};
 use crate::journal::{Clock, Event, JournalError, Log, Outcome};
 use crate::plan::{Plan, PlanError, PlannedRun, parse_until};
 use crate::results::Results;
+use crate::search::after_round;
 use furrow_io::host::host;
 use furrow_io::{IoErrorKind, Volume};
 use std::path::{Path, PathBuf};
@@ -64,6 +67,9 @@ pub enum RunnerError {
         /// Asked for.
         wanted: String,
     },
+    /// What all runs share could not be made.
+    #[error("the experiment could not be prepared: {0}")]
+    Prepare(String),
     /// What a run left behind cannot be removed.
     #[error("{thing} cannot be removed: {reason}")]
     Leftover {
@@ -89,6 +95,15 @@ pub struct RunnerSetup {
     pub program: String,
 }
 
+/// Which leftovers are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leftovers {
+    /// Those of runs: what was prepared for all runs stays.
+    OfRuns,
+    /// All.
+    All,
+}
+
 /// Why the runner stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
@@ -102,6 +117,8 @@ pub enum Stop {
     Failures,
     /// Less space is left than the next run needs.
     Space,
+    /// A volume is not the one it was at the beginning.
+    Volume,
 }
 
 impl Stop {
@@ -113,18 +130,30 @@ impl Stop {
             Stop::Deadline => "the deadline was reached",
             Stop::Failures => "too many runs failed in a row",
             Stop::Space => "less space was left than the next run needs",
+            Stop::Volume => "a volume was unmounted, removed or replaced",
         }
     }
 }
 
 /// An experiment under way.
-#[derive(Debug)]
 pub struct Runner {
     setup: RunnerSetup,
+    /// The file systems as runs see them: real, or behind models of drives.
+    drives: Arc<dyn Volume>,
     log: Log,
     runs: Vec<PlannedRun>,
     time: TimeLeft,
     deadline_us: Option<i64>,
+    live: Option<Watch>,
+}
+
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner")
+            .field("setup", &self.setup)
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Runner {
@@ -152,7 +181,7 @@ impl Runner {
         };
         let log = Log::create(&setup.volume, &setup.out_dir, setup.clock.clone(), first)
             .map_err(|error| in_use(error, &setup.out_dir))?;
-        Ok(Runner::over(setup, log, runs, experiment))
+        Runner::over(setup, log, runs, experiment)
     }
 
     /// Takes up the experiment whose journal lies in the output directory: ends what was unfinished,
@@ -172,13 +201,14 @@ impl Runner {
             });
         }
         let runs = plan.runs();
-        let mut runner = Runner::over(setup, log, runs, experiment);
+        let mut runner = Runner::over(setup, log, runs, experiment)?;
         let last = runner.log.history().last_us;
         let gap_s = (runner.log.now_us() - last) as f64 / 1e6;
-        runner.log.append(Event::Resumed { gap_s })?;
+        let program = runner.setup.program.clone();
+        runner.log.append(Event::Resumed { gap_s, program })?;
         runner.end_unfinished()?;
         runner.reopen_failures()?;
-        runner.remove_leftovers(experiment)?;
+        runner.remove_leftovers(experiment, Leftovers::All)?;
         Ok(runner)
     }
 
@@ -187,20 +217,24 @@ impl Runner {
         log: Log,
         runs: Vec<PlannedRun>,
         experiment: &dyn Experiment,
-    ) -> Runner {
+    ) -> Result<Runner, RunnerError> {
+        let drives = experiment.drives(&setup.volume);
+        let drives = drives.map_err(|error| RunnerError::Prepare(error.to_string()))?;
         let time = TimeLeft::new(&runs, |run| experiment.forecast(&run.cell).seconds);
         let until = log.history().plan.until.as_deref().and_then(parse_until);
         let mut runner = Runner {
             setup,
+            drives,
             log,
             runs,
             time,
             deadline_us: None,
+            live: None,
         };
         if let Some(minutes) = until {
             runner.set_deadline(minutes);
         }
-        runner
+        Ok(runner)
     }
 
     /// Adds blocks, up to so many in all. No more than there are: nothing happens.
@@ -230,6 +264,11 @@ impl Runner {
         self.time.calibrate(took_s, forecast_s);
     }
 
+    /// Says how far the load of the run under way has come, about ten times a second.
+    pub fn watch_live(&mut self, watch: Watch) {
+        self.live = Some(watch);
+    }
+
     /// What has happened so far.
     pub fn log(&self) -> &Log {
         &self.log
@@ -241,7 +280,13 @@ impl Runner {
         experiment: &mut dyn Experiment,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<Stop, RunnerError> {
-        let stop = self.go_through(experiment, watch)?;
+        let went = match self.prepare(experiment)? {
+            None => self.go_through(experiment, watch),
+            Some(stop) => Ok(stop),
+        };
+        let disposed = self.dispose(experiment);
+        let stop = went?;
+        disposed?;
         if stop == Stop::Cancelled {
             let text = "the operator asked to stop".to_string();
             self.log.append(Event::Operator { text })?;
@@ -253,6 +298,53 @@ impl Runner {
         Ok(stop)
     }
 
+    /// Has the experiment make what all runs share, unless every run is settled. A stop where the operator
+    /// asked for it meanwhile.
+    fn prepare(&mut self, experiment: &mut dyn Experiment) -> Result<Option<Stop>, RunnerError> {
+        if !self.runs.iter().any(|run| self.log.history().is_open(run)) {
+            return Ok(None);
+        }
+        // A name of its own for each time it is prepared.
+        let attempt = self.log.history().preparations + 1;
+        self.log.append(Event::Preparing { attempt })?;
+        let prepared = experiment.prepare(&mut RunContext {
+            volume: &self.drives,
+            out_dir: &self.setup.out_dir,
+            log: &mut self.log,
+            run: None,
+            attempt,
+            cancel: &self.setup.cancel,
+            watch: self.live.as_mut(),
+        });
+        match prepared {
+            Ok(()) => Ok(None),
+            Err(StepError::Cancelled) => Ok(Some(Stop::Cancelled)),
+            Err(StepError::Guard(error)) => self.give_up(experiment, error.into()),
+            Err(error) => self.give_up(experiment, RunnerError::Prepare(error.to_string())),
+        }
+    }
+
+    /// Clears what a preparation left that failed.
+    fn give_up(
+        &mut self,
+        experiment: &mut dyn Experiment,
+        error: RunnerError,
+    ) -> Result<Option<Stop>, RunnerError> {
+        // What stands in the way of clearing is less than why there is something to clear.
+        let _ = self.dispose(experiment);
+        Err(error)
+    }
+
+    /// Closes and removes what all runs share.
+    fn dispose(&mut self, experiment: &mut dyn Experiment) -> Result<(), RunnerError> {
+        let disposed = experiment.dispose();
+        self.remove_leftovers(experiment, Leftovers::All)?;
+        disposed.map_err(|error| RunnerError::Leftover {
+            thing: "what all runs shared".to_string(),
+            reason: error.to_string(),
+        })
+    }
+
     fn go_through(
         &mut self,
         experiment: &mut dyn Experiment,
@@ -261,14 +353,18 @@ impl Runner {
         let mut failures = 0;
         for index in 0..self.runs.len() {
             let run = self.runs[index].clone();
-            if self.log.history().is_settled(run.id) {
+            self.judge_round(&run)?;
+            if !self.log.history().is_open(&run) {
                 continue;
             }
-            while !self.log.history().is_settled(run.id) {
+            while self.log.history().is_open(&run) {
                 if let Some(stop) = self.must_stop() {
                     return Ok(stop);
                 }
-                self.remove_leftovers(experiment)?;
+                if !self.volumes_stand(&*experiment)? {
+                    return Ok(Stop::Volume);
+                }
+                self.remove_leftovers(experiment, Leftovers::OfRuns)?;
                 if !self.has_space(&*experiment, &run)? {
                     return Ok(Stop::Space);
                 }
@@ -290,8 +386,24 @@ impl Runner {
                 return Ok(Stop::Failures);
             }
         }
-        self.remove_leftovers(experiment)?;
         Ok(Stop::Finished)
+    }
+
+    /// In a search, judges the round before the one that `next` is in, where that has not been done: all of
+    /// its runs are settled.
+    fn judge_round(&mut self, next: &PlannedRun) -> Result<(), RunnerError> {
+        let history = self.log.history();
+        let before = next.block.saturating_sub(1);
+        if !history.plan.search || history.search_over || before <= history.rounds_judged {
+            return Ok(());
+        }
+        let verdict = after_round(history);
+        self.log.append(Event::RoundJudged {
+            round: before,
+            dropped: verdict.dropped,
+            is_over: verdict.is_over,
+        })?;
+        Ok(())
     }
 
     fn must_stop(&self) -> Option<Stop> {
@@ -302,6 +414,39 @@ impl Runner {
             .deadline_us
             .is_some_and(|deadline| self.log.now_us() >= deadline);
         late.then_some(Stop::Deadline)
+    }
+
+    /// Whether the directories of the experiment lie on the devices on which they lay at the beginning. A run
+    /// on another disk would be compared with runs on this one.
+    fn volumes_stand(&mut self, experiment: &dyn Experiment) -> Result<bool, RunnerError> {
+        let behind = |dir: &PathBuf| {
+            let exists = self.setup.volume.exists(dir).unwrap_or(false);
+            let found = experiment.volume_identity(dir).filter(|_| exists);
+            let found = match (found, exists) {
+                (Some(found), _) => found,
+                (None, true) => "unknown".to_string(),
+                (None, false) => "nothing".to_string(),
+            };
+            (dir.display().to_string(), found)
+        };
+        let now: Vec<(String, String)> = experiment.volumes().iter().map(behind).collect();
+        let known = self.log.history().volumes.clone();
+        if known.is_empty() {
+            self.log.append(Event::Volumes { behind: now })?;
+            return Ok(true);
+        }
+        let moved = known.iter().find_map(|(dir, before)| {
+            let (_, after) = now.iter().find(|(other, _)| other == dir)?;
+            (before != after).then(|| (dir.clone(), before.clone(), after.clone()))
+        });
+        let Some((dir, before, after)) = moved else {
+            return Ok(true);
+        };
+        self.log.append(Event::Error {
+            run: None,
+            text: format!("{dir} lay on {before} and lies on {after} now"),
+        })?;
+        Ok(false)
     }
 
     /// Others may have filled the disk since the first check.
@@ -347,6 +492,10 @@ pub fn check_plan(
     plan: &Plan,
     experiment: &dyn Experiment,
 ) -> Result<Vec<SpaceCheck>, GuardError> {
+    let reasons = experiment.refusals();
+    if !reasons.is_empty() {
+        return Err(GuardError::Unable { reasons });
+    }
     let cells = plan.cells();
     let forecasts: Vec<_> = cells.iter().map(|cell| experiment.forecast(cell)).collect();
     let peaks = crate::plan::peak_by_volume(&forecasts);

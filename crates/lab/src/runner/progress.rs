@@ -1,59 +1,8 @@
 //! Where the experiment stands, and how long it will still take.
 
-use crate::journal::State;
 use crate::plan::PlannedRun;
-use crate::results::Control;
-use furrow_stats::median;
+use furrow_stats::mean;
 use std::collections::BTreeMap;
-
-/// What just happened.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Phase {
-    /// A run begins.
-    Begin,
-    /// It enters a state.
-    Step(State),
-    /// It is over.
-    End {
-        /// Seconds, set-up and tear-down included.
-        took_s: f64,
-        /// Why it does not count, if it does not.
-        failed: Option<String>,
-    },
-}
-
-/// Where the experiment stands. The verdict is not in it: no peeking.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Progress {
-    /// Block under way, from 1; 0 for a warm-up.
-    pub block: u32,
-    /// Blocks of the plan.
-    pub blocks: u32,
-    /// Run under way, from 1.
-    pub run: u32,
-    /// Runs of the plan.
-    pub runs: u32,
-    /// Runs that need no more work.
-    pub settled: u32,
-    /// Attempt, from 1.
-    pub attempt: u32,
-    /// Key of the level.
-    pub level: String,
-    /// Label of the baseline.
-    pub control: Control,
-    /// What just happened.
-    pub phase: Phase,
-    /// Rows a second of the run that just ended.
-    pub rate: Option<f64>,
-    /// Seconds since the experiment began.
-    pub elapsed_s: f64,
-    /// Seconds left, by the medians of finished runs of the same cell.
-    pub left_s: f64,
-    /// Seconds left if every run takes as long as the slowest seen.
-    pub worst_left_s: f64,
-    /// Whether no run has finished yet, so that the times rest on an assumed rate.
-    pub assumed: bool,
-}
 
 /// Times of finished runs by cell, beside what was forecast.
 #[derive(Debug, Clone)]
@@ -94,8 +43,9 @@ impl TimeLeft {
         self.taken.is_empty() && self.pilot.is_none()
     }
 
-    /// Expected and worst seconds for these runs. A cell that has finished runs goes by their median
-    /// and maximum; another one by its forecast times the ratio of taken to forecast seen elsewhere.
+    /// Expected and worst seconds for these runs. A cell that has finished runs goes by their mean and
+    /// maximum; another one by its forecast times the ratio of taken to forecast seen elsewhere. Means and
+    /// not medians: a sum of runs is to be foretold, and slow runs are a part of it.
     pub fn left(&self, runs: &[&PlannedRun]) -> (f64, f64) {
         let ratios: Vec<f64> = self
             .taken
@@ -109,7 +59,7 @@ impl TimeLeft {
         let usual = if ratios.is_empty() {
             self.pilot.unwrap_or(1.0)
         } else {
-            median(&ratios)
+            mean(&ratios)
         };
         let worst = ratios.iter().copied().fold(usual, f64::max);
         let mut expected = 0.0;
@@ -118,7 +68,7 @@ impl TimeLeft {
             let forecast = self.forecasts.get(&run.cell.index).copied().unwrap_or(0.0);
             match self.taken.get(&run.cell.index) {
                 Some(taken) => {
-                    expected += median(taken);
+                    expected += mean(taken);
                     slowest += taken.iter().copied().fold(0.0, f64::max);
                 }
                 None => {
@@ -155,13 +105,13 @@ mod tests {
         assert!(time.is_assumed());
         time.calibrate(20.0, 10.0);
         assert_eq!(time.left(&open), (60.0, 60.0));
-        // Level 1 takes three times its forecast, once five times: level 2 is scaled alike.
-        for took in [30.0, 30.0, 50.0] {
+        // Level 1 takes three times its forecast, once six times: level 2 is scaled alike.
+        for took in [30.0, 30.0, 60.0] {
             time.finished(of(1), took);
         }
-        assert_eq!(time.left(&open), (30.0 + 60.0, 50.0 + 100.0));
+        assert_eq!(time.left(&open), (40.0 + 80.0, 60.0 + 120.0));
         time.finished(of(2), 25.0);
-        assert_eq!(time.left(&open), (30.0 + 25.0, 50.0 + 25.0));
+        assert_eq!(time.left(&open), (40.0 + 25.0, 60.0 + 25.0));
         assert_eq!(time.left(&[]), (0.0, 0.0));
     }
 }

@@ -230,9 +230,19 @@ fn levels(results: &Results, style: Style) -> Vec<String> {
 /// Waits, balance, cause and noise: as many lines as there is room for.
 fn middle(results: &Results, style: Style, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    for warning in &results.warnings {
+        lines.extend(wrap_most(
+            &format!("warning: {warning}"),
+            style.width,
+            "",
+            2,
+        ));
+    }
     lines.extend(waits(results, style));
+    let own = results.sections.iter();
+    let own = own.map(|section| format!("{}: {}", section.heading.to_lowercase(), section.finding));
     let facts = [balance(results), cause(results), noise(results)];
-    for fact in facts {
+    for fact in own.chain(facts) {
         lines.extend(wrap_most(&fact, style.width, "", 2));
     }
     if let Some(next) = &results.answer.next_step {
@@ -333,11 +343,10 @@ fn noise(results: &Results) -> String {
         };
         format!("A/A {} ({range}{word})", change(aa.ratio))
     }));
-    parts.extend(
-        noise
-            .mde_after
-            .map(|mde| format!("effects below {} go unseen", percent(mde.effect))),
-    );
+    parts.extend(noise.mde_after.map(|mde| {
+        let (up, down) = (change(1.0 + mde.effect), change(1.0 - mde.effect_down));
+        format!("{:.0}% power for {up} or {down}", 100.0 * mde.power)
+    }));
     parts.extend(match noise.outliers.len() {
         0 => None,
         1 => Some("1 strange run".to_owned()),

@@ -4,13 +4,13 @@
 //! (tools). No verdict, no mean of a level, not even a run's response is shown before the end: who peeks,
 //! stops when it suits.
 //!
-//! The runner tells where it stands ([`crate::runner::Progress`]); the experiment may add how far its load
+//! The runner tells where it stands ([`crate::progress::Progress`]); the experiment may add how far its load
 //! has come ([`Live`]). A sink that fails is left alone: a closed terminal must not stop a night's work.
 
 use super::plain;
+use crate::progress::{Phase, Progress};
 use crate::report::words::{duration, figure, level_name};
 use crate::results::{Control, Experiment};
-use crate::runner::{Phase, Progress};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 

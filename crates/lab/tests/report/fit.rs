@@ -162,10 +162,11 @@ fn level(
         rows_per_s: Some(rate(|run| run.rows_per_s)),
         commits_per_s: Some(rate(|run| run.commits_per_s)),
         p99_us: Some(rate(|run| run.latency.first().map(|l| l.p99_us as f64))),
-        cost: vec![Cost {
+        figures: vec![LevelFigure {
             name: "CPU".into(),
             unit: "s/run".into(),
             value: rate(|run| run.cpu_s),
+            ..LevelFigure::default()
         }],
     }
 }
@@ -189,6 +190,7 @@ fn noise(results: &mut Results, good: &[Run], s: f64, b: f64) {
     };
     let mde = |cv: f64| Mde {
         effect: 3.5 * cv * (1.5 / b).sqrt(),
+        effect_down: 3.4 * cv * (1.5 / b).sqrt(),
         cv,
         blocks: b as u32,
         power: 0.8,

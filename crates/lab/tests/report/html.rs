@@ -262,3 +262,10 @@ fn a_level_that_makes_no_difference_is_not_said_to_explain_one() {
     assert!(!page.contains("of the change in time lies there"));
     assert!(page.contains("this is what fills the time at each"));
 }
+
+#[test]
+fn the_alignment_of_volumes_and_what_does_not_fit_are_on_the_page() {
+    let page = render(&samples::two_runs());
+    assert!(page.contains("Alignment: "));
+    assert!(page.contains("Warning: the partition begins at byte 32256"));
+}

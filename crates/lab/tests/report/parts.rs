@@ -189,6 +189,8 @@ pub(crate) fn environment() -> Environment {
         total_bytes: Some(512 << 30),
         free_bytes: Some(41 << 30),
         io_mode: Some("direct".into()),
+        alignment: Some(format!("{device}: partition that begins at byte 32256")),
+        alignment_warnings: vec!["the partition begins at byte 32256, which fits no page".into()],
     };
     Environment {
         host: Some("bench-01".into()),

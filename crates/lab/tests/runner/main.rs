@@ -8,4 +8,5 @@ mod synthetic;
 mod failures;
 mod kills;
 mod processes;
+mod shared;
 mod verdicts;

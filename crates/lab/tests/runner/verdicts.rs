@@ -83,7 +83,7 @@ fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
         sentence.contains(" more blocks (") && sentence.contains(") would find a difference of "),
         "{sentence}"
     );
-    assert!(sentence.ends_with("% or more 4 times in 5"), "{sentence}");
+    assert!(sentence.ends_with("% or more 9 times in 10"), "{sentence}");
     assert!(results.answer.recommended.is_none());
     let next = results.answer.next_step.as_ref().unwrap();
     assert!(
@@ -235,4 +235,29 @@ fn no_more_than_is_needed_is_recommended_in_nine_flat_or_plateau_experiments_of_
         );
         assert!(settled > 0, "{truth:?}: nothing is ever settled");
     }
+}
+
+/// Experiments of so many seeds in which neighbouring runs are called alike.
+fn called_alike(likeness: f64, seeds: u64) -> u64 {
+    let alike = |seed: &u64| {
+        let mut experiment = Synthetic {
+            truth: vec![100.0; 5],
+            drift: 0.0,
+            likeness,
+            ..Synthetic::published(0.02, 900 + *seed)
+        };
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        results.noise.lag1_p.is_some_and(|p| p < 0.05)
+    };
+    (0..seeds).filter(alike).count() as u64
+}
+
+#[test]
+fn neighbours_are_called_alike_where_they_are_and_not_where_they_are_not() {
+    let (alike, independent) = (called_alike(0.6, 20), called_alike(0.0, 20));
+    let contrary = called_alike(-0.5, 10);
+    assert!(alike >= 16, "{alike} of 20 with a correlation of 0.6");
+    assert!(independent <= 4, "{independent} of 20 of independent runs");
+    assert_eq!(contrary, 0, "neighbours that differ are not alike");
 }

@@ -26,6 +26,8 @@ pub(crate) enum Trouble {
     NotFinite { run: u32 },
     /// Somebody puts a file into the run's directory.
     Intruder { run: u32 },
+    /// After this run another disk is mounted over the data directory.
+    OtherDisk { after: u32 },
 }
 
 /// A server that keeps databases by name.
@@ -38,6 +40,8 @@ pub(crate) struct Synthetic {
     pub(crate) truth: Vec<f64>,
     pub(crate) cv: f64,
     pub(crate) drift: f64,
+    /// Correlation of the noise of neighbouring runs.
+    pub(crate) likeness: f64,
     pub(crate) seed: u64,
     pub(crate) clock: Arc<ManualClock>,
     /// Data goes to `data` below it, journal and results to `out`.
@@ -45,6 +49,10 @@ pub(crate) struct Synthetic {
     pub(crate) server: Server,
     pub(crate) trouble: Vec<Trouble>,
     pub(crate) forecast_bytes: u64,
+    /// Whether all runs share a file that is made once.
+    pub(crate) prepares: bool,
+    /// How often it was made.
+    pub(crate) prepared: u32,
     /// Attempts seen by (run, state).
     pub(crate) seen: Vec<(u32, u32, State)>,
 }
@@ -57,12 +65,15 @@ impl Synthetic {
             truth: vec![100.0, 97.0, 94.5, 94.0, 95.0],
             cv,
             drift: 0.02,
+            likeness: 0.0,
             seed,
             root: PathBuf::from("/"),
             clock: Arc::new(ManualClock::at(1_767_225_600_000_000)),
             server: Arc::new(Mutex::new(BTreeSet::from(["production".to_string()]))),
             trouble: Vec::new(),
             forecast_bytes: 1 << 20,
+            prepares: false,
+            prepared: 0,
             seen: Vec::new(),
         }
     }
@@ -77,7 +88,7 @@ impl Synthetic {
     }
 
     fn meet(&mut self, state: State, context: &RunContext<'_>) -> Result<(), StepError> {
-        let run = context.run().id;
+        let run = context.run_id();
         let before = self
             .seen
             .iter()
@@ -104,7 +115,11 @@ impl Synthetic {
 
     /// The response depends on seed and run alone, so that a resumed experiment gives the same figures.
     fn seconds(&self, cell: &Cell, run: u32) -> f64 {
-        let noise = Stream::named(self.seed, &format!("run {run}")).normal();
+        let own = |run: u32| Stream::named(self.seed, &format!("run {run}")).normal();
+        let fresh = (1.0 - self.likeness * self.likeness).sqrt();
+        let noise = (2..=run).fold(own(1), |before, run| {
+            self.likeness * before + fresh * own(run)
+        });
         let drift = 1.0 + self.drift * f64::from(run) / 36.0;
         self.truth[cell.index] * drift * (self.cv * noise).exp()
     }
@@ -112,6 +127,11 @@ impl Synthetic {
 
 fn directory(root: &Path, context: &RunContext<'_>) -> PathBuf {
     root.join(format!("data/lab_{}", context.tag()))
+}
+
+/// What all runs share; its name is known while it is made alone.
+fn shared_file(root: &Path, context: &RunContext<'_>) -> PathBuf {
+    root.join(format!("data/shared_{}", context.tag()))
 }
 
 fn database(context: &RunContext<'_>) -> String {
@@ -136,6 +156,30 @@ impl Experiment for Synthetic {
         vec![Factor::counts("files", &self.files)]
     }
 
+    fn volumes(&self) -> Vec<PathBuf> {
+        vec![self.root.join("data")]
+    }
+
+    fn volume_identity(&self, _directory: &Path) -> Option<String> {
+        let moved = self.trouble.iter().any(|trouble| {
+            matches!(trouble, Trouble::OtherDisk { after }
+                if self.seen.iter().any(|(run, _, _)| run == after))
+        });
+        Some(if moved { "disk 2" } else { "disk 1" }.to_string())
+    }
+
+    fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        if !self.prepares {
+            return Ok(());
+        }
+        assert!(context.run().is_none());
+        self.prepared += 1;
+        let path = shared_file(&self.root, context);
+        context.claim_file(&path)?;
+        write_file(context.volume().as_ref(), &path, b"shared pages")?;
+        Ok(())
+    }
+
     fn forecast(&self, _cell: &Cell) -> Forecast {
         Forecast {
             seconds: 50.0,
@@ -154,13 +198,20 @@ impl Experiment for Synthetic {
             context.claim_file(&path)?;
             write_file(context.volume().as_ref(), &path, b"pages")?;
         }
+        if self.prepares {
+            let files = context.volume().list(&self.root.join("data"))?;
+            let shared = files
+                .iter()
+                .find(|f| f.display().to_string().contains("shared_"));
+            context.restore(shared.unwrap(), &dir.join("restored"))?;
+        }
         context.claim(Kind::Database, database(context))?;
         self.server.lock().unwrap().insert(database(context));
         self.meet(State::Setup, context)
     }
 
     fn measure(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
-        let run = context.run().id;
+        let run = context.run_id();
         let seconds = self.seconds(cell, run);
         self.clock.advance(seconds);
         if self.has(Trouble::CtrlC { run }) {

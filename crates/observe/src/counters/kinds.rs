@@ -88,7 +88,7 @@ impl Counter {
 
     /// Whether it counts time: then it is added to in microseconds and read in milliseconds, so that
     /// many short waits add up to something.
-    pub fn is_time(self) -> bool {
+    pub(crate) fn is_time(self) -> bool {
         matches!(
             self,
             Counter::LogFlushWaitTime

@@ -39,7 +39,7 @@ impl Object {
     }
 
     /// Whether it has instances (databases, lock types) and a total over them.
-    pub fn has_instances(self) -> bool {
+    pub(crate) fn has_instances(self) -> bool {
         matches!(self, Object::Databases | Object::Locks)
     }
 }

@@ -69,7 +69,7 @@ impl CounterSet {
     }
 
     /// Adds to a gauge or takes from it, and likewise from the total.
-    pub fn adjust(&self, counter: Counter, by: i64) {
+    pub(crate) fn adjust(&self, counter: Counter, by: i64) {
         self.shards[shard_of_this_thread()].cells[counter as usize].fetch_add(by, Relaxed);
         if let Some(total) = &self.total
             && counter.kind() != CounterKind::Share

@@ -1,4 +1,5 @@
 use super::*;
+use furrow_io::time::WallTime;
 
 const AT: WallTime = WallTime::from_unix_us(1_125_919_362_733_000);
 

@@ -105,7 +105,8 @@ impl HistogramSnapshot {
     }
 
     /// The value that `share` (0 to 1) of all values do not exceed, at most 1/16 too high; 0 when empty.
-    pub fn percentile_us(&self, share: f64) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn percentile_us(&self, share: f64) -> u64 {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64)
             .ceil()
             .max(1.0) as u64;

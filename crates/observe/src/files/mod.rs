@@ -9,5 +9,5 @@ mod stats;
 mod table;
 
 pub use histogram::{Histogram, HistogramSnapshot};
-pub use stats::{FileSnapshot, FileStats, IoFigures, IoKind, IoTimer, LONG_IO_US};
+pub use stats::{FileSnapshot, FileStats, IoFigures, IoKind, IoTimer};
 pub use table::FileTable;

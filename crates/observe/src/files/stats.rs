@@ -19,7 +19,7 @@ pub enum IoKind {
 }
 
 /// An operation that takes longer than this is told of in the error log, message 833.
-pub const LONG_IO_US: u64 = 15_000_000;
+pub(crate) const LONG_IO_US: u64 = 15_000_000;
 /// No file is told of more often than this.
 const LONG_IO_EVERY: Duration = Duration::from_secs(300);
 

@@ -47,16 +47,6 @@ impl<T> ClassLatch<T> {
         }
     }
 
-    /// Latches shared if that needs no wait.
-    pub fn try_shared(&self) -> Option<SharedGuard<'_, T>> {
-        self.lock.try_read()
-    }
-
-    /// Latches exclusively if that needs no wait.
-    pub fn try_exclusive(&self) -> Option<ExclusiveGuard<'_, T>> {
-        self.lock.try_write()
-    }
-
     /// The value, no latch being needed where nobody else can have it.
     pub fn get_mut(&mut self) -> &mut T {
         self.lock.get_mut()

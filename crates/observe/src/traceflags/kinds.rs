@@ -155,7 +155,7 @@ trace_flags! {
         "A table's check prints the number of forwarded records.";
     DBCC_HELP_ALL_OLD 2520 Recorded Session 0 0 WhileLooking,
         "DBCC HELP knows undocumented commands; older number.";
-    CHECK_SERIAL 2528 Recorded GlobalOrSession 1 0 TestFirst, "Consistency checks use one thread.";
+    CHECK_SERIAL 2528 Acts GlobalOrSession 1 0 TestFirst, "Consistency checks use one thread.";
     READ_INACTIVE_LOG 2537 Recorded Session 0 0 WhileLooking,
         "fn_dblog reads the inactive part of the log too.";
     CHECK_FILE_PER_DISK 2549 Recorded Global 1 0 TestFirst,
@@ -166,9 +166,9 @@ trace_flags! {
     CHECK_NO_PURITY 2566 Recorded Global 1 0 TestFirst, "Column values are checked only when asked for.";
     DBCC_HELP_ALL 2588 Recorded Session 0 0 WhileLooking, "DBCC HELP knows undocumented commands.";
     NO_BACKUP_HISTORY 3001 Recorded Global 0 0 TestFirst, "Backups leave no history.";
-    PRINT_BACKUP_STEPS 3004 Recorded Session 0 0 WhileLooking,
+    PRINT_BACKUP_STEPS 3004 Acts Session 0 0 WhileLooking,
         "Steps of backup, restore and file creation are printed; with 3604 or 3605.";
-    PRINT_BACKUP_DETAIL 3014 Recorded Session 0 0 WhileLooking,
+    PRINT_BACKUP_DETAIL 3014 Acts Session 0 0 WhileLooking,
         "More detail of backup, restore and file creation is printed.";
     BACKUP_CHECKSUM 3023 Recorded GlobalOrSession 1 0 LeaveOn,
         "Backups verify and write checksums unless told otherwise.";
@@ -185,12 +185,12 @@ trace_flags! {
     BACKUP_POOL_COLLISIONS 3210 Recorded Global 0 0 WhileLooking,
         "Collisions in the backup's pool of asynchronous I/O are printed.";
     PRINT_BACKUP_STATISTICS 3212 Recorded Session 0 0 WhileLooking, "Statistics of backups are printed.";
-    PRINT_BACKUP_BUFFERS 3213 Recorded GlobalOrSession 0 0 WhileLooking,
+    PRINT_BACKUP_BUFFERS 3213 Acts GlobalOrSession 0 0 WhileLooking,
         "The buffers that a backup or restore chose are printed; with 3604 or 3605.";
     PRINT_RESTORE_INTERNALS 3216 Recorded Session 0 0 WhileLooking,
         "Internal steps of a restore are printed.";
     REDO_NO_READ_AHEAD 3222 Recorded Global 0 0 TestFirst, "Recovery does not read ahead while it redoes.";
-    QUIET_BACKUPS 3226 Recorded Global 1 0 LeaveOn, "Successful backups write no line to the error log.";
+    QUIET_BACKUPS 3226 Acts Global 1 0 LeaveOn, "Successful backups write no line to the error log.";
     AUDIT_LOG_RECORDS 3422 Recorded Global 0 0 WhileLooking,
         "Log records are audited while recovery reads them.";
     TEMPDB_COMMIT_FIX 3427 Recorded Global 1 0 Obsolete,

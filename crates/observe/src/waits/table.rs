@@ -45,7 +45,7 @@ impl WaitTable {
     }
 
     /// A table of zeros that many threads charge at once: an instance's.
-    pub fn sharded() -> WaitTable {
+    pub(crate) fn sharded() -> WaitTable {
         WaitTable::of(SHARDS)
     }
 
@@ -134,7 +134,8 @@ pub struct WaitRow {
 
 impl WaitRow {
     /// Time until the thing waited for was there.
-    pub fn resource_us(&self) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn resource_us(&self) -> u64 {
         self.total_us.saturating_sub(self.signal_us)
     }
 }

@@ -13,6 +13,8 @@
 //! | 36..64 | zeros |
 //! | 64.. | for each image: page number u32, CRC-32C u32 |
 
+#![deny(clippy::indexing_slicing)]
+
 use furrow_format::{FileId, PAGE_SIZE, PageNo};
 
 const MAGIC: &[u8; 8] = b"FURROWDW";
@@ -42,6 +44,10 @@ impl BatchHeader {
         batch: u32,
         images: &[(PageNo, &[u8])],
     ) -> BatchHeader {
+        debug_assert!(
+            !images.is_empty() && images.len() <= MAX_IMAGES,
+            "a batch has images, and its header has space for them"
+        );
         let images = images
             .iter()
             .map(|(page, bytes)| (*page, crc32c::crc32c(bytes)))
@@ -56,6 +62,10 @@ impl BatchHeader {
     }
 
     /// Fills `page`, a page's worth of bytes.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "fixed places of a page that is written"
+    )]
     pub(super) fn encode(&self, page: &mut [u8]) {
         page.fill(0);
         page[..8].copy_from_slice(MAGIC);
@@ -72,6 +82,11 @@ impl BatchHeader {
         }
         let crc = crc32c::crc32c(&page[12..]);
         page[8..12].copy_from_slice(&crc.to_le_bytes());
+        debug_assert!(
+            page.first_chunk()
+                .is_some_and(|page| BatchHeader::decode(page).as_ref() == Some(self)),
+            "a header reads back before it is written"
+        );
     }
 
     /// The batch that `page` tells of; `None` for anything that is not wholly a header.

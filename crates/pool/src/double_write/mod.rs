@@ -42,6 +42,9 @@
 //! Before a half is begun anew its first header is overwritten, durably. Else a power loss in the midst of
 //! the first batch could leave the old header, an old image of a page, and no newer one of the same page that
 //! lay behind it; and of a page without a checksum nothing but its image tells what it should be.
+//!
+//! For the same reason, when the images of both halves end, the older half's first header is overwritten
+//! first, durably, and the newer half's after it. A power loss between the two leaves the newest images.
 
 mod header;
 mod repair;
@@ -206,11 +209,19 @@ impl DoubleWrite {
                 .map_err(|source| data.fail(source))?;
             area.half = other;
             area.generation += 1;
+            debug_assert!(
+                mutated(Mutation::EarlyHalfTurn) || !self.has_images(other),
+                "a half is used again when its images are void"
+            );
             area.batch = 0;
             area.next = 0;
         }
         let (generation, batch) = (area.generation, area.batch);
         let header = BatchHeader::of(self.owner, area.half_pages, generation, batch, images);
+        debug_assert!(
+            area.next + pages <= area.half_pages,
+            "a batch stays within its half"
+        );
         header.encode(&mut area.header);
         let first = area.half as u64 * u64::from(area.half_pages) + u64::from(area.next);
         let written = self.write(&area.header, images, first * PAGE_SIZE as u64);
@@ -223,6 +234,10 @@ impl DoubleWrite {
         area.batch += 1;
         area.next += 1 + images.len() as u32;
         area.under_way[half] += 1;
+        debug_assert!(
+            area.next <= area.half_pages,
+            "the next batch begins within the half"
+        );
         Ok(half)
     }
 
@@ -248,11 +263,7 @@ impl DoubleWrite {
             return Ok(());
         }
         data.sync()?;
-        for half in [0, 1] {
-            self.end(half, before).map_err(|source| data.fail(source))?;
-        }
-        // What comes next begins a half anew.
-        area.next = area.half_pages;
+        self.end_both(area).map_err(|source| data.fail(source))?;
         if let Err(error) = self.file.resize(file_bytes(wanted), Fill::Allocate) {
             tracing::warn!(%error, "a double-write file stays small");
             // Where the second half begins follows from the length.
@@ -261,6 +272,10 @@ impl DoubleWrite {
         }
         area.half_pages = wanted;
         area.next = wanted;
+        debug_assert!(
+            wanted >= least.min(self.most_pages) && area.under_way == [0; 2],
+            "a half grows while nothing is under way"
+        );
         Ok(())
     }
 
@@ -290,6 +305,17 @@ impl DoubleWrite {
             pages.clear();
         }
         Ok(())
+    }
+
+    /// Overwrites the first headers of both halves, the older half's first: see "Turns". The next batch
+    /// begins a half.
+    fn end_both(&self, area: &mut Area) -> Result<(), IoError> {
+        area.next = area.half_pages;
+        let (older, newer) = (1 - area.half, area.half);
+        debug_assert_eq!(area.under_way, [0; 2], "no image is in use");
+        [older, newer]
+            .into_iter()
+            .try_for_each(|half| self.end(half, area.half_pages))
     }
 
     fn write(
@@ -323,16 +349,13 @@ impl DoubleWrite {
             self.drained.wait_for(&mut area, LOOK_AGAIN);
         }
         data.sync()?;
-        // What comes next begins a half anew.
-        area.next = area.half_pages;
-        reset(self.file.as_ref()).map_err(|source| data.fail(source))?;
-        self.imaged.lock().iter_mut().for_each(HashSet::clear);
-        Ok(())
+        self.end_both(&mut area).map_err(|source| data.fail(source))
     }
 
     /// The in-place writes of a batch of `half` have returned.
     pub(crate) fn done(&self, half: usize) {
         let mut area = self.area.lock();
+        debug_assert!(area.under_way[half] > 0, "a batch ends once");
         area.under_way[half] -= 1;
         drop(area);
         self.drained.notify_all();

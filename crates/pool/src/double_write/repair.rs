@@ -4,6 +4,8 @@
 //! read is as torn as any; an image, or the header of a batch, that it cannot read was not whole, and no page
 //! of its batch was in place yet. Only a device that reads nothing at all any more ends the repair.
 
+#![deny(clippy::indexing_slicing)]
+
 use super::header::BatchHeader;
 use furrow_format::{FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
 use furrow_io::mutation::{Mutation, mutated};
@@ -122,6 +124,7 @@ impl TornPages {
     pub fn believe_up_to(&mut self, end: Lsn) -> bool {
         let before = self.images.len();
         self.images.retain(|_, image| image.1 <= end);
+        debug_assert!(self.images.len() <= before, "images are only left out");
         self.images.len() < before
     }
 
@@ -168,6 +171,10 @@ impl TornPages {
             reset(double_write)?;
         }
         let restored = places.iter().map(|place| self.id_of(place.0)).collect();
+        debug_assert!(
+            places.is_sorted_by(|a, b| a.0 < b.0),
+            "a page is put back once"
+        );
         self.stats.restored = restored;
         Ok(self.stats)
     }
@@ -199,6 +206,7 @@ fn for_each_image(
 ) -> Result<(), IoError> {
     for some in places.chunks(PAGES_AT_ONCE) {
         let mut images = AlignedBuf::new(some.len() * PAGE_SIZE);
+        debug_assert!(some.len() <= PAGES_AT_ONCE, "memory is bounded");
         read_pages(double_write, some.iter().map(|place| place.1), &mut images)?;
         work(some, images.as_chunks().0)?;
     }
@@ -206,21 +214,28 @@ fn for_each_image(
 }
 
 /// Forgets all images, durably: for a file whose pages are all known to be whole, or that begins a new life.
+/// The older half is forgotten before the newer one, so that a power loss between the two leaves the newest
+/// image of each page.
 pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     let pages = double_write.len_bytes()? / PAGE_SIZE as u64;
     if pages == 0 {
         return Ok(());
     }
+    let mut halves = [0, pages / 2];
+    let generation = |start| {
+        let header = read_header(double_write, start)?;
+        Ok(header.map_or(0, |header| header.generation))
+    };
+    if generation(halves[0])? > generation(halves[1])? {
+        halves.reverse();
+    }
     let nothing = AlignedBuf::new(PAGE_SIZE);
-    let bufs = &[IoSlice::new(&nothing)];
-    let second = (pages / 2) * PAGE_SIZE as u64;
-    double_write.write_durable(&[
-        WriteRun { offset: 0, bufs },
-        WriteRun {
-            offset: second,
-            bufs,
-        },
-    ])
+    for start in halves {
+        let offset = start * PAGE_SIZE as u64;
+        let bufs = &[IoSlice::new(&nothing)];
+        double_write.write_durable(&[WriteRun { offset, bufs }])?;
+    }
+    Ok(())
 }
 
 /// Whether the page is the image itself, or proven whole by its checksum and newer.

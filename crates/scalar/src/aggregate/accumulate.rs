@@ -4,8 +4,8 @@ use furrow_types::{Decimal, TypeId, Value};
 
 use super::{Aggregate, BoundAggregate};
 use crate::error::{SqlResult, message, overflow};
+use crate::exact;
 use crate::ops::approximate;
-use crate::ops::decimal;
 use crate::room;
 use crate::types::{DecimalForm, exact};
 
@@ -138,7 +138,7 @@ impl Accumulator {
                     scale: sum.scale,
                 });
                 let form = DecimalForm::new(38, sum.scale);
-                let total = decimal::add(*sum, number, form);
+                let total = exact::add(*sum, number, form);
                 *sum = total.map_err(|_| overflow(bound.result.id))?;
             }
             State::Float { sum, lost } => add_float(sum, lost, approximate(value).unwrap_or(0.0)),
@@ -176,7 +176,7 @@ impl Accumulator {
         match (&mut self.state, &other.state) {
             (State::Whole(sum), State::Whole(more)) => *sum += more,
             (State::Exact(sum), State::Exact(more)) => {
-                let total = decimal::add(*sum, *more, DecimalForm::new(38, sum.scale));
+                let total = exact::add(*sum, *more, DecimalForm::new(38, sum.scale));
                 *sum = total.map_err(|_| overflow(bound.result.id))?;
             }
             (
@@ -278,8 +278,8 @@ impl Accumulator {
             scale: 0,
         };
         let result = match bound.aggregate {
-            Aggregate::Avg => decimal::divide(sum, count, form),
-            _ => decimal::rescale(sum, form),
+            Aggregate::Avg => exact::divide(sum, count, form),
+            _ => exact::rescale(sum, form),
         };
         result
             .map(Value::Decimal)

@@ -19,35 +19,6 @@ use crate::error::{SqlResult, invalid_argument, invalid_operand, message};
 use crate::operand::Operand;
 use crate::types::{Allowed, allowed, string_type};
 
-/// An aggregate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Aggregate {
-    /// `COUNT(*)` and `COUNT(x)`.
-    Count,
-    /// `COUNT_BIG`.
-    CountBig,
-    /// `SUM`.
-    Sum,
-    /// `AVG`.
-    Avg,
-    /// `MIN`.
-    Min,
-    /// `MAX`.
-    Max,
-    /// `STDEV`: of a sample.
-    StDev,
-    /// `STDEVP`: of all.
-    StDevP,
-    /// `VAR`: of a sample.
-    Var,
-    /// `VARP`: of all.
-    VarP,
-    /// `CHECKSUM_AGG`.
-    ChecksumAgg,
-    /// `STRING_AGG`.
-    StringAgg,
-}
-
 /// A row of the table of aggregates.
 #[derive(Debug)]
 pub struct AggregateInfo {
@@ -156,19 +127,6 @@ impl Aggregate {
         let row = ROWS.iter().find(|row| row.aggregate == self);
         row.map_or_else(String::new, |row| row.name.to_ascii_lowercase())
     }
-}
-
-/// An aggregate bound to the type of its argument.
-#[derive(Debug, Clone)]
-pub struct BoundAggregate {
-    /// The aggregate.
-    pub aggregate: Aggregate,
-    /// The result's type.
-    pub result: DataType,
-    /// What becomes of each value first.
-    pub conversion: Option<Conversion>,
-    argument: DataType,
-    separator: String,
 }
 
 /// Binds an aggregate; `argument` is `None` for `COUNT(*)`. STRING_AGG is bound by [`resolve_string_agg`].
@@ -293,5 +251,8 @@ impl BoundAggregate {
     }
 }
 
+mod bound;
 #[cfg(test)]
 mod tests;
+
+pub use bound::{Aggregate, BoundAggregate};

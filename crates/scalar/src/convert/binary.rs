@@ -5,11 +5,11 @@
 
 use furrow_types::{
     DataType, Date, DateTime, Decimal, Guid, SmallDateTime, TypeId, Value, decode, encode,
-    encode_1252, encode_utf16,
 };
 
 use super::Conversion;
 use crate::error::{SqlResult, cannot_convert, message, overflow};
+use crate::room;
 
 pub(super) fn to_bytes(to: &Conversion, value: &Value) -> SqlResult<Value> {
     let room = match to.to.id {
@@ -48,8 +48,7 @@ fn from_text(text: &str, unicode: bool, to: &Conversion) -> SqlResult<Vec<u8>> {
     let style = to.style.unwrap_or(0);
     let mut bytes = Vec::with_capacity(text.len());
     match style {
-        0 if unicode => encode_utf16(text, &mut bytes),
-        0 => encode_1252(text, &mut bytes),
+        0 => return room::encoded(text, unicode),
         1 | 2 => {
             let failed = || cannot_convert(to.from.id, to.to.id);
             let digits = match style {
@@ -63,7 +62,7 @@ fn from_text(text: &str, unicode: bool, to: &Conversion) -> SqlResult<Vec<u8>> {
             if !rest.is_empty() {
                 return Err(failed());
             }
-            for pair in pairs {
+            for pair in pairs.iter().map_while(room::polled()) {
                 let [high, low] = pair.map(|digit| char::from(digit).to_digit(16));
                 let (high, low) = (high.ok_or_else(failed)?, low.ok_or_else(failed)?);
                 bytes.push((high << 4 | low) as u8);
@@ -203,7 +202,7 @@ fn from_decimal_bytes(bytes: &[u8], to: &DataType) -> SqlResult<Value> {
         scale,
     };
     let form = crate::types::DecimalForm::new(to.precision, to.scale);
-    crate::ops::decimal::rescale(number, form)
+    crate::exact::rescale(number, form)
         .map(Value::Decimal)
         .map_err(|_| overflow(to.id))
 }

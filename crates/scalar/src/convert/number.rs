@@ -3,8 +3,8 @@
 use furrow_types::{DATETIME_TICKS_PER_DAY, DataType, Decimal, TypeId, Value, cast};
 
 use crate::error::{SqlResult, cannot_convert, of_type_error, overflow, overflow_from};
-use crate::ops::decimal::to_f64;
-use crate::ops::{from_ticks, ticks};
+use crate::exact::to_f64;
+use crate::ticks::{from_ticks, ticks};
 use crate::types::exact;
 
 const DAY: i128 = DATETIME_TICKS_PER_DAY as i128;

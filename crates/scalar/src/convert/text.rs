@@ -5,6 +5,7 @@ use furrow_types::{Decimal, Family, TypeId, Value, decode_1252, decode_utf16, en
 use super::Conversion;
 use super::style::{format_moment, parts};
 use crate::error::{SqlResult, cannot_convert, message, overflow, overflow_from};
+use crate::room;
 use crate::text::{cut, units};
 use furrow_messages::Message;
 
@@ -92,21 +93,22 @@ fn too_narrow(value: &Value, to: &Conversion) -> SqlResult<Value> {
 
 fn bytes_text(bytes: &[u8], to: &Conversion, style: i32, unicode: bool) -> SqlResult<String> {
     let hex = |prefix: &str| {
-        let mut text = String::with_capacity(2 + 2 * bytes.len());
+        room::check_bytes(2 + 2 * bytes.len())?;
+        let mut text = room::text(2 + 2 * bytes.len())?;
         text.push_str(prefix);
-        for byte in bytes {
+        for byte in room::pieces(bytes).flatten() {
             for nibble in [byte >> 4, byte & 0x0F] {
                 let digit = char::from_digit(u32::from(nibble), 16).unwrap_or('0');
                 text.push(digit.to_ascii_uppercase());
             }
         }
-        text
+        Ok(text)
     };
     match style {
         0 if unicode => Ok(decode_utf16(bytes)),
         0 => Ok(decode_1252(bytes)),
-        1 => Ok(hex("0x")),
-        2 => Ok(hex("")),
+        1 => hex("0x"),
+        2 => hex(""),
         _ => Err(message(281, &[style.into(), to.from.id.name().into()])),
     }
 }

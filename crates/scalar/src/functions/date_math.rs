@@ -101,7 +101,7 @@ impl DatePart {
     }
 
     /// Whether it is a part of the time of day.
-    pub const fn is_of_time(self) -> bool {
+    pub(crate) const fn is_of_time(self) -> bool {
         matches!(
             self,
             DatePart::Hour

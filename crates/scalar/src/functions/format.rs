@@ -9,7 +9,7 @@ use std::fmt::Write;
 use furrow_types::{DateTime2, Decimal, Value};
 
 use super::date_math::{month_name, weekday_name};
-use crate::ops::decimal::power_of_ten;
+use crate::exact::power_of_ten;
 use crate::types::exact;
 
 /// The value in the format; `None` where the format is none for the type.

@@ -1,5 +1,6 @@
 //! Hashes: CHECKSUM, BINARY_CHECKSUM, HASHBYTES.
 
+use std::borrow::Cow;
 use std::hash::Hasher;
 
 use furrow_types::{DataType, Family, TypeId, Value, encode, encode_1252, encode_utf16};
@@ -10,6 +11,7 @@ use sha2::{Sha256, Sha512};
 use super::bind::{Binding, Call, INT};
 use crate::error::SqlResult;
 use crate::ops::hash_value;
+use crate::room;
 
 /// What NULL adds to a checksum.
 const NULL_SUM: u32 = 0x7FFF_FFFF;
@@ -52,8 +54,8 @@ pub(super) fn binary_checksum(call: &Call<'_>) -> SqlResult<Binding> {
         Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::Bit(_) => {
             value.as_i64().unwrap_or(0) as u32
         }
-        Value::VarChar(text) => folded(&bytes_of(text, false)),
-        Value::NVarChar(text) => folded(&bytes_of(text, true)),
+        Value::VarChar(text) => folded_text(text, false),
+        Value::NVarChar(text) => folded_text(text, true),
         Value::Binary(bytes) => folded(bytes),
         _ => folded(&encode(of, value).unwrap_or_default()),
     })
@@ -61,7 +63,20 @@ pub(super) fn binary_checksum(call: &Call<'_>) -> SqlResult<Binding> {
 
 fn folded(bytes: &[u8]) -> u32 {
     let mut state = Folded(0);
-    state.write(bytes);
+    room::pieces(bytes).for_each(|piece| state.write(piece));
+    state.0
+}
+
+fn folded_text(text: &str, unicode: bool) -> u32 {
+    let mut state = Folded(0);
+    for part in room::parts(text) {
+        let mut bytes = Vec::with_capacity(part.len() * 2);
+        match unicode {
+            true => encode_utf16(part, &mut bytes),
+            false => encode_1252(part, &mut bytes),
+        }
+        state.write(&bytes);
+    }
     state.0
 }
 
@@ -87,14 +102,11 @@ fn combined(call: &Call<'_>, sum: fn(&Value, &DataType) -> u32) -> SqlResult<Bin
     Ok(binding.sees_null())
 }
 
-fn bytes_of(text: &str, unicode: bool) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len() * 2);
-    if unicode {
-        encode_utf16(text, &mut bytes);
-    } else {
-        encode_1252(text, &mut bytes);
-    }
-    bytes
+/// The digest of bytes, piece by piece.
+fn digest<D: Digest>(bytes: &[u8]) -> Vec<u8> {
+    let mut state = D::new();
+    room::pieces(bytes).for_each(|piece| state.update(piece));
+    state.finalize().to_vec()
 }
 
 pub(super) fn hashbytes(call: &Call<'_>) -> SqlResult<Binding> {
@@ -115,16 +127,16 @@ pub(super) fn hashbytes(call: &Call<'_>) -> SqlResult<Binding> {
             .and_then(|value| value.as_str())
             .unwrap_or_default();
         let bytes = match values.get(1) {
-            Some(Value::VarChar(text)) => bytes_of(text, false),
-            Some(Value::NVarChar(text)) => bytes_of(text, true),
-            Some(Value::Binary(bytes)) => bytes.clone(),
+            Some(Value::VarChar(text)) => Cow::Owned(room::encoded(text, false)?),
+            Some(Value::NVarChar(text)) => Cow::Owned(room::encoded(text, true)?),
+            Some(Value::Binary(bytes)) => Cow::Borrowed(bytes.as_slice()),
             _ => return Ok(Value::Null),
         };
         let digest = match name.trim_end().to_ascii_uppercase().as_str() {
-            "MD5" => Md5::digest(&bytes).to_vec(),
-            "SHA" | "SHA1" => Sha1::digest(&bytes).to_vec(),
-            "SHA2_256" => Sha256::digest(&bytes).to_vec(),
-            "SHA2_512" => Sha512::digest(&bytes).to_vec(),
+            "MD5" => digest::<Md5>(&bytes),
+            "SHA" | "SHA1" => digest::<Sha1>(&bytes),
+            "SHA2_256" => digest::<Sha256>(&bytes),
+            "SHA2_512" => digest::<Sha512>(&bytes),
             _ => return Ok(Value::Null),
         };
         Ok(Value::Binary(digest))

@@ -10,6 +10,7 @@ use crate::room;
 use crate::text::{units, value};
 use crate::types::string_type;
 use furrow_messages::Message;
+use furrow_observe::task;
 
 /// The longest text that JSON_VALUE gives, in UTF-16 units.
 const MOST: usize = 4000;
@@ -203,7 +204,12 @@ pub(super) fn string_escape(call: &Call<'_>) -> SqlResult<Binding> {
             // Piece by piece: what becomes too long is refused before it is made.
             let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |at| at.0);
             let (piece, behind) = rest.split_at(end);
+            // A control character becomes six.
+            room::more(&mut out, piece.len().saturating_mul(6))?;
             quote(piece, true, &mut out);
+            if task::is_cancelled() {
+                break;
+            }
             room::check_texts(std::iter::once(&*out), true)?;
             rest = behind;
         }

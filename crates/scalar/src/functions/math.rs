@@ -4,7 +4,7 @@ use furrow_types::{DataType, Decimal, Family, TypeId, Value, cast};
 
 use super::bind::{BIGINT, Binding, Call, FLOAT, INT, float, number};
 use crate::error::{SqlResult, message, of_type_error, overflow};
-use crate::ops::decimal::power_of_ten;
+use crate::exact::power_of_ten;
 use crate::ops::{approximate, float_of};
 use crate::types::exact;
 

@@ -4,6 +4,7 @@ use furrow_types::{Collation, DataType, Family, TypeId, Value, character_weight,
 
 use super::bind::{Binding, Call, INT, length, number, same_length, text, text_result};
 use crate::error::{SqlResult, message};
+use crate::room;
 use crate::text::{slice, units, value};
 
 /// The type of a position or length in a text: `bigint` where the text is `(max)`.
@@ -176,7 +177,8 @@ fn letters(call: &Call<'_>, form: fn(char) -> Option<char>) -> SqlResult<Binding
                 Some(other) if unicode || is_in_code_page(other) => other,
                 _ => c,
             });
-            Ok(value(changed.collect(), unicode))
+            let length = text(values, 0).len();
+            Ok(value(room::collected(length, changed)?, unicode))
         },
     ))
 }
@@ -263,7 +265,8 @@ pub(super) fn reverse(call: &Call<'_>) -> SqlResult<Binding> {
         vec![Some(of)],
         same_length(&of),
         move |_, values| {
-            let reversed = text(values, 0).chars().rev().collect();
+            let whole = text(values, 0);
+            let reversed = room::collected(whole.len(), whole.chars().rev())?;
             Ok(text_result(reversed, &of))
         },
     ))

@@ -15,6 +15,7 @@ fn weights(text: &str, collation: Collation) -> SqlResult<Vec<u32>> {
     let mut weights = room::list(text.len())?;
     weights.extend(
         text.encode_utf16()
+            .map_while(room::polled())
             .map(|unit| character_weight(unit, collation)),
     );
     Ok(weights)
@@ -123,7 +124,11 @@ pub(super) fn replaced(
     }
     let within = weights(whole, collation)?;
     let mut units: Vec<u16> = room::list(within.len())?;
-    units.extend(whole.encode_utf16());
+    units.extend(whole.encode_utf16().map_while(room::polled()));
+    if units.len() != within.len() {
+        // The statement is cancelled.
+        return Ok(String::new());
+    }
     let by: Vec<u16> = by.encode_utf16().collect();
     let length = |times: usize| {
         let rest = units.len() - times * pattern.len();
@@ -187,6 +192,7 @@ pub(super) fn translate(call: &Call<'_>) -> SqlResult<Binding> {
                 .position(|&known| same_character(known, c, collation));
             place.and_then(|at| to.get(at).copied()).unwrap_or(c)
         });
-        Ok(value(changed.collect(), unicode))
+        let length = text(values, 0).len();
+        Ok(value(room::collected(length, changed)?, unicode))
     }))
 }

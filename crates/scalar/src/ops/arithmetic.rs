@@ -6,11 +6,11 @@
 
 use furrow_types::{DataType, Decimal, Family, TypeId, Value};
 
-use super::decimal::{self, Fault};
 use super::{bits, moment, text};
 use crate::convert::Conversion;
 use crate::env::{Settings, Switches};
 use crate::error::{SqlResult, clash, divide_by_zero, incompatible, invalid_operand, overflow};
+use crate::exact::{self, Fault};
 use crate::operand::{Coercibility, Operand, meet};
 use crate::types::{Allowed, DecimalForm, allowed, concat_type, decimal_form, higher};
 
@@ -142,21 +142,6 @@ impl BoundBinary {
         };
         let given = |value| if Value::is_null(value) { &empty } else { value };
         (self.kernel)(self, given(left), given(right))
-    }
-
-    /// The results of two columns of values, appended to `out`; stops at the first error.
-    pub fn eval_batch(
-        &self,
-        left: &[Value],
-        right: &[Value],
-        settings: &Settings,
-        out: &mut Vec<Value>,
-    ) -> SqlResult<()> {
-        out.reserve(left.len());
-        for (left, right) in left.iter().zip(right) {
-            out.push(self.eval(left, right, settings)?);
-        }
-        Ok(())
     }
 }
 
@@ -373,11 +358,11 @@ fn fault(fault: Fault, id: TypeId) -> furrow_messages::Message {
 
 fn exact(op: BinaryOp) -> Kernel {
     match op {
-        BinaryOp::Add => |bound, a, b| exactly(bound, a, b, decimal::add),
-        BinaryOp::Subtract => |bound, a, b| exactly(bound, a, b, decimal::subtract),
-        BinaryOp::Multiply => |bound, a, b| exactly(bound, a, b, decimal::multiply),
-        BinaryOp::Divide => |bound, a, b| exactly(bound, a, b, decimal::divide),
-        _ => |bound, a, b| exactly(bound, a, b, decimal::remainder),
+        BinaryOp::Add => |bound, a, b| exactly(bound, a, b, exact::add),
+        BinaryOp::Subtract => |bound, a, b| exactly(bound, a, b, exact::subtract),
+        BinaryOp::Multiply => |bound, a, b| exactly(bound, a, b, exact::multiply),
+        BinaryOp::Divide => |bound, a, b| exactly(bound, a, b, exact::divide),
+        _ => |bound, a, b| exactly(bound, a, b, exact::remainder),
     }
 }
 
@@ -457,7 +442,7 @@ pub(crate) fn approximate(value: &Value) -> Option<f64> {
     match value {
         Value::Float(x) => Some(*x),
         Value::Real(x) => Some(f64::from(*x)),
-        _ => crate::types::exact(value).map(decimal::to_f64),
+        _ => crate::types::exact(value).map(exact::to_f64),
     }
 }
 

@@ -5,16 +5,18 @@ use std::cmp::Ordering;
 use std::hash::Hasher;
 
 use furrow_types::{
-    DataType, DateTimeOffset, Family, Guid, TypeId, Value, compare_text, hash_text,
+    DataType, DateTimeOffset, Family, Guid, TypeId, Value, compare_text, compare_units, hash_text,
+    hash_units,
 };
 
 use super::arithmetic::approximate;
-use super::decimal;
 use super::logic::Truth;
 use crate::convert::Conversion;
 use crate::env::Settings;
 use crate::error::{SqlResult, clash, incompatible, message};
+use crate::exact;
 use crate::operand::{Operand, comparison_collation};
+use crate::room::{self, LONG_BYTES};
 use crate::types::{Allowed, allowed, exact, higher, unify_two};
 
 /// A comparison.
@@ -104,7 +106,7 @@ impl BoundCompare {
         };
         let (a, b): (Cow<'_, Value>, Cow<'_, Value>) =
             (side(&self.left, left)?, side(&self.right, right)?);
-        Ok(Some(self.op.holds(order(&a, &b, &self.common))))
+        Ok(Some(self.op.holds(polled_order(&a, &b, &self.common))))
     }
 }
 
@@ -173,6 +175,21 @@ fn meets_as_it_is(from: &DataType, common: &DataType) -> bool {
     }
 }
 
+/// [`order`] for a single comparison: one of long texts ends early when the statement is cancelled, with an
+/// order that is not looked at then. A sort must not use it: its order has to be total to the end.
+fn polled_order(a: &Value, b: &Value, data_type: &DataType) -> Ordering {
+    match (a, b) {
+        (Value::VarChar(a) | Value::NVarChar(a), Value::VarChar(b) | Value::NVarChar(b))
+            if a.len().max(b.len()) >= LONG_BYTES =>
+        {
+            let a = a.encode_utf16().map_while(room::polled());
+            let b = b.encode_utf16().map_while(room::polled());
+            compare_units(a, b, data_type.collation, data_type.id.is_unicode())
+        }
+        _ => order(a, b, data_type),
+    }
+}
+
 /// Order of two values of one type; NULL comes first. Exact numbers of any types compare by value.
 #[inline]
 pub fn order(a: &Value, b: &Value, data_type: &DataType) -> Ordering {
@@ -203,7 +220,7 @@ fn order_rest(a: &Value, b: &Value, data_type: &DataType) -> Ordering {
             number(a).total_cmp(&number(b))
         }
         _ => match (exact(a), exact(b)) {
-            (Some(a), Some(b)) => decimal::compare(a, b),
+            (Some(a), Some(b)) => exact::compare(a, b),
             // Values of two families: the binder's mistake; still an order.
             _ => {
                 debug_assert!(false, "{a:?} and {b:?} are not both {data_type}");
@@ -273,7 +290,14 @@ pub fn hash_value<H: Hasher>(value: &Value, data_type: &DataType, state: &mut H)
     match value {
         Value::Null => state.write_u8(0),
         Value::VarChar(text) | Value::NVarChar(text) => {
-            hash_text(text, data_type.collation, data_type.id.is_unicode(), state);
+            let (collation, unicode) = (data_type.collation, data_type.id.is_unicode());
+            match text.len() {
+                ..LONG_BYTES => hash_text(text, collation, unicode, state),
+                _ => {
+                    let units = text.trim_end_matches(' ').encode_utf16();
+                    hash_units(units.map_while(room::polled()), collation, unicode, state);
+                }
+            }
         }
         Value::Real(_) | Value::Float(_) => {
             state.write_u64((approximate(value).unwrap_or(0.0) + 0.0).to_bits());

@@ -15,6 +15,7 @@ use super::like_bytes::LikeBytes;
 use super::logic::Truth;
 use crate::error::{SqlResult, invalid_argument, message};
 use crate::operand::{Operand, comparison_collation};
+use crate::room;
 use crate::types::is_text;
 
 /// Units compared between two looks whether the statement is to end. What a match gives then is no answer:
@@ -168,6 +169,7 @@ impl LikePattern {
 
     fn weights(&self, text: &str) -> Vec<u32> {
         text.encode_utf16()
+            .map_while(room::polled())
             .map(|unit| character_weight(unit, self.collation))
             .collect()
     }

@@ -3,13 +3,11 @@
 mod arithmetic;
 mod bits;
 mod compare;
-pub(crate) mod decimal;
 mod like;
 mod like_bytes;
 mod logic;
 mod moment;
 mod text;
-pub(crate) mod wide;
 
 pub use arithmetic::{BinaryOp, BoundBinary, BoundUnary, UnaryOp, bind_binary, bind_unary};
 pub(crate) use arithmetic::{approximate, float_of};
@@ -17,7 +15,6 @@ pub use compare::{BoundCompare, CompareOp, bind_compare, hash_value, order};
 pub use like::{LikePattern, bind_like};
 pub use like_bytes::LikeBytes;
 pub use logic::{Truth, and, not, or};
-pub(crate) use moment::{from_ticks, ticks};
 
 #[cfg(test)]
 mod tests;

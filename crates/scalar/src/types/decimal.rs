@@ -47,7 +47,7 @@ impl DecimalForm {
     }
 
     /// Of a quotient.
-    pub fn quotient(self, other: DecimalForm) -> DecimalForm {
+    pub(crate) fn quotient(self, other: DecimalForm) -> DecimalForm {
         let (s1, s2) = (i32::from(self.scale), i32::from(other.scale));
         let scale = (s1 + i32::from(other.precision) + 1).max(KEPT_SCALE);
         capped(self.whole() + s2 + scale, scale)
@@ -93,7 +93,7 @@ fn of(precision: i32, scale: i32) -> DecimalForm {
 }
 
 /// The form of an exact operand: an integer's follows from its type, a literal integer's from its digits.
-pub fn decimal_form(operand: &Operand<'_>) -> Option<DecimalForm> {
+pub(crate) fn decimal_form(operand: &Operand<'_>) -> Option<DecimalForm> {
     if let (Some(value), TypeId::Int | TypeId::BigInt) = (operand.constant, operand.data_type.id) {
         let digits = value
             .as_i64()

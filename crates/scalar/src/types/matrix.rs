@@ -136,7 +136,7 @@ pub fn require_implicit(from: TypeId, to: TypeId) -> SqlResult<()> {
 }
 
 /// That CAST and CONVERT may make one type of another: else 529.
-pub fn require_explicit(from: TypeId, to: TypeId) -> SqlResult<()> {
+pub(crate) fn require_explicit(from: TypeId, to: TypeId) -> SqlResult<()> {
     match allowed(from, to) {
         Allowed::Never => Err(message(529, &[from.name().into(), to.name().into()])),
         _ => Ok(()),

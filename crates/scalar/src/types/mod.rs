@@ -5,10 +5,13 @@ mod matrix;
 mod precedence;
 mod unify;
 
+pub use decimal::DecimalForm;
+pub(crate) use decimal::decimal_form;
 pub(crate) use decimal::exact;
-pub use decimal::{DecimalForm, decimal_form};
 pub(crate) use matrix::is_text;
-pub use matrix::{Allowed, allowed, require_explicit, require_implicit};
+pub(crate) use matrix::require_explicit;
+pub use matrix::{Allowed, allowed, require_implicit};
 pub use precedence::{higher, precedence};
-pub use unify::{concat_type, string_type, unify, unify_two};
+pub(crate) use unify::concat_type;
 pub(crate) use unify::{moment_scale, width};
+pub use unify::{string_type, unify, unify_two};

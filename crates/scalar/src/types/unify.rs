@@ -100,7 +100,7 @@ pub fn string_type(id: TypeId, units: u32, is_max: bool) -> DataType {
 }
 
 /// The type of two strings joined: as long as both, `(max)` if one is.
-pub fn concat_type(a: &DataType, b: &DataType) -> DataType {
+pub(crate) fn concat_type(a: &DataType, b: &DataType) -> DataType {
     let id = higher(a.id, b.id);
     let units = width(a, id) + width(b, id);
     let joined = string_type(id, units, a.is_max() || b.is_max());

@@ -1,6 +1,6 @@
 //! Random databases, made by the engine and closed.
 
-use furrow_check::MemoryFiles;
+use furrow_datafile::MemoryFiles;
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, IndexSpec, Instance, InstanceConfig,
     KeyColumnSpec, Session, Table, TableSpec,

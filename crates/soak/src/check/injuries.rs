@@ -1,7 +1,7 @@
 //! Ways to damage a database, each as it happens to real ones.
 
 use super::databases::Made;
-use furrow_check::{MemoryFiles, PageSource};
+use furrow_datafile::{MemoryFiles, PageSource};
 use furrow_format::{
     Bitmap, EXTENT_PAGES, FileId, Iam, Page, PageBuf, PageFlags, PageId, PageMut, PageNo, PageType,
     Pfs, fixed_page_type, gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of, stamp_checksum,

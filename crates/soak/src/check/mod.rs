@@ -9,7 +9,8 @@ pub mod databases;
 pub mod injuries;
 
 use databases::Made;
-use furrow_check::{MemoryFiles, Options, Report, check};
+use furrow_check::{Options, Report, check};
+use furrow_datafile::MemoryFiles;
 use furrow_io::random::{Rng, seeded};
 use furrow_io::thread::{scope, spawn_scoped};
 use injuries::{INJURIES, Injury};

@@ -10,7 +10,7 @@
 use super::told;
 use crate::engine::{Engine, EngineStore, unmarked};
 use crate::rows::TABLES;
-use crate::subject::{Failure, Layout, Session as _, Store as _, Subject as _};
+use crate::subject::{Failure, FullBackups, Layout, Session as _, Store as _, Subject as _};
 use furrow_format::{
     Bitmap, GAM_INTERVAL, PAGE_SIZE, PageBuf, add_map_bits, dcm_page_of, stamp_checksum,
 };
@@ -32,6 +32,7 @@ const LAYOUT: Layout = Layout {
     mixed_pages: false,
     double_write_pages: 64,
     waits_for_locks: false,
+    full_backups: FullBackups::Never,
     background: false,
 };
 /// Clustered, without another index; and one with others.

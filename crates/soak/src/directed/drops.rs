@@ -1,7 +1,7 @@
 //! The scene of a table that is dropped.
 
 use crate::engine::Engine;
-use crate::subject::{Failure, Layout, Session, Store, Subject};
+use crate::subject::{Failure, FullBackups, Layout, Session, Store, Subject};
 use furrow_io::SimVolume;
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::thread::{scope, spawn_scoped};
@@ -20,6 +20,7 @@ const LAYOUT: Layout = Layout {
     mixed_pages: false,
     double_write_pages: 16,
     waits_for_locks: true,
+    full_backups: FullBackups::Never,
     background: false,
 };
 

@@ -53,7 +53,7 @@ fn fill(store: &Store, enough: impl Fn(Lsn) -> bool) -> Result<(), String> {
 }
 
 fn note(store: &Store) -> Result<(), String> {
-    let taken = checkpoint(store, CheckpointOptions::default(), None);
+    let taken = checkpoint(store, CheckpointOptions::default());
     taken.map(drop).map_err(told)
 }
 
@@ -84,7 +84,7 @@ fn played(volume: &SimVolume) -> Result<(Vec<SimVolume>, TxnId), String> {
     let to = Arc::clone(&machines);
     volume.on_boundary(move |machine| to.lock().push(machine));
     txn.commit_delayed().map_err(told)?;
-    if !truncate(&store, None).map_err(told)? {
+    if !truncate(&store).map_err(told)? {
         return Err("the end of the transaction let nothing go: no scene".to_owned());
     }
     while store.log().tail().vlf() == last {
@@ -98,7 +98,7 @@ fn played(volume: &SimVolume) -> Result<(Vec<SimVolume>, TxnId), String> {
 /// Whether a restart would have to undo the transaction; an error if it could not.
 fn judge(machine: &SimVolume, id: TxnId) -> Result<bool, String> {
     let open = || machine.open(Path::new(PATH), Open::Existing, Access::Log);
-    let found = analyse(open().map_err(told)?, BINDING, config()).map_err(told)?;
+    let found = analyse(open().map_err(told)?, BINDING, (config(), Lsn::MAX)).map_err(told)?;
     let Some(loser) = found.losers.iter().find(|loser| loser.id == id) else {
         return Ok(false);
     };

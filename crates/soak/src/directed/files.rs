@@ -3,7 +3,7 @@
 use super::told;
 use crate::engine::{Engine, EngineSession, EngineStore};
 use crate::rows::{Row, TABLES};
-use crate::subject::{Failure, Layout, Session as _, Store as _, Subject as _};
+use crate::subject::{Failure, FullBackups, Layout, Session as _, Store as _, Subject as _};
 use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId, verify};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
@@ -24,6 +24,7 @@ const LAYOUT: Layout = Layout {
     // More than a scene writes: no image is written over.
     double_write_pages: 256,
     waits_for_locks: false,
+    full_backups: FullBackups::Never,
     background: false,
 };
 

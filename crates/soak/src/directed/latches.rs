@@ -5,7 +5,7 @@
 
 use crate::engine::Engine;
 use crate::rows::Row;
-use crate::subject::{Failure, Layout, Session as _, Store, Subject};
+use crate::subject::{Failure, FullBackups, Layout, Session as _, Store, Subject};
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Session,
     TableSpec,
@@ -35,6 +35,7 @@ const LAYOUT: Layout = Layout {
     mixed_pages: false,
     double_write_pages: 64,
     waits_for_locks: true,
+    full_backups: FullBackups::Never,
     background: false,
 };
 

@@ -1,7 +1,7 @@
 //! Scenes of locks.
 
 use crate::engine::{Engine, EngineSession};
-use crate::subject::{Failure, Layout, Session as _, Store, Subject};
+use crate::subject::{Failure, FullBackups, Layout, Session as _, Store, Subject};
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
     LockHints, ScanSpec, Session, Table, TableSpec, Timeout,
@@ -190,6 +190,7 @@ const LAYOUT: Layout = Layout {
     mixed_pages: false,
     double_write_pages: 16,
     waits_for_locks: true,
+    full_backups: FullBackups::Never,
     background: false,
 };
 

@@ -19,10 +19,16 @@
 //! 12. No key comes between those that a SERIALIZABLE transaction has read.
 //! 13. Nobody has a whole table beside others who change rows of it.
 //! 14. After a power loss every page that differs from a saved copy has its bit in the changed-extent map.
+//! 15. A backup reads a page whole that is being written.
+//! 16. A backup has the pages that a load filled past the log when all files were copied.
+//! 17. A backup has the pages that its log changes and that were freed before it read the maps.
+//! 18. A backup has the log of the changes on its pages, committed or not.
 
+mod backups;
 mod changed;
 mod drops;
 mod ends;
+mod fence;
 mod files;
 mod latches;
 mod locks;
@@ -38,7 +44,7 @@ use std::sync::Arc;
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
 
 /// All scenes.
-pub const SCENES: [Scene; 14] = [
+pub const SCENES: [Scene; 18] = [
     ("two transactions wait for each other", locks::deadlock),
     ("commits in the order of a lock", locks::order_of_commits),
     ("keys between those that were read", locks::guarded_gaps),
@@ -53,6 +59,19 @@ pub const SCENES: [Scene; 14] = [
     ("an end that is not durable", ends::end_not_durable),
     ("an old copy of a file", files::old_copy),
     ("changed extents", changed::changed_extents),
+    (
+        "a page read between its halves",
+        fence::read_between_the_halves,
+    ),
+    ("a load behind the copy", backups::loaded_behind_the_copy),
+    (
+        "freed before the maps are read",
+        backups::freed_before_the_maps,
+    ),
+    (
+        "copied and not committed",
+        backups::copied_and_not_committed,
+    ),
 ];
 
 /// Plays all scenes.

@@ -101,7 +101,7 @@ fn note(store: &Store) -> Result<Lsn, String> {
 }
 
 fn redo_point(store: &Store) -> Result<Lsn, String> {
-    let taken = checkpoint(store, CheckpointOptions::default(), None);
+    let taken = checkpoint(store, CheckpointOptions::default());
     Ok(taken.map_err(told)?.redo_point)
 }
 

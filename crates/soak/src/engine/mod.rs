@@ -7,8 +7,9 @@ mod session;
 pub use session::EngineSession;
 
 use crate::model::State;
-use crate::subject::{Failure, Layout, Store, Subject};
-use furrow_check::{DataFiles, Options, check};
+use crate::subject::{Failure, FullBackups, Layout, Store, Subject};
+use furrow_check::{Options, check};
+use furrow_datafile::DataFiles;
 use furrow_engine::{
     AttachOptions, Database, DatabaseSpec, EngineError, FileGrowth, FileSpec, FileView, Instance,
     InstanceConfig, Timeout,
@@ -96,7 +97,42 @@ impl Engine {
         Instance::start(volume, config).map_err(failure)
     }
 
-    fn store(
+    /// An instance that remembers its databases over a restart.
+    pub(crate) fn lasting_instance(
+        &self,
+        volume: Arc<dyn Volume>,
+        layout: &Layout,
+    ) -> Result<Arc<Instance>, Failure> {
+        let config = InstanceConfig {
+            directory: Some(self.home.join("inst")),
+            pool_pages: layout.pool_pages,
+            readers: 1,
+            double_write_pages: layout.double_write_pages,
+            background: layout.background,
+            ..InstanceConfig::default()
+        };
+        Instance::start(volume, config).map_err(failure)
+    }
+
+    /// A new database in an instance.
+    pub(crate) fn create_in(
+        &self,
+        instance: Arc<Instance>,
+        volume: Arc<dyn Volume>,
+        layout: &Layout,
+    ) -> Result<EngineStore, Failure> {
+        for dir in ["v0", "v1"] {
+            volume
+                .create_dir(&self.home.join(dir))
+                .map_err(|e| failure(e.into()))?;
+        }
+        let spec = self.spec(layout);
+        let db = instance.create_database(&spec).map_err(failure)?;
+        Ok(self.store(instance, db, volume, layout))
+    }
+
+    /// A database of such an instance as a store.
+    pub(crate) fn store(
         &self,
         instance: Arc<Instance>,
         db: Arc<Database>,
@@ -113,20 +149,8 @@ impl Engine {
     }
 }
 
-fn in_volume(home: &Path, number: u16, name: &str) -> PathBuf {
-    home.join(format!("v{}", number % 2)).join(name)
-}
-
-impl Subject for Engine {
-    type Store = EngineStore;
-
-    fn create(&self, volume: Arc<dyn Volume>, layout: &Layout) -> Result<EngineStore, Failure> {
-        for dir in ["v0", "v1"] {
-            volume
-                .create_dir(&self.home.join(dir))
-                .map_err(|e| failure(e.into()))?;
-        }
-        let instance = self.instance(Arc::clone(&volume), layout)?;
+impl Engine {
+    fn spec(&self, layout: &Layout) -> DatabaseSpec {
         let file = |name: &str, number, kb| {
             let ending = if number == 0 { "mdf" } else { "ndf" };
             let path = in_volume(&self.home, number, &format!("{name}.{ending}"));
@@ -146,8 +170,20 @@ impl Subject for Engine {
         }
         spec.autogrow_all = layout.grow_all;
         spec.options.mixed_pages = layout.mixed_pages;
-        let db = instance.create_database(&spec).map_err(failure)?;
-        Ok(self.store(instance, db, volume, layout))
+        spec
+    }
+}
+
+fn in_volume(home: &Path, number: u16, name: &str) -> PathBuf {
+    home.join(format!("v{}", number % 2)).join(name)
+}
+
+impl Subject for Engine {
+    type Store = EngineStore;
+
+    fn create(&self, volume: Arc<dyn Volume>, layout: &Layout) -> Result<EngineStore, Failure> {
+        let instance = self.instance(Arc::clone(&volume), layout)?;
+        self.create_in(instance, volume, layout)
     }
 
     fn open(&self, volume: Arc<dyn Volume>, layout: &Layout) -> Result<EngineStore, Failure> {
@@ -160,6 +196,11 @@ impl Subject for Engine {
 }
 
 impl EngineStore {
+    /// The database.
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        &self.db
+    }
+
     /// Checks the files as they are after a checkpoint.
     fn audit_files(&self) -> Result<(), Failure> {
         self.checkpoint()?;
@@ -177,6 +218,7 @@ impl EngineStore {
             // The catalog has those of the last orderly end; the figures in memory are compared by `compare`.
             counts: false,
             at_rest: true,
+            ..Options::default()
         };
         let report = check(&files, &options, None).map_err(|e| wrong(&e))?;
         if !report.is_clean() {
@@ -187,8 +229,9 @@ impl EngineStore {
         if !waiting.is_empty() {
             return Err(Failure::Wrong(format!("not freed: {waiting:?}")));
         }
-        for view in &views {
-            self.audit_changed(view)?;
+        // A full backup is a base: the maps have only what has changed since.
+        if self.layout.full_backups == FullBackups::Never {
+            views.iter().try_for_each(|view| self.audit_changed(view))?;
         }
         for file in views {
             let free = report.free_extents.get(&file.id.0).copied().unwrap_or(0);

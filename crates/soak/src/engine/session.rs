@@ -83,6 +83,29 @@ impl EngineSession {
         name.map_err(failure)?.ok_or(Failure::Missing)
     }
 
+    /// A load that has begun, but has no row yet, when `then` is done.
+    pub(crate) fn load_after(
+        &mut self,
+        table: u16,
+        rows: &[(i64, u64)],
+        then: &mut dyn FnMut() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let table = self.table(table)?;
+        let options = BulkOptions::default();
+        let load = self
+            .inner
+            .bulk_inserter(&table, &[0, 1, 2, 3, 4, 5], options);
+        let mut load = load.map_err(failure)?;
+        then()?;
+        for &(key, version) in rows {
+            for value in values(Row::new(key, version)) {
+                load.value(&value).map_err(failure)?;
+            }
+            load.insert().map_err(failure)?;
+        }
+        load.finish().map(|_| ()).map_err(failure)
+    }
+
     fn table(&self, table: u16) -> Result<Arc<Table>, Failure> {
         self.inner.table(&table_name(table)).map_err(failure)
     }
@@ -105,19 +128,7 @@ impl Session for EngineSession {
     }
 
     fn load(&mut self, table: u16, rows: &[(i64, u64)]) -> Result<(), Failure> {
-        let table = self.table(table)?;
-        let options = BulkOptions::default();
-        let load = self
-            .inner
-            .bulk_inserter(&table, &[0, 1, 2, 3, 4, 5], options);
-        let mut load = load.map_err(failure)?;
-        for &(key, version) in rows {
-            for value in values(Row::new(key, version)) {
-                load.value(&value).map_err(failure)?;
-            }
-            load.insert().map_err(failure)?;
-        }
-        load.finish().map(|_| ()).map_err(failure)
+        self.load_after(table, rows, &mut || Ok(()))
     }
 
     fn update(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure> {

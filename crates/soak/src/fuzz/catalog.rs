@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::havoc::{Dice, damage, damage_any};
-use furrow_check::PageSource;
+use furrow_datafile::PageSource;
 use furrow_format::catalog::{self, BASE_TABLES, BaseRow, BaseTable};
 use furrow_format::{Page, PageType, RowLayout};
 use furrow_types::Value;

@@ -2,9 +2,12 @@
 
 use super::Target;
 use super::havoc::{Dice, damage};
-use furrow_check::{MemoryFiles, Options, PageSource, SourceError, SourceFile, check};
-use furrow_format::mdf::{self, Database, PageRef};
-use furrow_format::{FileId, Page, PageBuf, PageFault, PageId, PageNo, Protection, stamp_checksum};
+use furrow_check::{Options, check};
+
+use furrow_datafile::{
+    Database, MemoryFiles, PageSource, Pages, SourceError, SourceFile, summarize,
+};
+use furrow_format::{FileId, Page, PageBuf, PageId, PageNo, stamp_checksum};
 use std::hint::black_box;
 
 /// Rows of a table that are read: a damaged one may lead in circles, but must not for ever.
@@ -45,25 +48,6 @@ impl PageSource for Damaged {
             }
         }
         Ok(())
-    }
-}
-
-impl mdf::PageSource for Damaged {
-    fn page(&self, page: PageId) -> Option<PageRef<'_>> {
-        self.at(page).map(PageRef::Lent)
-    }
-
-    fn files(&self) -> Vec<FileId> {
-        self.sound.files().iter().map(|file| file.id).collect()
-    }
-
-    fn size_pages(&self, file: FileId) -> u32 {
-        self.sound.pages(file).len() as u32
-    }
-
-    fn protection(&self, page: PageId) -> Option<Result<Protection, PageFault>> {
-        self.at(page)
-            .map(|bytes| furrow_format::verify(bytes, page))
     }
 }
 
@@ -144,7 +128,8 @@ fn checked(database: &Damaged) -> Result<(), String> {
 }
 
 fn read(database: &Damaged) -> Result<(), String> {
-    let Ok((open, damage)) = Database::open_damaged(database) else {
+    let pages = Pages::new(database);
+    let Ok((open, damage)) = Database::open_damaged(&pages) else {
         return Ok(());
     };
     black_box(damage.len());
@@ -160,8 +145,8 @@ fn read(database: &Damaged) -> Result<(), String> {
     for unit in open.alloc_units() {
         black_box(open.owned_pages(unit).is_ok());
     }
-    for file in mdf::PageSource::files(database) {
-        black_box(mdf::summarize(database, file));
+    for file in pages.files() {
+        black_box(summarize(&pages, file));
     }
     Ok(())
 }

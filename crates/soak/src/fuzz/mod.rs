@@ -21,10 +21,11 @@ mod files;
 pub mod havoc;
 mod pages;
 mod records;
+mod stripes;
 mod text;
 
 use crate::check::databases;
-use furrow_check::MemoryFiles;
+use furrow_datafile::MemoryFiles;
 use furrow_io::thread::{JoinHandle, spawn_named};
 use furrow_io::time::{Duration, Moment, sleep};
 use havoc::Dice;
@@ -87,7 +88,7 @@ const fn kind(
 }
 
 /// All targets that must find nothing.
-pub const TARGETS: [Kind; 7] = [
+pub const TARGETS: [Kind; 8] = [
     kind(
         "pages",
         "pages of all kinds: headers, slots, maps, boot page, file header, edits",
@@ -123,6 +124,12 @@ pub const TARGETS: [Kind; 7] = [
         "texts: read and printed, or refused in order",
         (5_000, 20 * MILLION),
         text::make,
+    ),
+    kind(
+        "stripes",
+        "a stripe of a backup, as RESTORE reads it",
+        (300, 20 * MILLION),
+        stripes::make,
     ),
     kind(
         "files",

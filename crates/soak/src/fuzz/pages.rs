@@ -3,7 +3,7 @@
 use super::Target;
 use super::havoc::{Dice, damage, damage_any};
 use super::records::look_at;
-use furrow_check::PageSource;
+use furrow_datafile::PageSource;
 use furrow_format::{
     Bitmap, Boot, Change, ChangeReader, ChangeWriter, FileHeader, Iam, PAGE_SIZE, Page, PageBuf,
     PageId, PageInit, PageMut, PageType, Pfs, Record, RowListBuilder, TxnId, admit, apply,

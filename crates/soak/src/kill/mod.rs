@@ -19,7 +19,7 @@ use crate::Finding;
 use crate::crash::Figures;
 use crate::engine::Engine;
 use crate::model::{Cell, Model};
-use crate::subject::{Failure, Layout, Store, Subject};
+use crate::subject::{Failure, FullBackups, Layout, Store, Subject};
 use crate::threads::{Book, Entry, work};
 use crate::work::{Ledger, Work};
 use furrow_io::random::{Rng, SeededRng, seeded};
@@ -66,6 +66,7 @@ fn layout_of(seed: u64) -> Layout {
     Layout {
         pool_pages,
         waits_for_locks: true,
+        full_backups: FullBackups::Never,
         background: true,
         ..drawn
     }

@@ -4,7 +4,7 @@ mod mixed;
 mod reuse;
 
 use super::steps::{Script, Size, Step, World};
-use crate::subject::Layout;
+use crate::subject::{FullBackups, Layout};
 
 /// Files that grow extent by extent, a log that wraps, a pool that just does.
 const LAYOUT: Layout = Layout {
@@ -18,6 +18,7 @@ const LAYOUT: Layout = Layout {
     mixed_pages: false,
     double_write_pages: 8,
     waits_for_locks: false,
+    full_backups: FullBackups::Never,
     background: false,
 };
 

@@ -53,6 +53,10 @@ impl Space {
         interval: PageId,
         chain: &mut Chain,
     ) -> Result<Option<PageId>, SpaceError> {
+        debug_assert!(
+            chain.of_interval(interval).is_none(),
+            "a chain has one IAM page for an interval"
+        );
         let new = NewIam {
             unit,
             sequence: chain.pages.len() as u32,
@@ -189,6 +193,7 @@ impl Space {
             return Ok(None);
         }
         let page = extent.page(spare.trailing_zeros());
+        debug_assert_eq!(ExtentId::of(page), extent, "a page of the extent");
         let Some(value) = plan(&mut mini, page)? else {
             return Ok(Some(Taken::Declined));
         };
@@ -227,6 +232,11 @@ impl Space {
         new: &NewIam,
         page: PageId,
     ) -> Result<(), SpaceError> {
+        debug_assert_eq!(
+            new.tail.is_none(),
+            new.sequence == 0,
+            "only the first IAM page has none before it"
+        );
         let kind = MapKind::Iam {
             unit: new.unit,
             sequence: new.sequence,

@@ -53,6 +53,12 @@ impl Space {
         let file = self.file(first.file)?;
         let interval = file.interval_of(first.no.first_page());
         let interval = interval.ok_or(damaged(iam.page, "an extent beyond the end of its file"))?;
+        debug_assert!(
+            extents
+                .iter()
+                .all(|&extent| interval_of(extent) == interval_of(*first)),
+            "extents of one interval"
+        );
         let mut mini = Mini::new(self.store());
         let pfs_id = pfs_of(first.first_page());
         let pfs = mini.adopt(self.store().update(pfs_id, LatchRank::Pfs)?.upgrade());
@@ -120,6 +126,7 @@ impl Space {
         unlink(&mut mini)?;
         let was_full = taken == 0xFF;
         let gets_empty = taken.count_ones() == 1;
+        debug_assert!(!(was_full && gets_empty), "one page of eight goes");
         let index = extent_bit(extent.no);
         let mut open = false;
         let interval = file.interval_of(first);
@@ -190,6 +197,10 @@ fn prove_owned(mini: &Mini<'_>, at: usize, extents: &[ExtentId]) -> Result<(), S
 fn push_bits(mini: &mut Mini<'_>, at: usize, extents: &[ExtentId], value: bool) {
     let mut bits: Vec<u16> = extents.iter().map(|extent| extent_bit(extent.no)).collect();
     bits.sort_unstable();
+    debug_assert!(
+        bits.is_sorted_by(|a, b| a < b),
+        "an extent is given back once"
+    );
     for run in bits.chunk_by(|a, b| a + 1 == *b) {
         if let Some(&first) = run.first() {
             let count = run.len() as u16;

@@ -100,6 +100,10 @@ impl Space {
             chosen = Some(page);
             Ok(Some(PfsByte::SET_ASIDE))
         });
+        debug_assert!(
+            chosen.is_some() || !matches!(taken, Ok(Taken::Page(_))),
+            "a page that is taken is named by the IAM page"
+        );
         if let Some(page) = chosen {
             unit.inbox
                 .lock()
@@ -178,6 +182,7 @@ fn empty_slot(iam: Iam<'_>) -> Option<u8> {
 /// Plans that a slot of an IAM page names this page.
 fn name_page(mini: &mut Mini<'_>, at: usize, slot: u8, page: PageId) -> Result<(), SpaceError> {
     let bytes = page.to_bytes();
+    debug_assert!(slot < SINGLE_PAGE_SLOTS, "an IAM page names eight pages");
     let change = Iam::set_single_page(mini.page(at), slot, &bytes);
     let change = change.ok_or(damaged(mini.page_id(at), "no such slot in an IAM page"))?;
     mini.push(at, &change);

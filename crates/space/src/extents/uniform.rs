@@ -5,7 +5,9 @@ use crate::file::{Claim, ExtentId, FileSpace};
 use crate::promise::Promise;
 use crate::unit::{Chain, Unit};
 use crate::{Space, SpaceError};
-use furrow_format::{AllocUnitId, Bitmap, Change, PageId, extent_at_bit, gam_page_of};
+use furrow_format::{
+    AllocUnitId, Bitmap, Change, GAM_INTERVAL_EXTENTS, PageId, extent_at_bit, gam_page_of,
+};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_observe::counters::Counter;
 use furrow_pool::{LatchRank, PageWrite};
@@ -58,6 +60,7 @@ impl Space {
                 self.force_room(&group, id)?;
                 continue;
             }
+            debug_assert_eq!(chain.pages.len(), 1, "a unit begins with one IAM page");
             let unit = Arc::new(Unit::fresh(id, group, chain));
             let placed = match small {
                 true => {
@@ -136,6 +139,10 @@ impl Space {
         let mut mini = Mini::new(self.store());
         let at = mini.adopt(self.store().write(iam, LatchRank::Iam)?);
         let (gam, bit) = self.free_extent(&claim)?;
+        debug_assert!(
+            bit < GAM_INTERVAL_EXTENTS,
+            "an extent of the claimed interval"
+        );
         let extent = ExtentId {
             file: claim.file.id,
             no: extent_at_bit(claim.interval.start, bit),
@@ -176,6 +183,7 @@ impl Space {
         let (hint, end) = claim.interval.search(claim.file);
         let bit = map.first_set_from_hint(hint, end);
         let bit = bit.ok_or(damaged(id, "fewer free extents than were counted"))?;
+        debug_assert!(bit < end && map.get(bit), "an extent that is free");
         Ok((guard.upgrade(), bit))
     }
 }

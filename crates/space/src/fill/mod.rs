@@ -13,4 +13,4 @@ mod tests;
 mod turns;
 
 pub(crate) use shared::{Fill, Tracer};
-pub use turns::{RECALCULATE_AFTER, Turns, filling_order, foresee, skip_target};
+pub use turns::{Turns, filling_order, foresee, skip_target};

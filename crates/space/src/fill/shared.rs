@@ -70,6 +70,13 @@ impl Fill {
     pub(crate) fn set_files(&self, change: impl FnOnce(&mut Vec<Arc<FileSpace>>)) {
         let mut files = self.files.write();
         change(&mut files);
+        debug_assert!(
+            files
+                .iter()
+                .enumerate()
+                .all(|(at, file)| { files.iter().skip(at + 1).all(|other| other.id != file.id) }),
+            "a file is filled once"
+        );
         self.recalculate(&files);
     }
 
@@ -107,6 +114,7 @@ impl Fill {
             } else {
                 self.extents_a_turn
             };
+            debug_assert!(run > 0, "a turn has extents");
             let next = match run - 1 {
                 0 => pack((at + 1) % files.len(), 0),
                 left => pack(at, left),
@@ -135,6 +143,7 @@ impl Fill {
             self.plain.store(turns.all_one(), Ordering::Release);
             turns.targets().to_vec()
         };
+        debug_assert_eq!(targets.len(), files.len(), "a skip target for each file");
         self.allocs_left.store(RECALCULATE_AFTER, Ordering::Release);
         let before = self.printed.swap(RECALCULATE_AFTER, Ordering::Relaxed);
         if task::trace_flag_on(TraceFlag::PRINT_PROPORTIONAL_FILL) {

@@ -1,3 +1,4 @@
+use super::turns::RECALCULATE_AFTER;
 use super::*;
 
 fn drain(free: &[u64]) -> (Vec<u64>, Vec<usize>) {

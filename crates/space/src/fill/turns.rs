@@ -1,7 +1,7 @@
 //! The arithmetic of proportional fill, without threads and without files.
 
 /// Extent allocations of a filegroup after which skip targets are reckoned anew.
-pub const RECALCULATE_AFTER: i64 = 8192;
+pub(crate) const RECALCULATE_AFTER: i64 = 8192;
 
 /// A file's skip target: how often it is offered an extent before it takes one.
 pub fn skip_target(most_free: u64, own_free: u64) -> u64 {
@@ -39,6 +39,10 @@ impl Turns {
         let most = free.iter().copied().max().unwrap_or(0);
         self.targets = free.iter().map(|&own| skip_target(most, own)).collect();
         self.counters.clone_from(&self.targets);
+        debug_assert!(
+            self.targets.iter().all(|&target| target >= 1),
+            "every file has its turn"
+        );
         if self.cursor >= free.len() {
             self.cursor = 0;
             self.run = 0;
@@ -51,7 +55,7 @@ impl Turns {
     }
 
     /// Whether nobody is ever passed over but for being full.
-    pub fn all_one(&self) -> bool {
+    pub(crate) fn all_one(&self) -> bool {
         self.targets.iter().all(|&target| target == 1)
     }
 
@@ -61,7 +65,7 @@ impl Turns {
     }
 
     /// Moves the turn.
-    pub fn set_position(&mut self, cursor: usize, run: u32) {
+    pub(crate) fn set_position(&mut self, cursor: usize, run: u32) {
         (self.cursor, self.run) = if cursor < self.targets.len() {
             (cursor, run)
         } else {
@@ -108,6 +112,10 @@ impl Turns {
             }
             self.run = self.extents_a_turn;
         }
+        debug_assert!(
+            at == self.cursor && self.run <= self.extents_a_turn,
+            "an extent of the file whose turn it is"
+        );
         self.run -= 1;
         if self.run == 0 {
             *counter = self.targets.get(at).copied().unwrap_or(1);

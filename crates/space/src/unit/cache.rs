@@ -113,6 +113,7 @@ impl Cache {
     /// Sets aside up to `pages` pages: behind `near` in its extent, then elsewhere in it, then in the extents
     /// that have waited longest.
     pub(crate) fn take(&mut self, pages: usize, near: Option<PageId>, into: &mut Pages) {
+        debug_assert!(into.len() <= pages, "no more than asked for");
         if let Some(near) = near {
             let (extent, behind) = (ExtentId::of(near), !(page_bit(near) | (page_bit(near) - 1)));
             self.take_in(extent, behind, pages, into);
@@ -134,6 +135,7 @@ impl Cache {
         for place in 0..EXTENT_PAGES {
             if into.len() < pages && entry.free & allowed & 1 << place != 0 {
                 taken |= 1 << place;
+                debug_assert!(entry.held & 1 << place == 0, "a page is handed out once");
                 into.push(extent.page(place));
             }
         }
@@ -160,6 +162,10 @@ impl Cache {
 
     /// An extent that was to be given back is gone, or (`false`) stays.
     pub(crate) fn left(&mut self, extent: ExtentId, is_gone: bool) {
+        debug_assert!(
+            self.leaving.contains(&extent),
+            "an extent leaves before it has left"
+        );
         self.leaving.retain(|&other| other != extent);
         if !is_gone {
             self.add_free(extent, extent.usable());
@@ -182,6 +188,10 @@ impl Cache {
 
     /// A page of a mixed extent that was to be given back is gone, or (`false`) stays.
     pub(crate) fn left_single(&mut self, page: PageId, is_gone: bool) {
+        debug_assert!(
+            self.leaving_singles.contains(&page),
+            "a page leaves before it has left"
+        );
         self.leaving_singles.retain(|&other| other != page);
         if !is_gone {
             self.add_free(ExtentId::of(page), page_bit(page));
@@ -205,6 +215,11 @@ impl Cache {
         let before = *entry;
         change(entry);
         let after = *entry;
+        debug_assert_eq!(
+            after.free & after.held,
+            0,
+            "a page is free, or held, or used"
+        );
         self.free_pages = self.free_pages - before.free.count_ones() + after.free.count_ones();
         if before.free == 0 && after.free != 0 {
             self.order.insert(after.arrival, extent);

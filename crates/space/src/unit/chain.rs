@@ -73,12 +73,3 @@ impl Chain {
             .map(|iam| iam.page)
     }
 }
-
-impl Space {
-    /// The IAM pages of a unit.
-    pub(crate) fn chain_of(&self, unit: &super::Unit) -> Result<Vec<IamPage>, SpaceError> {
-        let mut chain = unit.chain.exclusive();
-        chain.read(self, unit.id())?;
-        Ok(chain.pages.clone())
-    }
-}

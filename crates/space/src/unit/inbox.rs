@@ -32,7 +32,9 @@ pub(crate) struct Inbox {
 }
 
 fn remove<T: PartialEq>(list: &mut Vec<T>, item: &T) {
-    if let Some(at) = list.iter().position(|other| other == item) {
+    let at = list.iter().position(|other| other == item);
+    debug_assert!(at.is_some(), "what moves is announced before");
+    if let Some(at) = at {
         list.swap_remove(at);
     }
 }

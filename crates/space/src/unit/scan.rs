@@ -1,8 +1,8 @@
 //! Finding the unallocated pages that a unit had when the database was opened.
 
-use super::Unit;
 use super::cache::{Cache, ScanPlace};
 use super::chain::IamPage;
+use super::state::Unit;
 use crate::error::damaged;
 use crate::file::{ExtentId, page_bit};
 use crate::{Space, SpaceError};
@@ -23,6 +23,13 @@ pub(crate) struct SeenExtent {
 }
 
 impl Space {
+    /// The IAM pages of a unit.
+    pub(crate) fn chain_of(&self, unit: &Unit) -> Result<Vec<IamPage>, SpaceError> {
+        let mut chain = unit.chain.exclusive();
+        chain.read(self, unit.id())?;
+        Ok(chain.pages.clone())
+    }
+
     /// Reads one PFS page's worth of the unit's maps into the cache, which the caller has locked.
     pub(crate) fn scan_step(&self, unit: &Unit, cache: &mut Cache) -> Result<(), SpaceError> {
         let Some(mut place) = cache.scan else {
@@ -64,6 +71,10 @@ impl Space {
             cache.read(&mut inbox);
         }
         let is_last = place.iam >= chain.len();
+        debug_assert!(
+            place.iam <= chain.len(),
+            "a step goes to the next IAM page at most"
+        );
         cache.scan = (!is_last).then_some(place);
         Ok(())
     }

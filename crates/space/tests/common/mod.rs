@@ -150,11 +150,15 @@ pub fn make(make: Make, specs: &[Spec]) -> Base {
     } = make;
     volume.create_dir(Path::new("/data")).unwrap();
     let log_path = Path::new("/data/log.ldf");
+    // A log that takes the place of another begins behind it: the pages have LSNs of the one before.
+    let mut first_vlf = 32;
     if volume.exists(log_path).unwrap() {
         volume.remove(log_path).unwrap();
+        first_vlf = 1000;
     }
     let log = volume.open(log_path, Open::Create, Access::Log).unwrap();
-    let log = Log::create(log, 64 << 20, [7; 16], LogConfig::default()).unwrap();
+    let config = LogConfig::default();
+    let log = Log::create_from(log, 64 << 20, [7; 16], config, first_vlf).unwrap();
     let instruments = Instruments::new();
     let pool = Pool::new(PoolConfig {
         pages: frames,

@@ -2,10 +2,10 @@
 
 use super::columns::{Parts, checked_default, custom, index_options};
 use super::{bind_check, foreign, named, violates};
-use crate::bind::{Binder, Declared, declared_type, shown};
-use crate::context::Context;
-use crate::error::{Result, SqlError, unsupported};
-use crate::interp::Run;
+use furrow_bind::{Binder, Declared, declared_type, shown};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, SqlError, unsupported};
+use furrow_context::run::Run;
 use furrow_engine::{
     ColumnSpec, Database, EngineError, ForeignKeySpec, LockEscalation, NewColumn, NewValues, Table,
 };
@@ -210,7 +210,7 @@ fn add_columns(cx: &mut Context, of: &Of, parts: &Parts) -> Result<()> {
 
 /// The value of a default that is an expression: one for all rows.
 fn constant(cx: &mut Context, text: &str, column: &ColumnSpec) -> Result<Value> {
-    let written = super::expression(text)?;
+    let written = furrow_context::parse::expression(text)?;
     let mut binder = Binder::new(cx);
     let bound = binder.expr(&written)?;
     let expr = binder.coerce(bound, column.data_type)?;

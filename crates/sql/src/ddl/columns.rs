@@ -2,14 +2,14 @@
 
 use super::foreign;
 use super::normal::{check_text, default_text, only_column};
-use crate::bind::{Binder, Declared, declared_type};
-use crate::context::Context;
-use crate::error::{Result, unsupported};
-use crate::exec::Expr;
+use furrow_bind::{Binder, Declared, declared_type};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, unsupported};
 use furrow_engine::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,
     KeyColumnSpec,
 };
+use furrow_exec::Expr;
 use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_tsql::ast::expr::{Condition, Expr as Written, ExprKind};
@@ -491,7 +491,7 @@ pub(crate) fn check_padding(cx: &mut Context, elements: &[TableElement]) -> Resu
     for element in elements {
         if let TableElement::Column(column) = element
             && let ColumnKind::Stored(of) = &column.kind
-            && trims(&binder, &crate::bind::data_type(of, false)?)
+            && trims(&binder, &furrow_bind::data_type(of, false)?)
         {
             return Err(unsupported(TRIMMED));
         }

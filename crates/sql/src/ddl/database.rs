@@ -2,69 +2,20 @@
 
 use super::columns::custom;
 use super::outside_transaction;
-use crate::context::Context;
-use crate::error::{Result, SqlError, unsupported};
-use crate::interp::Run;
+use crate::paths::path;
+use furrow_context::context::Context;
+use furrow_context::error::{Result, SqlError, unsupported};
+use furrow_context::run::Run;
+use furrow_context::system_databases::is_system;
 use furrow_engine::{AttachOptions, DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};
-use furrow_messages::Message;
 use furrow_tsql::ast::database::{
     Attach, CreateDatabase, Drop, FileSpec as Written, FilegroupSpec as WrittenGroup, MaxSize,
 };
 use furrow_tsql::ast::option::{Opt, Size};
 use std::borrow::Cow;
-use std::path::PathBuf;
 
 /// Bytes of a name that its files' names can have: a file system takes 255, and suffixes come behind.
 const MAX_STEM_BYTES: usize = 220;
-
-/// Databases that are the system's own.
-const SYSTEM: [&str; 4] = ["master", "model", "msdb", "tempdb"];
-
-/// Whether a database is the system's own.
-pub(crate) fn is_system(name: &str) -> bool {
-    SYSTEM.iter().any(|s| s.eq_ignore_ascii_case(name))
-}
-
-/// The place that a written path names. A relative one, or a name alone, is taken from the instance's
-/// directory.
-/// A path of Windows (`D:\data\x.mdf`), on a system that has none such, lies under the instance's
-/// directory, its drive the first directory there, so that published scripts run as they stand; its
-/// directories are made.
-pub(super) fn path(cx: &Context, written: &str) -> Result<PathBuf> {
-    let drive = match written.as_bytes() {
-        [letter, b':', ..] if letter.is_ascii_alphabetic() => Some(*letter),
-        _ => None,
-    };
-    let foreign = cfg!(not(windows)) && (drive.is_some() || written.contains('\\'));
-    if !foreign {
-        let path = PathBuf::from(written);
-        return Ok(match path.is_absolute() {
-            true => path,
-            false => cx.server.path(written),
-        });
-    }
-    let rest = match drive {
-        Some(_) => written.get(2..).unwrap_or(""),
-        None => written,
-    };
-    let mut parts: Vec<String> = drive
-        .map(|letter| char::from(letter).to_ascii_uppercase().to_string())
-        .into_iter()
-        .collect();
-    let of_rest = rest
-        .split(['\\', '/'])
-        .filter(|p| !p.is_empty() && *p != ".");
-    parts.extend(of_rest.map(str::to_owned));
-    if parts.iter().any(|p| p == "..") {
-        return Err(Message::new(5105, &[written.into()]).into());
-    }
-    let path = cx.server.path(&parts.join("/"));
-    if let Some(directory) = path.parent() {
-        let made = cx.server.instance().volume().create_dir(directory);
-        made.map_err(|error| furrow_engine::directory_error(&path, &error.kind))?;
-    }
-    Ok(path)
-}
 
 /// A whole number that is written.
 pub(super) fn whole(expr: &furrow_tsql::ast::expr::Expr) -> Result<u64> {

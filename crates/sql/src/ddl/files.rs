@@ -1,10 +1,12 @@
 //! ALTER DATABASE: files and filegroups, another name.
 
 use super::columns::custom;
-use super::database::{file, growth, is_system, limits, path};
+use super::database::{file, growth, limits};
 use super::{options, outside_transaction};
-use crate::error::{Result, refuse, unsupported};
-use crate::interp::Run;
+use crate::paths::path;
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::run::Run;
+use furrow_context::system_databases::is_system;
 use furrow_engine::{Database, FileChange};
 use furrow_messages::Message;
 use furrow_tsql::ast::database::{AlterDatabase, DatabaseAction, FileSpec};

@@ -1,8 +1,9 @@
 //! FOREIGN KEY: as written, made into what the engine is asked for; rows held against it.
 
 use super::{bracketed, some_row};
-use crate::context::Context;
-use crate::error::{Result, refuse, unsupported};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::temp::is_temp;
 use furrow_engine::{Database, ForeignKey, ForeignKeySpec, ReferentialAction, Table};
 use furrow_tsql::ast::table::{ForeignKey as Written, KeyAction};
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub(super) fn spec(
     if to.database().is_some() {
         return refuse(1763, &[name.unwrap_or("").into()]);
     }
-    if to.name().starts_with('#') {
+    if is_temp(to.name()) {
         return Err(unsupported("FOREIGN KEY to a temporary table"));
     }
     let columns = match column.filter(|_| written.columns.is_empty()) {

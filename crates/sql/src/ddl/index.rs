@@ -2,10 +2,10 @@
 
 use super::columns::{change_options, index, index_options, keeps_any};
 use super::named;
-use crate::bind::{Binder, shown};
-use crate::error::{Result, SqlError, unsupported};
-use crate::interp::Run;
-use crate::usage::name_of;
+use furrow_bind::{Binder, shown};
+use furrow_context::error::{Result, SqlError, unsupported};
+use furrow_context::run::Run;
+use furrow_context::usage::name_of;
 use furrow_engine::{EngineError, Session, Table};
 use furrow_messages::Message;
 use furrow_tsql::ast::name::{Ident, ObjectName};

@@ -4,9 +4,9 @@
 
 use super::columns::custom;
 use super::named;
-use crate::bind::{Binder, Declared, Home, declared_type, shown};
-use crate::error::{Result, SqlError, unsupported};
-use crate::interp::Run;
+use furrow_bind::{Binder, Declared, Home, declared_type, shown};
+use furrow_context::error::{Result, SqlError, unsupported};
+use furrow_context::run::Run;
 use furrow_engine::{ModuleKind, ModuleSet};
 use furrow_messages::Message;
 use furrow_scalar::Switches;
@@ -92,7 +92,7 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
         let of = Declared::Parameter(&parameter.name.value);
         declared_type(&parameter.data_type, of, place)?;
     }
-    crate::interp::check_procedure(run, written)?;
+    run.interpreter.check_procedure(run, written)?;
     // With the comments before it, as the product keeps it: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::Procedure;

@@ -4,8 +4,8 @@
 //! (scripts that tools write are full of it) is taken; anything else is refused by name.
 
 use super::database::whole;
-use crate::error::{Result, SqlError, refuse, unsupported};
-use crate::interp::Run;
+use furrow_context::error::{Result, SqlError, refuse, unsupported};
+use furrow_context::run::Run;
 use furrow_engine::{Database, Timeout};
 use furrow_format::{DelayedDurability, PageVerify, RecoveryModel, UserAccess};
 use furrow_io::time::{Duration, Moment, sleep};

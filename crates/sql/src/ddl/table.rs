@@ -2,9 +2,10 @@
 
 use super::columns::{Parts, custom, filegroup, index_options};
 use super::{bind_check, named, of_kind};
-use crate::bind::{Binder, shown};
-use crate::error::{Result, SqlError, unsupported};
-use crate::interp::Run;
+use furrow_bind::{Binder, shown};
+use furrow_context::error::{Result, SqlError, unsupported};
+use furrow_context::run::Run;
+use furrow_context::temp::is_temp;
 use furrow_engine::TableSpec;
 use furrow_messages::Message;
 use furrow_tsql::ast::database::Drop;
@@ -51,7 +52,7 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
         }
         parts.settle_keys();
         parts.settle_clustered(false);
-        if name.starts_with('#') && !parts.foreign.is_empty() {
+        if is_temp(&name) && !parts.foreign.is_empty() {
             return Err(unsupported("FOREIGN KEY of a temporary table"));
         }
         let spec = TableSpec {

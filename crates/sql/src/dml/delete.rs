@@ -1,56 +1,65 @@
 //! DELETE.
 
+use super::changes::{Meets, each_once, key_of};
+use super::position;
 use super::rules::{Rules, Verb, tell};
 use super::target::{TargetOf, sources, topped};
-use crate::bind::Binder;
-use crate::context::Context;
-use crate::error::Result;
-use crate::exec::Plan;
-use crate::exec::memory::{Grant, row_bytes};
-use crate::interp::{Plans, Run, planned, ready};
-use furrow_engine::RowKey;
+use furrow_bind::{Binder, bound, planned, ready};
+use furrow_context::context::Context;
+use furrow_context::error::Result;
+use furrow_context::plans::Plans;
+use furrow_context::run::Run;
+use furrow_exec::Plan;
+use furrow_exec::spill::RowWriter;
 use furrow_tsql::ast::dml::Delete;
-use furrow_types::Value;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Runs a DELETE.
 pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
     let plans = run.plans;
     let (rows, told) = run.cx.statement(|cx| {
-        let delete = ready(plans, written, cx, |binder| bind(binder, written))?;
+        let delete = match position::cursor_of(written.filter.as_ref()) {
+            None => ready(plans, written, cx, |binder| bind(binder, written))?,
+            // The plan is for the row at which the cursor is now.
+            Some(_) => Arc::new(bound(cx, |binder| bind(binder, written))?),
+        };
         let target = &delete.target;
         let mut rules = delete.rules.clone();
         let whole = rules.whole();
-        let mut keys = Vec::new();
-        let mut grant = Grant::new(cx);
-        delete.plan.for_each(cx, &mut |_, row| {
-            if let Some(Value::Binary(bytes)) = row.get(delete.name_at)
-                && let Some(key) = RowKey::from_bytes(bytes)
-            {
-                let old = row.get(delete.row_at.clone()).filter(|_| whole);
-                let mut seen = old.unwrap_or(&[]).to_vec();
-                if rules.looks_around {
-                    seen.extend_from_slice(row);
-                }
-                grant.take_beyond(bytes.len() + row_bytes(&seen))?;
-                keys.push((key, seen));
+        let mut found = RowWriter::new(cx);
+        let names = (delete.name_at, delete.meets);
+        each_once(&delete.plan, names, cx, &mut |_, row| {
+            let mut kept = row
+                .get(delete.name_at..=delete.name_at)
+                .unwrap_or(&[])
+                .to_vec();
+            if whole {
+                kept.extend_from_slice(row.get(delete.row_at.clone()).unwrap_or(&[]));
             }
-            Ok(())
+            if rules.looks_around {
+                kept.extend_from_slice(row);
+            }
+            found.push(kept)
         })?;
         let mut rows = 0_u64;
-        for (key, old) in &keys {
+        found.finish()?.for_each(|_, row| {
             cx.check_cancel()?;
+            let Some(key) = key_of(row) else {
+                return Ok(());
+            };
             let session = cx.sessions.by_table(target.db.id(), &target.table)?;
-            let gone = session.hinted(target.hints, |s| s.delete(&target.table, key))?;
+            let gone = session.hinted(target.hints, |s| s.delete(&target.table, &key))?;
             rows += u64::from(gone);
-            if gone && whole {
-                rules.put_out(cx, old)?;
+            match gone && whole {
+                true => rules.put_out(cx, row.get(1..).unwrap_or(&[])),
+                false => Ok(()),
             }
-        }
+        })?;
+        position::check_found(written.filter.as_ref(), rows)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows);
-    Ok(())
+    tell(run, told, rows)
 }
 
 /// A DELETE that can be run.
@@ -61,10 +70,14 @@ struct DeletePlan {
     plan: Plan,
     row_at: Range<usize>,
     name_at: usize,
+    meets: Meets,
 }
 
 /// Binds a DELETE ahead of its turn.
 pub(crate) fn plan_delete(plans: Option<&Plans>, written: &Delete, cx: &mut Context) -> Result<()> {
+    if position::cursor_of(written.filter.as_ref()).is_some() {
+        return Ok(());
+    }
     planned(plans, written, cx, |binder| bind(binder, written)).map(|_| ())
 }
 
@@ -75,18 +88,20 @@ fn bind(binder: &mut Binder<'_>, written: &Delete) -> Result<DeletePlan> {
     let found = sources(binder, &written.target, &written.from, filter)?;
     let target = found.target.clone();
     let around = found.around(binder, &written.from);
+    let meets = found.meets(binder);
     let seen = (found.through.as_ref(), around.as_slice());
     let rules = Rules::bind(binder, Verb::Delete, &target, &written.output, seen)?;
     let (row_at, name_at) = (found.start..found.name_at, found.name_at);
     if rules.whole() {
         binder.use_all(row_at.clone());
     }
-    let plan = binder.place(found.node, found.conds);
+    let plan = found.place(binder);
     Ok(DeletePlan {
         plan: topped(binder, plan, written.top.as_ref())?,
         target,
         rules,
         row_at,
         name_at,
+        meets,
     })
 }

@@ -13,17 +13,22 @@
 
 use super::rules::Verb;
 use super::target::TargetOf;
-use crate::bind::Binder;
-use crate::context::Context;
-use crate::error::{Result, SqlError, refuse, unsupported};
-use crate::interp::{Run, read};
-use crate::scope::Scope;
-use crate::sink::{Notice, ResultColumn, Sink};
+use furrow_bind::Binder;
+use furrow_context::context::Context;
+use furrow_context::error::{Result, SqlError, refuse, unsupported};
+use furrow_context::memory::row_bytes;
+use furrow_context::parse::read;
+use furrow_context::run::{NoInterpreter, Run};
+use furrow_context::scope::Scope;
+use furrow_context::sink::{Notice, ResultColumn, Sink};
 use furrow_engine::{Database, ForeignKey, ReferentialAction, Table};
 use furrow_tsql::ast::Statement;
 use furrow_types::{DataType, Value, encode};
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// What an entry of a set of bytes takes besides its bytes.
+const SEEN_BYTES: usize = 64;
 
 /// Values of a key's columns, and what they become.
 type Moved = (Vec<Value>, Option<Vec<Value>>);
@@ -143,10 +148,12 @@ impl Foreign {
         !self.own.is_empty() || !self.others.is_empty()
     }
 
-    /// Notes a changed row: what it is, and behind that what it was, as OUTPUT sees it.
-    pub(super) fn note(&mut self, row: &[Value]) {
+    /// Notes a changed row: what it is, and behind that what it was, as OUTPUT sees it. Gives how many bytes
+    /// the notes take.
+    pub(super) fn note(&mut self, row: &[Value]) -> usize {
+        let mut noted = 0;
         if !self.asks() {
-            return;
+            return noted;
         }
         let width = self.table.columns().len();
         let (first, second) = row.split_at(width.min(row.len()));
@@ -170,7 +177,9 @@ impl Foreign {
                 continue;
             }
             let bytes = bytes_of(&now, types(&own.places, |p| p.0).into_iter());
+            let size = row_bytes(&now) + bytes.len() + SEEN_BYTES;
             if own.seen.insert(bytes) {
+                noted += size;
                 own.wanted.push(now);
             }
         }
@@ -181,9 +190,11 @@ impl Foreign {
             };
             let now = tuple(new, here());
             if now.as_ref() != Some(&before) {
+                noted += row_bytes(&before) + row_bytes(now.as_deref().unwrap_or(&[]));
                 others.gone.push((before, now));
             }
         }
+        noted
     }
 
     /// At the end of the statement: other rows follow, and every key referred to must be there.
@@ -395,6 +406,7 @@ fn change(cx: &mut Context, text: &str) -> Result<()> {
             tries: 0,
             text,
             plans: None,
+            interpreter: &NoInterpreter,
         };
         match read.statements.first().map(|s| &s.kind) {
             Some(Statement::Delete(written)) => super::delete(&mut run, written),

@@ -1,19 +1,19 @@
 //! INSERT.
 
 use super::rules::{Rules, Told, Verb, as_kept, default_of, tell};
-use super::target::{TargetOf, assigned, resolve, topped};
-use crate::bind::{Binder, Bound};
-use crate::context::Context;
-use crate::error::{Result, refuse};
-use crate::exec::operator::Operator;
-use crate::exec::spill::Store;
-use crate::exec::{Expr, Plan};
-use crate::interp::{Plans, Run, bound, execute_captured, planned, ready};
-use crate::sink::ResultSet;
+use super::target::{TargetOf, assigned, columns_of, insertable, topped};
+use furrow_bind::{Binder, Bound, bound, planned, ready};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, refuse};
+use furrow_context::plans::Plans;
+use furrow_context::run::Run;
+use furrow_context::sink::{Notice, ResultColumn, Sink};
 use furrow_engine::{BulkRows, Granularity, Table};
+use furrow_exec::operator::Operator;
+use furrow_exec::spill::{RowWriter, SpillPlace, Store};
+use furrow_exec::{Expr, Plan};
 use furrow_tsql::ast::dml::{Insert, InsertSource};
 use furrow_tsql::ast::expr::{Expr as Written, ExprKind};
-use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::Query;
 use furrow_types::Value;
 
@@ -29,8 +29,7 @@ pub(crate) fn insert(run: &mut Run<'_>, written: &Insert) -> Result<()> {
         let rows = feed(cx, &plan, &mut rules)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows);
-    Ok(())
+    tell(run, told, rows)
 }
 
 /// An INSERT that can be run.
@@ -55,8 +54,8 @@ pub(crate) fn plan_insert(plans: Option<&Plans>, written: &Insert, cx: &mut Cont
 fn bind(binder: &mut Binder<'_>, written: &Insert) -> Result<InsertPlan> {
     binder.hints(&written.options)?;
     binder.define(&written.ctes)?;
-    let target = resolve(binder, &written.target)?;
-    let mut columns = columns_of(&target.table, &written.columns)?;
+    let (target, through) = insertable(binder, &written.target)?;
+    let mut columns = columns_of(&target.table, through.as_ref(), &written.columns)?;
     let named = !written.columns.is_empty();
     let plan = match &written.source {
         InsertSource::DefaultValues | InsertSource::Execute(_) => Plan::One,
@@ -67,7 +66,8 @@ fn bind(binder: &mut Binder<'_>, written: &Insert) -> Result<InsertPlan> {
     if matches!(written.source, InsertSource::DefaultValues) {
         columns.clear();
     }
-    let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, (None, &[]))?;
+    let seen = (through.as_ref(), &[][..]);
+    let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, seen)?;
     rules.fill(binder, &target.table, &columns)?;
     let own = matches!(plan, Plan::One | Plan::Values(_));
     Ok(InsertPlan {
@@ -93,9 +93,14 @@ fn insert_execute(
         run.cx.sessions.begin(None)?;
     }
     run.cx.capturing = Some(run.cx.sessions.count());
-    let captured = execute_captured(run, call);
+    let mut sets = CapturedSets {
+        place: SpillPlace::of(run.cx),
+        sets: Vec::new(),
+        failed: Ok(()),
+    };
+    let captured = run.interpreter.capture(run, call, &mut sets);
     run.cx.capturing = None;
-    let done = captured.and_then(|sets| insert_sets(run, written, &sets));
+    let done = captured.and_then(|()| insert_sets(run, written, sets));
     if own && run.cx.sessions.count() > 0 {
         match &done {
             Ok(_) => run.cx.sessions.commit()?,
@@ -103,62 +108,69 @@ fn insert_execute(
         }
     }
     let (rows, told) = done?;
-    tell(run, told, rows);
-    Ok(())
+    tell(run, told, rows)
 }
 
-fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: &[ResultSet]) -> Result<(u64, Told)> {
+/// The result sets of an INSERT ... EXEC, in memory and in files.
+struct CapturedSets {
+    place: SpillPlace,
+    sets: Vec<(Vec<ResultColumn>, RowWriter)>,
+    /// Why rows could not be kept: the rest is not kept either.
+    failed: Result<()>,
+}
+
+impl Sink for CapturedSets {
+    fn columns(&mut self, columns: &[ResultColumn]) {
+        self.sets
+            .push((columns.to_vec(), RowWriter::at(&self.place)));
+    }
+
+    fn row(&mut self, row: &[Value]) {
+        if let (Ok(()), Some((_, rows))) = (&self.failed, self.sets.last_mut()) {
+            self.failed = rows.push(row.to_vec());
+        }
+    }
+
+    fn done(&mut self, _: Option<u64>) {}
+
+    fn notice(&mut self, _: &Notice) {}
+}
+
+fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: CapturedSets) -> Result<(u64, Told)> {
+    sets.failed?;
     run.cx.statement(|cx| {
         let (target, columns, mut rules) = bound(cx, |binder| {
-            let target = resolve(binder, &written.target)?;
-            let columns = columns_of(&target.table, &written.columns)?;
-            let seen = (None, &[][..]);
+            let (target, through) = insertable(binder, &written.target)?;
+            let columns = columns_of(&target.table, through.as_ref(), &written.columns)?;
+            let seen = (through.as_ref(), &[][..]);
             let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, seen)?;
             rules.fill(binder, &target.table, &columns)?;
             Ok((target, columns, rules))
         })?;
         let mut rows = 0_u64;
-        for set in sets {
-            if set.columns.len() != columns.len() {
+        for (from, kept) in sets.sets {
+            if from.len() != columns.len() {
                 return refuse(213, &[]);
             }
             let mut binder = Binder::new(cx);
             let mut exprs = Vec::new();
-            for (at, (from, &column)) in set.columns.iter().zip(&columns).enumerate() {
+            for (at, (from, &column)) in from.iter().zip(&columns).enumerate() {
                 let value = Bound::of(Expr::Column(at), from.data_type);
                 let to = target.table.columns()[column].data_type;
                 exprs.push(assigned(&mut binder, value, to)?);
             }
-            for row in &set.rows {
+            kept.finish()?.for_each(|_, row| {
+                cx.check_cancel()?;
                 let mut values = Vec::with_capacity(exprs.len());
                 for expr in &exprs {
                     values.push(expr.eval(row, cx)?.into_owned());
                 }
-                put(cx, &target, &columns, &values, &mut rules)?;
                 rows += 1;
-            }
+                put(cx, &target, &columns, &values, &mut rules)
+            })?;
         }
         Ok((rows, rules.finish(cx)?))
     })
-}
-
-/// The columns that values are given for, in the order of the values.
-pub(super) fn columns_of(table: &Table, names: &[ObjectName]) -> Result<Vec<usize>> {
-    if names.is_empty() {
-        let all = table.columns().iter().enumerate();
-        return Ok(all.filter(|(_, c)| !c.identity).map(|(at, _)| at).collect());
-    }
-    let mut columns = Vec::new();
-    for name in names {
-        let Some(at) = table.column(name.name()) else {
-            return refuse(207, &[name.name().into()]);
-        };
-        if columns.contains(&at) {
-            return refuse(264, &[name.name().into()]);
-        }
-        columns.push(at);
-    }
-    Ok(columns)
 }
 
 /// The values of a row that is written out, as the columns take them. `named`: whether the statement lists

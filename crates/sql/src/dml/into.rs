@@ -1,17 +1,17 @@
 //! SELECT INTO: a new table with the columns of a query, and its rows.
 
-use crate::bind::{Binder, Resolved, data_type};
-use crate::context::Context;
-use crate::error::{Result, refuse, unsupported};
-use crate::exec::Plan;
-use crate::interp::Run;
-use crate::sink::ResultColumn;
-use crate::temp::{is_own, is_temp};
+use furrow_bind::{Binder, Resolved, data_type};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::run::Run;
+use furrow_context::sink::ResultColumn;
+use furrow_context::temp::{is_own, is_temp};
 use furrow_engine::{ColumnSpec, TableSpec};
+use furrow_exec::Plan;
 use furrow_messages::Message;
 use furrow_tsql::ast::expr::{Call, Expr, ExprKind, Literal, UnaryOp};
 use furrow_tsql::ast::name::{DataType as Written, ObjectName, TypeArg};
-use furrow_tsql::ast::query::{Query, QueryBody, Select, SelectItem, TableRef};
+use furrow_tsql::ast::query::{Cte, Query, QueryBody, Select, SelectItem, TableRef};
 use furrow_types::{DataType, Value};
 
 /// Runs SELECT ... INTO.
@@ -46,9 +46,9 @@ fn fill(cx: &mut Context, query: &Query, select: &Select, name: &ObjectName) -> 
         select.into = None;
         numbered = numbered_column(&mut select.items, select_target(written))?;
     }
-    let (bound, identity, db) = crate::interp::bound(cx, |binder| {
+    let (bound, identity, db) = furrow_bind::bound(cx, |binder| {
         let bound = binder.query(&bare)?;
-        let identity = identity_of(binder, select)?;
+        let identity = identity_of(binder, query, select)?;
         Ok((bound, identity, binder.database_of(name)?))
     })?;
     let mut spec = spec(name, &bound.columns)?;
@@ -227,10 +227,20 @@ fn spec(name: &ObjectName, columns: &[ResultColumn]) -> Result<TableSpec> {
 
 /// The identity column that the new table takes over: the one of the only table in FROM, listed once and by
 /// itself, where rows are neither grouped nor made distinct.
-fn identity_of(binder: &mut Binder<'_>, select: &Select) -> Result<Option<(String, i64, i64)>> {
+fn identity_of(
+    binder: &mut Binder<'_>,
+    query: &Query,
+    select: &Select,
+) -> Result<Option<(String, i64, i64)>> {
     let [TableRef::Table(source)] = select.from.as_slice() else {
         return Ok(None);
     };
+    let is_source = |cte: &Cte| {
+        source.name.parts.len() == 1 && cte.name.value.eq_ignore_ascii_case(source.name.name())
+    };
+    if query.ctes.iter().any(is_source) {
+        return Ok(None);
+    }
     if select.distinct || select.group_by.is_some() || select.having.is_some() {
         return Ok(None);
     }

@@ -6,19 +6,27 @@
 //!    met.
 //! 3. What was found is done, so that no change is met by what finds rows: first rows go, then rows change,
 //!    then rows come, so that a key which one gives up another may take.
+//!
+//! What was found is kept as rows of values, which go to a file where there is no room for them. A row has
+//! the kind of its task, the clause that asks for it, the name of the target's row, the new values, and,
+//! where the rules look at them, the old row and the source's row.
 
-use super::insert::{columns_of, put_whole, row_of};
-use super::rules::{Rules, Verb, tell};
-use super::target::{TargetOf, resolve, topped};
-use super::update::{
-    Change, Set, bind_sets, change_rows, check_prefixes, evaluate, sets_unique_key,
+use super::changes::{Change, OnceOnly, by_name, change_as_one, change_each, values_of};
+use super::insert::{put_whole, row_of};
+use super::rules::{Rules, Verb, as_kept, tell};
+use super::target::{
+    Names, TargetKind, TargetOf, alone, beneath, columns_of, named, names_through, topped,
 };
-use crate::bind::{Binder, Node, SourceNode};
-use crate::context::Context;
-use crate::error::{Result, refuse};
-use crate::exec::{Cond, Expr, Plan};
-use crate::interp::{Run, bound};
+use super::update::{Set, bind_sets, check_prefixes, evaluate, of_table, sets_unique_key};
+use furrow_bind::{Binder, Node, SourceNode, UpdatableView, bound};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, refuse};
+use furrow_context::memory::Grant;
+use furrow_context::run::Run;
 use furrow_engine::{RowKey, Table};
+use furrow_exec::operator::Operator;
+use furrow_exec::spill::{RowWriter, Rows, Store};
+use furrow_exec::{Cond, Expr, Plan};
 use furrow_tsql::ast::dml::{Merge, MergeAction, MergeClause, MergeWhen};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::{Join, JoinKind, TableRef, TableSource};
@@ -36,6 +44,8 @@ struct Added {
 enum Action {
     Update {
         sets: Vec<Set>,
+        /// The columns that the assignments set, in their order.
+        columns: Vec<usize>,
         /// Whether a key changes that no two rows may share.
         key: bool,
     },
@@ -45,47 +55,115 @@ enum Action {
 
 /// A WHEN, bound.
 struct When {
+    /// Its place among the clauses of the statement.
+    clause: usize,
     when: MergeWhen,
     cond: Option<Cond>,
     action: Action,
-}
-
-/// What is to be done with a row.
-enum Task {
-    Update(Change),
-    /// The row's name, what it was, and the source's row with it.
-    Delete(RowKey, Vec<Value>, Vec<Value>),
-    /// The WHEN, the values, and the source's row.
-    Insert(usize, Vec<Value>, Vec<Value>),
 }
 
 /// What is found in the wide row.
 struct Places {
     row: Range<usize>,
     name: usize,
+    /// Where the target's own columns begin: those of the query that it is changed through, or its row.
+    target: usize,
+}
+
+/// What a task does with its row of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Delete,
+    Update,
+    Insert,
+}
+
+impl Kind {
+    const fn value(self) -> Value {
+        Value::TinyInt(match self {
+            Kind::Delete => 0,
+            Kind::Update => 1,
+            Kind::Insert => 2,
+        })
+    }
+
+    /// As `$action` shows it.
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Delete => "DELETE",
+            Kind::Update => "UPDATE",
+            Kind::Insert => "INSERT",
+        }
+    }
+}
+
+/// A kept row, read.
+struct Task<'r> {
+    kind: Kind,
+    clause: usize,
+    name: &'r Value,
+    /// New values, old row, source's row.
+    values: &'r [Value],
+}
+
+impl<'r> Task<'r> {
+    fn of(row: &'r [Value]) -> Option<Task<'r>> {
+        let [Value::TinyInt(kind), Value::Int(clause), name, values @ ..] = row else {
+            return None;
+        };
+        Some(Task {
+            kind: match kind {
+                0 => Kind::Delete,
+                1 => Kind::Update,
+                _ => Kind::Insert,
+            },
+            clause: usize::try_from(*clause).ok()?,
+            name,
+            values,
+        })
+    }
+
+    fn key(&self) -> Option<RowKey> {
+        match self.name {
+            Value::Binary(name) => RowKey::from_bytes(name),
+            _ => None,
+        }
+    }
+}
+
+/// What a name takes in a set of names besides its bytes.
+const NAME_BYTES: usize = 96;
+
+/// Names of the target's rows that the source has, where rows are asked for that it lacks.
+struct Met {
+    names: HashSet<Vec<u8>>,
+    grant: Grant,
 }
 
 /// What was found to be done.
-#[derive(Default)]
-struct Found {
-    tasks: Vec<Task>,
-    /// Names of the target's rows that the source has.
-    met: HashSet<Vec<u8>>,
-    changed: HashSet<Vec<u8>>,
+struct MergeActions<'k> {
+    tasks: RowWriter,
+    met: Option<Met>,
+    changed: OnceOnly<'k>,
+    /// Whether tasks keep the old row.
+    whole: bool,
     /// How much of the wide row is the source's, where OUTPUT looks at it.
     around: usize,
     /// Whether keys change that no two rows may share.
     keys: bool,
 }
 
-impl Found {
-    /// The rows that change, with their places among the tasks.
-    fn changes(&self) -> impl Iterator<Item = (usize, &Change)> {
-        let tasks = self.tasks.iter().enumerate();
-        tasks.filter_map(|(at, task)| match task {
-            Task::Update(change) => Some((at, change)),
-            _ => None,
-        })
+impl MergeActions<'_> {
+    /// Keeps a task: its kind and clause, the name of its row, and what is behind it.
+    fn push(
+        &mut self,
+        (kind, clause): (Kind, usize),
+        name: Value,
+        values: Vec<Value>,
+    ) -> Result<()> {
+        let mut row = vec![kind.value(), Value::Int(clause as i32), name];
+        row.extend(values);
+        self.tasks.push(row)
     }
 
     /// The source's row, where OUTPUT looks at it; NULLs for a row that the source lacks.
@@ -100,6 +178,7 @@ impl Found {
 /// A MERGE whose source is joined with its target.
 struct MergePlan {
     target: TargetOf,
+    kind: TargetKind,
     rules: Rules,
     pass: Pass,
     /// How much of the wide row is the source's, where OUTPUT looks at it.
@@ -118,29 +197,58 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
     let (rows, told) = run.cx.statement(|cx| {
         let MergePlan {
             target,
+            kind,
             mut rules,
             pass,
             around,
         } = bound(cx, |binder| bind(binder, written))?;
-        let mut found = Found {
+        let by_source = written.clauses.iter().any(|c| is_by_source(c.when));
+        let by_name = by_name(0);
+        let mut found = MergeActions {
+            tasks: RowWriter::new(cx),
+            met: by_source.then(|| Met {
+                names: HashSet::new(),
+                grant: Grant::new(&cx.memory),
+            }),
+            changed: OnceOnly::new(&by_name, cx),
+            whole: rules.whole(),
             around,
-            ..Found::default()
+            keys: false,
         };
         let Pass { places, whens, .. } = &pass;
         pass.plan
             .for_each(cx, &mut |cx, row| look(cx, row, places, whens, &mut found))?;
-        if written.clauses.iter().any(|c| is_by_source(c.when)) {
-            let alone = bound(cx, |binder| bind_alone(binder, written, &target, &rules))?;
-            let Pass { places, whens, .. } = &alone;
-            alone.plan.for_each(cx, &mut |cx, row| {
-                look_alone(cx, row, places, whens, &mut found)
-            })?;
-        }
-        let rows = apply(cx, &target, &mut rules, &found, whens)?;
+        let alone = match by_source {
+            true => {
+                let bind =
+                    |binder: &mut Binder<'_>| bind_alone(binder, written, (&target, kind), &rules);
+                let alone = bound(cx, bind)?;
+                let Pass { places, whens, .. } = &alone;
+                alone.plan.for_each(cx, &mut |cx, row| {
+                    look_alone(cx, row, places, whens, &mut found)
+                })?;
+                alone.whens
+            }
+            false => Vec::new(),
+        };
+        let MergeActions {
+            tasks,
+            changed,
+            keys,
+            ..
+        } = found;
+        changed.finish(cx)?;
+        let mut whens: Vec<&When> = whens.iter().chain(&alone).collect();
+        whens.sort_by_key(|when| when.clause);
+        let done = Done {
+            target: &target,
+            whens: &whens,
+            tasks: tasks.finish()?,
+        };
+        let rows = done.apply(cx, &mut rules, keys)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows);
-    Ok(())
+    tell(run, told, rows)
 }
 
 fn is_by_source(when: MergeWhen) -> bool {
@@ -151,7 +259,7 @@ fn is_by_source(when: MergeWhen) -> bool {
 fn bind(binder: &mut Binder<'_>, written: &Merge) -> Result<MergePlan> {
     binder.hints(&written.options)?;
     binder.define(&written.ctes)?;
-    let target = resolve(binder, &written.target)?;
+    let (target, kind) = beneath(binder, &written.target)?;
     let joined = TableRef::Join(Box::new(Join {
         left: written.source.clone(),
         right: source_of(written)?,
@@ -159,13 +267,20 @@ fn bind(binder: &mut Binder<'_>, written: &Merge) -> Result<MergePlan> {
         on: Some(written.on.clone()),
         hint: None,
     }));
-    let (node, places) = from(binder, written, &joined)?;
+    let (node, places, through) = from(binder, written, (&target, kind), &joined)?;
     let mut around = binder.level().sources.clone();
-    around.retain(|s| s.start < places.row.start);
-    let seen = (None, around.as_slice());
+    around.retain(|s| s.start < places.target);
+    let seen = (through.as_ref(), around.as_slice());
     let rules = Rules::bind(binder, Verb::Merge, &target, &written.output, seen)?;
     let by_target = |w: MergeWhen| !is_by_source(w);
-    let whens = whens(binder, written, &target.table, &rules, &places, by_target)?;
+    let whens = whens(
+        binder,
+        written,
+        (&target.table, through.as_ref()),
+        &rules,
+        &places,
+        by_target,
+    )?;
     if rules.whole() {
         binder.use_all(places.row.clone());
     }
@@ -173,10 +288,11 @@ fn bind(binder: &mut Binder<'_>, written: &Merge) -> Result<MergePlan> {
     let plan = topped(binder, plan, written.top.as_ref())?;
     Ok(MergePlan {
         around: match rules.looks_around {
-            true => places.row.start,
+            true => places.target,
             false => 0,
         },
         target,
+        kind,
         rules,
         pass: Pass {
             plan,
@@ -190,13 +306,14 @@ fn bind(binder: &mut Binder<'_>, written: &Merge) -> Result<MergePlan> {
 fn bind_alone(
     binder: &mut Binder<'_>,
     written: &Merge,
-    target: &TargetOf,
+    target: (&TargetOf, TargetKind),
     rules: &Rules,
 ) -> Result<Pass> {
     binder.define(&written.ctes)?;
     let alone = source_of(written)?;
-    let (node, places) = from(binder, written, &alone)?;
-    let whens = whens(binder, written, &target.table, rules, &places, is_by_source)?;
+    let (node, places, through) = from(binder, written, target, &alone)?;
+    let table = (&*target.0.table, through.as_ref());
+    let whens = whens(binder, written, table, rules, &places, is_by_source)?;
     if rules.whole() {
         binder.use_all(places.row.clone());
     }
@@ -210,55 +327,67 @@ fn bind_alone(
 
 /// The target as a source.
 fn source_of(written: &Merge) -> Result<TableRef> {
-    Ok(TableRef::Table(Box::new(TableSource {
-        name: super::target::named(&written.target)?,
-        system_time: None,
-        alias: written.alias.clone(),
-        sample: None,
-        hints: written.target.hints.clone(),
-    })))
+    let mut source = alone(&written.target, &named(&written.target)?);
+    if let TableRef::Table(table) = &mut source {
+        let TableSource { alias, .. } = &mut **table;
+        alias.clone_from(&written.alias);
+    }
+    Ok(source)
 }
 
 /// Binds the target, alone or on the right of its join with the source, and finds its row.
-fn from(binder: &mut Binder<'_>, written: &Merge, source: &TableRef) -> Result<(Node, Places)> {
+fn from(
+    binder: &mut Binder<'_>,
+    written: &Merge,
+    (target, kind): (&TargetOf, TargetKind),
+    source: &TableRef,
+) -> Result<(Node, Places, Option<Names>)> {
+    let name = named(&written.target)?;
+    let through = || UpdatableView::new(name.name());
+    binder.updatable_view = (kind == TargetKind::Query).then(through);
     binder.target = Some(SourceNode::of(match source {
         TableRef::Join(join) => &join.right,
         alone => alone,
     }));
     let node = binder.from(std::slice::from_ref(source))?;
     let at = binder.target_at.take();
-    let (Some(node), Some(of_target)) = (node, at.and_then(|at| binder.level().sources.get(at)))
-    else {
-        let name = super::target::named(&written.target)?;
-        return refuse(208, &[crate::bind::shown(&name).into()]);
+    let source = at.and_then(|at| binder.level().sources.get(at).cloned());
+    let (Some(node), Some(of_target)) = (node, source) else {
+        return refuse(208, &[furrow_bind::shown(&name).into()]);
     };
+    let names = names_through(binder, &of_target);
     let name = of_target.start + of_target.columns.len() - 1;
-    let row = of_target.start..name;
-    Ok((node, Places { row, name }))
+    let places = Places {
+        row: name - target.table.columns().len()..name,
+        name,
+        target: of_target.start,
+    };
+    Ok((node, places, names))
 }
 
 fn whens(
     binder: &mut Binder<'_>,
     written: &Merge,
-    table: &Table,
+    table: (&Table, Option<&Names>),
     rules: &Rules,
     places: &Places,
     wanted: impl Fn(MergeWhen) -> bool,
 ) -> Result<Vec<When>> {
     let mut bound = Vec::new();
-    for clause in written.clauses.iter().filter(|c| wanted(c.when)) {
+    let all = written.clauses.iter().enumerate();
+    for (at, clause) in all.filter(|(_, c)| wanted(c.when)) {
         if let MergeAction::Update(sets) = &clause.action {
             check_prefixes(binder, sets, &written.target, places.row.start)?;
         }
-        bound.push(when(binder, clause, table, rules, places)?);
+        bound.push(when(binder, (at, clause), table, rules, places)?);
     }
     Ok(bound)
 }
 
 fn when(
     binder: &mut Binder<'_>,
-    clause: &MergeClause,
-    table: &Table,
+    (at, clause): (usize, &MergeClause),
+    (table, through): (&Table, Option<&Names>),
     rules: &Rules,
     places: &Places,
 ) -> Result<When> {
@@ -268,14 +397,21 @@ fn when(
     };
     let action = match &clause.action {
         MergeAction::Update(sets) => {
-            let sets = bind_sets(binder, sets, table, places.row.start)?;
-            let key = sets_unique_key(table, &sets);
-            Action::Update { sets, key }
+            let start = places.row.start;
+            let sets = match through {
+                Some(names) => bind_sets(binder, &of_table(sets, names, table)?, table, start)?,
+                None => bind_sets(binder, sets, table, start)?,
+            };
+            Action::Update {
+                columns: sets.iter().filter_map(Set::column).collect(),
+                key: sets_unique_key(table, &sets),
+                sets,
+            }
         }
         MergeAction::Delete => Action::Delete,
         MergeAction::Insert(names, values) => {
             let names: Vec<ObjectName> = names.iter().cloned().map(ObjectName::single).collect();
-            let columns = columns_of(table, &names)?;
+            let columns = columns_of(table, through, &names)?;
             let values = row_of(binder, table, &columns, values, !names.is_empty())?;
             let fills = rules.fills_for(binder, table, &columns)?;
             Action::Insert(Added {
@@ -291,6 +427,7 @@ fn when(
         }),
     };
     Ok(When {
+        clause: at,
         when: clause.when,
         cond,
         action,
@@ -303,14 +440,14 @@ fn chosen<'w>(
     row: &[Value],
     whens: &'w [When],
     kind: MergeWhen,
-) -> Result<Option<(usize, &'w When)>> {
-    for (at, when) in whens.iter().enumerate().filter(|(_, w)| w.when == kind) {
+) -> Result<Option<&'w When>> {
+    for when in whens.iter().filter(|w| w.when == kind) {
         let holds = match &when.cond {
             Some(cond) => cond.holds(row, cx)?,
             None => true,
         };
         if holds {
-            return Ok(Some((at, when)));
+            return Ok(Some(when));
         }
     }
     Ok(None)
@@ -322,29 +459,31 @@ fn look(
     row: &[Value],
     places: &Places,
     whens: &[When],
-    found: &mut Found,
+    found: &mut MergeActions<'_>,
 ) -> Result<()> {
     if let Some(Value::Binary(name)) = row.get(places.name) {
-        found.met.insert(name.clone());
+        if let Some(met) = &mut found.met
+            && met.names.insert(name.clone())
+        {
+            met.grant.take_beyond(name.len() + NAME_BYTES)?;
+        }
         return change(cx, row, places, (whens, MergeWhen::Matched), found);
     }
     let when = chosen(cx, row, whens, MergeWhen::NotMatchedByTarget)?;
-    if let Some((
-        at,
-        When {
-            action: Action::Insert(added),
-            ..
-        },
-    )) = when
-    {
-        let mut values = Vec::with_capacity(added.values.len());
-        for value in &added.values {
-            values.push(value.eval(row, cx)?.into_owned());
-        }
-        let seen = found.seen(row, MergeWhen::NotMatchedByTarget);
-        found.tasks.push(Task::Insert(at, values, seen));
+    let Some(When {
+        clause,
+        action: Action::Insert(added),
+        ..
+    }) = when
+    else {
+        return Ok(());
+    };
+    let mut values = Vec::with_capacity(added.values.len());
+    for value in &added.values {
+        values.push(value.eval(row, cx)?.into_owned());
     }
-    Ok(())
+    values.extend(found.seen(row, MergeWhen::NotMatchedByTarget));
+    found.push((Kind::Insert, *clause), Value::Null, values)
 }
 
 /// A row of the target: done where the source has none for it.
@@ -353,10 +492,14 @@ fn look_alone(
     row: &[Value],
     places: &Places,
     whens: &[When],
-    found: &mut Found,
+    found: &mut MergeActions<'_>,
 ) -> Result<()> {
+    let is_met = |name: &Vec<u8>| {
+        let met = found.met.as_ref();
+        met.is_some_and(|met| met.names.contains(name))
+    };
     match row.get(places.name) {
-        Some(Value::Binary(name)) if !found.met.contains(name) => change(
+        Some(Value::Binary(name)) if !is_met(name) => change(
             cx,
             row,
             places,
@@ -372,94 +515,174 @@ fn change(
     row: &[Value],
     places: &Places,
     (whens, kind): (&[When], MergeWhen),
-    found: &mut Found,
+    found: &mut MergeActions<'_>,
 ) -> Result<()> {
-    let Some((_, when)) = chosen(cx, row, whens, kind)? else {
+    let Some(when) = chosen(cx, row, whens, kind)? else {
         return Ok(());
     };
-    let Some(Value::Binary(name)) = row.get(places.name) else {
+    let Some(name @ Value::Binary(_)) = row.get(places.name) else {
         return Ok(());
     };
-    if !found.changed.insert(name.clone()) {
-        return refuse(8672, &[]);
-    }
-    let Some(key) = RowKey::from_bytes(name) else {
-        return Ok(());
-    };
-    let old = row.get(places.row.clone()).unwrap_or(&[]).to_vec();
-    let around = found.seen(row, kind);
-    match &when.action {
-        Action::Update { sets, key: of_key } => {
-            found.keys |= of_key;
+    found.changed.push(name, cx)?;
+    let (task, mut values) = match &when.action {
+        Action::Update { sets, key, .. } => {
+            found.keys |= key;
             let values = evaluate(sets, row, cx)?;
-            found.tasks.push(Task::Update(Change {
-                key,
-                values,
-                old,
-                around,
-            }));
+            (Kind::Update, values.into_iter().map(|(_, v)| v).collect())
         }
-        Action::Delete => found.tasks.push(Task::Delete(key, old, around)),
-        Action::Insert(_) => {}
+        Action::Delete => (Kind::Delete, Vec::new()),
+        Action::Insert(_) => return Ok(()),
+    };
+    if found.whole {
+        values.extend_from_slice(row.get(places.row.clone()).unwrap_or(&[]));
+        values.extend(found.seen(row, kind));
     }
-    Ok(())
+    found.push((task, when.clause), name.clone(), values)
 }
 
-/// Does what was found; gives the number of rows that changed. What OUTPUT shows comes in the order in
-/// which it was found.
-fn apply(
-    cx: &mut Context,
-    target: &TargetOf,
-    rules: &mut Rules,
-    found: &Found,
-    whens: &[When],
-) -> Result<u64> {
-    let table = &target.table;
-    let mut after: Vec<Option<Vec<Value>>> = found.tasks.iter().map(|_| None).collect();
-    let nothing = || vec![Value::Null; table.columns().len()];
-    for (task, slot) in found.tasks.iter().zip(&mut after) {
-        if let Task::Delete(key, ..) = task {
-            let session = cx.sessions.by_table(target.db.id(), table)?;
-            let gone = session.hinted(target.hints, |s| s.delete(table, key))?;
-            *slot = gone.then(nothing);
-        }
+/// Does what was found.
+struct Done<'m> {
+    target: &'m TargetOf,
+    /// In the order of the clauses.
+    whens: &'m [&'m When],
+    tasks: Rows,
+}
+
+impl Done<'_> {
+    fn action(&self, clause: usize) -> Option<&Action> {
+        let at = self.whens.binary_search_by_key(&clause, |when| when.clause);
+        self.whens.get(at.ok()?).map(|when| &when.action)
     }
-    let changes: Vec<(usize, &Change)> = found.changes().collect();
-    let all: Vec<&Change> = changes.iter().map(|(_, change)| *change).collect();
-    let there = change_rows(cx, target, &all, found.keys)?;
-    for ((at, change), there) in changes.iter().zip(there) {
-        if let Some(slot) = after.get_mut(*at).filter(|_| there) {
-            let row = change.new_row(table);
-            rules.check(cx, target, &row)?;
-            *slot = Some(row);
-        }
-    }
-    for (task, slot) in found.tasks.iter().zip(&mut after) {
-        if let Task::Insert(at, values, _) = task
-            && let Some(When {
-                action: Action::Insert(added),
-                ..
-            }) = whens.get(*at)
-        {
-            rules.fills.clone_from(&added.fills);
-            *slot = Some(put_whole(cx, target, &added.columns, values, rules)?);
-        }
-    }
-    let mut rows = 0_u64;
-    for (task, row) in found.tasks.iter().zip(after) {
-        let Some(mut row) = row else { continue };
-        rows += 1;
+
+    /// Does all; gives the number of rows that changed. What OUTPUT shows comes in the order in which it was
+    /// found.
+    fn apply(&self, cx: &mut Context, rules: &mut Rules, as_one: bool) -> Result<u64> {
+        let mut absent = self.delete(cx)?;
+        absent.extend(self.update(cx, as_one)?);
+        absent.sort_unstable();
+        let inserted = self.insert(cx, rules)?;
         if rules.whole() {
-            let (old, action, around) = match task {
-                Task::Update(change) => (change.old.clone(), "UPDATE", &change.around),
-                Task::Delete(_, old, around) => (old.clone(), "DELETE", around),
-                Task::Insert(_, _, around) => (nothing(), "INSERT", around),
+            self.put_out(cx, rules, &absent, inserted)?;
+        }
+        Ok(self.tasks.count() - absent.len() as u64)
+    }
+
+    /// Rows go; gives the numbers of those that were not there.
+    fn delete(&self, cx: &mut Context) -> Result<Vec<u64>> {
+        let (target, table) = (self.target, &self.target.table);
+        let mut absent = Vec::new();
+        self.tasks.for_each(|number, row| {
+            let task = Task::of(row).filter(|task| task.kind == Kind::Delete);
+            let Some(key) = task.and_then(|task| task.key()) else {
+                return Ok(());
             };
-            row.extend(old);
-            row.push(Value::NVarChar(action.to_owned()));
-            row.extend_from_slice(around);
-            rules.put_out(cx, &row)?;
+            cx.check_cancel()?;
+            let session = cx.sessions.by_table(target.db.id(), table)?;
+            if !session.hinted(target.hints, |s| s.delete(table, &key))? {
+                absent.push(number);
+            }
+            Ok(())
+        })?;
+        Ok(absent)
+    }
+
+    /// The change of a row that an UPDATE asks for.
+    fn change(&self, row: &[Value]) -> Option<Change> {
+        let task = Task::of(row).filter(|task| task.kind == Kind::Update)?;
+        match self.action(task.clause)? {
+            Action::Update { columns, .. } => Some((task.key()?, values_of(task.values, columns))),
+            Action::Delete | Action::Insert(_) => None,
         }
     }
-    Ok(rows)
+
+    /// Rows change; gives the numbers of those that were not there. `as_one`: rows may exchange their keys.
+    fn update(&self, cx: &mut Context, as_one: bool) -> Result<Vec<u64>> {
+        match as_one {
+            true => change_as_one(cx, self.target, &self.tasks, &|row| self.change(row)),
+            false => change_each(cx, self.target, &self.tasks, &|row| self.change(row)),
+        }
+    }
+
+    /// Rows come; gives them as the table has them, in their order, where the rules look at them.
+    fn insert(&self, cx: &mut Context, rules: &mut Rules) -> Result<RowWriter> {
+        let mut inserted = RowWriter::new(cx);
+        self.tasks.for_each(|_, row| {
+            let Some(task) = Task::of(row).filter(|task| task.kind == Kind::Insert) else {
+                return Ok(());
+            };
+            let Some(Action::Insert(added)) = self.action(task.clause) else {
+                return Ok(());
+            };
+            cx.check_cancel()?;
+            rules.fills.clone_from(&added.fills);
+            let values = task.values.get(..added.values.len()).unwrap_or(&[]);
+            let row = put_whole(cx, self.target, &added.columns, values, rules)?;
+            match rules.whole() {
+                true => inserted.push(row),
+                false => Ok(()),
+            }
+        })?;
+        Ok(inserted)
+    }
+
+    /// Checks the rows that changed, and shows all to OUTPUT.
+    fn put_out(
+        &self,
+        cx: &mut Context,
+        rules: &mut Rules,
+        absent: &[u64],
+        inserted: RowWriter,
+    ) -> Result<()> {
+        let width = self.target.table.columns().len();
+        let mut inserted = Store::from(inserted.finish()?);
+        self.tasks.for_each(|number, row| {
+            cx.check_cancel()?;
+            let Some(task) = Task::of(row).filter(|_| absent.binary_search(&number).is_err())
+            else {
+                return Ok(());
+            };
+            let new_values = match self.action(task.clause) {
+                Some(Action::Update { columns, .. }) => columns.len(),
+                Some(Action::Insert(added)) => added.values.len(),
+                Some(Action::Delete) | None => 0,
+            };
+            let behind = task.values.get(new_values..).unwrap_or(&[]);
+            let mut seen = Vec::new();
+            let around = match task.kind {
+                Kind::Insert => {
+                    inserted.next(cx, &mut seen)?;
+                    seen.resize(2 * width, Value::Null);
+                    behind
+                }
+                Kind::Delete | Kind::Update => {
+                    let (old, around) = behind.split_at_checked(width).unwrap_or((behind, &[]));
+                    match task.kind {
+                        Kind::Update => {
+                            seen.extend(self.changed_row(row, old));
+                            rules.check(cx, self.target, &seen)?;
+                        }
+                        _ => seen.resize(width, Value::Null),
+                    }
+                    seen.extend_from_slice(old);
+                    around
+                }
+            };
+            seen.push(Value::NVarChar(task.kind.name().to_owned()));
+            seen.extend_from_slice(around);
+            rules.put_out(cx, &seen)
+        })
+    }
+
+    /// The whole of a row after its change.
+    fn changed_row(&self, task: &[Value], old: &[Value]) -> Vec<Value> {
+        let mut row = old.to_vec();
+        let changes = self.change(task).map(|(_, values)| values);
+        for (column, value) in changes.unwrap_or_default() {
+            let of = self.target.table.columns().get(column);
+            if let Some((slot, of)) = row.get_mut(column).zip(of) {
+                *slot = as_kept(&value, &of.data_type);
+            }
+        }
+        row
+    }
 }

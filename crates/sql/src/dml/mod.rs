@@ -1,16 +1,18 @@
 //! Statements that change rows.
 //!
 //! # Steps
-//! 1. The rows to be changed are found by a plan, under U locks where they are changed in place, and kept:
-//!    what is changed cannot change what is found (the Halloween problem).
+//! 1. The rows to be changed are found by a plan, under U locks where they are changed in place, and kept, in
+//!    files where they are many: what is changed cannot change what is found (the Halloween problem).
 //! 2. New values are computed, checked and handed to the engine row by row; its statement undoes them all
 //!    when one fails.
 
+mod changes;
 mod delete;
 mod foreign;
 mod insert;
 mod into;
 mod merge;
+mod position;
 mod rules;
 mod target;
 mod update;

@@ -7,16 +7,18 @@
 //! found before a check that fails.
 
 use super::foreign::Foreign;
-use super::target::{Names, TargetOf, assigned, resolve};
-use crate::bind::{Binder, Bound, Source, SourceColumn};
-use crate::context::Context;
-use crate::ddl::{condition, expression};
-use crate::error::{Result, refuse, unsupported};
-use crate::exec::{Cond, Expr};
-use crate::interp::Run;
-use crate::sink::ResultColumn;
-use crate::usage::{IndexName, Use, name_of};
-use furrow_engine::{Check, Database, DefaultValue, Index, IndexKind, Table};
+use super::target::{Names, TargetOf, assigned, columns_of, resolve};
+use furrow_bind::{Binder, Bound, Source, SourceColumn};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::memory::Grant;
+use furrow_context::parse::{condition, expression};
+use furrow_context::run::Run;
+use furrow_context::sink::ResultColumn;
+use furrow_context::usage::{IndexName, Use, name_of};
+use furrow_engine::{Check, Database, DefaultValue, EngineError, Index, IndexKind, Table};
+use furrow_exec::spill::{RowWriter, Rows};
+use furrow_exec::{Cond, Expr};
 use furrow_tsql::ast::dml::{Output, Target, TargetTable};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::SelectItem;
@@ -50,7 +52,22 @@ struct OutputPlan {
     columns: Vec<ResultColumn>,
     /// The table and its columns; the client without one.
     into: Option<(TargetOf, Vec<usize>)>,
-    rows: Vec<Vec<Value>>,
+    rows: OfRun<RowWriter>,
+}
+
+/// What belongs to one execution of a plan: a copy of the plan, for another execution, has none.
+struct OfRun<T>(Option<T>);
+
+impl<T> Clone for OfRun<T> {
+    fn clone(&self) -> OfRun<T> {
+        OfRun(None)
+    }
+}
+
+impl<T> OfRun<T> {
+    fn get(&mut self, new: impl FnOnce() -> T) -> &mut T {
+        self.0.get_or_insert_with(new)
+    }
 }
 
 /// What is done with each row.
@@ -62,6 +79,8 @@ pub(super) struct Rules {
     pub(super) fills: Vec<(usize, Expr)>,
     outputs: Vec<OutputPlan>,
     foreign: Foreign,
+    /// What the keys take that `foreign` has noted.
+    noted: OfRun<Grant>,
     /// Whether OUTPUT looks at sources of the statement.
     pub(super) looks_around: bool,
     /// Where rows are changed through a query: how its columns lie in the rows that OUTPUT is given.
@@ -100,7 +119,7 @@ impl Seen {
 }
 
 /// Rows for the client: columns and rows.
-pub(super) type Told = Vec<(Vec<ResultColumn>, Vec<Vec<Value>>)>;
+pub(super) type Told = Vec<(Vec<ResultColumn>, Rows)>;
 
 /// The table's columns, or those of the query that its rows are changed through.
 fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
@@ -176,7 +195,10 @@ impl Rules {
             outputs.push(plan);
             looks_around |= looks;
         }
-        let changed = if verb == Verb::Update { 2 } else { 1 };
+        let changed = match verb {
+            Verb::Update | Verb::Merge => 2,
+            Verb::Insert | Verb::Delete => 1,
+        };
         let foreign = Foreign::of(binder, verb, target)?;
         Ok(Rules {
             verb,
@@ -184,6 +206,7 @@ impl Rules {
             fills: Vec::new(),
             outputs,
             foreign,
+            noted: OfRun(None),
             looks_around,
             seen: through.map(|names| Seen::of(names, table, changed)),
             kept: (Arc::clone(&target.db), kept_indexes(target, |_| true)),
@@ -265,7 +288,13 @@ impl Rules {
     /// Puts a changed row out. `row` is it as the table has it, `inserted` before `deleted`, and the sources
     /// of the statement behind.
     pub(super) fn put_out(&mut self, cx: &mut Context, row: &[Value]) -> Result<()> {
-        self.foreign.note(row);
+        match self.foreign.note(row) {
+            0 => {}
+            bytes => self
+                .noted
+                .get(|| Grant::new(&cx.memory))
+                .take_beyond(bytes)?,
+        }
         if self.outputs.is_empty() {
             return Ok(());
         }
@@ -276,7 +305,7 @@ impl Rules {
             for expr in &output.exprs {
                 values.push(expr.eval(row, cx)?.into_owned());
             }
-            output.rows.push(values);
+            output.rows.get(|| RowWriter::new(cx)).push(values)?;
         }
         Ok(())
     }
@@ -290,28 +319,37 @@ impl Rules {
         }
         let mut told = Vec::new();
         for output in self.outputs {
+            let rows = output
+                .rows
+                .0
+                .unwrap_or_else(|| RowWriter::new(cx))
+                .finish()?;
             let Some((target, columns)) = output.into else {
-                told.push((output.columns, output.rows));
+                told.push((output.columns, rows));
                 continue;
             };
             let session = cx.sessions.by_table(target.db.id(), &target.table)?;
-            for row in &output.rows {
+            rows.for_each(|_, row| {
+                EngineError::check_cancelled()?;
                 session.insert_columns(&target.table, &columns, row)?;
-            }
+                Ok(())
+            })?;
         }
         Ok(told)
     }
 }
 
 /// Shows the client what a statement put out, and how many rows it changed.
-pub(super) fn tell(run: &mut Run<'_>, told: Told, rows: u64) {
+pub(super) fn tell(run: &mut Run<'_>, told: Told, rows: u64) -> Result<()> {
     for (columns, rows) in told {
         run.sink.columns(&columns);
-        for row in &rows {
+        rows.for_each(|_, row| {
             run.sink.row(row);
-        }
+            Ok(())
+        })?;
     }
     run.done(Some(rows));
+    Ok(())
 }
 
 fn kept_indexes(target: &TargetOf, is_kept: impl Fn(&Index) -> bool) -> Vec<IndexName> {
@@ -343,7 +381,7 @@ fn output_plan(
             exprs: listed.into_iter().map(|(_, bound)| bound.expr).collect(),
             columns,
             into: None,
-            rows: Vec::new(),
+            rows: OfRun(None),
         };
         return Ok((plan, looks));
     };
@@ -358,7 +396,7 @@ fn output_plan(
         },
     )?;
     let names: Vec<ObjectName> = names.iter().cloned().map(ObjectName::single).collect();
-    let into = super::insert::columns_of(&target.table, &names)?;
+    let into = columns_of(&target.table, None, &names)?;
     if into.len() != listed.len() {
         return refuse(213, &[]);
     }
@@ -371,7 +409,7 @@ fn output_plan(
         exprs,
         columns,
         into: Some((target, into)),
-        rows: Vec::new(),
+        rows: OfRun(None),
     };
     Ok((plan, looks))
 }
@@ -385,13 +423,16 @@ fn listed(
     items: &[SelectItem],
 ) -> Result<(Vec<(ResultColumn, Bound)>, bool)> {
     let start: usize = own.iter().map(|s| s.columns.len()).sum();
+    // `$action` has no name and stands behind the rows.
+    let of_rows = own.iter().filter(|source| !source.name.is_empty());
+    let rows: usize = of_rows.map(|source| source.columns.len()).sum();
     let all = own.into_iter().chain(around.iter().cloned());
     let mut used = Vec::new();
     let listed = binder.beside(all.collect(), |b| {
         let listed = b.list(items)?;
         let level = b.level();
         let derived = |at: usize| through.and_then(|names| names.derived(at));
-        let own = level.used.iter().take(start).enumerate();
+        let own = level.used.iter().take(rows).enumerate();
         if let Some(name) = own
             .filter(|(_, used)| **used)
             .find_map(|(at, _)| derived(at))

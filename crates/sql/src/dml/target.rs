@@ -1,12 +1,14 @@
 //! The table that a statement changes.
 
-use crate::bind::{
-    Beneath, Binder, Bound, Node, Resolved, Source, SourceNode, Through, conjuncts, shown,
+use super::changes::Meets;
+use super::position;
+use furrow_bind::{
+    BaseTable, Binder, Bound, Node, Resolved, Source, SourceNode, UpdatableView, conjuncts, shown,
     table_hints,
 };
-use crate::error::{Result, refuse, unsupported};
-use crate::exec::{Cond, Expr, Plan};
+use furrow_context::error::{Result, refuse, unsupported};
 use furrow_engine::{Database, LockHints, Table};
+use furrow_exec::{Cond, Expr, Plan};
 use furrow_scalar::Switches;
 use furrow_scalar::convert::Conversion;
 use furrow_tsql::ast::dml::{Target, TargetTable};
@@ -36,44 +38,114 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<Target
             let text = "Ad hoc updates to system catalogs are not allowed.";
             Err(furrow_messages::Message::custom(259, 16, 1, text).into())
         }
-        Resolved::Module(..) => Err(unsupported("adding or merging rows through a view")),
-        Resolved::Cte(_) => Err(unsupported(
-            "adding or merging rows through a common table expression",
-        )),
+        Resolved::Module(..) => Err(unsupported("OUTPUT INTO a view")),
+        Resolved::Cte(_) => refuse(208, &[shown(&name).into()]),
     }
 }
 
-/// Whether an UPDATE or DELETE changes the rows of a table itself, or those beneath a query.
-#[derive(PartialEq, Eq)]
-enum Way {
+/// The table that an INSERT or MERGE changes, itself or beneath a view or common table expression.
+pub(super) fn beneath(binder: &mut Binder<'_>, target: &Target) -> Result<(TargetOf, TargetKind)> {
+    let name = named(target)?;
+    let object = binder.resolve(&name)?;
+    changed(binder, object, &target.hints)
+}
+
+/// The same with the columns of the query that its rows are added through, if they are.
+pub(super) fn insertable(
+    binder: &mut Binder<'_>,
+    target: &Target,
+) -> Result<(TargetOf, Option<Names>)> {
+    let (found, kind) = beneath(binder, target)?;
+    if kind == TargetKind::Direct {
+        return Ok((found, None));
+    }
+    let name = named(target)?;
+    let names = binder.beside(Vec::new(), |binder| {
+        binder.updatable_view = Some(UpdatableView::new(name.name()));
+        let source = alone(target, &name);
+        binder.target = Some(SourceNode::of(&source));
+        binder.from(std::slice::from_ref(&source))?;
+        let at = binder.target_at.take();
+        let source = at.and_then(|at| binder.level().sources.get(at).cloned());
+        match source.and_then(|source| names_through(binder, &source)) {
+            Some(names) => Ok(names),
+            None => Err(unsupported("adding rows through this query")),
+        }
+    })?;
+    Ok((found, Some(names)))
+}
+
+/// The columns of the query that rows are changed through, once its source is bound.
+pub(super) fn names_through(binder: &mut Binder<'_>, source: &Source) -> Option<Names> {
+    let through = binder.updatable_view.take()?;
+    let own = source.columns.iter().map(|column| column.name.clone());
+    Some(Names {
+        columns: own.zip(through.columns?).collect(),
+        query: through.name,
+    })
+}
+
+/// The columns that values are given for, in the order of the values.
+pub(super) fn columns_of(
+    table: &Table,
+    through: Option<&Names>,
+    names: &[ObjectName],
+) -> Result<Vec<usize>> {
+    if names.is_empty() {
+        if let Some(through) = through {
+            return through.all(table);
+        }
+        let all = table.columns().iter().enumerate();
+        return Ok(all.filter(|(_, c)| !c.identity).map(|(at, _)| at).collect());
+    }
+    let mut columns = Vec::new();
+    for name in names {
+        let at = match through {
+            Some(through) => through.column(name.name())?,
+            None => match table.column(name.name()) {
+                Some(at) => at,
+                None => return refuse(207, &[name.name().into()]),
+            },
+        };
+        if columns.contains(&at) {
+            return refuse(264, &[name.name().into()]);
+        }
+        columns.push(at);
+    }
+    Ok(columns)
+}
+
+/// Whether a statement changes the rows of a table itself, or those beneath a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TargetKind {
     Direct,
     Query,
 }
 
-/// The table that an UPDATE or DELETE of what a name stands for changes.
+/// The table that a change of what a name stands for changes.
 fn changed(
     binder: &mut Binder<'_>,
     object: Resolved,
     hints: &[TableHint],
-) -> Result<(TargetOf, Way)> {
+) -> Result<(TargetOf, TargetKind)> {
     let beneath = match object {
         Resolved::Table(db, table) => {
             let (hints, _) = table_hints(&table, hints)?;
-            return Ok((TargetOf { db, table, hints }, Way::Direct));
+            return Ok((TargetOf { db, table, hints }, TargetKind::Direct));
         }
         Resolved::View(..) => {
             let text = "Ad hoc updates to system catalogs are not allowed.";
             return Err(furrow_messages::Message::custom(259, 16, 1, text).into());
         }
-        Resolved::Module(db, view) => binder.beneath_view(db, &view, hints)?,
-        Resolved::Cte(cte) => binder.beneath_cte(&cte, hints)?,
+        Resolved::Module(db, view) => binder.base_table_of_view(db, &view, hints)?,
+        Resolved::Cte(cte) => binder.base_table_of_cte(&cte, hints)?,
     };
     Ok(through(beneath))
 }
 
-fn through(beneath: Beneath) -> (TargetOf, Way) {
-    let Beneath { db, table, hints } = beneath;
-    (TargetOf { db, table, hints }, Way::Query)
+fn through(beneath: BaseTable) -> (TargetOf, TargetKind) {
+    let BaseTable { db, table, hints } = beneath;
+    (TargetOf { db, table, hints }, TargetKind::Query)
 }
 
 /// The name of a target; a table variable's has its `@`.
@@ -86,10 +158,12 @@ pub(super) fn named(target: &Target) -> Result<ObjectName> {
 }
 
 /// Rows to be changed: a plan whose wide row has the name of the target's row at `name_at`.
-pub(super) struct Found {
+pub(super) struct RowsToChange {
     pub(super) target: TargetOf,
     pub(super) node: Node,
     pub(super) conds: Vec<Cond>,
+    /// What the name of the row has to be, where a cursor says so.
+    pub(super) name: Option<Cond>,
     pub(super) name_at: usize,
     /// Where the target's columns begin in the wide row.
     pub(super) start: usize,
@@ -118,6 +192,19 @@ impl Names {
         }
     }
 
+    /// The table's columns that an INSERT without a list of columns gives values for: all of the query but
+    /// the identity (4406 where one of them is none of the table's).
+    fn all(&self, table: &Table) -> Result<Vec<usize>> {
+        let mut columns = Vec::new();
+        for (name, _) in &self.columns {
+            let column = self.column(name)?;
+            if table.columns().get(column).is_some_and(|c| !c.identity) {
+                columns.push(column);
+            }
+        }
+        Ok(columns)
+    }
+
     /// The name of the column at a place, in one or more rows of the query one behind the other, where it is
     /// none of the table's.
     pub(super) fn derived(&self, at: usize) -> Option<&str> {
@@ -126,7 +213,24 @@ impl Names {
     }
 }
 
-impl Found {
+impl RowsToChange {
+    /// Whether the sources may meet a row of the target more than once: not where it is the only one.
+    pub(super) fn meets(&self, binder: &mut Binder<'_>) -> Meets {
+        match self.through.is_none() && binder.level().sources.len() == 1 {
+            true => Meets::Once,
+            false => Meets::Often,
+        }
+    }
+
+    /// The plan of the rows.
+    pub(super) fn place(self, binder: &mut Binder<'_>) -> Plan {
+        let plan = binder.place(self.node, self.conds);
+        match self.name {
+            Some(name) => Plan::Filter(Box::new(plan), Box::new(name)),
+            None => plan,
+        }
+    }
+
     /// The sources that OUTPUT sees besides `inserted` and `deleted`: those of FROM, but for the columns of
     /// the target, which are seen as those alone.
     pub(super) fn around(&self, binder: &mut Binder<'_>, from: &[TableRef]) -> Vec<Source> {
@@ -152,12 +256,12 @@ pub(super) fn sources(
     target: &Target,
     from: &[TableRef],
     filter: Option<&Condition>,
-) -> Result<Found> {
+) -> Result<RowsToChange> {
     let name = named(target)?;
     let source = source_of(binder, from, &name)?;
-    let (resolved, way) = match source {
+    let (resolved, kind) = match source {
         Some(TableRef::Derived { query, alias }) => {
-            through(binder.beneath(query, &alias.name.value, &target.hints)?)
+            through(binder.base_table(query, &alias.name.value, &target.hints)?)
         }
         Some(source) => {
             let Some(of_source) = object_name(source) else {
@@ -171,7 +275,7 @@ pub(super) fn sources(
             changed(binder, object, &target.hints)?
         }
     };
-    binder.through = (way == Way::Query).then(|| Through::new(name.name()));
+    binder.updatable_view = (kind == TargetKind::Query).then(|| UpdatableView::new(name.name()));
     // Where the target is not among the sources, each of its rows goes with each of theirs.
     let mut with_target = Vec::new();
     let (sources, source) = match source {
@@ -187,26 +291,27 @@ pub(super) fn sources(
     let node = binder.from(sources)?;
     let at = binder.target_at.take();
     let mut conds = Vec::new();
-    if let Some(filter) = filter {
+    let cursor = position::cursor_of(filter);
+    if let Some(filter) = filter.filter(|_| cursor.is_none()) {
         conjuncts(binder.cond(filter)?, &mut conds);
     }
-    let source = at.and_then(|at| binder.level().sources.get(at));
+    let source = at.and_then(|at| binder.level().sources.get(at).cloned());
     let (Some(node), Some(source)) = (node, source) else {
         return refuse(208, &[shown(&name).into()]);
     };
     let name_at = source.start + source.columns.len() - 1;
     let start = name_at - resolved.table.columns().len();
-    let own: Vec<String> = source.columns.iter().map(|c| c.name.clone()).collect();
-    let names = binder.through.take().and_then(|through| {
-        Some(Names {
-            columns: own.into_iter().zip(through.columns?).collect(),
-            query: through.name,
-        })
-    });
-    Ok(Found {
+    let mut name = None;
+    if let Some(cursor) = cursor {
+        let position = position::of(binder, cursor, &resolved, (start, name_at))?;
+        (conds, name) = (position.key, Some(position.name));
+    }
+    let names = names_through(binder, &source);
+    Ok(RowsToChange {
         target: resolved,
         node,
         conds,
+        name,
         name_at,
         start,
         through: names,
@@ -214,7 +319,7 @@ pub(super) fn sources(
 }
 
 /// The target as a source of its own.
-fn alone(target: &Target, name: &ObjectName) -> TableRef {
+pub(super) fn alone(target: &Target, name: &ObjectName) -> TableRef {
     TableRef::Table(Box::new(TableSource {
         name: name.clone(),
         system_time: None,
@@ -361,7 +466,7 @@ pub(crate) fn limited(binder: &Binder<'_>, plan: Plan) -> Plan {
 }
 
 fn first(plan: Plan, count: Expr, percent: bool) -> Plan {
-    Plan::Top(Box::new(crate::exec::sort::TopPlan {
+    Plan::Top(Box::new(furrow_exec::sort::TopPlan {
         input: plan,
         count: Some(count),
         percent,

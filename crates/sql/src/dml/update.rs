@@ -1,20 +1,23 @@
 //! UPDATE.
 
+use super::changes::{Meets, change_as_one, change_each, each_once, key_of, values_of};
+use super::position;
 use super::rules::{Rules, Verb, as_kept, default_of, tell};
 use super::target::{Names, TargetOf, assigned, named, sources, topped};
-use crate::bind::{Binder, Bound, shown};
-use crate::context::Context;
-use crate::error::{Result, refuse, unsupported};
-use crate::exec::memory::{Grant, row_bytes};
-use crate::exec::{Expr, Plan};
-use crate::interp::{Plans, Run, planned, ready};
-use furrow_engine::{EngineError, IndexKey, RowKey, Table};
+use furrow_bind::{Binder, Bound, bound, planned, ready, shown};
+use furrow_context::context::Context;
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::plans::Plans;
+use furrow_context::run::Run;
+use furrow_engine::{IndexKey, Table};
+use furrow_exec::spill::{RowWriter, Rows};
+use furrow_exec::{Expr, Plan};
 use furrow_tsql::ast::dml::{SetClause, Target, Update};
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written, ExprKind};
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_types::Value;
-use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// One assignment: a column, a variable, or both.
 pub(super) struct Set {
@@ -23,25 +26,10 @@ pub(super) struct Set {
     value: Expr,
 }
 
-/// A row to be changed: its name, its new values, and the whole of it before where that is looked at.
-pub(super) struct Change {
-    pub(super) key: RowKey,
-    pub(super) values: Vec<(usize, Value)>,
-    pub(super) old: Vec<Value>,
-    /// The row of the sources that it was found with, where OUTPUT looks at it.
-    pub(super) around: Vec<Value>,
-}
-
-impl Change {
-    /// The whole row after the change.
-    pub(super) fn new_row(&self, table: &Table) -> Vec<Value> {
-        let mut row = self.old.clone();
-        for (column, value) in &self.values {
-            if let (Some(slot), Some(of)) = (row.get_mut(*column), table.columns().get(*column)) {
-                *slot = as_kept(value, &of.data_type);
-            }
-        }
-        row
+impl Set {
+    /// The column that is set, if one is.
+    pub(super) fn column(&self) -> Option<usize> {
+        self.column
     }
 }
 
@@ -54,55 +42,40 @@ pub(super) fn sets_unique_key(table: &Table, sets: &[Set]) -> bool {
         .any(|k: &IndexKey| set(k.column))
 }
 
-/// Changes the rows; says of each whether it was there. Where keys change that no two rows may share, all
-/// rows change as one: they may exchange their keys.
-pub(super) fn change_rows(
-    cx: &mut Context,
-    target: &TargetOf,
-    changes: &[&Change],
-    as_one: bool,
-) -> Result<Vec<bool>> {
-    let session = cx.sessions.by_table(target.db.id(), &target.table)?;
-    let table = &target.table;
-    let done = session.hinted(target.hints, |session| {
-        if as_one && changes.len() > 1 {
-            let all: Vec<(&RowKey, &[(usize, Value)])> =
-                changes.iter().map(|c| (&c.key, &*c.values)).collect();
-            return session.update_rows(table, &all);
-        }
-        let mut there = Vec::with_capacity(changes.len());
-        for change in changes {
-            EngineError::check_cancelled()?;
-            there.push(session.update(table, &change.key, &change.values)?);
-        }
-        Ok(there)
-    });
-    Ok(done?)
-}
-
-/// Changes the rows, and does for each what the rules say.
-fn apply_all(
-    cx: &mut Context,
-    target: &TargetOf,
-    rules: &mut Rules,
-    changes: &[Change],
-    as_one: bool,
-) -> Result<u64> {
-    let all: Vec<&Change> = changes.iter().collect();
-    let there = change_rows(cx, target, &all, as_one)?;
-    let mut rows = 0_u64;
-    for (change, _) in changes.iter().zip(&there).filter(|(_, there)| **there) {
-        cx.check_cancel()?;
-        rows += 1;
-        if rules.whole() {
-            let mut row = change.new_row(&target.table);
-            rules.check(cx, target, &row)?;
-            row.extend_from_slice(&change.old);
-            row.extend_from_slice(&change.around);
-            rules.put_out(cx, &row)?;
-        }
+/// Changes the rows that were found, and does for each what the rules say; gives how many were there.
+fn apply_all(cx: &mut Context, update: &UpdatePlan, rules: &mut Rules, rows: &Rows) -> Result<u64> {
+    let (target, columns) = (&update.target, update.columns.as_slice());
+    // The name is followed by the values.
+    let change = |row: &[Value]| {
+        let values = row.get(1..).unwrap_or(&[]);
+        Some((key_of(row)?, values_of(values, columns)))
+    };
+    let absent = match update.as_one && rows.count() > 1 {
+        true => change_as_one(cx, target, rows, &change)?,
+        false => change_each(cx, target, rows, &change)?,
+    };
+    if rules.whole() {
+        let width = target.table.columns().len();
+        rows.for_each(|number, row| {
+            cx.check_cancel()?;
+            if absent.binary_search(&number).is_ok() {
+                return Ok(());
+            }
+            let (values, old) = row.get(1..).unwrap_or(&[]).split_at(columns.len());
+            let mut seen = old.get(..width).unwrap_or(old).to_vec();
+            for (column, value) in columns.iter().zip(values) {
+                let of = target.table.columns().get(*column);
+                if let Some((slot, of)) = seen.get_mut(*column).zip(of) {
+                    *slot = as_kept(value, &of.data_type);
+                }
+            }
+            rules.check(cx, target, &seen)?;
+            // Behind the new row are the old one and, where OUTPUT looks at them, the sources.
+            seen.extend_from_slice(old);
+            rules.put_out(cx, &seen)
+        })?;
     }
-    Ok(rows)
+    Ok(rows.count() - absent.len() as u64)
 }
 
 /// The new values of a row; variables are set on the way.
@@ -115,7 +88,7 @@ pub(super) fn evaluate(
     for set in sets {
         let value = set.value.eval(row, cx)?.into_owned();
         if let Some(variable) = set.variable {
-            cx.scope.set(variable, value.clone());
+            cx.set_variable(variable, value.clone())?;
         }
         if let Some(column) = set.column {
             values.push((column, value));
@@ -174,63 +147,61 @@ pub(super) fn check_prefixes(
 pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
     let plans = run.plans;
     let (rows, told) = run.cx.statement(|cx| {
-        let update = ready(plans, written, cx, |binder| bind(binder, written))?;
+        let update = match position::cursor_of(written.filter.as_ref()) {
+            None => ready(plans, written, cx, |binder| bind(binder, written))?,
+            // The plan is for the row at which the cursor is now.
+            Some(_) => Arc::new(bound(cx, |binder| bind(binder, written))?),
+        };
         let mut rules = update.rules.clone();
         let whole = rules.whole();
-        let mut changes = Vec::new();
-        let mut seen = HashSet::new();
-        let mut grant = Grant::new(cx);
-        update.plan.for_each(cx, &mut |cx, row| {
-            let Some(Value::Binary(bytes)) = row.get(update.name_at) else {
-                return Ok(());
-            };
-            if !seen.insert(bytes.clone()) {
-                return Ok(());
+        let mut found = RowWriter::new(cx);
+        let names = (update.name_at, update.meets);
+        each_once(&update.plan, names, cx, &mut |cx, row| {
+            let mut kept = row
+                .get(update.name_at..=update.name_at)
+                .unwrap_or(&[])
+                .to_vec();
+            kept.extend(
+                evaluate(&update.sets, row, cx)?
+                    .into_iter()
+                    .map(|(_, value)| value),
+            );
+            if whole {
+                kept.extend_from_slice(row.get(update.row_at.clone()).unwrap_or(&[]));
             }
-            let values = evaluate(&update.sets, row, cx)?;
-            if let Some(key) = RowKey::from_bytes(bytes) {
-                let old = row.get(update.row_at.clone()).filter(|_| whole);
-                // Its name is kept twice; the row, once as it was found and once as it was.
-                let copies = usize::from(whole) + usize::from(rules.looks_around);
-                let new: usize = values
-                    .iter()
-                    .map(|v| row_bytes(std::slice::from_ref(&v.1)))
-                    .sum();
-                grant.take_beyond(2 * bytes.len() + new + copies * row_bytes(row))?;
-                changes.push(Change {
-                    key,
-                    values,
-                    old: old.unwrap_or(&[]).to_vec(),
-                    around: match rules.looks_around {
-                        true => row.to_vec(),
-                        false => Vec::new(),
-                    },
-                });
+            if rules.looks_around {
+                kept.extend_from_slice(row);
             }
-            Ok(())
+            found.push(kept)
         })?;
-        let rows = apply_all(cx, &update.target, &mut rules, &changes, update.as_one)?;
+        let rows = apply_all(cx, &update, &mut rules, &found.finish()?)?;
+        position::check_found(written.filter.as_ref(), rows)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows);
-    Ok(())
+    tell(run, told, rows)
 }
 
 /// An UPDATE that can be run.
 struct UpdatePlan {
     target: TargetOf,
     sets: Vec<Set>,
+    /// The columns that the assignments set, in their order.
+    columns: Vec<usize>,
     rules: Rules,
     /// Gives rows to be changed: their columns, as far as they are looked at, and their names.
     plan: Plan,
     row_at: Range<usize>,
     name_at: usize,
+    meets: Meets,
     /// Whether a key changes that no two rows may share.
     as_one: bool,
 }
 
 /// Binds an UPDATE ahead of its turn.
 pub(crate) fn plan_update(plans: Option<&Plans>, written: &Update, cx: &mut Context) -> Result<()> {
+    if position::cursor_of(written.filter.as_ref()).is_some() {
+        return Ok(());
+    }
     planned(plans, written, cx, |binder| bind(binder, written)).map(|_| ())
 }
 
@@ -250,28 +221,34 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
         None => bind_sets(binder, &written.sets, &target.table, found.start)?,
     };
     let around = found.around(binder, &written.from);
+    let meets = found.meets(binder);
     let seen = (found.through.as_ref(), around.as_slice());
     let mut rules = Rules::bind(binder, Verb::Update, &target, &written.output, seen)?;
     let columns: Vec<usize> = sets.iter().filter_map(|set| set.column).collect();
+    if let Some(cursor) = position::cursor_of(filter) {
+        position::check_columns(binder, cursor, &target, &columns)?;
+    }
     rules.changes_only(&target, &columns);
     let (row_at, name_at) = (found.start..found.name_at, found.name_at);
     if rules.whole() {
         binder.use_all(row_at.clone());
     }
-    let plan = binder.place(found.node, found.conds);
+    let plan = found.place(binder);
     Ok(UpdatePlan {
         plan: topped(binder, plan, written.top.as_ref())?,
         as_one: sets_unique_key(&target.table, &sets),
         target,
         sets,
+        columns,
         rules,
         row_at,
         name_at,
+        meets,
     })
 }
 
 /// Assignments to columns of a query as assignments to the columns of the table that they are.
-fn of_table(sets: &[SetClause], names: &Names, table: &Table) -> Result<Vec<SetClause>> {
+pub(super) fn of_table(sets: &[SetClause], names: &Names, table: &Table) -> Result<Vec<SetClause>> {
     let mut changed = sets.to_vec();
     for set in &mut changed {
         if let SetClause::Column(name, ..) | SetClause::Both(_, name, ..) = set {

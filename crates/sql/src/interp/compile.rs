@@ -5,15 +5,17 @@
 //! compiled when its turn comes: names of tables are resolved late, names of columns are not where the table
 //! is there. Nothing is compiled ahead behind a USE. The plans are kept for when the statements run.
 
-use super::plans::{Plans, planned};
-use super::{Run, fate, flow, set, statement};
-use crate::bind::{Binder, data_type};
-use crate::error::{Origin, Result, SqlError};
-use crate::scope::Scope;
+use super::{error_scope, flow, set, statement};
 use crate::{ddl, dml};
+use furrow_bind::{Binder, data_type, planned};
+use furrow_context::error::{Origin, Result, SqlError};
+use furrow_context::plans::Plans;
+use furrow_context::run::Run;
+use furrow_context::scope::Scope;
 use furrow_tsql::ast::expr::Condition;
 use furrow_tsql::ast::flow::{Declare, DeclareKind, Set};
 use furrow_tsql::ast::module::Procedure;
+use furrow_tsql::ast::table::TableAction;
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::Value;
 
@@ -58,14 +60,16 @@ pub(crate) fn check_procedure(run: &mut Run<'_>, written: &Procedure) -> Result<
     }
     let outer = std::mem::replace(&mut run.cx.scope, scope);
     let set = run.cx.set.clone();
-    let temp = run.cx.put_temp_aside();
+    let temp = run.cx.hide_temp_tables();
     let schema = written.name.schema().map(|s| s.value.to_string());
     let outer_schema = std::mem::replace(&mut run.cx.module_schema, schema);
     run.cx.procedures.push(written.name.name().to_owned());
     let compiled = all(run, &written.body, &Plans::default());
     run.cx.procedures.pop();
+    let depth = run.cx.procedures.len();
+    run.cx.cursors.leave(depth + 1);
     run.cx.module_schema = outer_schema;
-    run.cx.put_temp_back(temp);
+    run.cx.restore_temp_tables(temp);
     (run.cx.scope, run.cx.set) = (outer, set);
     compiled.map(|_| ())
 }
@@ -78,7 +82,7 @@ fn is_compound(stmt: &Stmt) -> bool {
 }
 
 fn all(run: &mut Run<'_>, statements: &[Stmt], plans: &Plans) -> Result<Ahead> {
-    crate::depth::check()?;
+    furrow_context::depth::check()?;
     for stmt in statements {
         match one(run, stmt, plans) {
             Ok(Ahead::GoesOn) => {}
@@ -99,7 +103,7 @@ fn refused(mut error: Box<SqlError>) -> Box<SqlError> {
 /// Whether an error is for when the statement's turn comes.
 fn waits(error: &SqlError) -> bool {
     error.origin != Origin::Inner
-        && (!fate::is_compilation(error)
+        && (!error_scope::is_compilation(error)
             || matches!(error.number(), 208 | 911 | 1087 | 2812 | 4121 | 40_514))
 }
 
@@ -126,6 +130,7 @@ fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
                 declare(run, one, place)?;
             }
         }
+        Statement::Set(Set::Variable(name, ..)) if statement::is_cursor(run, name) => {}
         Statement::Set(Set::Variable(name, _, expr)) => {
             let mut binder = Binder::new(run.cx);
             binder.variable(&name.value)?;
@@ -133,6 +138,11 @@ fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
         }
         Statement::CreateTable(table) => {
             ddl::check_padding(run.cx, &table.elements).map_err(refused)?;
+        }
+        Statement::AlterTable(altered) => {
+            if let TableAction::Add { elements, .. } = &altered.action {
+                ddl::check_padding(run.cx, elements).map_err(refused)?;
+            }
         }
         Statement::Set(Set::Options(names, on)) => {
             // What follows is bound under it.
@@ -181,6 +191,11 @@ fn unless_it_waits<T>(error: Box<SqlError>) -> Result<Option<T>> {
 }
 
 fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
+    if let DeclareKind::Cursor = &declared.kind {
+        let depth = run.cx.procedures.len();
+        let name = &declared.variable.value;
+        run.cx.cursors.declare_variable(name, depth);
+    }
     if let DeclareKind::Table(elements) = &declared.kind {
         ddl::check_padding(run.cx, elements).map_err(refused)?;
     }

@@ -8,17 +8,22 @@
 //!    temporary tables of the caller are as they were afterwards.
 //! 4. OUTPUT parameters and the return status go back to the caller's variables.
 
-use super::fate::{Fate, fate};
-use super::{Flow, Plans, Run, Text, compile, flow, parse, read, read_with, run_statements};
-use crate::bind::{Binder, DEFAULT_SCHEMA};
-use crate::error::{Origin, Result, SqlError, refuse, unsupported};
-use crate::procs;
-use crate::scope::Scope;
-use crate::sink::{Notice, ResultColumn, ResultSet, Sink};
+use super::Flow;
+use super::error_scope::{ErrorScope, error_scope};
+use super::{compile, run_statements};
+use furrow_bind::{Binder, DEFAULT_SCHEMA};
+use furrow_context::error::{Origin, Result, SqlError, refuse, unsupported};
+use furrow_context::parse::{parse, read, read_with};
+use furrow_context::plans::Plans;
+use furrow_context::run::Run;
+use furrow_context::scope::Scope;
+use furrow_context::sink::{Notice, ResultColumn, Sink};
+use furrow_context::texts::Text;
 use furrow_engine::{Module, ModuleKind, ModuleSet};
 use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_scalar::convert::Conversion;
+use furrow_sysviews::procs;
 use furrow_tsql::ast::expr::ExprKind;
 use furrow_tsql::ast::flow::{Execute, ExecuteArg, ExecuteWhat, ProcedureName};
 use furrow_tsql::ast::module::Parameter;
@@ -78,7 +83,7 @@ pub(super) fn execute(run: &mut Run<'_>, written: &Execute) -> Result<()> {
             }
             let mut text = String::new();
             for part in parts {
-                let (value, _) = flow::evaluate(run, part)?;
+                let (value, _) = furrow_bind::evaluate(run, part)?;
                 text.push_str(&shown(run, &value)?);
             }
             execute_text(run, &text)
@@ -114,11 +119,15 @@ fn set_result(run: &mut Run<'_>, variable: &Ident, status: i32) -> Result<()> {
     let to = run.cx.scope.get(place).map(|v| v.data_type);
     let int = DataType::simple(TypeId::Int);
     let value = converted(run, Value::Int(status), int, to.unwrap_or(int))?;
-    run.cx.scope.set(place, value);
-    Ok(())
+    run.cx.set_variable(place, value)
 }
 
-fn converted(run: &Run<'_>, value: Value, from: DataType, to: DataType) -> Result<Value> {
+pub(super) fn converted(
+    run: &Run<'_>,
+    value: Value,
+    from: DataType,
+    to: DataType,
+) -> Result<Value> {
     if value.is_null() {
         return Ok(Value::Null);
     }
@@ -135,7 +144,7 @@ fn arguments(run: &mut Run<'_>, written: &[ExecuteArg]) -> Result<Vec<Given>> {
         let (value, output) = match &arg.value.kind {
             ExprKind::Default => (None, None),
             ExprKind::Column(bare) => {
-                let text = crate::bind::shown(bare);
+                let text = furrow_bind::shown(bare);
                 let length = text.encode_utf16().count().clamp(1, 4000) as i16;
                 let of = DataType::sized(TypeId::NVarChar, length * 2);
                 (Some((Value::NVarChar(text), of)), None)
@@ -150,7 +159,7 @@ fn arguments(run: &mut Run<'_>, written: &[ExecuteArg]) -> Result<Vec<Given>> {
                 let value = (variable.value.clone(), variable.data_type);
                 (Some(value), arg.output.then_some(place))
             }
-            _ => (Some(flow::evaluate(run, &arg.value)?), None),
+            _ => (Some(furrow_bind::evaluate(run, &arg.value)?), None),
         };
         if arg.output && output.is_none() {
             return refuse(179, &[]);
@@ -181,7 +190,7 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
     let mut binder = Binder::new(run.cx);
     let schemas = binder.schemas_of(&name);
     let Ok(db) = binder.database_of(&name) else {
-        return refuse(2812, &[crate::bind::shown(&name).into()]);
+        return refuse(2812, &[furrow_bind::shown(&name).into()]);
     };
     let of_system = name.schema().is_none_or(|schema| {
         let schemas = ["sys", DEFAULT_SCHEMA];
@@ -208,7 +217,7 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
                 call_text(run, procedure, (text, ModuleSet::default()), given)
             })
         }
-        None => refuse(2812, &[crate::bind::shown(&name).into()]),
+        None => refuse(2812, &[furrow_bind::shown(&name).into()]),
     }
 }
 
@@ -302,7 +311,7 @@ fn back_to(run: &mut Run<'_>, id: furrow_format::DatabaseId) -> Result<()> {
 
 /// A name that stands in a variable.
 fn named(text: &str) -> ObjectName {
-    let parts = procs::parts_of(text);
+    let parts = furrow_sysviews::parts_of(text);
     ObjectName {
         parts: parts.iter().map(|part| Ident::new(part.trim())).collect(),
     }
@@ -423,7 +432,7 @@ fn value_of(
     argument: Option<Given>,
     query: &str,
 ) -> Result<(DataType, Value, Option<usize>)> {
-    let to = crate::bind::data_type(&parameter.data_type, false)?;
+    let to = furrow_bind::data_type(&parameter.data_type, false)?;
     let name = &*parameter.name.value;
     let output = argument.as_ref().and_then(|a| a.output);
     if output.is_some() && !parameter.output {
@@ -434,9 +443,9 @@ fn value_of(
         (None, Some(default)) => match &default.kind {
             ExprKind::Column(bare) => {
                 let of = DataType::sized(TypeId::NVarChar, 8000);
-                (Value::NVarChar(crate::bind::shown(bare)), of)
+                (Value::NVarChar(furrow_bind::shown(bare)), of)
             }
-            _ => flow::evaluate(run, default)?,
+            _ => furrow_bind::evaluate(run, default)?,
         },
         (None, None) if procedure.is_empty() => {
             return refuse(8178, &[query.into(), name.into()]);
@@ -477,16 +486,20 @@ fn with_parameters(run: &mut Run<'_>, body: &Body<'_>, given: Vec<Given>) -> Res
             let value = place.and_then(|at| scope.get(at)).map(|v| v.value.clone());
             let to = run.cx.scope.get(*output).map_or(*of, |v| v.data_type);
             let value = converted(run, value.unwrap_or(Value::Null), *of, to)?;
-            run.cx.scope.set(*output, value);
+            run.cx.set_variable(*output, value)?;
         }
     }
     Ok(status)
 }
 
-/// Runs EXEC and keeps the rows of its result sets; messages go on to the client.
-pub(crate) fn execute_captured(run: &mut Run<'_>, written: &Execute) -> Result<Vec<ResultSet>> {
+/// Runs EXEC; its result sets go to `sets`, messages to the client.
+pub(crate) fn execute_captured(
+    run: &mut Run<'_>,
+    written: &Execute,
+    sets: &mut dyn Sink,
+) -> Result<()> {
     let mut capture = Capture {
-        sets: Vec::new(),
+        sets,
         sink: &mut *run.sink,
     };
     let mut inner = Run {
@@ -496,31 +509,26 @@ pub(crate) fn execute_captured(run: &mut Run<'_>, written: &Execute) -> Result<V
         tries: run.tries,
         text: run.text,
         plans: run.plans,
+        interpreter: run.interpreter,
     };
     let done = execute(&mut inner, written);
     run.worst = inner.worst;
-    let sets = capture.sets;
-    done.map(|()| sets)
+    done
 }
 
-/// Keeps result sets.
+/// Parts result sets from messages.
 struct Capture<'a> {
-    sets: Vec<ResultSet>,
+    sets: &'a mut dyn Sink,
     sink: &'a mut dyn Sink,
 }
 
 impl Sink for Capture<'_> {
     fn columns(&mut self, columns: &[ResultColumn]) {
-        self.sets.push(ResultSet {
-            columns: columns.to_vec(),
-            rows: Vec::new(),
-        });
+        self.sets.columns(columns);
     }
 
     fn row(&mut self, row: &[Value]) {
-        if let Some(set) = self.sets.last_mut() {
-            set.rows.push(row.to_vec());
-        }
+        self.sets.row(row);
     }
 
     fn done(&mut self, _: Option<u64>) {}
@@ -556,6 +564,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
         tries: run.tries,
         text: body.text,
         plans: body.plans,
+        interpreter: run.interpreter,
     };
     let ended = compile::compile(&mut inner, body.statements)
         .and_then(|()| run_statements(&mut inner, body.statements));
@@ -575,7 +584,7 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     let status = match ended {
         Ok(Flow::Return(value)) => Some(status_of(run, body, &value)),
         Ok(_) => Some(0),
-        Err(error) if fate(&error) == Fate::Scope => {
+        Err(error) if error_scope(&error) == ErrorScope::Scope => {
             left(run, error)?;
             None
         }

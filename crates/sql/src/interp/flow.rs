@@ -1,12 +1,14 @@
 //! Control of flow.
 
-use super::fate::{Fate, dooms, fate};
-use super::{Flow, Run, exec, raise, ready, statement};
-use crate::bind::{Bound, Declared, declared_type};
-use crate::context::Caught;
+use super::Flow;
+use super::error_scope::{ErrorScope, dooms, error_scope};
+use super::{exec, raise, statement};
 use crate::ddl;
-use crate::error::{Origin, Result, SqlError, refuse, unsupported};
-use crate::exec::Expr;
+use furrow_bind::{Bound, Declared, declared_type, evaluate, evaluate_as, ready};
+use furrow_context::context::Caught;
+use furrow_context::error::{Origin, Result, SqlError, refuse, unsupported};
+use furrow_context::run::Run;
+use furrow_exec::Expr;
 use furrow_messages::Message;
 use furrow_tsql::Span;
 use furrow_tsql::ast::expr::{AssignOp, Expr as Written};
@@ -52,7 +54,7 @@ fn is_before(number: u32) -> bool {
 
 /// Runs statements in order.
 pub(crate) fn run_statements(run: &mut Run<'_>, statements: &[Stmt]) -> Result<Flow> {
-    crate::depth::check()?;
+    furrow_context::depth::check()?;
     for stmt in statements {
         run.cx.check_cancel()?;
         match run_one(run, stmt) {
@@ -68,7 +70,7 @@ pub(crate) fn run_statements(run: &mut Run<'_>, statements: &[Stmt]) -> Result<F
 fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
     let mut error = error.at(stmt.line.0, run.procedure());
     let aborts = run.cx.set.aborts(&error) && error.origin != Origin::Raised;
-    if run.tries > 0 || aborts || fate(&error) != Fate::Statement {
+    if run.tries > 0 || aborts || error_scope(&error) != ErrorScope::Statement {
         return Err(error);
     }
     let terminated = is_change(stmt) && !is_before(error.number());
@@ -131,11 +133,6 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
             exec::execute(run, written).map(|()| Flow::Next)
         }
         Statement::TryCatch(written) => try_catch(run, written),
-        Statement::DeclareCursor(_)
-        | Statement::Open(_)
-        | Statement::Fetch(_)
-        | Statement::Close(_)
-        | Statement::Deallocate(_) => Err(unsupported("a cursor")),
         Statement::Goto(_) | Statement::Label(_) => Err(unsupported("GOTO")),
         Statement::Declare(all) => {
             for (place, one) in (1..).zip(all) {
@@ -162,14 +159,18 @@ fn is_noexec(stmt: &Stmt) -> bool {
 /// Declares the variables of statements that may not come to run: a DECLARE holds for all that stands below
 /// it, and only what it sets is done where it runs.
 fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
-    crate::depth::check()?;
+    furrow_context::depth::check()?;
     for stmt in statements {
         match &stmt.kind {
             Statement::Declare(all) => {
                 for one in all {
-                    if let DeclareKind::Scalar(written, _) = &one.kind {
-                        let of = variable_type(written, &one.variable.value, 1)?;
-                        run.cx.scope.declare_once(&one.variable.value, of);
+                    match &one.kind {
+                        DeclareKind::Scalar(written, _) => {
+                            let of = variable_type(written, &one.variable.value, 1)?;
+                            run.cx.scope.declare_once(&one.variable.value, of);
+                        }
+                        DeclareKind::Cursor => declare(run, one, 1)?,
+                        DeclareKind::Table(_) => {}
                     }
                 }
             }
@@ -212,7 +213,7 @@ fn try_catch(run: &mut Run<'_>, written: &TryCatch) -> Result<Flow> {
         Ok(flow) => return Ok(flow),
         Err(error) if error.cancelled || error.level() >= 20 => return Err(error),
         // What can't be compiled is for the caller of the procedure or text to catch.
-        Err(error) if fate(&error) == Fate::Scope => return Err(error),
+        Err(error) if error_scope(&error) == ErrorScope::Scope => return Err(error),
         Err(error) => error,
     };
     if dooms(&error, &run.cx.set) {
@@ -242,29 +243,6 @@ fn condition(run: &mut Run<'_>, written: &furrow_tsql::ast::expr::Condition) -> 
     Ok(holds)
 }
 
-/// The value of an expression outside of a query, and its type.
-pub(crate) fn evaluate(run: &mut Run<'_>, written: &Written) -> Result<(Value, DataType)> {
-    run.cx.tick();
-    let plans = run.plans;
-    run.cx.statement(|cx| {
-        let bound = ready(plans, written, cx, |binder| binder.expr(written))?;
-        Ok((bound.expr.eval(&[], cx)?.into_owned(), bound.data_type))
-    })
-}
-
-/// The value of an expression as one of a type.
-pub(crate) fn evaluate_as(run: &mut Run<'_>, written: &Written, to: DataType) -> Result<Value> {
-    run.cx.tick();
-    let plans = run.plans;
-    run.cx.statement(|cx| {
-        let converted = ready(plans, written, cx, |binder| {
-            let bound = binder.expr(written)?;
-            Ok((to, binder.coerce(bound, to)?))
-        })?;
-        Ok(converted.1.eval(&[], cx)?.into_owned())
-    })
-}
-
 fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
     match &declared.kind {
         DeclareKind::Scalar(written, initial) => {
@@ -272,7 +250,7 @@ fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
             let variable = run.cx.scope.declare_once(&declared.variable.value, to);
             if let Some(initial) = initial {
                 let value = evaluate_as(run, initial, to)?;
-                run.cx.scope.set(variable, value);
+                run.cx.set_variable(variable, value)?;
             }
             Ok(())
         }
@@ -295,7 +273,12 @@ fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
                 None => Ok(()),
             }
         }
-        DeclareKind::Cursor => Err(unsupported("a cursor")),
+        DeclareKind::Cursor => {
+            let depth = run.cx.procedures.len();
+            let name = &declared.variable.value;
+            run.cx.cursors.declare_variable(name, depth);
+            Ok(())
+        }
     }
 }
 
@@ -322,6 +305,5 @@ pub(crate) fn set_variable(
         })?;
         Ok((set.0, set.1.eval(&[], cx)?.into_owned()))
     })?;
-    run.cx.scope.set(place, value);
-    Ok(())
+    run.cx.set_variable(place, value)
 }

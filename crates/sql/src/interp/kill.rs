@@ -1,7 +1,7 @@
 //! KILL: ends another connection, or tells how far its rollback has come.
 
-use super::{Run, flow};
-use crate::error::{Result, refuse};
+use furrow_context::error::{Result, refuse};
+use furrow_context::run::Run;
 use furrow_messages::Message;
 use furrow_tsql::ast::admin::Kill;
 use furrow_types::{DataType, TypeId};
@@ -12,7 +12,7 @@ const LAST_SYSTEM_SESSION: i32 = 50;
 /// Runs KILL.
 pub(super) fn run(run: &mut Run<'_>, written: &Kill) -> Result<()> {
     let int = DataType::simple(TypeId::Int);
-    let value = flow::evaluate_as(run, &written.session, int)?;
+    let value = furrow_bind::evaluate_as(run, &written.session, int)?;
     let id = value.as_i64().and_then(|n| i32::try_from(n).ok());
     let Some(id) = id.filter(|id| *id > 0) else {
         return refuse(6101, &[value.as_i64().unwrap_or(0).into()]);

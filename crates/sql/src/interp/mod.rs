@@ -3,47 +3,39 @@
 //! # Errors
 //! 1. An error ends its statement, which is undone. Within TRY it goes to CATCH; else the client is told, and
 //!    the batch goes on with the next statement where the product does (constraint violations and the like),
-//!    or ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON): `fate`.
+//!    or ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON):
+//!    `error_scope`.
 //! 2. A message of level 10 and below is information and ends nothing.
 
 mod compile;
+mod cursor;
+mod error_scope;
 mod exec;
-mod fate;
 mod flow;
 mod kill;
-mod plans;
 mod raise;
 mod set;
 mod statement;
-mod statistics;
-mod texts;
 mod transaction;
 mod wait;
 
-use crate::connection::BatchEnd;
-use crate::context::Context;
-use crate::depth;
-use crate::error::{Origin, SqlError};
-use crate::query_stats::Mark;
-use crate::scope::Scope;
-use crate::sink::{Notice, Sink};
-use furrow_engine::Module;
-use furrow_io::thread::with_stack;
+use furrow_context::context::Context;
+use furrow_context::error::SqlError;
+use furrow_context::parse::read;
+use furrow_context::query_stats::Mark;
+use furrow_context::run::{Interpreter, Run};
+use furrow_context::scope::Scope;
+use furrow_context::sink::{BatchEnd, Notice, Sink};
+use furrow_context::statistics;
+use furrow_context::texts::Text;
 use furrow_messages::Message;
-use furrow_observe::counters::Counter;
-use furrow_scalar::Switches;
 use furrow_tsql::ast::Stmt;
-use furrow_tsql::{Options, SyntaxError};
+use furrow_tsql::ast::flow::Execute;
+use furrow_tsql::ast::module::Procedure;
 use furrow_types::Value;
 use std::sync::Arc;
 
-pub(crate) use compile::check_procedure;
-pub(crate) use exec::execute_captured;
-pub(crate) use flow::{evaluate, run_statements};
-pub(crate) use plans::{Basis, Plans, bound, planned, ready};
-pub(crate) use set::{ANSI_DEFAULTS, switch};
-pub(crate) use statistics::Reads;
-pub(crate) use texts::{Text, Texts};
+use flow::run_statements;
 
 /// Where a statement sends control.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,127 +48,26 @@ pub(crate) enum Flow {
     Return(Value),
 }
 
-/// What a batch works with besides its context.
-pub(crate) struct Run<'a> {
-    pub(crate) cx: &'a mut Context,
-    pub(crate) sink: &'a mut dyn Sink,
-    /// The highest level of an error told.
-    pub(crate) worst: u8,
-    /// Blocks of TRY that are at work.
-    pub(crate) tries: u32,
-    /// The text of the batch or module, which modules are made from.
-    pub(crate) text: &'a str,
-    /// Plans of its statements, where they are kept.
-    pub(crate) plans: Option<&'a Plans>,
-}
+/// Runs statements for those that contain or store others.
+struct Batches;
 
-impl Run<'_> {
-    /// Tells the client of an error.
-    pub(crate) fn tell(&mut self, error: &SqlError) {
-        for message in &error.messages {
-            self.worst = self.worst.max(message.level);
-            self.sink.notice(&Notice {
-                message: message.clone(),
-                procedure: error.procedure.clone(),
-            });
-        }
+impl Interpreter for Batches {
+    fn run(&self, run: &mut Run<'_>, statements: &[Stmt]) -> Result<(), Box<SqlError>> {
+        run_statements(run, statements).map(|_| ())
     }
 
-    /// Tells the client something.
-    pub(crate) fn inform(&mut self, message: Message) {
-        let procedure = self.procedure();
-        self.sink.notice(&Notice { message, procedure });
+    fn check_procedure(&self, run: &mut Run<'_>, written: &Procedure) -> Result<(), Box<SqlError>> {
+        compile::check_procedure(run, written)
     }
 
-    /// Tells the client, once a statement, that an aggregate has left NULLs out (8153), and what
-    /// expressions have given NULL for.
-    pub(crate) fn tell_of_nulls(&mut self) {
-        let line = self.cx.line;
-        for number in std::mem::take(&mut self.cx.made_null) {
-            self.inform(Message::new(number, &[]).at_line(line));
-        }
-        let eliminated = std::mem::take(&mut self.cx.null_eliminated);
-        if eliminated && self.cx.set.has(Switches::ANSI_WARNINGS) {
-            self.inform(Message::new(8153, &[]).at_line(line));
-        }
+    fn capture(
+        &self,
+        run: &mut Run<'_>,
+        written: &Execute,
+        sets: &mut dyn Sink,
+    ) -> Result<(), Box<SqlError>> {
+        exec::execute_captured(run, written, sets)
     }
-
-    /// The procedure at work.
-    pub(crate) fn procedure(&self) -> Option<String> {
-        let last = self.cx.procedures.last();
-        last.filter(|name| !name.is_empty()).cloned()
-    }
-
-    /// A statement is done.
-    pub(crate) fn done(&mut self, rows: Option<u64>) {
-        self.tell_of_nulls();
-        if let Some(rows) = rows {
-            self.cx.last.rows = rows;
-        }
-        let told = if self.cx.set.has(Switches::NOCOUNT) {
-            None
-        } else {
-            rows
-        };
-        self.sink.done(told);
-    }
-}
-
-fn of_syntax(error: &SyntaxError) -> Message {
-    Message::custom(error.number, error.level, error.state, &error.message).at_line(error.line)
-}
-
-/// Reads a text as statements, or tells what is wrong with it.
-pub(crate) fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>, Box<SqlError>> {
-    parse_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER))
-}
-
-/// Reads the text of a module as it was read when the module was made.
-pub(crate) fn parse_module(module: &Module) -> Result<Vec<Stmt>, Box<SqlError>> {
-    parse_with(module.text(), module.set().quoted_identifier)
-}
-
-fn parse_with(text: &str, quoted_identifier: bool) -> Result<Vec<Stmt>, Box<SqlError>> {
-    let options = Options { quoted_identifier };
-    match with_stack(depth::PARSER_BYTES, || furrow_tsql::parse(text, options)) {
-        Ok(batch) => Ok(batch.statements),
-        Err(errors) => Err(Box::new(SqlError {
-            messages: errors.iter().map(of_syntax).collect(),
-            procedure: errors
-                .first()
-                .and_then(|e| Some(e.module.as_deref()?.to_owned())),
-            cancelled: false,
-            origin: Origin::Statement,
-        })),
-    }
-}
-
-/// [`parse`], unless the text was read before.
-pub(crate) fn read(text: &str, cx: &mut Context) -> Result<Arc<Text>, Box<SqlError>> {
-    read_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER), cx)
-}
-
-/// [`parse_module`], unless the text was read before.
-pub(crate) fn read_module(module: &Module, cx: &mut Context) -> Result<Arc<Text>, Box<SqlError>> {
-    read_with(module.text(), module.set().quoted_identifier, cx)
-}
-
-pub(crate) fn read_with(
-    text: &str,
-    quoted_identifier: bool,
-    cx: &mut Context,
-) -> Result<Arc<Text>, Box<SqlError>> {
-    cx.texts.forget_at(cx.server.texts_forgotten());
-    if let Some(known) = cx.texts.find(quoted_identifier, text) {
-        return Ok(known);
-    }
-    let read = Text::new(text, parse_with(text, quoted_identifier)?);
-    let counters = &cx.sessions.task().instruments().counters;
-    counters.add(Counter::SqlCompilations, 1);
-    if cx.texts.keep(quoted_identifier, &read) {
-        read.plans.count_in(cx.server.query_stats().of(text));
-    }
-    Ok(read)
 }
 
 /// Runs a batch of a client.
@@ -219,6 +110,7 @@ pub(crate) fn run_read(
         tries: 0,
         text,
         plans: read.ok().map(|read| &read.plans),
+        interpreter: &Batches,
     };
     let was_read = read.is_ok();
     let result = match read {
@@ -230,7 +122,7 @@ pub(crate) fn run_read(
     if let Err(error) = result {
         end.cancelled = error.cancelled;
         // A batch that can't be read has done nothing, whatever XACT_ABORT says.
-        if was_read && fate::dooms(&error, &run.cx.set) {
+        if was_read && error_scope::dooms(&error, &run.cx.set) {
             let _ = run.cx.sessions.roll_back_all();
         }
         run.cx.last.error = error.number();

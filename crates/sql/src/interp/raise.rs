@@ -1,7 +1,7 @@
 //! THROW and RAISERROR.
 
-use super::{Run, flow};
-use crate::error::{Origin, Result, SqlError, refuse};
+use furrow_context::error::{Origin, Result, SqlError, refuse};
+use furrow_context::run::Run;
 use furrow_messages::{Message, info};
 use furrow_observe::errorlog::Source;
 use furrow_tsql::ast::expr::Expr;
@@ -13,13 +13,15 @@ const LONGEST: usize = 2047;
 
 fn text_of(run: &mut Run<'_>, written: &Expr) -> Result<String> {
     let text = DataType::sized(TypeId::NVarChar, 8000);
-    let value = flow::evaluate_as(run, written, text)?;
+    let value = furrow_bind::evaluate_as(run, written, text)?;
     Ok(value.as_str().unwrap_or("").to_owned())
 }
 
 fn number_of(run: &mut Run<'_>, written: &Expr) -> Result<i64> {
     let int = DataType::simple(TypeId::Int);
-    Ok(flow::evaluate_as(run, written, int)?.as_i64().unwrap_or(0))
+    Ok(furrow_bind::evaluate_as(run, written, int)?
+        .as_i64()
+        .unwrap_or(0))
 }
 
 fn thrown(messages: Vec<Message>, procedure: Option<String>, origin: Origin) -> Box<SqlError> {
@@ -63,7 +65,7 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     if rest.len() > 20 {
         return refuse(2747, &[20.into()]);
     }
-    let (value, _) = flow::evaluate(run, what)?;
+    let (value, _) = furrow_bind::evaluate(run, what)?;
     let level = number_of(run, level)?.clamp(0, 25);
     let state = number_of(run, state)?;
     // States below 0 become 1, as the product has it.
@@ -78,7 +80,7 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     }
     let mut args = Vec::new();
     for (at, arg) in rest.iter().enumerate() {
-        let (value, of) = flow::evaluate(run, arg)?;
+        let (value, of) = furrow_bind::evaluate(run, arg)?;
         args.push(substitute(&value, of, at + 1)?);
     }
     let text = format_message(&format, &args)?;

@@ -1,9 +1,11 @@
 //! SET: options of the connection. An option that this engine can't be set to is refused by its name, before
 //! the batch or procedure that sets it does anything.
 
-use super::{Run, flow, transaction};
+use super::{cursor, flow, transaction};
 use crate::ddl;
-use crate::error::{Result, refuse, unsupported};
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::run::Run;
+use furrow_context::switches::switch;
 use furrow_engine::Timeout;
 use furrow_scalar::{Settings, Switches};
 use furrow_tsql::ast::expr::{Expr, ExprKind};
@@ -27,7 +29,7 @@ pub(super) fn run(run: &mut Run<'_>, set: &Set) -> Result<()> {
                 statistics(run, name, *on)?;
             }
         }
-        Set::Cursor(_) => return Err(unsupported("a cursor")),
+        Set::Cursor(written) => return cursor::set_new(run, written),
         Set::Method(..) => return Err(unsupported("a method of a variable")),
     }
     run.done(None);
@@ -48,7 +50,7 @@ fn statistics(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
 fn word(run: &mut Run<'_>, expr: &Expr) -> Result<Value> {
     match &expr.kind {
         ExprKind::Column(bare) => Ok(Value::NVarChar(bare.name().to_owned())),
-        _ => Ok(flow::evaluate(run, expr)?.0),
+        _ => Ok(furrow_bind::evaluate(run, expr)?.0),
     }
 }
 
@@ -107,38 +109,6 @@ fn value(run: &mut Run<'_>, name: &str, expr: &Expr) -> Result<()> {
     }
     Ok(())
 }
-
-/// The switch that an option is.
-pub(crate) fn switch(name: &str) -> Option<Switches> {
-    Some(match name {
-        "ANSI_NULLS" => Switches::ANSI_NULLS,
-        "ANSI_NULL_DFLT_OFF" => Switches::ANSI_NULL_DFLT_OFF,
-        "ANSI_NULL_DFLT_ON" => Switches::ANSI_NULL_DFLT_ON,
-        "ANSI_PADDING" => Switches::ANSI_PADDING,
-        "ANSI_WARNINGS" => Switches::ANSI_WARNINGS,
-        "ARITHABORT" => Switches::ARITHABORT,
-        "ARITHIGNORE" => Switches::ARITHIGNORE,
-        "CONCAT_NULL_YIELDS_NULL" => Switches::CONCAT_NULL_YIELDS_NULL,
-        // There are no cursors that a commit could close: the setting is kept and shown.
-        "CURSOR_CLOSE_ON_COMMIT" => Switches::CURSOR_CLOSE_ON_COMMIT,
-        "IMPLICIT_TRANSACTIONS" => Switches::IMPLICIT_TRANSACTIONS,
-        "NOCOUNT" => Switches::NOCOUNT,
-        "NUMERIC_ROUNDABORT" => Switches::NUMERIC_ROUNDABORT,
-        "QUOTED_IDENTIFIER" => Switches::QUOTED_IDENTIFIER,
-        "XACT_ABORT" => Switches::XACT_ABORT,
-        "ANSI_DEFAULTS" => ANSI_DEFAULTS,
-        _ => return None,
-    })
-}
-
-/// What SET ANSI_DEFAULTS sets.
-pub(crate) const ANSI_DEFAULTS: Switches = Switches::ANSI_NULLS
-    .and(Switches::ANSI_NULL_DFLT_ON)
-    .and(Switches::ANSI_PADDING)
-    .and(Switches::ANSI_WARNINGS)
-    .and(Switches::CURSOR_CLOSE_ON_COMMIT)
-    .and(Switches::IMPLICIT_TRANSACTIONS)
-    .and(Switches::QUOTED_IDENTIFIER);
 
 /// Whether an option can be set so; 40514 otherwise.
 fn can_be(name: &str, on: bool) -> Result<()> {

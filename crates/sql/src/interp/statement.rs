@@ -1,14 +1,21 @@
 //! Statements that are not control of flow: who runs which.
 
-use super::{Plans, Run, flow, kill, planned, ready, set, statistics, transaction, wait};
-use crate::activity::CommandKind;
-use crate::bind::{Binder, BoundQuery};
-use crate::context::Context;
-use crate::error::Result;
-use crate::{dbcc, ddl, dml, query_stats};
+use super::{cursor, kill, set, transaction, wait};
+use crate::{ddl, dml};
+use furrow_bind::{Binder, BoundQuery, planned, ready};
+use furrow_context::activity::CommandKind;
+use furrow_context::context::Context;
+use furrow_context::error::Result;
+use furrow_context::plans::Plans;
+use furrow_context::run::Run;
+use furrow_context::{query_stats, statistics};
 use furrow_messages::Message;
 use furrow_scalar::Switches;
+use furrow_sysviews::dbcc;
+use furrow_tsql::ast::database::RestoreKind;
+use furrow_tsql::ast::expr::AssignOp;
 use furrow_tsql::ast::flow::{Set, Transaction};
+use furrow_tsql::ast::name::Ident;
 use furrow_tsql::ast::query::{Query, QueryBody};
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::{DataType, TypeId};
@@ -16,23 +23,11 @@ use std::sync::Arc;
 
 /// Runs a statement.
 pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
-    let reads = matches!(
-        stmt.kind,
-        Statement::Select(_)
-            | Statement::Print(_)
-            | Statement::Set(_)
-            | Statement::Use(_)
-            | Statement::Transaction(_)
-            | Statement::Waitfor(_)
-            | Statement::Dbcc(_)
-            | Statement::Kill(_)
-            | Statement::Reconfigure(_)
-    );
     let nest_level = run.cx.procedures.len();
     let activity = run.cx.sessions.activity();
     activity.statement(kind_of(stmt), nest_level);
     run.cx.note();
-    if !reads {
+    if !reads_only(stmt) {
         run.cx.sessions.writable()?;
     }
     if run.cx.set.has(Switches::IMPLICIT_TRANSACTIONS)
@@ -54,12 +49,12 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     let measure = statistics::begin(run);
     let measured = run.plans.filter(|_| is_measured(stmt));
     let text = measured.and_then(|plans| plans.stats(run.cx.server.query_stats()));
-    let running = text.map(|text| (query_stats::begin(run.cx), text));
+    let running = text.map(|text| (query_stats::begin(&mut run.cx.clock), text));
     let result = dispatch(run, renamed.as_ref().unwrap_or(stmt));
     match &running {
         Some((running, text)) if result.is_ok() => {
             let rows = run.cx.last.rows;
-            query_stats::end(run.cx, text, stmt.span, running, rows);
+            query_stats::end(&mut run.cx.clock, text, stmt.span, running, rows);
         }
         Some(_) => {}
         None if matches!(stmt.kind, Statement::Set(_) | Statement::Transaction(_)) => {}
@@ -76,11 +71,35 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Merge(_)
+            | Statement::Fetch(_)
             | Statement::Dbcc(_) => {}
             _ => run.cx.last.rows = 0,
         }
     }
     result
+}
+
+/// Whether a statement may run where the session cannot write.
+fn reads_only(stmt: &Stmt) -> bool {
+    matches!(
+        stmt.kind,
+        Statement::Select(_)
+            | Statement::Print(_)
+            | Statement::Set(_)
+            | Statement::Use(_)
+            | Statement::Transaction(_)
+            | Statement::Waitfor(_)
+            | Statement::Dbcc(_)
+            | Statement::Kill(_)
+            | Statement::Reconfigure(_)
+            | Statement::Backup(_)
+            | Statement::Restore(_)
+            | Statement::DeclareCursor(_)
+            | Statement::Open(_)
+            | Statement::Fetch(_)
+            | Statement::Close(_)
+            | Statement::Deallocate(_)
+    )
 }
 
 /// Whether what a statement costs is kept: those that read or change rows.
@@ -95,6 +114,12 @@ fn is_measured(stmt: &Stmt) -> bool {
     )
 }
 
+/// Whether a variable is a cursor variable.
+pub(super) fn is_cursor(run: &Run<'_>, variable: &Ident) -> bool {
+    let depth = run.cx.procedures.len();
+    run.cx.cursors.is_variable(&variable.value, depth)
+}
+
 fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     match &stmt.kind {
         Statement::Select(query) => select(run, query),
@@ -102,6 +127,14 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Update(update) => dml::update(run, update),
         Statement::Delete(delete) => dml::delete(run, delete),
         Statement::Merge(merge) => dml::merge(run, merge),
+        Statement::Set(Set::Variable(name, AssignOp::Set, value)) if is_cursor(run, name) => {
+            cursor::set_same(run, &name.value, value)
+        }
+        Statement::DeclareCursor(written) => cursor::declare(run, written),
+        Statement::Open(name) => cursor::open(run, name),
+        Statement::Fetch(written) => cursor::fetch(run, written),
+        Statement::Close(name) => cursor::close(run, name),
+        Statement::Deallocate(name) => cursor::deallocate(run, name),
         Statement::Set(written) => {
             set::run(run, written)?;
             if !matches!(written, Set::Variable(..)) {
@@ -127,7 +160,7 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         }
         Statement::Waitfor(written) => wait::waitfor(run, written),
         Statement::Kill(written) => kill::run(run, written),
-        Statement::Reconfigure(_) => crate::procs::reconfigure(run),
+        Statement::Reconfigure(_) => furrow_sysviews::procs::reconfigure(run),
         _ => ddl::run(run, stmt),
     }
 }
@@ -161,7 +194,7 @@ fn select(run: &mut Run<'_>, query: &Query) -> Result<()> {
             bound.plan.for_each(cx, &mut |cx, row| {
                 rows += 1;
                 for (assign, value) in bound.assigns.iter().zip(row) {
-                    cx.scope.set(assign.variable, value.clone());
+                    cx.set_variable(assign.variable, value.clone())?;
                 }
                 Ok(())
             })?;
@@ -181,7 +214,7 @@ fn select(run: &mut Run<'_>, query: &Query) -> Result<()> {
 
 fn print(run: &mut Run<'_>, expr: &furrow_tsql::ast::expr::Expr) -> Result<()> {
     let text = DataType::sized(TypeId::NVarChar, 8000);
-    let value = flow::evaluate_as(run, expr, text)?;
+    let value = furrow_bind::evaluate_as(run, expr, text)?;
     let message = Message::custom(0, 0, 1, value.as_str().unwrap_or(" "));
     run.inform(message);
     run.done(None);
@@ -248,6 +281,14 @@ fn kind_of(stmt: &Stmt) -> CommandKind {
         Statement::AlterDatabase(_) => CommandKind::AlterDatabase,
         Statement::Drop(_) => CommandKind::Drop,
         Statement::Reconfigure(_) => CommandKind::Reconfigure,
+        Statement::Backup(written) if written.log => CommandKind::BackupLog,
+        Statement::Backup(_) => CommandKind::BackupDatabase,
+        Statement::Restore(written) => match written.kind {
+            RestoreKind::Database => CommandKind::RestoreDatabase,
+            RestoreKind::Log => CommandKind::RestoreLog,
+            RestoreKind::VerifyOnly => CommandKind::RestoreVerify,
+            _ => CommandKind::RestoreHeader,
+        },
         _ => CommandKind::Other,
     }
 }

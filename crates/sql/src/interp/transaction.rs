@@ -1,8 +1,9 @@
 //! Transactions as statements.
 
-use super::Run;
-use crate::error::{Result, refuse, unsupported};
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::run::Run;
 use furrow_engine::Isolation;
+use furrow_scalar::Switches;
 use furrow_tsql::ast::database::NameOrVariable;
 use furrow_tsql::ast::flow::{IsolationLevel, Transaction};
 use furrow_tsql::ast::option::Opt;
@@ -65,6 +66,14 @@ pub(super) fn run(run: &mut Run<'_>, written: &Transaction) -> Result<()> {
             let name = name_of(run, name)?;
             run.cx.sessions.save(&name)?;
         }
+    }
+    let ends = matches!(
+        written,
+        Transaction::Commit { .. } | Transaction::Rollback(_)
+    );
+    let closes = run.cx.set.has(Switches::CURSOR_CLOSE_ON_COMMIT);
+    if ends && closes && run.cx.sessions.count() == 0 {
+        run.cx.cursors.close_all();
     }
     run.done(None);
     Ok(())

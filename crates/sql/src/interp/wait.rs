@@ -1,7 +1,7 @@
 //! WAITFOR: until a span is over or a time of day is there, or the client ends it.
 
-use super::{Run, flow};
-use crate::error::{Result, refuse};
+use furrow_context::error::{Result, refuse};
+use furrow_context::run::Run;
 use furrow_io::time::{Moment, WallTime, sleep};
 use furrow_observe::task;
 use furrow_observe::waits::WaitType;
@@ -47,7 +47,7 @@ pub(super) fn waitfor(run: &mut Run<'_>, written: &Waitfor) -> Result<()> {
 /// `hh:mm[:ss[.mmm]]` in microseconds of the day: 148 for anything else.
 fn of_day(run: &mut Run<'_>, written: &Expr) -> Result<u64> {
     let text = DataType::sized(TypeId::NVarChar, 8000);
-    let value = flow::evaluate_as(run, written, text)?;
+    let value = furrow_bind::evaluate_as(run, written, text)?;
     let shown = value.as_str().unwrap_or("").to_owned();
     match microseconds(&shown) {
         Some(us) => Ok(us),

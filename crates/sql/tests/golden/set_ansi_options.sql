@@ -191,6 +191,7 @@ GO
 DECLARE @strings TABLE (v VARBINARY(10));
 GO
 ALTER TABLE no_strings ADD v2 VARCHAR(10);
+GO
 SET ANSI_PADDING ON;
 GO
 -- What can't be set is refused before anything runs, and NOEXEC runs nothing.

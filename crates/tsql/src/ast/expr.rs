@@ -368,6 +368,8 @@ pub enum AssignOp {
 pub struct CursorName {
     /// `GLOBAL`.
     pub global: bool,
+    /// Whether it is named by a variable.
+    pub is_variable: bool,
     /// Its name, or the variable's with its `@`.
     pub name: Ident,
 }

@@ -11,7 +11,7 @@ macro_rules! keywords {
         pub enum Keyword { $($word),* }
 
         /// All reserved words, sorted.
-        pub const KEYWORDS: &[(&str, Keyword)] = &[$((stringify!($word), Keyword::$word)),*];
+        const KEYWORDS: &[(&str, Keyword)] = &[$((stringify!($word), Keyword::$word)),*];
     };
 }
 

@@ -273,6 +273,7 @@ impl Parser<'_> {
             let name = self.variable()?;
             return Ok(CursorName {
                 global: false,
+                is_variable: true,
                 name,
             });
         }
@@ -281,6 +282,10 @@ impl Parser<'_> {
             self.bump();
         }
         let name = self.ident()?;
-        Ok(CursorName { global, name })
+        Ok(CursorName {
+            global,
+            is_variable: false,
+            name,
+        })
     }
 }

@@ -4,20 +4,27 @@
 //! are put where the tree needs them. One shape has no text: an IF without ELSE as the first branch of an IF
 //! with ELSE; the reader never builds it.
 
+#[cfg(feature = "print")]
 mod admin;
+#[cfg(feature = "print")]
 mod database;
+#[cfg(feature = "print")]
 mod dml;
 mod expr;
+#[cfg(feature = "print")]
 mod flow;
 mod names;
 mod option;
 mod query;
+#[cfg(feature = "print")]
 mod table;
 
 use crate::ast::expr::{Condition, Expr};
+#[cfg(feature = "print")]
 use crate::ast::{Batch, Statement, Stmt};
 
 /// The text of a batch.
+#[cfg(feature = "print")]
 #[must_use]
 pub fn print(batch: &Batch) -> String {
     let mut printer = Printer::default();
@@ -25,14 +32,6 @@ pub fn print(batch: &Batch) -> String {
         printer.statement(&statement.kind);
         printer.put(";\n");
     }
-    printer.out
-}
-
-/// The text of a statement, without a closing semicolon (which MERGE needs).
-#[must_use]
-pub fn print_statement(statement: &Stmt) -> String {
-    let mut printer = Printer::default();
-    printer.statement(&statement.kind);
     printer.out
 }
 
@@ -103,6 +102,7 @@ impl Printer {
     }
 
     /// Statements of a block, each closed.
+    #[cfg(feature = "print")]
     fn statements(&mut self, statements: &[Stmt]) {
         for statement in statements {
             self.statement(&statement.kind);
@@ -110,6 +110,7 @@ impl Printer {
         }
     }
 
+    #[cfg(feature = "print")]
     fn statement(&mut self, statement: &Statement) {
         let done = self.row_statement(statement)
             || self.object_statement(statement)

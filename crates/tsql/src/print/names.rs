@@ -1,6 +1,7 @@
 //! Names, types, variables.
 
 use super::Printer;
+#[cfg(feature = "print")]
 use crate::ast::database::{NameOrText, NameOrVariable};
 use crate::ast::name::{DataType, Ident, ObjectName, TypeArg};
 
@@ -52,12 +53,14 @@ impl Printer {
         self.put("'");
     }
 
+    #[cfg(feature = "print")]
     pub(super) fn name_or_variable(&mut self, name: &NameOrVariable) {
         match name {
             NameOrVariable::Name(ident) | NameOrVariable::Variable(ident) => self.ident(ident),
         }
     }
 
+    #[cfg(feature = "print")]
     pub(super) fn name_or_text(&mut self, name: &NameOrText) {
         match name {
             NameOrText::Name(ident) => self.ident(ident),

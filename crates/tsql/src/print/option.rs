@@ -2,6 +2,7 @@
 
 use super::Printer;
 use crate::ast::option::{Opt, OptValue, Size};
+use crate::ast::table::IndexColumn;
 
 impl Printer {
     pub(super) fn opt(&mut self, option: &Opt) {
@@ -37,11 +38,17 @@ impl Printer {
         }
     }
 
+    #[cfg(feature = "print")]
     /// ` WITH (..)`, or nothing where there are none.
     pub(super) fn with_parens(&mut self, options: &[Opt]) {
         if !options.is_empty() {
             self.put(" WITH ");
             self.parens(options, Self::opt);
         }
+    }
+
+    pub(super) fn index_column(&mut self, column: &IndexColumn) {
+        self.ident(&column.name);
+        self.flag(column.descending, " DESC");
     }
 }

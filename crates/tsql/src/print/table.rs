@@ -4,8 +4,8 @@ use super::Printer;
 use crate::ast::Statement;
 use crate::ast::table::{
     AlterTable, ColumnAttribute, ColumnDef, ColumnKind, Constraint, ConstraintKind, DataSpace,
-    ForeignKey, IndexAction, IndexBody, IndexColumn, InlineIndex, KeyAction, KeyConstraint,
-    OnePartition, Sequence, TableAction, TableDrop, TableElement, TypeKind,
+    ForeignKey, IndexAction, IndexBody, InlineIndex, KeyAction, KeyConstraint, OnePartition,
+    Sequence, TableAction, TableDrop, TableElement, TypeKind,
 };
 
 impl Printer {
@@ -291,11 +291,6 @@ impl Printer {
         self.maybe(" ON DELETE ", key.on_delete.as_ref(), action);
         self.maybe(" ON UPDATE ", key.on_update.as_ref(), action);
         self.flag(key.not_for_replication, " NOT FOR REPLICATION");
-    }
-
-    pub(super) fn index_column(&mut self, column: &IndexColumn) {
-        self.ident(&column.name);
-        self.flag(column.descending, " DESC");
     }
 
     fn data_space(&mut self, space: Option<&DataSpace>) {

@@ -30,112 +30,26 @@
 
 use furrow_io::sync::atomic::Ordering;
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
-use furrow_format::TxnId;
 use furrow_io::sync::MutexGuard;
-use furrow_io::time::{Moment, WallTime};
+use furrow_io::time::Moment;
 
-use super::error::Timeout;
-use super::manager::{Table, wake};
-use super::mode::LockMode;
-use super::owner::{Isolation, Outcome, OwnerCore, Place};
-use super::resource::Resource;
-use super::shard::{SeenKind, Shard, Wakes};
+use super::core::{Outcome, OwnerCore, Place};
+use super::report::{DeadlockProcess, DeadlockReport, DeadlockResource};
+use super::shard::{SeenKind, Shard, Wakes, wake};
+use super::table::{Pace, Table};
 
 /// Owners that the walk of a new waiter visits at most.
 const WALK_OWNERS: usize = 64;
 /// Searching may take one part in so many of the time.
 const SEARCH_SHARE: u64 = 20;
 
-/// When the last search was, and what it cost.
-#[derive(Debug, Default)]
-pub(super) struct Pace {
-    began: Moment,
-    took_ns: u64,
-}
-
 /// What a search has come to.
 #[derive(Default)]
 struct Found {
     reports: Vec<Arc<DeadlockReport>>,
     wakes: Wakes,
-}
-
-/// A deadlock that was resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadlockReport {
-    /// Position of the victim in `processes`.
-    pub victim: usize,
-    /// Who took part: each waits for the next, the last for the first.
-    pub processes: Vec<DeadlockProcess>,
-    /// What they wait for, without repetition.
-    pub resources: Vec<DeadlockResource>,
-}
-
-/// A member of a deadlock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadlockProcess {
-    /// Number of the lock owner.
-    pub owner_id: u32,
-    /// Its session.
-    pub session_id: i32,
-    /// Its transaction.
-    pub txn: TxnId,
-    /// Its deadlock priority.
-    pub priority: i32,
-    /// Bytes of log it has used.
-    pub log_used: u64,
-    /// Its isolation level.
-    pub isolation: Isolation,
-    /// What it waits for.
-    pub resource: Resource,
-    /// In which mode it wants it.
-    pub mode: LockMode,
-    /// For how long it has waited.
-    pub wait_ms: u64,
-    /// For how long it would.
-    pub timeout: Timeout,
-    /// When its transaction began.
-    pub started: WallTime,
-}
-
-/// A resource of a deadlock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadlockResource {
-    /// The resource.
-    pub resource: Resource,
-    /// The members that hold it: position in `processes`, and mode.
-    pub owners: Vec<(usize, LockMode)>,
-    /// The members that wait for it: position, mode, and whether they convert a lock they hold.
-    pub waiters: Vec<(usize, LockMode, bool)>,
-}
-
-impl DeadlockReport {
-    /// The member that was chosen.
-    pub fn victim(&self) -> Option<&DeadlockProcess> {
-        self.processes.get(self.victim)
-    }
-}
-
-impl fmt::Display for DeadlockReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, process) in self.processes.iter().enumerate() {
-            let mark = if at == self.victim { ", victim" } else { "" };
-            let DeadlockProcess {
-                session_id,
-                mode,
-                resource,
-                ..
-            } = process;
-            writeln!(
-                f,
-                "session {session_id} waits for {mode} on {resource}{mark}"
-            )?;
-        }
-        Ok(())
-    }
 }
 
 /// The graph: all shards, latched.
@@ -227,6 +141,7 @@ impl Graph<'_> {
             }
             resources.push(found);
         }
+        debug_assert!(victim < cycle.len(), "a member of the cycle");
         DeadlockReport {
             victim,
             processes,
@@ -263,6 +178,12 @@ impl Graph<'_> {
         let Some(Place { shard, head }) = victim.place() else {
             return;
         };
+        debug_assert!(
+            self.shards[shard as usize]
+                .waiter(head, victim.id)
+                .is_some(),
+            "who has a place waits there"
+        );
         self.shards[shard as usize].withdraw(head, victim.id, wakes);
         victim.end_wait(Outcome::Victim(report));
         wakes.push(Arc::clone(victim));
@@ -346,8 +267,14 @@ impl Table {
         let mut waiting = self.waiting_owners();
         while let Some(cycle) = graph.find_cycle(&waiting) {
             let report = Arc::new(graph.report(&cycle));
+            debug_assert_eq!(
+                report.processes.len(),
+                cycle.len(),
+                "every member of a cycle waits"
+            );
             let victim = &cycle[report.victim];
             graph.end_wait(victim, Arc::clone(&report), &mut found.wakes);
+            debug_assert!(victim.place().is_none(), "a victim waits no more");
             found.reports.push(report);
             waiting.retain(|core| core.place().is_some());
         }

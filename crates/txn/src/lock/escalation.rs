@@ -13,15 +13,14 @@
 use furrow_format::{DatabaseId, ObjectId};
 use furrow_observe::counters::Counter;
 
-use super::error::{LockError, Timeout};
+use super::error::LockError;
 use super::manager::LockManager;
 use super::mode::LockMode;
 use super::owner::LockOwner;
 use super::resource::Resource;
+use super::timeout::Timeout;
 use super::wait::count;
 
-/// Fine locks on one object at which escalation is tried first.
-pub(super) const THRESHOLD: u32 = 5_000;
 /// Further locks before it is tried again.
 const RETRY: u32 = 1_250;
 /// Part of the lock table in percent from which it counts as short.
@@ -52,7 +51,8 @@ impl Escalation {
 
 impl LockManager {
     /// Fine locks that `owner` holds on `object`.
-    pub fn fine_locks(&self, owner: &LockOwner, object: ObjectId) -> u32 {
+    #[cfg(test)]
+    pub(crate) fn fine_locks(&self, owner: &LockOwner, object: ObjectId) -> u32 {
         owner.locks.lock().tally(object).count
     }
 
@@ -96,6 +96,10 @@ impl LockManager {
                 count(Counter::TableLockEscalations, 1);
                 self.table
                     .release_where(owner, |held| held.object == object && !held.session);
+                debug_assert!(
+                    owner.held(&whole).is_some_and(|held| held.covers(mode)),
+                    "the lock of the object covers those of its parts"
+                );
                 Ok(true)
             }
             Err(LockError::Timeout { .. }) => Ok(false),

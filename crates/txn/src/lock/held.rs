@@ -6,6 +6,8 @@ use furrow_format::ObjectId;
 use super::mode::LockMode;
 use super::resource::Resource;
 
+/// Fine locks on one object at which escalation is tried first.
+const THRESHOLD: u32 = 5_000;
 /// Lists up to this length are searched without an index.
 const SHORT: usize = 8;
 /// An empty list gives memory back when it has grown past this capacity.
@@ -102,6 +104,11 @@ impl HeldTable {
 
     /// The same with the sequence it has.
     pub(super) fn push_as(&mut self, held: Held) {
+        debug_assert!(
+            self.find(held.hash, &held.resource).is_none(),
+            "a lock is listed once"
+        );
+        debug_assert!(held.sequence < self.next_sequence, "sequences grow");
         if held.object.0 != 0 {
             self.tally(held.object).count += 1;
         }
@@ -117,6 +124,7 @@ impl HeldTable {
 
     /// Takes out the entry at `at`; the last one takes its place.
     pub(super) fn remove(&mut self, at: usize) -> Held {
+        debug_assert!(at < self.entries.len(), "a lock that is listed");
         let last = self.entries.len() - 1;
         if !self.index.is_empty() {
             let hole = self.slot_of(at);
@@ -128,6 +136,10 @@ impl HeldTable {
         }
         let held = self.entries.swap_remove(at);
         self.uncount(held.object);
+        debug_assert!(
+            self.find(held.hash, &held.resource).is_none(),
+            "a lock that was taken out is not found"
+        );
         if self.entries.is_empty() {
             self.reset();
         }
@@ -147,6 +159,10 @@ impl HeldTable {
                 each(self.remove(at));
             }
         }
+        debug_assert!(
+            !self.entries.iter().any(&which),
+            "every lock that is meant is taken out"
+        );
     }
 
     /// Takes out everything, giving each to `each`. Much cheaper than one by one.
@@ -159,7 +175,7 @@ impl HeldTable {
     pub(super) fn tally(&mut self, object: ObjectId) -> &mut Tally {
         let found = self.tallies.iter().position(|tally| tally.object == object);
         let at = found.unwrap_or_else(|| {
-            let attempt_at = super::escalation::THRESHOLD;
+            let attempt_at = THRESHOLD;
             self.tallies.push(Tally {
                 object,
                 count: 0,
@@ -173,13 +189,21 @@ impl HeldTable {
     /// Counts fine locks from here.
     pub(super) fn begin_statement(&mut self) {
         for tally in &mut self.tallies {
-            tally.attempt_at = tally.count + super::escalation::THRESHOLD;
+            debug_assert!(
+                tally.count as usize <= self.entries.len(),
+                "each lock counts once"
+            );
+            tally.attempt_at = tally.count + THRESHOLD;
         }
     }
 
     fn uncount(&mut self, object: ObjectId) {
         if object.0 != 0 {
             let tally = self.tally(object);
+            debug_assert!(
+                tally.count > 0,
+                "a lock is counted when it is granted and when it is released"
+            );
             tally.count = tally.count.saturating_sub(1);
         }
     }
@@ -197,12 +221,21 @@ impl HeldTable {
         let size = (self.entries.len() * 4).next_power_of_two();
         self.index.clear();
         self.index.resize(size, FREE);
+        debug_assert!(size >= 2 * self.entries.len(), "half of the index is free");
         for at in 0..self.entries.len() {
             self.insert_index(at);
         }
     }
 
     fn insert_index(&mut self, at: usize) {
+        debug_assert!(
+            self.index.len().is_power_of_two(),
+            "slots are found by a mask"
+        );
+        debug_assert!(
+            self.entries.len() < self.index.len(),
+            "a probe ends at a free place"
+        );
         let mask = self.index.len() - 1;
         let mut slot = self.entries[at].hash as usize & mask;
         while self.index[slot] != FREE {
@@ -215,6 +248,7 @@ impl HeldTable {
         let mask = self.index.len() - 1;
         let mut slot = self.entries[at].hash as usize & mask;
         while self.index[slot] != at as u32 + 1 {
+            debug_assert_ne!(self.index[slot], FREE, "a listed lock is in the index");
             slot = (slot + 1) & mask;
         }
         slot
@@ -222,6 +256,7 @@ impl HeldTable {
 
     /// Frees a place of the index and moves back what was pushed past it.
     fn close_hole(&mut self, mut hole: usize) {
+        debug_assert_ne!(self.index[hole], FREE, "a place that is taken");
         let mask = self.index.len() - 1;
         let mut slot = hole;
         loop {

@@ -1,82 +1,25 @@
 //! The lock manager: requests, releases, and the table they work on.
 
-use furrow_io::sync::atomic::{AtomicU64, Ordering};
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use furrow_format::ObjectId;
-use furrow_io::sync::{Mutex, MutexGuard, RwLock};
+use furrow_io::sync::atomic::AtomicU64;
+use furrow_io::sync::{Mutex, RwLock};
 
-use super::deadlock::{DeadlockReport, Pace};
-use super::error::{Granted, LockError, Timeout};
+use super::core::OwnerCore;
+use super::error::{Granted, LockError};
 use super::held::{Grant, Held, HeldTable};
 use super::mode::LockMode;
-use super::owner::{LockOwner, OwnerCore};
+use super::notes::{Strong, Writers, writes};
+use super::owner::LockOwner;
 use super::owners::Owners;
+use super::report::DeadlockReport;
 use super::resource::Resource;
-use super::shard::{Asked, Shard, Wakes};
+use super::shard::{Asked, Shard, Wakes, wake};
+use super::table::{LockConfig, Padded, Table};
+use super::timeout::Timeout;
 use super::wait::Request;
-use super::weak::{Strong, Writers, writes};
-
-/// How the lock manager is set up.
-#[derive(Debug, Clone, Copy)]
-pub struct LockConfig {
-    /// Parts of the lock table with a latch each; rounded up to a power of two.
-    pub shards: usize,
-    /// Locks of all owners together; more are refused with error 1204. Kept within about one part in
-    /// `shards`, because each shard has its share.
-    pub max_locks: usize,
-    /// Whether a waiter looks for a deadlock as its wait begins, if that can have closed a cycle.
-    pub look_at_once: bool,
-    /// A waiter looks for a deadlock after this time, then after twice as long, and so on.
-    pub first_probe: Duration,
-    /// The longest time between two looks.
-    pub longest_probe: Duration,
-}
-
-impl Default for LockConfig {
-    fn default() -> LockConfig {
-        LockConfig {
-            shards: 64,
-            max_locks: 20_000_000,
-            look_at_once: true,
-            first_probe: Duration::from_millis(20),
-            longest_probe: Duration::from_secs(5),
-        }
-    }
-}
-
-pub(super) type DeadlockHook = Box<dyn Fn(&DeadlockReport) + Send + Sync>;
-
-/// Keeps the latches of neighbouring shards off each other's cache lines.
-#[repr(align(128))]
-struct Padded(Mutex<Shard>);
-
-/// What the manager and its owners share.
-pub(super) struct Table {
-    shards: Box<[Padded]>,
-    shift: u32,
-    pub(super) strong: Strong,
-    pub(super) writers: Writers,
-    pub(super) owners: RwLock<Owners>,
-    begins: AtomicU64,
-    pub(super) config: LockConfig,
-    pub(super) on_deadlock: DeadlockHook,
-    pub(super) pace: Mutex<Pace>,
-    pub(super) waits: AtomicU64,
-    pub(super) timeouts: AtomicU64,
-    pub(super) deadlocks: AtomicU64,
-}
-
-impl fmt::Debug for Table {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table")
-            .field("config", &self.config)
-            .finish_non_exhaustive()
-    }
-}
 
 /// The lock manager of an instance. Clones are handles to the same one.
 #[derive(Debug, Clone)]
@@ -85,27 +28,6 @@ pub struct LockManager {
 }
 
 impl Table {
-    pub(super) fn shard_of(&self, hash: u64) -> usize {
-        (hash >> self.shift) as usize & (self.shards.len() - 1)
-    }
-
-    pub(super) fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
-        self.shards[number].0.lock()
-    }
-
-    /// Latches all shards, in order.
-    pub(super) fn all_shards(&self) -> Vec<MutexGuard<'_, Shard>> {
-        self.shards.iter().map(|padded| padded.0.lock()).collect()
-    }
-
-    pub(super) fn shard_count(&self) -> usize {
-        self.shards.len()
-    }
-
-    pub(super) fn next_begin(&self) -> u64 {
-        self.begins.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
     fn release_one(&self, core: &OwnerCore, held: &Held) {
         let Some(request) = self.unnote(core, held) else {
             return;
@@ -127,6 +49,10 @@ impl Table {
     pub(super) fn release_everything(&self, owner: &LockOwner) {
         let mut locks = owner.locks.lock();
         locks.clear(|held| self.release_one(&owner.core, &held));
+        debug_assert!(
+            locks.entries().is_empty(),
+            "an owner that ends holds nothing"
+        );
     }
 
     /// Asks for a lock on a resource that the owner doesn't hold.
@@ -167,6 +93,10 @@ impl Table {
     ) -> Result<Granted, LockError> {
         let held = locks.entries()[at];
         let target = held.mode.supremum(mode);
+        debug_assert!(
+            target.covers(held.mode) && target.covers(mode),
+            "the mode of a conversion covers both"
+        );
         if target == held.mode {
             return Ok(Granted::Held);
         }
@@ -192,12 +122,6 @@ impl Table {
     }
 }
 
-pub(super) fn wake(wakes: Wakes) {
-    for core in wakes {
-        core.wake();
-    }
-}
-
 impl Default for LockManager {
     fn default() -> LockManager {
         LockManager::new(LockConfig::default(), |_| {})
@@ -212,6 +136,7 @@ impl LockManager {
     ) -> LockManager {
         let count = config.shards.clamp(1, 1 << 16).next_power_of_two();
         let limit = config.max_locks.div_ceil(count);
+        debug_assert!(count.is_power_of_two(), "shards are found by a mask");
         let shards = (0..count as u32)
             .map(|n| Padded(Mutex::new(Shard::new(n, limit))))
             .collect();
@@ -304,6 +229,7 @@ impl LockManager {
             return false;
         };
         let model = locks.entries()[at];
+        debug_assert!(resource.accepts(model.mode), "a mode of this resource");
         let hash = resource.hash();
         if let Some(at) = locks.find(hash, &resource) {
             let now = Timeout::NoWait;
@@ -335,6 +261,7 @@ impl LockManager {
     /// Whether a request would be granted right now. Never waits and leaves no trace: for readers that hold
     /// a page latch. When it says no, release the latch and use [`LockManager::lock_instant`].
     pub fn try_instant(&self, owner: &LockOwner, resource: Resource, mode: LockMode) -> bool {
+        debug_assert!(resource.accepts(mode), "{mode} on {resource}");
         let hash = resource.hash();
         let own = self.own_mode(owner, hash, &resource);
         if own.is_some_and(|own| own.covers(mode)) {
@@ -349,6 +276,10 @@ impl LockManager {
     /// Cheaper than [`LockManager::try_instant`], for readers that ask at each page with its latch held;
     /// now and then it says no where nobody writes.
     pub fn is_unwritten(&self, owner: &LockOwner, object: Resource) -> bool {
+        debug_assert!(
+            matches!(object, Resource::Object(..)),
+            "only locks of objects are noted"
+        );
         let hash = object.hash();
         let mut locks = owner.locks.lock();
         let at = locks.find(hash, &object);
@@ -373,6 +304,7 @@ impl LockManager {
         mode: LockMode,
         timeout: Timeout,
     ) -> Result<(), LockError> {
+        debug_assert!(resource.accepts(mode), "{mode} on {resource}");
         let hash = resource.hash();
         let mut locks = owner.locks.lock();
         let at = locks.find(hash, &resource);
@@ -430,6 +362,7 @@ impl LockManager {
         mode: LockMode,
         taken: Range<u64>,
     ) -> bool {
+        debug_assert!(taken.start <= taken.end, "marks in their order");
         let mut locks = owner.locks.lock();
         let found = locks.find(resource.hash(), resource);
         let Some(at) = found.filter(|&at| {
@@ -457,6 +390,7 @@ impl LockManager {
         let mut wakes = Wakes::new();
         let mut shard = self.table.shard(self.table.shard_of(hash));
         let request = self.table.settle(&owner.core, &mut shard, held);
+        debug_assert!(resource.accepts(mode), "{mode} on {resource}");
         shard.downgrade(request, mode, &mut wakes);
         drop(shard);
         self.table.strong.end(held, Some(mode));
@@ -467,7 +401,8 @@ impl LockManager {
 
     /// Lets a lock outlive its transaction, until it is unlocked, [`LockManager::release_session`] or the
     /// owner's end. `false` when it isn't held.
-    pub fn keep_for_session(&self, owner: &LockOwner, resource: &Resource) -> bool {
+    #[cfg(test)]
+    pub(crate) fn keep_for_session(&self, owner: &LockOwner, resource: &Resource) -> bool {
         let mut locks = owner.locks.lock();
         let Some(at) = locks.find(resource.hash(), resource) else {
             return false;
@@ -485,10 +420,15 @@ impl LockManager {
         } else {
             locks.clear(release);
         }
+        debug_assert!(
+            locks.entries().iter().all(|held| held.session),
+            "only locks of the session outlive a transaction"
+        );
     }
 
     /// Ends a session: releases what was kept for it.
-    pub fn release_session(&self, owner: &LockOwner) {
+    #[cfg(test)]
+    pub(crate) fn release_session(&self, owner: &LockOwner) {
         self.table.release_where(owner, |held| held.session);
     }
 
@@ -498,13 +438,14 @@ impl LockManager {
     }
 
     /// Rolls back to a savepoint: releases the transaction's locks acquired since `mark`. Conversions stay.
-    pub fn release_to(&self, owner: &LockOwner, mark: u64) {
+    pub(crate) fn release_to(&self, owner: &LockOwner, mark: u64) {
         self.table
             .release_where(owner, |held| held.sequence >= mark && !held.session);
     }
 
     /// What `owner` holds, in no promised order.
-    pub fn held_by(&self, owner: &LockOwner) -> Vec<(Resource, LockMode)> {
+    #[cfg(test)]
+    pub(crate) fn held_by(&self, owner: &LockOwner) -> Vec<(Resource, LockMode)> {
         owner
             .locks
             .lock()

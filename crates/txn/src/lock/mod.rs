@@ -35,28 +35,37 @@
 //! # What can fail
 //! [`LockError`]: time out (1222), deadlock victim (1205), lock table full (1204), cancelled.
 
+mod core;
 mod deadlock;
 mod error;
 mod escalation;
 mod held;
+mod isolation;
 mod manager;
 mod mode;
+mod notes;
 mod owner;
 mod owners;
 mod printed;
+mod report;
 mod resource;
 mod shard;
+mod table;
 #[cfg(test)]
 mod tests;
+mod timeout;
 mod view;
 mod wait;
 mod weak;
 
-pub use deadlock::{DeadlockProcess, DeadlockReport, DeadlockResource};
-pub use error::{Granted, LockError, Timeout};
+pub use error::{Granted, LockError};
 pub use escalation::Escalation;
-pub use manager::{LockConfig, LockManager};
-pub use mode::{LockMode, MODE_COUNT};
-pub use owner::{Canceller, Isolation, LockOwner};
+pub use isolation::Isolation;
+pub use manager::LockManager;
+pub use mode::LockMode;
+pub use owner::{Canceller, LockOwner};
+pub use report::{DeadlockProcess, DeadlockReport, DeadlockResource};
 pub use resource::Resource;
+pub use table::LockConfig;
+pub use timeout::Timeout;
 pub use view::{LockRow, LockStats, LockStatus};

@@ -7,7 +7,7 @@
 use std::fmt;
 
 /// Number of lock modes.
-pub const MODE_COUNT: usize = 21;
+pub(crate) const MODE_COUNT: usize = 21;
 
 /// A lock mode, in the order in which SQL Server lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -300,7 +300,7 @@ impl LockMode {
     }
 
     /// Whether this is one of the key-range modes.
-    pub const fn is_range_mode(self) -> bool {
+    pub(crate) const fn is_range_mode(self) -> bool {
         is_range(self as usize)
     }
 
@@ -310,7 +310,8 @@ impl LockMode {
     }
 
     /// What follows `LCK_M_` in the name of the wait.
-    pub const fn wait_suffix(self) -> &'static str {
+    #[cfg(test)]
+    pub(crate) const fn wait_suffix(self) -> &'static str {
         PARTS[self as usize].4
     }
 

@@ -5,10 +5,10 @@
 
 use furrow_observe::deadlock as printed;
 
-use super::deadlock::{DeadlockReport, DeadlockResource};
-use super::error::Timeout;
 use super::mode::LockMode;
+use super::report::{DeadlockReport, DeadlockResource};
 use super::resource::Resource;
+use super::timeout::Timeout;
 
 /// Distinguishes a member in the printed report.
 fn process_id(report: &DeadlockReport, at: usize) -> u64 {

@@ -1,7 +1,10 @@
 //! What can be locked, and how SQL Server prints it.
 
 use std::fmt;
+use std::hash::Hasher;
 
+use foldhash::SharedSeed;
+use foldhash::quality::FoldHasher;
 use furrow_format::{AllocUnitId, DatabaseId, FileId, ObjectId, PageId, RowId, RowsetId};
 
 use super::mode::LockMode;
@@ -117,22 +120,18 @@ impl Resource {
         [(self.database().0 as u64) << 8 | tag, a, b]
     }
 
-    /// The hash that places it in the lock table: folded multiplications, so that all bits of the
-    /// result depend on all bits of the resource.
-    pub(super) const fn hash(&self) -> u64 {
-        let [tag, a, b] = self.words();
-        let first = fold(a ^ 0x9e37_79b9_7f4a_7c15, tag ^ 0xc2b2_ae3d_27d4_eb4f);
-        fold(first ^ b, 0xd6e8_feb8_6659_fd93)
+    /// The hash that places it in the lock table. All bits of the result depend on all bits of the resource.
+    pub(super) fn hash(&self) -> u64 {
+        let mut hasher = FoldHasher::with_seed(0, SharedSeed::global_fixed());
+        for word in self.words() {
+            hasher.write_u64(word);
+        }
+        hasher.finish()
     }
 }
 
 const fn page_word(page: PageId) -> u64 {
     (page.file.0 as u64) << 32 | page.page.0 as u64
-}
-
-const fn fold(a: u64, b: u64) -> u64 {
-    let wide = a as u128 * b as u128;
-    wide as u64 ^ (wide >> 64) as u64
 }
 
 impl fmt::Display for Resource {

@@ -11,12 +11,13 @@
 
 use std::sync::Arc;
 
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
 
-use super::error::Timeout;
+use super::core::{Outcome, OwnerCore, Place};
 use super::mode::{LockMode, MODE_COUNT};
-use super::owner::{Outcome, OwnerCore, Place};
 use super::resource::Resource;
+use super::timeout::Timeout;
 
 mod seen;
 
@@ -30,6 +31,13 @@ const KEEP_SLAB: usize = 8192;
 
 /// The owners to wake once the shard's latch is released.
 pub(super) type Wakes = Vec<Arc<OwnerCore>>;
+
+/// Wakes them; no latch of a shard is held.
+pub(super) fn wake(wakes: Wakes) {
+    for core in wakes {
+        core.wake();
+    }
+}
 
 /// A lock head: one locked resource.
 #[derive(Debug)]
@@ -219,6 +227,12 @@ impl Shard {
 
     /// Puts a request that was refused into the queue.
     pub(super) fn enqueue(&mut self, head: u32, waiter: Waiter) {
+        debug_assert!(
+            !self
+                .blockers(head, waiter.core.id, waiter.target)
+                .is_empty(),
+            "nobody waits who could be granted"
+        );
         waiter.core.set_place(Some(Place {
             shard: self.number,
             head,
@@ -259,6 +273,7 @@ impl Shard {
             mode,
             ..
         } = self.requests[request as usize];
+        debug_assert!(self.live_requests > 0, "a request is released once");
         match prev {
             NIL => self.head_mut(head).first = next,
             before => self.requests[before as usize].next = next,
@@ -279,6 +294,10 @@ impl Shard {
 
     /// Changes a granted request to a weaker mode.
     pub(super) fn downgrade(&mut self, request: u32, mode: LockMode, wakes: &mut Wakes) {
+        debug_assert!(
+            self.requests[request as usize].mode.covers(mode),
+            "a weaker mode"
+        );
         self.set_mode(request, mode);
         let head = self.requests[request as usize].head;
         if self.heads[head as usize].queue.is_some() {
@@ -290,6 +309,10 @@ impl Shard {
         let Request {
             head, mode: before, ..
         } = self.requests[request as usize];
+        debug_assert!(
+            self.mask_of_others(head, Some(before)) & mode.conflict_mask() == 0,
+            "granted modes go together"
+        );
         self.head_mut(head).forget_mode(before);
         self.head_mut(head).note_mode(mode);
         self.requests[request as usize].mode = mode;
@@ -336,6 +359,11 @@ impl Shard {
             }
         }
         self.head_mut(head).waiting = ahead;
+        debug_assert_eq!(
+            ahead == 0,
+            queue.converting.is_empty() && queue.arriving.is_empty(),
+            "who is still queued is in the way of later ones"
+        );
         if ahead != 0 {
             self.head_mut(head).queue = Some(queue);
         } else if self.heads[head as usize].first == NIL {
@@ -360,6 +388,11 @@ impl Shard {
 
     #[inline]
     fn grant_new(&mut self, head: u32, owner: u32, mode: LockMode) -> u32 {
+        debug_assert!(
+            mutated(Mutation::ForgetNotes)
+                || self.heads[head as usize].mask & mode.conflict_mask() == 0,
+            "granted modes go together"
+        );
         let next = self.heads[head as usize].first;
         let request = Request {
             owner,
@@ -403,6 +436,7 @@ impl Shard {
     }
 
     fn new_head(&mut self, hash: u64, resource: &Resource) -> u32 {
+        debug_assert!(!self.has(hash, resource), "a resource has one head");
         if self.live_heads >= self.buckets.len() {
             self.grow_buckets();
         }
@@ -417,6 +451,10 @@ impl Shard {
                 // A freed head has no modes and no queue: only its name is set anew.
                 let head = &mut self.heads[free as usize];
                 self.free_head = head.next;
+                debug_assert!(
+                    head.mask == 0 && head.queue.is_none(),
+                    "a freed head has no modes and no queue"
+                );
                 (head.resource, head.hash, head.next) = (*resource, hash, next);
                 free
             }
@@ -428,6 +466,10 @@ impl Shard {
 
     fn drop_head(&mut self, head: u32) {
         let Head { hash, next, .. } = self.heads[head as usize];
+        debug_assert!(
+            self.heads[head as usize].first == NIL && self.heads[head as usize].mask == 0,
+            "a head goes with its last request"
+        );
         let bucket = hash as usize & (self.buckets.len() - 1);
         let mut at = self.buckets[bucket];
         if at == head {
@@ -450,6 +492,7 @@ impl Shard {
 
     fn grow_buckets(&mut self) {
         let size = self.buckets.len() * 2;
+        debug_assert!(size.is_power_of_two(), "buckets are found by a mask");
         let old = std::mem::replace(&mut self.buckets, vec![NIL; size]);
         for mut at in old {
             while at != NIL {
@@ -486,6 +529,7 @@ impl Head {
     #[inline]
     fn forget_mode(&mut self, mode: LockMode) {
         let count = &mut self.counts[mode as usize];
+        debug_assert!(*count > 0, "a mode is counted when it is granted");
         *count -= 1;
         if *count == 0 {
             self.mask &= !mode.bit();

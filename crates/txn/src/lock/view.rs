@@ -3,9 +3,9 @@
 use furrow_format::TxnId;
 use furrow_io::sync::atomic::Ordering;
 
+use super::core::OwnerCore;
 use super::manager::LockManager;
 use super::mode::LockMode;
-use super::owner::OwnerCore;
 use super::resource::Resource;
 use super::shard::SeenKind;
 

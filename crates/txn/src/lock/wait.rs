@@ -10,12 +10,14 @@ use furrow_observe::counters::Counter;
 use furrow_observe::task;
 use furrow_observe::waits::WaitType;
 
-use super::error::{LockError, Timeout};
-use super::manager::{Table, wake};
+use super::core::{Outcome, Place, Woken};
+use super::error::LockError;
 use super::mode::{LockMode, MODE_COUNT};
-use super::owner::{LockOwner, Outcome, Place, Woken};
+use super::owner::LockOwner;
 use super::resource::Resource;
-use super::shard::{Shard, Waiter, Wakes};
+use super::shard::{Shard, Waiter, Wakes, wake};
+use super::table::Table;
+use super::timeout::Timeout;
 
 /// The wait type of each mode, in the modes' order.
 const WAIT_TYPES: [WaitType; MODE_COUNT] = [
@@ -76,6 +78,7 @@ impl Table {
     ) -> Result<Option<u32>, LockError> {
         let core = &owner.core;
         let blockers = shard.blockers(head, core.id, wanted.mode);
+        debug_assert!(core.place().is_none(), "an owner waits for one lock");
         let blocking_session = blockers
             .first()
             .and_then(|seen| self.owner(seen.owner))
@@ -87,6 +90,7 @@ impl Table {
         if core.must_stop() {
             return Err(LockError::Cancelled);
         }
+        furrow_pool::assert_no_latches();
         let waiter = Waiter {
             core: core.clone(),
             target: wanted.mode,
@@ -113,6 +117,7 @@ impl Table {
             charge.blocked_by(session_id);
         }
         let ended = self.wait_for_end(owner, place, timeout);
+        debug_assert!(core.place().is_none(), "a wait that has ended has no place");
         let waited_us = match &ended {
             Ended::By(Outcome::Granted(_, at)) => charge.finish_signalled(*at),
             _ => charge.finish(),

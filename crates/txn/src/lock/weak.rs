@@ -7,11 +7,11 @@
 //!
 //! # Protocol
 //! `Sch-S`, `IS`, `IU` and `IX` of an object are *weak*: any two of them go together, and joined they are
-//! weak. Every other mode of an object is *strong*. [`Strong`] counts, by hash of the object, the strong
-//! requests that are under way, the strong locks that are held, and nothing else.
+//! weak. Every other mode of an object is *strong*. [`Strong`](super::notes::Strong) counts, by hash of the
+//! object, the strong requests that are under way, the strong locks that are held, and nothing else.
 //!
-//! - A weak request latches its owner's [`Notes`], reads the count, and notes the lock if the count is 0.
-//!   Otherwise it goes to the shard like any other.
+//! - A weak request latches its owner's [`Notes`](super::notes::Notes), reads the count, and notes the lock
+//!   if the count is 0. Otherwise it goes to the shard like any other.
 //! - A strong request raises the count, latches the shard, and before it asks there, *gathers*: it latches
 //!   the notes of each owner in turn, its own too, and makes a granted request in the shard of each note of
 //!   the object. Where the note was, the number of that request stays behind for the owner.
@@ -41,11 +41,11 @@
 //! # What readers ask for each page
 //! A scan at READ COMMITTED need not look at the rows of a page one by one when nobody else has an intent
 //! to write in the table: it asks whether S would be granted ([`super::LockManager::is_unwritten`]). That is
-//! asked for each page, and must not gather. Of the weak modes only IX stands in the way of S. So [`Writers`]
-//! counts, by hash of the object, the notes of IX: raised in the same hold of the notes' latch that makes
-//! one, lowered once it is gone, or is in the shard, while that is latched. With the shard latched, a count
-//! of 0 and nothing in the shard that stands in the way, nobody has changed a row of the page without
-//! having committed:
+//! asked for each page, and must not gather. Of the weak modes only IX stands in the way of S. So
+//! [`Writers`](super::notes::Writers) counts, by hash of the object, the notes of IX: raised in the same hold
+//! of the notes' latch that makes one, lowered once it is gone, or is in the shard, while that is latched.
+//! With the shard latched, a count of 0 and nothing in the shard that stands in the way, nobody has changed a
+//! row of the page without having committed:
 //!
 //! Whoever changes a row of the page notes IX first, latches the page EX and lets it go, before the reader
 //! latches it. So the reader finds the count raised, unless it was lowered since. If that was because the
@@ -62,202 +62,21 @@
 
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::MutexGuard;
-use furrow_io::sync::atomic::{AtomicU32, Ordering};
-use smallvec::SmallVec;
+use furrow_io::sync::atomic::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::core::OwnerCore;
 use super::held::{Grant, Held};
-use super::manager::Table;
 use super::mode::LockMode;
-use super::owner::OwnerCore;
+use super::notes::{NOTES, Note, Stake, Standing, is_weak};
 use super::resource::Resource;
 use super::shard::Shard;
+use super::table::Table;
 use super::wait::Request;
 
 #[cfg(test)]
 mod checked;
-
-/// Locks that an owner notes at most; they are searched one by one.
-const NOTES: usize = 16;
-/// Notes for which an owner has room from the beginning.
-const FIRST_NOTES: usize = 4;
-/// Counts of strong requests and locks, a power of two.
-const COUNTS: usize = 1024;
-
-/// The modes of which any two go together, as bits.
-const WEAK: u32 =
-    LockMode::SchS.bit() | LockMode::IS.bit() | LockMode::IU.bit() | LockMode::IX.bit();
-
-/// Whether a lock may be noted.
-pub(super) const fn is_weak(resource: &Resource, mode: LockMode) -> bool {
-    matches!(resource, Resource::Object(..)) && mode.bit() & WEAK != 0
-}
-
-/// Whether nobody may note a lock of the object beside this one.
-pub(super) const fn is_strong(resource: &Resource, mode: LockMode) -> bool {
-    matches!(resource, Resource::Object(..)) && mode.bit() & WEAK == 0
-}
-
-/// Whether a noted lock stands in the way of those who read all of the object.
-pub(super) const fn writes(mode: LockMode) -> bool {
-    !LockMode::S.compatible(mode)
-}
-
-/// Counts by hash of an object.
-#[derive(Debug)]
-struct Counts(Box<[AtomicU32]>);
-
-impl Default for Counts {
-    fn default() -> Counts {
-        Counts((0..COUNTS).map(|_| AtomicU32::new(0)).collect())
-    }
-}
-
-impl Counts {
-    fn of(&self, hash: u64) -> &AtomicU32 {
-        &self.0[hash as usize & (COUNTS - 1)]
-    }
-}
-
-/// How many strong requests and locks there are, by hash of the object.
-#[derive(Debug, Default)]
-pub(super) struct Strong(Counts);
-
-/// How many notes there are that stand in the way of S, by hash of the object.
-#[derive(Debug, Default)]
-pub(super) struct Writers(Counts);
-
-impl Writers {
-    /// There is a note of this mode, the latch of which the caller holds.
-    #[inline]
-    fn raise(&self, hash: u64, mode: LockMode) {
-        if writes(mode) {
-            // What makes it seen is the latch of the first page that is changed under the lock.
-            self.0.of(hash).fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// A note of this mode is no more.
-    #[inline]
-    fn lower(&self, hash: u64, mode: LockMode) {
-        if writes(mode) {
-            self.0.of(hash).fetch_sub(1, Ordering::Release);
-        }
-    }
-
-    /// Whether there is any; the shard of the object is latched.
-    pub(super) fn any(&self, hash: u64) -> bool {
-        self.0.of(hash).load(Ordering::Acquire) != 0
-    }
-}
-
-/// One strong request, counted; no more once this is dropped. Of what is not strong it counts nothing.
-#[must_use]
-pub(super) struct Stake<'a>(Option<&'a AtomicU32>);
-
-impl Strong {
-    /// Counts a request for `mode` by an owner that holds `before`, if it is the first strong one of the two.
-    #[inline]
-    pub(super) fn stake(
-        &self,
-        hash: u64,
-        resource: &Resource,
-        before: Option<LockMode>,
-        mode: LockMode,
-    ) -> Stake<'_> {
-        if !is_strong(resource, mode) || before.is_some_and(|before| is_strong(resource, before)) {
-            return Stake(None);
-        }
-        let count = self.0.of(hash);
-        // What makes it seen is the latch of each owner's notes, taken later.
-        count.fetch_add(1, Ordering::Relaxed);
-        Stake(Some(count))
-    }
-
-    /// A lock that was held has become one in mode `after`, or is gone; the shard knows it.
-    #[inline]
-    pub(super) fn end(&self, held: &Held, after: Option<LockMode>) {
-        let stays = after.is_some_and(|after| is_strong(&held.resource, after));
-        if is_strong(&held.resource, held.mode) && !stays {
-            drop(Stake(Some(self.0.of(held.hash))));
-        }
-    }
-}
-
-impl Stake<'_> {
-    /// The request was granted: it counts until [`Strong::end`].
-    pub(super) fn keep(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Stake<'_> {
-    fn drop(&mut self) {
-        if let Some(count) = self.0 {
-            // Whoever notes a lock because of this sees what was done under the strong one.
-            count.fetch_sub(1, Ordering::Release);
-        }
-    }
-}
-
-/// A lock that an owner has noted.
-#[derive(Debug, Clone, Copy)]
-struct Note {
-    resource: Resource,
-    hash: u64,
-    standing: Standing,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Standing {
-    /// Held in this mode, and the shard does not know.
-    Noted(LockMode),
-    /// In the shard, as the request of this number; the owner does not know.
-    Moved(u32),
-}
-
-/// What one owner has noted.
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    list: SmallVec<[Note; FIRST_NOTES]>,
-    asked: u64,
-}
-
-impl Notes {
-    /// Locks and conversions that were granted here.
-    pub(super) fn asked(&self) -> u64 {
-        self.asked
-    }
-
-    fn find(&self, hash: u64, resource: &Resource) -> Option<usize> {
-        let is_it = |note: &Note| note.hash == hash && note.resource == *resource;
-        self.list.iter().position(is_it)
-    }
-
-    fn take(&mut self, hash: u64, resource: &Resource) -> Option<Standing> {
-        let at = self.find(hash, resource)?;
-        Some(self.list.swap_remove(at).standing)
-    }
-
-    /// The mode in which a resource is held, the shard not knowing it.
-    fn mode(&self, hash: u64, resource: &Resource) -> Option<LockMode> {
-        let at = self.find(hash, resource)?;
-        match self.list[at].standing {
-            Standing::Noted(mode) => Some(mode),
-            Standing::Moved(_) => None,
-        }
-    }
-
-    /// Locks held that the shards do not know.
-    fn noted(&self) -> impl Iterator<Item = (u64, Resource)> {
-        let noted = |note: &&Note| matches!(note.standing, Standing::Noted(_));
-        self.list
-            .iter()
-            .filter(noted)
-            .map(|note| (note.hash, note.resource))
-    }
-}
 
 /// A lock that was noted at some moment.
 pub(super) struct Seen {
@@ -283,6 +102,7 @@ impl Table {
             Grant::Request(request) => request,
             Grant::Noted => {
                 let standing = core.notes.lock().take(held.hash, &held.resource);
+                debug_assert!(standing.is_some(), "a noted lock is among the notes");
                 match standing {
                     Some(Standing::Moved(request)) => request,
                     _ => {
@@ -309,6 +129,10 @@ impl Table {
         if self.strong.0.of(hash).load(Ordering::Acquire) != 0 || notes.list.len() >= NOTES {
             return false;
         }
+        debug_assert!(
+            notes.find(hash, &resource).is_none(),
+            "a lock is noted once"
+        );
         notes.asked += 1;
         notes.list.push(Note {
             resource,
@@ -333,6 +157,7 @@ impl Table {
         let Standing::Noted(before) = *standing else {
             return false;
         };
+        debug_assert!(mode.covers(before), "a conversion weakens nothing");
         *standing = Standing::Noted(mode);
         notes.asked += 1;
         self.writers.raise(held.hash, mode);
@@ -347,6 +172,7 @@ impl Table {
             return Some(request);
         }
         let standing = core.notes.lock().take(held.hash, &held.resource);
+        debug_assert!(standing.is_some(), "a noted lock is among the notes");
         match standing {
             Some(Standing::Moved(request)) => Some(request),
             _ => {

@@ -1,6 +1,5 @@
 //! Rows that are the same in every new database but for its creation time: owners, schemas, types.
 
-use super::{Bootstrap, filegroups};
 use crate::catalog::{ClassObject, Code, Owner, ScalarType, class, schema_id};
 use furrow_types::{Collation, DataType, DateTime, TypeId};
 
@@ -32,8 +31,10 @@ pub(super) fn owners(created: DateTime) -> Vec<Owner> {
     ]
 }
 
-pub(super) fn class_objects(bootstrap: &Bootstrap<'_>) -> Vec<ClassObject> {
-    let created = bootstrap.created;
+pub(super) fn class_objects<'a>(
+    created: DateTime,
+    filegroups: impl Iterator<Item = (u16, &'a str)>,
+) -> Vec<ClassObject> {
     let object = |class, id, name: &str, status, kind| ClassObject {
         class,
         id,
@@ -50,7 +51,7 @@ pub(super) fn class_objects(bootstrap: &Bootstrap<'_>) -> Vec<ClassObject> {
         (schema_id::INFORMATION_SCHEMA, "INFORMATION_SCHEMA"),
         (schema_id::SYS, "sys"),
     ];
-    filegroups(bootstrap)
+    filegroups
         .map(|(id, name)| {
             object(
                 class::FILEGROUP,

@@ -3,8 +3,8 @@
 use super::super::args::FillArguments;
 use super::super::{FAILED, Failure, USAGE};
 use super::open_files;
-use furrow_check::{DataFiles, Pages, damage_message, reader_error_text};
-use furrow_format::mdf::{PageSource, free_extents};
+use furrow_check::{damage_message, reader_error_text};
+use furrow_datafile::{DataFiles, PageSource, Pages, free_extents};
 use furrow_format::{FileHeader, FileId, PageId, PageNo};
 use furrow_io::{SystemVolume, Volume};
 use furrow_space::fill::{filling_order, foresee, skip_target};
@@ -109,7 +109,7 @@ fn read(path: &PathBuf) -> Result<(Guid, u16, Filled), Failure> {
         .page(page)
         .ok_or_else(|| refuse("it has no first page".to_owned()))?;
     if let Some(Err(fault)) = pages.protection(page) {
-        let known = furrow_check::PageSource::files(&files);
+        let known = files.files();
         let message = damage_message(page, &fault, &known, 0);
         return Err(Failure::new(FAILED, message.to_string()));
     }
@@ -119,7 +119,7 @@ fn read(path: &PathBuf) -> Result<(Guid, u16, Filled), Failure> {
         _ => free_extents(&pages, id),
     };
     if let Some(error) = lost.first() {
-        let known = furrow_check::PageSource::files(&files);
+        let known = files.files();
         return Err(Failure::new(FAILED, reader_error_text(error, &known, 0)));
     }
     let filled = Filled {
@@ -135,7 +135,7 @@ fn read(path: &PathBuf) -> Result<(Guid, u16, Filled), Failure> {
 }
 
 fn id_of(files: &DataFiles) -> Option<FileId> {
-    let files = furrow_check::PageSource::files(files);
+    let files = files.files();
     files.first().map(|file| file.id)
 }
 

@@ -8,11 +8,12 @@ mod rows;
 
 use super::args::{InspectArguments, InspectCommand};
 use super::{FAILED, Failure, USAGE};
-use furrow_check::{
-    DataFiles, Pages, SourceError, SourceFile, damage_message, missing_file_text, reader_error_text,
+use furrow_check::{damage_message, missing_file_text, reader_error_text};
+use furrow_datafile::{
+    DataFiles, Database, MdfError, PageSource, Pages, SourceError, SourceFile, Support, Table,
+    support,
 };
 use furrow_format::boot::{BOOT_PAGE, field};
-use furrow_format::mdf::{Database, MdfError, PageSource, Table};
 use furrow_format::{FileId, Page, PageId, PageNo, PageType};
 use furrow_io::SystemVolume;
 use std::cell::RefCell;
@@ -57,7 +58,7 @@ struct Opened<'s> {
 impl<'s> Opened<'s> {
     /// Reads the catalog; what of it is damaged is told on standard error.
     fn new(files: &DataFiles, pages: &'s Pages<'s>) -> Result<Opened<'s>, Failure> {
-        let files = furrow_check::PageSource::files(files);
+        let files = files.files();
         let database_id = admit(pages, &files)?;
         let (database, damage) = Database::open_damaged(pages).map_err(|error| {
             report_damaged_pages(pages, &files, database_id);
@@ -162,7 +163,7 @@ fn admit(pages: &Pages<'_>, files: &[SourceFile]) -> Result<u16, Failure> {
         return refuse(&format!("page {BOOT_PAGE} is not a boot page"));
     }
     let version = field::VERSION.get_u16(&boot);
-    if !(515..=1100).contains(&version) {
+    if support(version) == Support::None {
         return refuse(&format!("database version {version} is not known"));
     }
     Ok(field::DATABASE_ID.get_u16(&boot))

@@ -3,8 +3,9 @@
 use super::super::args::InspectArguments;
 use super::super::{FAILED, Failure};
 use super::{Opened, open_files, rows};
-use furrow_check::{Pages, Survey, TableUse, damage_message};
-use furrow_format::mdf::{Database, FileSummary};
+use furrow_check::damage_message;
+use furrow_datafile::{Database, FileSummary};
+use furrow_datafile::{Pages, Survey, TableUse};
 use furrow_format::{FileId, PageId, PageType};
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::super::{FAILED, Failure};
 use super::Opened;
-use furrow_format::mdf::{Table, TableColumn};
+use furrow_datafile::{Table, TableColumn};
 use std::io::Write;
 
 /// The columns of a table whose values lie in its rows: computed ones that are not persisted have none.

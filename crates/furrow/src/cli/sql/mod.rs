@@ -9,6 +9,7 @@ mod interactive;
 mod output;
 mod shell;
 mod source;
+mod volume;
 
 use super::args::SqlArguments;
 use super::out::OutFile;
@@ -87,7 +88,8 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
         ..InstanceConfig::default()
     };
     let cannot = format!("the instance in {shown} cannot be started");
-    let instance = Instance::start(Arc::new(volume), config).map_err(|e| match e {
+    let volume = volume::with_models(Arc::new(volume), &options.volumes)?;
+    let instance = Instance::start(volume, config).map_err(|e| match e {
         EngineError::Io(e) if e.kind == IoErrorKind::InUse => taken(&directory),
         e => refused(&cannot, &e),
     })?;

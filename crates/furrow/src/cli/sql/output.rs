@@ -2,6 +2,7 @@
 
 use super::exit::ExitValue;
 use crate::cli::args::SqlArguments;
+use crate::cli::csv::CsvLine;
 use furrow_scalar::display::{display_width, is_right_aligned, write_cell, write_value};
 use furrow_sql::{Notice, ResultColumn, Sink};
 use furrow_types::{DataType, Value};
@@ -40,6 +41,7 @@ pub(super) struct Printer {
     rows: u64,
     in_set: bool,
     line: String,
+    csv: CsvLine,
     /// The status that `:exit (query)` asks for, as far as the batch has run.
     pub(super) exit_value: ExitValue,
     /// Whether rows are to be looked at for it.
@@ -72,6 +74,7 @@ impl Printer {
             rows: 0,
             in_set: false,
             line: String::new(),
+            csv: CsvLine::new(),
             exit_value: ExitValue::default(),
             asked_for_exit_value: false,
             ending_number: None,
@@ -177,14 +180,13 @@ impl Printer {
         self.put_cells(&rules);
     }
 
-    fn csv_line<'v>(&mut self, cells: impl Iterator<Item = &'v str>) {
-        for (at, cell) in cells.enumerate() {
-            if at > 0 {
-                self.line.push(',');
-            }
-            self.line.push_str(cell);
+    fn put_csv_line(&mut self) {
+        let done = self.csv.write_to(&mut self.out);
+        if self.failed.is_none()
+            && let Err(e) = done
+        {
+            self.failed = Some(e);
         }
-        self.put_line();
     }
 
     fn row_in_columns(&mut self, row: &[Value]) {
@@ -215,14 +217,6 @@ impl Printer {
             cells.push(cell);
         }
         self.put_cells(&cells);
-    }
-}
-
-/// A cell of CSV, in quotation marks where it needs them.
-fn quoted(cell: String) -> String {
-    match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
     }
 }
 
@@ -263,8 +257,10 @@ impl Sink for Printer {
             Form::Columns if self.headings.is_some() => self.heading(),
             Form::Columns => {}
             Form::Csv if self.headings.is_some() => {
-                let names: Vec<String> = self.names.iter().cloned().map(quoted).collect();
-                self.csv_line(names.iter().map(String::as_str));
+                for name in &self.names {
+                    self.csv.push_text(name);
+                }
+                self.put_csv_line();
             }
             Form::Csv => {}
             Form::Json => self.put("["),
@@ -278,18 +274,10 @@ impl Sink for Printer {
         match self.form {
             Form::Columns => self.row_in_columns(row),
             Form::Csv => {
-                let cells: Vec<String> = row
-                    .iter()
-                    .map(|value| match value {
-                        Value::Null => String::new(),
-                        value => match value.to_string() {
-                            // A text without a character is not nothing.
-                            text if text.is_empty() => "\"\"".to_owned(),
-                            text => quoted(text),
-                        },
-                    })
-                    .collect();
-                self.csv_line(cells.iter().map(String::as_str));
+                for value in row {
+                    self.csv.push_value(value);
+                }
+                self.put_csv_line();
             }
             Form::Json => {
                 // Columns stay in their order.

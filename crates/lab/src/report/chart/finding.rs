@@ -3,8 +3,17 @@
 use crate::report::words::{level_name, round_percent};
 use crate::results::{Better, LevelResult, Results, Verdict};
 
-/// The title: what the chart shows.
+/// The title: what the chart shows, and whether its drives are modelled.
 pub(super) fn of(results: &Results) -> String {
+    let label = if results.models.is_empty() {
+        ""
+    } else {
+        crate::report::MODEL
+    };
+    format!("{label}{}", shown(results))
+}
+
+fn shown(results: &Results) -> String {
     let name = |level: &str| level_name(&results.experiment, level);
     let Some(baseline) = results.baseline().filter(|level| level.n > 0) else {
         return "The baseline has no good run, so nothing can be compared".to_owned();

@@ -2,10 +2,10 @@
 
 pub(super) mod balance;
 pub(super) mod ceilings;
-pub(super) mod fill;
 mod finding;
 pub(super) mod knee;
 pub(super) mod noise;
+pub(super) mod panels;
 pub(super) mod published;
 pub(super) mod waits;
 

@@ -7,7 +7,7 @@ use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
 use crate::report::words::{
     self, change, change_range, figure, level_name, measure, percent, to_f64,
 };
-use crate::results::{Control, Residual, Results, Run};
+use crate::results::{AaCheck, Control, Residual, Results, Run};
 use maud::{Markup, Render, html};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,9 @@ pub(in crate::report) fn control(results: &Results) -> Markup {
         "The baseline against itself: {} ({}), {}",
         change(aa.ratio),
         change_range(aa.interval.low, aa.interval.high),
-        if aa.passed {
+        if aa.passed && too_wide(results, aa) {
+            "an interval too wide to prove anything"
+        } else if aa.passed {
             "as it should be"
         } else {
             "so something other than the factor acts here"
@@ -58,6 +60,13 @@ pub(in crate::report) fn control(results: &Results) -> Markup {
         } },
     }
     .render()
+}
+
+/// Whether the control proves nothing: a difference as large as the margin would fit into its interval on
+/// both sides.
+fn too_wide(results: &Results, aa: &AaCheck) -> bool {
+    let reach = (aa.interval.high / aa.interval.low).sqrt() - 1.0;
+    reach > results.plan.delta
 }
 
 fn draw_control(results: &Results, pairs: &[(u32, f64, f64)], size: Size) -> Svg {

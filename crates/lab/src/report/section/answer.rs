@@ -58,6 +58,9 @@ pub(in crate::report) fn header(results: &Results) -> Markup {
                 div { dt { "Plan" } dd { code { (hash) } } }
             }
             @if !experiment.workload.is_empty() { p class="small" { (experiment.workload) } }
+            p class="small" { (machine(results)) }
+            @for model in &results.models { p class="warn" { "Drives: " (model) } }
+            @for warning in &results.warnings { p class="warn" { (warning) } }
         }
     }
 }

@@ -57,6 +57,8 @@ fn volume_facts(volume: &VolumeFacts) -> Markup {
             ("Free at the start", volume.free_bytes.map(bytes).unwrap_or_default()),
         ]))
         @if let Some(mode) = &volume.io_mode { p { "I/O mode: " (mode) } }
+        @if let Some(alignment) = &volume.alignment { p { "Alignment: " (alignment) } }
+        @for warning in &volume.alignment_warnings { p class="label" { "Warning: " (warning) } }
     }
 }
 

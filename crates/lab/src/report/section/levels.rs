@@ -32,12 +32,12 @@ fn or_dash(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), text)
 }
 
-/// Names of the cost columns, each once, in the order in which they come.
-fn cost_names(results: &Results) -> Vec<(&str, &str)> {
+/// Names and units of the columns of figures, each once, in the order in which they come.
+fn figure_names(results: &Results) -> Vec<(&str, &str)> {
     let mut names: Vec<(&str, &str)> = Vec::new();
-    for cost in results.levels.iter().flat_map(|level| &level.cost) {
-        if !names.iter().any(|(name, _)| *name == cost.name) {
-            names.push((&cost.name, &cost.unit));
+    for figure in results.levels.iter().flat_map(|level| &level.figures) {
+        if !names.iter().any(|(name, _)| *name == figure.name) {
+            names.push((&figure.name, &figure.unit));
         }
     }
     names
@@ -55,10 +55,22 @@ fn one_row_a_commit(results: &Results) -> bool {
         })
 }
 
+/// A figure beside the response, with its change where the interval of the change excludes "no difference".
+fn own_figure(level: &LevelResult, name: &str) -> Markup {
+    let Some(found) = level.figures.iter().find(|figure| figure.name == name) else {
+        return html! { "-" };
+    };
+    let shown = found.interval.filter(|i| !i.contains(1.0)).and(found.ratio);
+    html! {
+        (figure(found.value))
+        @if let Some(ratio) = shown { " (" (change(ratio)) ")" }
+    }
+}
+
 /// The table, with its words explained below.
 pub(in crate::report) fn table(results: &Results) -> Markup {
     let experiment = &results.experiment;
-    let costs = cost_names(results);
+    let figures = figure_names(results);
     let has =
         |part: fn(&LevelResult) -> Option<f64>| results.levels.iter().any(|l| part(l).is_some());
     let (rows, commits, p99) = (
@@ -71,8 +83,10 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
         div class="scroll" tabindex="0" { table class="levels" {
             caption {
                 span {
-                    (measure(&experiment.response)) "; intervals hold together with " (confidence)
-                    " confidence (Dunnett)"
+                    (measure(&experiment.response)) "; "
+                    @if results.levels.iter().any(|level| level.verdict.is_some()) {
+                        "intervals hold together with " (confidence) " confidence (Dunnett)"
+                    } @else { "each interval holds for itself with " (confidence) " confidence" }
                 }
             }
             thead { tr {
@@ -84,7 +98,7 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
                 @if rows { th scope="col" { "rows/s" } }
                 @if commits { th scope="col" { "commits/s" } }
                 @if p99 { th scope="col" { "p99" } }
-                @for (name, unit) in &costs { th scope="col" { (name) " (" (unit) ")" } }
+                @for (name, unit) in &figures { th scope="col" { (name) " (" (unit) ")" } }
             } }
             tbody { @for level in &results.levels {
                 tr class=[level.is_baseline.then_some("base")] {
@@ -105,8 +119,8 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
                     @if rows { td { (or_dash(level.rows_per_s, figure)) } }
                     @if commits { td { (or_dash(level.commits_per_s, figure)) } }
                     @if p99 { td { (or_dash(level.p99_us, latency)) } }
-                    @for (name, _) in &costs {
-                        td { (or_dash(level.cost.iter().find(|c| c.name == *name).map(|c| c.value), figure)) }
+                    @for (name, _) in &figures {
+                        td { (own_figure(level, name)) }
                     }
                 }
             } }
@@ -130,6 +144,7 @@ fn robust(level: &LevelResult) -> Markup {
 fn verdict(results: &Results, level: &LevelResult) -> Markup {
     html! {
         @match level.verdict {
+            None if level.interval.is_some() => { "-" }
             None => { "not measured" }
             Some(verdict) => { span class=(verdict_class(results, level)) { (verdict.word()) } }
         }

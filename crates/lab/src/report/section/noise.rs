@@ -2,7 +2,7 @@
 
 use super::fact_list;
 use crate::report::chart::noise::{control, quantiles, run_order};
-use crate::report::words::{self, figure, level_name, percent};
+use crate::report::words::{self, change, figure, level_name, percent};
 use crate::results::{Mde, Results};
 use maud::{Markup, html};
 
@@ -11,8 +11,9 @@ fn mde(value: Option<Mde>) -> String {
         || "not reckoned".to_owned(),
         |mde| {
             format!(
-                "{} (noise {}, {} blocks, {:.0}% power)",
-                percent(mde.effect),
+                "{} or {} (noise {}, {} blocks, {:.0}% power)",
+                change(1.0 + mde.effect),
+                change(1.0 - mde.effect_down),
                 percent(mde.cv),
                 mde.blocks,
                 mde.power * 100.0
@@ -54,7 +55,7 @@ pub(in crate::report) fn panel(results: &Results) -> Markup {
             ("Drift", drift),
             ("Correlation of neighbouring runs", neighbours),
         ]))
-        @if noise.lag1.is_some_and(|lag| lag.abs() > 0.3) {
+        @if noise.lag1_p.is_some_and(|p| p < 0.05) {
             p class="warn" { "Neighbouring runs are alike: something slower than a run is at work." }
         }
         (control(results))

@@ -6,9 +6,13 @@
 //! `likely`; `attributed` also needs a measured ceiling that is used to 85%. A category whose share of
 //! the time barely changes explains nothing: it merely shrank along with everything else.
 
+use super::Analysis;
+mod outside;
+
+pub(super) use outside::others_share;
+
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::experiment::Experiment;
 use crate::results::{Attribution, Ceiling, Confidence, Run, Verdict};
 use furrow_stats::mean;
 use std::collections::BTreeMap;
@@ -22,18 +26,67 @@ const CEILING: f64 = 0.85;
 /// A share that changes by less than this has not changed.
 const BARELY: f64 = 0.02;
 
-/// Seconds per worker by category, means over the good runs of a cell, and the mean elapsed seconds.
+/// What time is counted of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// Fixed work: seconds of a worker.
+    Worker,
+    /// Fixed time or rate: milliseconds of a piece of work, because a slower level does fewer of them.
+    Piece,
+}
+
+impl Basis {
+    fn of(facts: &Facts<'_>) -> Basis {
+        match facts.plan.response.unit.as_str() {
+            "s" => Basis::Worker,
+            _ => Basis::Piece,
+        }
+    }
+
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Basis::Worker => ("s", "per worker", "the elapsed time"),
+            Basis::Piece => ("ms", "per piece of work", "the time of one"),
+        }
+    }
+
+    /// The time of a run, and what a microsecond that all workers waited together counts in it.
+    fn scale(self, run: &Run) -> Option<(f64, f64)> {
+        let seconds = run.seconds?;
+        let workers = f64::from(run.workers);
+        let pieces = run
+            .latency
+            .first()
+            .map_or(0.0, |latency| latency.count as f64);
+        match self {
+            Basis::Worker if workers > 0.0 => Some((seconds, 1e-6 / workers)),
+            Basis::Piece if pieces > 0.0 => {
+                // With a rate the latency includes what waited for its turn; else sessions were never idle.
+                let closed = run
+                    .latency
+                    .first()
+                    .is_some_and(|l| l.coordinated_omission_possible);
+                let latency_ms = run.latency.first().map_or(0.0, |l| l.mean_us / 1e3);
+                let busy_ms = workers * seconds * 1e3 / pieces;
+                Some((if closed { busy_ms } else { latency_ms }, 1e-3 / pieces))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Time by category, means over the good runs of a cell, and the whole time, by [`Basis`].
 struct Budget {
     seconds: BTreeMap<String, f64>,
     elapsed: f64,
 }
 
 impl Budget {
-    fn of(runs: &[&Run]) -> Option<Budget> {
-        let measured: Vec<(&Run, f64)> = runs
+    fn of(runs: &[&Run], basis: Basis) -> Option<Budget> {
+        let measured: Vec<(&Run, (f64, f64))> = runs
             .iter()
-            .filter(|run| !run.waits.is_empty() && run.workers > 0)
-            .filter_map(|run| Some((*run, run.seconds?)))
+            .filter(|run| !run.waits.is_empty())
+            .filter_map(|run| Some((*run, basis.scale(run)?)))
             .collect();
         if measured.is_empty() {
             return None;
@@ -41,19 +94,14 @@ impl Budget {
         let elapsed = mean(
             &measured
                 .iter()
-                .map(|(_, seconds)| *seconds)
+                .map(|(_, (whole, _))| *whole)
                 .collect::<Vec<_>>(),
         );
         let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
-        for (run, _) in &measured {
+        for (run, (_, scale)) in &measured {
             for wait in run.waits.iter().filter(|wait| !wait.benign) {
-                let name = if wait.category.is_empty() {
-                    &wait.wait_type
-                } else {
-                    &wait.category
-                };
-                let per_worker = wait.total_us as f64 / 1e6 / f64::from(run.workers);
-                *seconds.entry(name.clone()).or_insert(0.0) += per_worker / measured.len() as f64;
+                let entry = seconds.entry(wait.bucket().to_string()).or_insert(0.0);
+                *entry += wait.total_us as f64 * scale / measured.len() as f64;
             }
         }
         let waited: f64 = seconds.values().sum();
@@ -70,14 +118,15 @@ pub(super) fn attribute(
     facts: &Facts<'_>,
     judged: &[Judged],
     recommended: Option<&str>,
-    experiment: &dyn Experiment,
+    analysis: &Analysis<'_>,
 ) -> Attribution {
     let Some(target) = target(facts, judged, recommended) else {
         return Attribution::default();
     };
+    let basis = Basis::of(facts);
     let (Some(base), Some(level)) = (
-        Budget::of(&facts.good(facts.baseline)),
-        Budget::of(&facts.good(target)),
+        Budget::of(&facts.good(facts.baseline), basis),
+        Budget::of(&facts.good(target), basis),
     ) else {
         return Attribution::default();
     };
@@ -95,9 +144,17 @@ pub(super) fn attribute(
     if !shown || (change / base.elapsed).abs() < facts.plan.delta {
         return unchanged(&base, &level, names);
     }
-    let mut found = changed(&base, &level, change, names);
+    let runs = (facts.good(facts.baseline), facts.good(target));
+    let cpus = analysis.environment.cpu_count.unwrap_or(1);
+    if let Some(found) = outside::busy_neighbour(&runs, change, cpus, names) {
+        return found;
+    }
+    let mut found = changed((&base, &level), change, names, basis);
+    outside::name_slow_volume(&mut found, if change > 0.0 { &runs.1 } else { &runs.0 });
     if found.confidence == Confidence::Likely {
-        let ceiling = experiment.ceiling_for(&found.resource);
+        let ceiling = analysis
+            .experiment
+            .ceiling_for(&found.resource, analysis.history);
         hold_against(&mut found, ceiling.as_ref());
     }
     found
@@ -138,7 +195,12 @@ fn target(facts: &Facts<'_>, judged: &[Judged], recommended: Option<&str>) -> Op
     })
 }
 
-fn changed(base: &Budget, level: &Budget, change: f64, names: (&str, &str)) -> Attribution {
+fn changed(
+    (base, level): (&Budget, &Budget),
+    change: f64,
+    names: (&str, &str),
+    basis: Basis,
+) -> Attribution {
     let mut deltas: Vec<(&String, f64)> = base
         .seconds
         .keys()
@@ -159,8 +221,9 @@ fn changed(base: &Budget, level: &Budget, change: f64, names: (&str, &str)) -> A
     };
     let share = delta / change;
     let (before, after) = (base.share(category), level.share(category));
+    let (unit, of, whole) = basis.words();
     let told = format!(
-        "{category}: {:.1} s per worker at {}, {:.1} s at {}; the elapsed time changed by {change:+.1} s",
+        "{category}: {:.2} {unit} {of} at {}, {:.2} {unit} at {}; {whole} changed by {change:+.2} {unit}",
         base.seconds.get(category).copied().unwrap_or(0.0),
         names.0,
         level.seconds.get(category).copied().unwrap_or(0.0),
@@ -262,7 +325,7 @@ mod tests {
         // The published case: 38% and 39% of the time in one wait, while the time falls by 6%.
         let base = budget(100.0, &[("Buffer Latch", 80.0), (RUNNING, 20.0)]);
         let level = budget(94.0, &[("Buffer Latch", 75.2), (RUNNING, 18.8)]);
-        let found = changed(&base, &level, -6.0, ("1", "8"));
+        let found = changed((&base, &level), -6.0, ("1", "8"), Basis::Worker);
         assert_eq!(found.confidence, Confidence::Unknown);
         assert!(
             found.evidence_against[1].contains("barely changed (80% to 80%)"),
@@ -274,7 +337,7 @@ mod tests {
     fn a_wait_that_carries_the_change_is_likely_and_never_attributed_without_a_ceiling() {
         let base = budget(100.0, &[("Tran Log IO", 60.0), (RUNNING, 40.0)]);
         let level = budget(80.0, &[("Tran Log IO", 42.0), (RUNNING, 38.0)]);
-        let found = changed(&base, &level, -20.0, ("1", "8"));
+        let found = changed((&base, &level), -20.0, ("1", "8"), Basis::Worker);
         assert_eq!(
             (found.resource.as_str(), found.confidence),
             ("Tran Log IO", Confidence::Likely)
@@ -308,10 +371,42 @@ mod tests {
     }
 
     #[test]
+    fn time_that_is_fixed_is_counted_by_the_piece() {
+        let run = |pieces: u64, log_us: u64, is_closed: bool| Run {
+            seconds: Some(10.0),
+            workers: 4,
+            latency: vec![crate::results::Latency {
+                count: pieces,
+                mean_us: 50_000.0,
+                coordinated_omission_possible: is_closed,
+                ..Default::default()
+            }],
+            waits: vec![crate::results::WaitTotal {
+                category: "Tran Log IO".to_string(),
+                total_us: log_us,
+                ..Default::default()
+            }],
+            ..Run::default()
+        };
+        // Forty seconds of sessions in either run: half of them for 4,000 pieces, all but ten for 1,000.
+        let fast = Budget::of(&[&run(4_000, 20_000_000, true)], Basis::Piece).unwrap();
+        let slow = Budget::of(&[&run(1_000, 30_000_000, true)], Basis::Piece).unwrap();
+        assert!((fast.elapsed - 10.0).abs() < 1e-9 && (slow.elapsed - 40.0).abs() < 1e-9);
+        let change = slow.elapsed - fast.elapsed;
+        let found = changed((&fast, &slow), change, ("a", "b"), Basis::Piece);
+        assert_eq!(found.resource, "Tran Log IO");
+        assert!((found.share.unwrap() - 25.0 / 30.0).abs() < 1e-9);
+        assert!(found.evidence_for[0].contains("5.00 ms per piece of work at a, 30.00 ms at b"));
+        // With a rate sessions are idle in between: the latency is what is to be explained.
+        let open = Budget::of(&[&run(1_000, 30_000_000, false)], Basis::Piece).unwrap();
+        assert!((open.elapsed - 50.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn change_spread_over_many_waits_has_no_cause() {
         let base = budget(100.0, &[("a", 40.0), ("b", 40.0), (RUNNING, 20.0)]);
         let level = budget(80.0, &[("a", 30.0), ("b", 30.0), (RUNNING, 20.0)]);
-        let found = changed(&base, &level, -20.0, ("1", "8"));
+        let found = changed((&base, &level), -20.0, ("1", "8"), Basis::Worker);
         assert!(found.resource.is_empty() && found.evidence_against.len() == 2);
     }
 }

@@ -37,7 +37,9 @@ impl<'a> Facts<'a> {
             .filter(|run| run.block > 0)
             .filter_map(|run| run_of(history, run))
             .collect();
-        let mut logs = Table::new(plan.arms(), plan.blocks as usize);
+        // A search has more rounds than its plan has blocks.
+        let rounds = planned.last().map_or(0, |run| run.block as usize);
+        let mut logs = Table::new(plan.arms(), rounds);
         for planned in planned.iter().filter(|run| run.block > 0) {
             let run = runs
                 .iter()

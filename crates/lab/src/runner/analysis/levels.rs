@@ -2,7 +2,7 @@
 
 use super::facts::{Facts, ratios};
 use super::verdict::judge;
-use crate::results::{Cost, Interval, LevelResult, RobustEffect, Run, Verdict};
+use crate::results::{Interval, LevelResult, RobustEffect, Run, Verdict};
 use furrow_stats::special::t_quantile;
 use furrow_stats::{Comparison, RobustTwin, mean, median, std_dev, versus_baseline};
 
@@ -24,9 +24,9 @@ pub(super) fn judge_all(facts: &Facts<'_>) -> Vec<Judged> {
     let others: Vec<usize> = (0..facts.keys.len())
         .filter(|&c| c != facts.baseline)
         .collect();
-    let comparisons = facts
-        .model
-        .as_ref()
+    // What a search measured once is compared by its standing.
+    let model = facts.model.as_ref().filter(|_| !facts.plan.search);
+    let comparisons = model
         .map(|model| versus_baseline(model, &baseline_arms, &others, 0.05))
         .unwrap_or_default();
     (0..facts.keys.len())
@@ -79,20 +79,17 @@ fn summary(facts: &Facts<'_>, cell: usize) -> LevelResult {
         rows_per_s: of(&|run| run.rows_per_s),
         commits_per_s: of(&|run| run.commits_per_s),
         p99_us: of(&|run| run.latency.first().map(|latency| latency.p99_us as f64)),
-        cost: of(&|run| run.cpu_s)
-            .map(|value| Cost {
-                name: "CPU".to_string(),
-                unit: "s/run".to_string(),
-                value,
-            })
-            .into_iter()
-            .collect(),
+        figures: super::figures::of_level(facts, cell),
         ..LevelResult::default()
     }
 }
 
 /// Geometric mean adjusted to the average block, and its own interval.
-fn adjusted_mean(facts: &Facts<'_>, cell: usize, n: usize) -> (Option<f64>, Option<Interval>) {
+pub(super) fn adjusted_mean(
+    facts: &Facts<'_>,
+    cell: usize,
+    n: usize,
+) -> (Option<f64>, Option<Interval>) {
     let effects = |model: &furrow_stats::TwoWay| {
         let present: Vec<f64> = facts
             .arms_of(cell)
@@ -101,7 +98,9 @@ fn adjusted_mean(facts: &Facts<'_>, cell: usize, n: usize) -> (Option<f64>, Opti
             .collect();
         (!present.is_empty()).then(|| mean(&present))
     };
-    let Some((model, effect)) = facts.model.as_ref().and_then(|m| Some((m, effects(m)?))) else {
+    // The blocks of a search hold what was good in the blocks before: their effects mend no mean.
+    let model = facts.model.as_ref().filter(|_| !facts.plan.search);
+    let Some((model, effect)) = model.and_then(|m| Some((m, effects(m)?))) else {
         let logs: Vec<f64> = facts
             .arms_of(cell)
             .iter()
@@ -109,7 +108,11 @@ fn adjusted_mean(facts: &Facts<'_>, cell: usize, n: usize) -> (Option<f64>, Opti
             .collect();
         return ((!logs.is_empty()).then(|| mean(&logs).exp()), None);
     };
-    let half = t_quantile(0.975, model.nu()) * model.cv() / (n.max(1) as f64).sqrt();
+    let scale = facts
+        .arms_of(cell)
+        .first()
+        .map_or(1.0, |&arm| model.scale(arm));
+    let half = t_quantile(0.975, model.nu()) * scale * model.cv() / (n.max(1) as f64).sqrt();
     (
         Some(effect.exp()),
         Some(ratios((effect - half, effect + half), 0.95)),

@@ -10,10 +10,14 @@
 
 mod answer;
 mod attribution;
+mod curves;
 mod facts;
+mod figures;
 mod levels;
 mod noise;
+mod search;
 mod verdict;
+mod warnings;
 
 use crate::environment::Environment;
 use crate::experiment::Experiment;
@@ -48,38 +52,60 @@ impl std::fmt::Debug for Analysis<'_> {
 pub fn analyse(analysis: &Analysis<'_>) -> Results {
     let history = analysis.history;
     let facts = Facts::of(history);
-    let judged = levels::judge_all(&facts);
-    let found = answer::find_knee(&facts);
-    let (answer, knee) = answer::answer(&facts, &judged, found, analysis);
-    let attribution = attribution::attribute(
-        &facts,
-        &judged,
-        answer.recommended.as_deref(),
-        analysis.experiment,
-    );
+    let mut judged = levels::judge_all(&facts);
+    let found = search::find(&facts);
+    if let Some(found) = &found {
+        found.fill(&facts, &mut judged);
+    }
+    let ladder = answer::find_knee(&facts);
+    let (answer, knee) = answer::answer(&facts, &judged, ladder, found.as_ref(), analysis);
+    let attribution =
+        attribution::attribute(&facts, &judged, answer.recommended.as_deref(), analysis);
     let seconds = (history.last_us - history.started_us) as f64 / 1e6;
     let mut results = Results {
         schema_version: SCHEMA_VERSION,
-        experiment: analysis.experiment.subject(),
+        experiment: analysis.experiment.labelled_subject(),
+        models: analysis.experiment.models(),
         started: WallTime::from_unix_us(history.started_us).iso(),
         finished: WallTime::from_unix_us(history.last_us).iso(),
         duration_s: seconds,
         plan: plan_info(&facts),
         deviations: history.deviations.clone(),
         environment: analysis.environment.clone(),
-        noise: noise::panel(&facts),
+        noise: noise::panel(&facts, &judged),
         levels: judged.into_iter().map(|judged| judged.result).collect(),
         knee,
         attribution,
-        ceilings: analysis.experiment.ceilings(),
+        ceilings: analysis.experiment.ceilings(history),
         answer,
         limits: limits(&facts, analysis.experiment),
-        published: analysis.experiment.published(),
-        reproduce: analysis.experiment.command(&history.plan),
-        runs: Vec::new(),
+        reproduce: history.plan.command(),
+        ..Results::default()
+    };
+    results.warnings = warnings::of(&facts, analysis.environment.cpu_count);
+    let own_sections = match &found {
+        Some(found) => vec![found.section(&facts)],
+        None => curves::sections(&facts),
     };
     results.runs = facts.runs;
+    results.published = analysis.experiment.published(&results);
+    results.sections = own_sections;
     results
+        .sections
+        .extend(analysis.experiment.sections(&results));
+    label_charts(&mut results);
+    results
+}
+
+/// Charts of an experiment's own sections say that they show a model.
+fn label_charts(results: &mut Results) {
+    if results.models.is_empty() {
+        return;
+    }
+    let sections = results.sections.iter_mut();
+    for chart in sections.flat_map(|section| &mut section.charts) {
+        chart.finding.insert_str(0, crate::report::MODEL);
+    }
 }
 
 fn plan_info(facts: &Facts<'_>) -> PlanInfo {
@@ -94,9 +120,19 @@ fn plan_info(facts: &Facts<'_>) -> PlanInfo {
     PlanInfo {
         hash: facts.history.hash.clone(),
         seed: plan.seed,
-        design: "randomised complete blocks".to_string(),
-        blocks: plan.blocks,
-        blocks_done: facts.blocks_done(),
+        design: match plan.search {
+            false => "randomised complete blocks".to_string(),
+            true => "search: every configuration once, then those that may still be the best"
+                .to_string(),
+        },
+        blocks: match plan.search {
+            false => plan.blocks,
+            true => facts.runs.iter().map(|run| run.block).max().unwrap_or(0),
+        },
+        blocks_done: match plan.search {
+            false => facts.blocks_done(),
+            true => facts.history.rounds_judged,
+        },
         levels: facts.keys.clone(),
         baseline: facts.keys[facts.baseline].clone(),
         aa_control: plan.aa_control,
@@ -106,6 +142,7 @@ fn plan_info(facts: &Facts<'_>) -> PlanInfo {
             .planned
             .iter()
             .filter(|run| run.block > 0)
+            .filter(|run| !plan.search || facts.history.runs.contains_key(&run.id))
             .map(shown)
             .collect(),
         reset_policy: plan.reset.words().to_string(),

@@ -1,14 +1,20 @@
 //! The noise panel.
 
 use super::facts::{Facts, ratios};
-use crate::plan::ASSUMED_CV;
+use super::levels::Judged;
+use crate::plan::{ASSUMED_CV, PROMISED_POWER};
 use crate::results::{AaCheck, Drift, Estimate, Interval, Mde, Noise, Outlier, Residual, Run};
 use furrow_stats::noise::{aa_check, drift, outliers, serial_correlation};
 use furrow_stats::power::Design;
-use furrow_stats::{TwoWay, cv_interval, mean};
+use furrow_stats::special::t_quantile;
+use furrow_stats::{Stream, Table, TwoWay, cv_interval, mean};
 
-pub(super) fn panel(facts: &Facts<'_>) -> Noise {
-    let before = mde(facts, ASSUMED_CV, facts.plan.blocks);
+pub(super) fn panel(facts: &Facts<'_>, judged: &[Judged]) -> Noise {
+    let before = promise(
+        design(facts).detectable(ASSUMED_CV, facts.plan.blocks as usize, PROMISED_POWER),
+        ASSUMED_CV,
+        facts.plan.blocks,
+    );
     let Some(model) = &facts.model else {
         return Noise {
             mde_before: Some(before),
@@ -17,22 +23,34 @@ pub(super) fn panel(facts: &Facts<'_>) -> Noise {
     };
     let (low, high) = cv_interval(model.cv(), model.nu(), 0.05);
     let residuals = residuals(facts, model);
-    let in_order: Vec<f64> = residuals.iter().map(|residual| residual.value).collect();
+    let cv = Estimate {
+        value: model.cv(),
+        interval: Interval {
+            low,
+            high,
+            confidence: 0.95,
+        },
+    };
+    if facts.plan.search {
+        // Most configurations ran once: what they deviate by is no sign of anything.
+        return Noise {
+            cv: Some(cv),
+            ..Noise::default()
+        };
+    }
+    // With the blocks' effects left in: what is slower than a run shows in them above all.
+    let in_order: Vec<f64> = residuals.iter().map(|r| r.with_block).collect();
     let serial = serial_correlation(&in_order).ok();
+    let lag1_p = serial.map(|serial| chance_of_likeness(facts, &residuals, serial.lag1));
     Noise {
         aa: control(facts, model),
-        cv: Some(Estimate {
-            value: model.cv(),
-            interval: Interval {
-                low,
-                high,
-                confidence: 0.95,
-            },
-        }),
+        cv: Some(cv),
         mde_before: Some(before),
-        mde_after: Some(mde(facts, model.cv(), blocks_used(facts))),
+        mde_after: detectable(facts, judged)
+            .map(|effect| promise(effect, model.cv(), blocks_used(facts))),
         drift: drift_line(facts, model),
         lag1: serial.map(|s| s.lag1),
+        lag1_p,
         durbin_watson: serial.map(|s| s.durbin_watson),
         outliers: labelled(facts, model),
         residuals,
@@ -59,13 +77,26 @@ pub(super) fn design(facts: &Facts<'_>) -> Design {
     }
 }
 
-fn mde(facts: &Facts<'_>, cv: f64, blocks: u32) -> Mde {
-    let effect = design(facts).detectable(cv, blocks as usize, 0.8);
+/// The step of the logarithm that is found at every level, with the noise and the runs of the level that is
+/// known least: its interval leaves out 0, and it is beyond the margin.
+fn detectable(facts: &Facts<'_>, judged: &[Judged]) -> Option<f64> {
+    let margin = facts.plan.delta.ln_1p();
+    let comparisons = judged.iter().filter_map(|j| j.comparison);
+    comparisons
+        .map(|c| {
+            let beyond = t_quantile(PROMISED_POWER, c.estimate.nu) * c.estimate.se;
+            (c.critical * c.estimate.se).max(margin) + beyond
+        })
+        .max_by(f64::total_cmp)
+}
+
+fn promise(effect: f64, cv: f64, blocks: u32) -> Mde {
     Mde {
-        effect,
+        effect: effect.exp_m1(),
+        effect_down: -(-effect).exp_m1(),
         cv,
         blocks,
-        power: 0.8,
+        power: PROMISED_POWER,
     }
 }
 
@@ -98,6 +129,39 @@ fn residuals(facts: &Facts<'_>, model: &TwoWay) -> Vec<Residual> {
             })
         })
         .collect()
+}
+
+/// How often independent runs in the same places have neighbours at least as alike: one-sided, because
+/// neighbours that differ more than others are no sign of anything slower than a run.
+fn chance_of_likeness(facts: &Facts<'_>, residuals: &[Residual], lag1: f64) -> f64 {
+    const DRAWS: usize = 400;
+    let mut stream = Stream::named(facts.plan.seed, "neighbours");
+    let places: Vec<(usize, usize)> = residuals
+        .iter()
+        .filter_map(|residual| facts.place(residual.run))
+        .collect();
+    let mut as_alike = 1;
+    let mut draws = 1;
+    for _ in 0..DRAWS {
+        let mut table = Table::new(facts.logs.arms(), facts.logs.blocks());
+        for &(arm, block) in &places {
+            table.set(arm, block, stream.normal());
+        }
+        let Ok(model) = TwoWay::fit(&table) else {
+            continue;
+        };
+        let drawn: Vec<f64> = places
+            .iter()
+            .filter_map(|&(arm, block)| {
+                Some(model.residual(arm, block)? + model.block_effects()[block])
+            })
+            .collect();
+        if let Ok(serial) = serial_correlation(&drawn) {
+            draws += 1;
+            as_alike += usize::from(serial.lag1 >= lag1);
+        }
+    }
+    as_alike as f64 / draws as f64
 }
 
 fn drift_line(facts: &Facts<'_>, model: &TwoWay) -> Option<Drift> {

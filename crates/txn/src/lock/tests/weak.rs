@@ -7,7 +7,7 @@ use std::time::Duration;
 use furrow_format::TxnId;
 
 use super::super::LockMode::{self, *};
-use super::super::weak::is_weak;
+use super::super::notes::is_weak;
 use super::super::{Granted, Isolation, LockConfig, LockError, LockManager, LockStatus, Timeout};
 use super::witness::{KEEPER, KEPT, Objects, look};
 use super::{Dice, check, is_empty, key, owner, parties, queued, table};

@@ -4,9 +4,10 @@ use furrow_io::sync::MutexGuard;
 use furrow_io::sync::atomic::Ordering;
 use std::collections::HashSet;
 
-use super::{
-    COUNTS, Counts, NOTES, Resource, Shard, Standing, Strong, Table, Writers, is_strong, is_weak,
-};
+use crate::lock::notes::{COUNTS, Counts, NOTES, Standing, Strong, Writers, is_strong, is_weak};
+use crate::lock::resource::Resource;
+use crate::lock::shard::Shard;
+use crate::lock::table::Table;
 
 impl Counts {
     fn sum(&self) -> u32 {

@@ -17,7 +17,7 @@
 
 use super::Sink;
 use crate::cli::out::OutFile;
-use furrow_format::mdf::TableColumn;
+use furrow_datafile::TableColumn;
 use furrow_types::{DataType, Date, Decimal, TypeId, Value};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{

@@ -1,7 +1,7 @@
 //! What lies on a page behind its header.
 
+use furrow_datafile::{Database, Owner, Stored, StoredColumn, find_column};
 use furrow_format::boot::BOOT_PAGE;
-use furrow_format::mdf::{Database, Owner, Stored, StoredColumn, find_column};
 use furrow_format::{
     Bitmap, Boot, EXTENT_PAGES, FileHeader, Iam, PFS_INTERVAL, Page, PageId, PageNo, PageType, Pfs,
     PfsByte, Record, RecordKind, RowId, Status, extent_at_bit, interval_extents, interval_start_of,

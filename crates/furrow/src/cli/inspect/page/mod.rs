@@ -5,12 +5,12 @@ mod content;
 mod print;
 
 use super::super::args::PageArguments;
-use super::super::{FAILED, Failure, USAGE};
+use super::super::{DONE, FAILED, Failure, USAGE};
 use super::open_files;
 use content::{Content, content};
-use furrow_check::{Pages, SourceFile, damage_message, reader_error_text};
+use furrow_check::{damage_message, reader_error_text};
+use furrow_datafile::{Database, Owner, PageSource, Pages, SourceFile, is_allocated};
 use furrow_format::catalog::unit_kind;
-use furrow_format::mdf::{Database, Owner, PageSource, is_allocated};
 use furrow_format::{FileId, Page, PageId, PageNo, Protection};
 use std::io::Write;
 
@@ -37,13 +37,13 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
     let mut paths = vec![options.file.clone()];
     paths.extend(options.others.iter().cloned());
     let first = open_files(std::slice::from_ref(&options.file))?;
-    let first = furrow_check::PageSource::files(&first);
+    let first = first.files();
     let id = page_id(
         &options.page,
         first.first().map_or(FileId(1), |file| file.id),
     )?;
     let files = open_files(&paths)?;
-    let known = furrow_check::PageSource::files(&files);
+    let known = files.files();
     let pages = Pages::new(&files);
     let Some(bytes) = pages.page(id) else {
         let why = pages.problem(id).unwrap_or_else(|| {
@@ -55,39 +55,10 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
             format!("there is no page {id}: {why}"),
         ));
     };
-    // What lies on a page that nobody uses is left over, and may be anything.
+    // What lies on a page that nothing uses is left over, and may be anything.
     let allocated = is_allocated(&pages, id);
     let in_use = allocated != Ok(false);
-    let fault = match pages.protection(id) {
-        Some(Err(fault)) => Some(fault),
-        _ => None,
-    };
-    // Without its catalog a page is still worth a look.
-    let database = Database::open_damaged(&pages).ok().map(|opened| opened.0);
-    let page = Page::new(&bytes);
-    let owner = database.as_ref().and_then(|database| {
-        let unit = database.unit(page.unit())?;
-        database.owner(unit)
-    });
-    let dump = Dump {
-        file: name_of(&known, id),
-        id,
-        protection: match (fault, pages.protection(id)) {
-            (Some(fault), _) => Err(fault.to_string()),
-            (None, Some(Ok(protection))) => Ok(protection),
-            _ => Ok(Protection::None),
-        },
-        header: header(page),
-        in_use,
-        content: content(
-            page,
-            id,
-            pages.size_pages(id.file),
-            owner.as_ref(),
-            database.as_ref(),
-        ),
-        owner,
-    };
+    let dump = dump_of(&pages, &known, Page::new(&bytes), (id, in_use));
     let mut out = std::io::stdout().lock();
     let printed = if options.json {
         writeln!(out, "{:#}", print::as_json(&dump))
@@ -95,9 +66,10 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
         print::print(&dump, &mut out)
     };
     printed.map_err(Failure::of_printing)?;
-    let mut code = 0;
-    if let Some(fault) = fault.filter(|_| in_use) {
-        eprintln!("{}", damage_message(id, &fault, &known, 0));
+    let fault = pages.protection(id).and_then(Result::err);
+    let mut code = DONE;
+    if let Some(fault) = fault.as_ref().filter(|_| in_use) {
+        eprintln!("{}", damage_message(id, fault, &known, 0));
         code = FAILED;
     }
     // Whether the page is in use could not be read, for its PFS page is damaged: another one than this.
@@ -109,6 +81,38 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
         code = FAILED;
     }
     Ok(code)
+}
+
+/// What is shown of a page, which is looked at without a catalog where that cannot be read.
+fn dump_of(
+    pages: &Pages<'_>,
+    known: &[SourceFile],
+    page: Page<'_>,
+    (id, in_use): (PageId, bool),
+) -> Dump {
+    let database = Database::open_damaged(pages).ok().map(|opened| opened.0);
+    let owner = database.as_ref().and_then(|database| {
+        let unit = database.unit(page.unit())?;
+        database.owner(unit)
+    });
+    Dump {
+        file: name_of(known, id),
+        id,
+        protection: match pages.protection(id) {
+            Some(protection) => protection.map_err(|fault| fault.to_string()),
+            None => Ok(Protection::None),
+        },
+        header: header(page),
+        in_use,
+        content: content(
+            page,
+            id,
+            pages.size_pages(id.file),
+            owner.as_ref(),
+            database.as_ref(),
+        ),
+        owner,
+    }
 }
 
 fn name_of(files: &[SourceFile], id: PageId) -> String {

@@ -10,6 +10,8 @@ use super::Analysis;
 use super::facts::Facts;
 use super::levels::Judged;
 use super::noise::{blocks_used, design};
+use super::search::Outcome;
+use crate::plan::PROMISED_POWER;
 use crate::report::words::{round_percent, shell_word};
 use crate::results::{Answer, Badge, Knee, KneeShare, Verdict};
 use furrow_stats::knee::{self, Knee as Found};
@@ -43,6 +45,9 @@ impl Ladder {
 
 /// Looks for the knee. `None` without exactly one varying factor of rising numbers, or without a model.
 pub(super) fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
+    if facts.plan.search {
+        return None;
+    }
     let varying: Vec<_> = facts
         .plan
         .factors
@@ -78,9 +83,13 @@ pub(super) fn answer(
     facts: &Facts<'_>,
     judged: &[Judged],
     ladder: Option<Ladder>,
+    found: Option<&Outcome>,
     analysis: &Analysis<'_>,
 ) -> (Answer, Option<Knee>) {
     let experiment = analysis.experiment;
+    if let Some(found) = found {
+        return (of_search(facts, judged, found, analysis), None);
+    }
     let subject = experiment.subject();
     let sentences = Sentences {
         facts,
@@ -105,6 +114,34 @@ pub(super) fn answer(
     }
     debug_assert!(badge != Badge::Conclusive || answer.recommended.is_some());
     (answer, ladder.map(|ladder| shown(facts, &ladder)))
+}
+
+/// The answer of a search, with the command that spends more runs on it.
+fn of_search(
+    facts: &Facts<'_>,
+    judged: &[Judged],
+    found: &Outcome,
+    analysis: &Analysis<'_>,
+) -> Answer {
+    let mut answer = found.answer(facts, judged);
+    match answer.recommended {
+        Some(_) => {
+            let cell = &facts.plan.cells()[found.leader()];
+            (answer.apply, answer.undo) = analysis.experiment.apply(cell);
+        }
+        None => {
+            let dir = shell_word(&analysis.out_dir.display().to_string());
+            let more = match facts.history.search_over {
+                true => format!(
+                    " --blocks {}",
+                    facts.plan.blocks + facts.plan.blocks.div_ceil(2)
+                ),
+                false => String::new(),
+            };
+            answer.next_step = Some(format!("furrow lab run --resume {dir}{more}"));
+        }
+    }
+    answer
 }
 
 /// The level to use, where the runs settle it.
@@ -205,11 +242,14 @@ enum More {
 fn more_blocks(facts: &Facts<'_>) -> Option<More> {
     const MOST: usize = 15;
     let model = facts.model.as_ref()?;
+    // By the level that scatters most.
+    let arms = (0..facts.logs.arms()).map(|arm| model.scale(arm));
+    let cv = model.cv() * arms.fold(1.0, f64::max);
     let done = blocks_used(facts);
     let most = MOST.max(done as usize + 4);
     let steps = [1.0, 1.5, 2.0, 3.0, 5.0, 10.0];
     for effect in steps.map(|step| step * facts.plan.delta) {
-        if let Some(needed) = design(facts).blocks_needed(model.cv(), effect, 0.8, most) {
+        if let Some(needed) = design(facts).blocks_needed(cv, effect, PROMISED_POWER, most) {
             // Two are added where the number would do on average and chance was against it; a screening
             // becomes an experiment.
             let least = 6_u32.saturating_sub(done).max(2);
@@ -217,7 +257,7 @@ fn more_blocks(facts: &Facts<'_>) -> Option<More> {
             return Some(More::Blocks { more, effect });
         }
     }
-    Some(More::Hopeless { cv: model.cv() })
+    Some(More::Hopeless { cv })
 }
 
 /// One command: the rest of the plan, or as many blocks on top of it as would tell.

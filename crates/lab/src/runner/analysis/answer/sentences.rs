@@ -197,7 +197,7 @@ impl Sentences<'_> {
         round_percent(self.facts.plan.delta)
     }
 
-    /// `9 more blocks (85 s) would find a difference of 6% or more 4 times in 5`.
+    /// `9 more blocks (85 s) would find a difference of 6% or more 9 times in 10`.
     fn what_would_tell(&self) -> String {
         match self.more {
             None => "Too few runs were finished".to_string(),
@@ -211,7 +211,7 @@ impl Sentences<'_> {
                 let time = minutes(f64::from(more) * self.facts.block_seconds());
                 let noun = if more == 1 { "block" } else { "blocks" };
                 format!(
-                    "{more} more {noun} ({time}) would find a difference of {} or more 4 times in 5",
+                    "{more} more {noun} ({time}) would find a difference of {} or more 9 times in 10",
                     round_percent(effect)
                 )
             }

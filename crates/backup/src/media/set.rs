@@ -1,0 +1,196 @@
+//! What a backup set says of itself: a text in JSON, in its begin and in its end.
+
+use furrow_types::Guid;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What was backed up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackupKind {
+    /// The database.
+    Database,
+    /// The log.
+    Log,
+    /// What has changed since a full backup.
+    Differential,
+}
+
+impl BackupKind {
+    /// `BackupType` of RESTORE HEADERONLY.
+    pub fn number(self) -> i16 {
+        match self {
+            BackupKind::Database => 1,
+            BackupKind::Log => 2,
+            BackupKind::Differential => 5,
+        }
+    }
+
+    /// `BackupTypeDescription`.
+    pub fn description(self) -> &'static str {
+        match self {
+            BackupKind::Database => "DATABASE",
+            BackupKind::Log => "TRANSACTION LOG",
+            BackupKind::Differential => "DATABASE DIFFERENTIAL",
+        }
+    }
+}
+
+/// A GUID in the text of a set: 32 hexadecimal digits, in the order of the bytes.
+mod hex {
+    use super::{Deserialize, Deserializer, Guid, Serializer};
+    use serde::de::Error;
+    use std::fmt::Write;
+
+    pub(super) fn serialize<S: Serializer>(guid: &Guid, to: S) -> Result<S::Ok, S::Error> {
+        let mut text = String::with_capacity(32);
+        for byte in guid.0 {
+            let _ = write!(text, "{byte:02x}");
+        }
+        to.serialize_str(&text)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Guid, D::Error> {
+        let text = String::deserialize(from)?;
+        let bad = || D::Error::custom("a GUID has 32 hexadecimal digits");
+        let mut guid = [0; 16];
+        if text.len() != 32 || !text.is_ascii() {
+            return Err(bad());
+        }
+        for (at, byte) in guid.iter_mut().enumerate() {
+            let digits = text.get(2 * at..2 * at + 2).ok_or_else(bad)?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| bad())?;
+        }
+        Ok(Guid(guid))
+    }
+}
+
+fn no_base() -> Guid {
+    Guid([0; 16])
+}
+
+/// A data file, or the log, of a backup set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetFile {
+    /// Its number; 2 is the log.
+    pub id: u16,
+    /// Its filegroup; 0 of the log.
+    pub filegroup: u16,
+    /// The filegroup's name; empty of the log.
+    pub filegroup_name: String,
+    /// Its logical name.
+    pub name: String,
+    /// Where it was.
+    pub path: String,
+    /// Its size.
+    pub size_pages: u32,
+    /// Its largest size, if it has one.
+    pub max_pages: Option<u32>,
+    /// Its own GUID.
+    #[serde(with = "hex")]
+    pub guid: Guid,
+    /// Whether its filegroup is read-only.
+    pub read_only: bool,
+    /// Pages of it in this set.
+    pub pages: u64,
+    /// Where the log was when the file was made; 0 of the log.
+    #[serde(default)]
+    pub created_lsn: u64,
+    /// The size it was made with; 0 of the log.
+    #[serde(default)]
+    pub first_pages: u32,
+}
+
+/// The log in a backup set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct SetLog {
+    /// Blocks are padded to this many bytes.
+    pub sector_bytes: u32,
+    /// Number and size of the virtual log files that blocks are of, in order.
+    pub vlfs: Vec<(u32, u64)>,
+    /// Bytes of log in this set.
+    pub bytes: u64,
+}
+
+/// What a backup set says of itself. LSNs are the engine's 64-bit form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetInfo {
+    /// What was backed up.
+    pub kind: BackupKind,
+    /// The set's own GUID.
+    #[serde(with = "hex")]
+    pub set: Guid,
+    /// NAME.
+    pub name: String,
+    /// DESCRIPTION.
+    pub description: String,
+    /// The database.
+    pub database: String,
+    /// The family of the database: the same in all restored copies.
+    #[serde(with = "hex")]
+    pub family: Guid,
+    /// Its recovery fork.
+    #[serde(with = "hex")]
+    pub fork: Guid,
+    /// Its files' binding.
+    #[serde(with = "hex")]
+    pub binding: Guid,
+    /// The version of its format.
+    pub database_version: u16,
+    /// Its compatibility level.
+    pub compatibility: u16,
+    /// When it was created: days since 1900 and ticks of 1/300 s.
+    pub created: (i32, u32),
+    /// `SIMPLE`, `FULL` or `BULK_LOGGED`.
+    pub recovery_model: String,
+    /// Whether it takes no changes.
+    pub read_only: bool,
+    /// Who asked for the backup.
+    pub user: String,
+    /// The server.
+    pub server: String,
+    /// When it began, in microseconds since 1970.
+    pub started_us: i64,
+    /// When it ended; 0 in a begin.
+    pub finished_us: i64,
+    /// The first log record that a restore needs.
+    pub first_lsn: u64,
+    /// The last log record; 0 in a begin.
+    pub last_lsn: u64,
+    /// The checkpoint from which a restore recovers.
+    pub checkpoint_lsn: u64,
+    /// The last full backup before this one.
+    pub database_backup_lsn: u64,
+    /// Of a differential backup, the set that it builds on; zeros else.
+    #[serde(with = "hex", default = "no_base")]
+    pub base: Guid,
+    /// The name of the codec; empty where it is not compressed.
+    pub compression: String,
+    /// Whether page checksums were verified.
+    pub checksums: bool,
+    /// Whether damaged pages were found.
+    pub damaged: bool,
+    /// COPY_ONLY.
+    pub copy_only: bool,
+    /// The files.
+    pub files: Vec<SetFile>,
+    /// The log.
+    pub log: SetLog,
+    /// Bytes before packing.
+    pub bytes: u64,
+    /// Bytes written to all stripes.
+    pub stored_bytes: u64,
+    /// Of an end: chunks of the set in each stripe, its end not counted.
+    pub chunks: Vec<u64>,
+}
+
+impl SetInfo {
+    /// The text.
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Reads the text.
+    pub fn decode(text: &[u8]) -> Option<SetInfo> {
+        serde_json::from_slice(text).ok()
+    }
+}

@@ -1,0 +1,269 @@
+//! Stripes read side by side; what they hold put in its place.
+//!
+//! Pages of a later round replace those of earlier ones. Each stripe has its rounds in order. A thread that
+//! comes to a chunk of a later round waits until every stripe has come so far.
+
+use super::media_set::{MediaSet, Stripe};
+use crate::BackupError;
+use crate::media::{Chunk, ChunkKind, MediaError, SetInfo, SetPlace, Unpacker};
+use crate::run::Listener;
+use furrow_engine::{EngineError, Restoring};
+use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId, PageNo, verify};
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
+use furrow_io::sync::{Condvar, Mutex};
+use furrow_io::thread;
+use furrow_io::time::Duration;
+use furrow_observe::task::{self, Resource};
+use furrow_observe::waits::WaitType;
+
+/// How long the session's thread waits before it looks for a cancel.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Where pages and log go.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// To the files of a database.
+    Files(&'a Restoring),
+    /// Nowhere: they are only proven.
+    Nowhere,
+}
+
+/// A copy from stripes to files.
+#[derive(Debug)]
+pub(super) struct Copying<'a> {
+    pub(super) place: Place<'a>,
+    /// Whether checksums of pages are verified.
+    pub(super) checks: bool,
+    /// Whether damaged pages are put in place.
+    pub(super) go_on: bool,
+    /// The database, for messages.
+    pub(super) database: &'a str,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Shared {
+    /// The round that each stripe is at; `u32::MAX` when it is done.
+    rounds: Mutex<Vec<u32>>,
+    moved: Condvar,
+    error: Mutex<Option<BackupError>>,
+    done_bytes: AtomicU64,
+}
+
+impl Shared {
+    fn fail(&self, error: BackupError) {
+        self.error.lock().get_or_insert(error);
+        let _rounds = self.rounds.lock();
+        self.moved.notify_all();
+    }
+
+    fn failed(&self) -> bool {
+        self.error.lock().is_some()
+    }
+
+    /// The stripe is at this round; waits until all others are, or until anything fails.
+    fn reach(&self, stripe: usize, round: u32) {
+        let mut rounds = self.rounds.lock();
+        if let Some(own) = rounds.get_mut(stripe).filter(|own| **own != round) {
+            *own = round;
+            self.moved.notify_all();
+        }
+        while round != u32::MAX && rounds.iter().any(|r| *r < round) && !self.failed() {
+            self.moved.wait(&mut rounds);
+        }
+    }
+
+    fn all_done(&self) -> bool {
+        self.rounds.lock().iter().all(|r| *r == u32::MAX)
+    }
+}
+
+impl Copying<'_> {
+    /// Copies a set.
+    pub(super) fn run(
+        &self,
+        media: &MediaSet,
+        (position, info): (u16, &SetInfo),
+        listener: &mut dyn Listener,
+    ) -> Result<(), BackupError> {
+        let places = media.places(position)?;
+        let shared = Shared {
+            rounds: Mutex::new(vec![0; places.len()]),
+            moved: Condvar::new(),
+            error: Mutex::new(None),
+            done_bytes: AtomicU64::new(0),
+        };
+        let leader = task::current();
+        thread::scope(|scope| {
+            for (at, (stripe, place)) in media.stripes.iter().zip(&places).enumerate() {
+                let chunks = info
+                    .chunks
+                    .get(usize::from(stripe.reader.header().family) - 1);
+                let chunks = chunks.copied().unwrap_or(0);
+                let (task, shared) = (leader.child(at as u16 + 1), &shared);
+                let work = move || {
+                    let _entered = task::enter(&task);
+                    if let Err(error) = self.stripe((at, stripe), (place, chunks), shared) {
+                        shared.fail(error);
+                    }
+                    shared.reach(at, u32::MAX);
+                };
+                if let Err(e) = thread::spawn_scoped(scope, "restore reader", work) {
+                    shared.fail(EngineError::Thread(e).into());
+                    shared.reach(at, u32::MAX);
+                }
+            }
+            lead(&shared, info.bytes, listener);
+        });
+        shared.error.into_inner().map_or(Ok(()), Err)
+    }
+
+    fn stripe(
+        &self,
+        (at, stripe): (usize, &Stripe),
+        (place, chunks): (&SetPlace, u64),
+        shared: &Shared,
+    ) -> Result<(), BackupError> {
+        let of = |e: MediaError| BackupError::of_media(&stripe.path, &e);
+        let mut unpacker = Unpacker::new();
+        let (mut from, mut number) = (place.begin, 0);
+        loop {
+            let wait = task::wait(WaitType::BackupIo, Resource::None);
+            let chunk = stripe.reader.chunk(from, (place, number), &mut unpacker);
+            wait.finish();
+            let chunk = chunk.map_err(of)?;
+            if shared.failed() {
+                return Ok(());
+            }
+            let kind = chunk.header.kind;
+            let expected = match number {
+                0 => kind == ChunkKind::Begin,
+                n if n == chunks => kind == ChunkKind::End,
+                n if n == chunks + 1 => kind == ChunkKind::Tail,
+                _ => matches!(kind, ChunkKind::Pages | ChunkKind::Log),
+            };
+            if !expected {
+                return Err(of(MediaError::Damaged("a chunk of another kind")));
+            }
+            match kind {
+                ChunkKind::Pages => {
+                    shared.reach(at, chunk.header.round);
+                    self.pages(&chunk).map_err(|e| e.or(of))?;
+                }
+                ChunkKind::Log => self.log(&chunk).map_err(|e| e.or(of))?,
+                ChunkKind::Tail => return Ok(()),
+                ChunkKind::Begin | ChunkKind::End => {}
+            }
+            let bytes = chunk.payload.len() as u64;
+            shared.done_bytes.fetch_add(bytes, Ordering::Relaxed);
+            (from, number) = (chunk.next, number + 1);
+        }
+    }
+
+    fn pages(&self, chunk: &Chunk) -> Result<(), Fault> {
+        let mut rest: &[u8] = &chunk.payload;
+        for run in &chunk.header.runs {
+            let bytes = run.count as usize * PAGE_SIZE;
+            let split = rest.split_at_checked(bytes);
+            let (pages, behind) = split.ok_or(Fault::Media("runs longer than their payload"))?;
+            rest = behind;
+            let file = u16::try_from(run.file).map_err(|_| Fault::Media("the number of a file"))?;
+            let first = PageId {
+                file: FileId(file),
+                page: PageNo(run.first),
+            };
+            if self.checks && !self.go_on {
+                self.check(first, pages)?;
+            }
+            if let Place::Files(restoring) = self.place {
+                restoring.write_pages(first, pages)?;
+            }
+        }
+        match rest.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::Media("a payload longer than its runs")),
+        }
+    }
+
+    /// 3183 for a page that does not match its checksum. One that was never written is zero; one that is not
+    /// allocated may have been another's.
+    fn check(&self, first: PageId, pages: &[u8]) -> Result<(), Fault> {
+        for (at, page) in pages.chunks_exact(PAGE_SIZE).enumerate() {
+            let id = PageId {
+                page: PageNo(first.page.0 + at as u32),
+                ..first
+            };
+            let Some(page) = page.first_chunk::<PAGE_SIZE>() else {
+                continue;
+            };
+            if is_damaged(page, id) {
+                let args = [id.file.0.into(), id.page.0.into(), self.database.into()];
+                return Err(Fault::Other(BackupError::refused(3183, &args)));
+            }
+        }
+        Ok(())
+    }
+
+    fn log(&self, chunk: &Chunk) -> Result<(), Fault> {
+        let mut rest: &[u8] = &chunk.payload;
+        for run in &chunk.header.runs {
+            let split = rest.split_at_checked(run.count as usize);
+            let (block, behind) = split.ok_or(Fault::Media("runs longer than their payload"))?;
+            rest = behind;
+            if let Place::Files(restoring) = self.place {
+                restoring.write_log(block)?;
+            }
+        }
+        match rest.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::Media("a payload longer than its runs")),
+        }
+    }
+}
+
+/// Whether a page of a backup does not match its checksum.
+fn is_damaged(page: &PageBuf, id: PageId) -> bool {
+    use furrow_format::PageFault;
+    matches!(
+        verify(page, id),
+        Err(PageFault::Checksum { .. } | PageFault::Torn { .. })
+    )
+}
+
+/// Why a chunk could not be put in place.
+enum Fault {
+    Media(&'static str),
+    Other(BackupError),
+}
+
+impl From<EngineError> for Fault {
+    fn from(e: EngineError) -> Fault {
+        Fault::Other(e.into())
+    }
+}
+
+impl Fault {
+    fn or(self, of: impl FnOnce(MediaError) -> BackupError) -> BackupError {
+        match self {
+            Fault::Media(what) => of(MediaError::Damaged(what)),
+            Fault::Other(error) => error,
+        }
+    }
+}
+
+/// The session's thread: progress and cancel.
+fn lead(shared: &Shared, total: u64, listener: &mut dyn Listener) {
+    let wait = task::wait(WaitType::AsyncIoCompletion, Resource::None);
+    while !shared.all_done() {
+        {
+            let mut rounds = shared.rounds.lock();
+            shared.moved.wait_for(&mut rounds, LOOK);
+        }
+        if task::is_cancelled() && !shared.failed() {
+            shared.fail(BackupError::Cancelled);
+        }
+        listener.progress(shared.done_bytes.load(Ordering::Relaxed), total);
+    }
+    listener.progress(shared.done_bytes.load(Ordering::Relaxed), total);
+    wait.finish();
+}

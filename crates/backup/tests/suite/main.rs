@@ -1,0 +1,10 @@
+//! Backups and restores of databases in memory.
+
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+#![expect(unreachable_pub, reason = "each test uses its part")]
+
+mod chain;
+mod damaged;
+mod differential;
+mod under_load;
+mod world;

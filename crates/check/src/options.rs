@@ -1,0 +1,52 @@
+//! What is to be checked, and how deep.
+
+/// How deep a check goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Depth {
+    /// Everything.
+    #[default]
+    Full,
+    /// Everything but the rows of nonclustered indexes of users' tables against the rows of their tables.
+    NoIndexes,
+    /// Pages, record headers, links of trees and allocation: no values, no index rows, no catalog.
+    Physical,
+}
+
+/// What a check is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// The whole database.
+    #[default]
+    Database,
+    /// One table with its indexes, by object id. Pages of others are read, but not judged.
+    Object(i32),
+    /// The rows of the catalog against each other.
+    Catalog,
+}
+
+/// How to check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How deep.
+    pub depth: Depth,
+    /// Of what.
+    pub scope: Scope,
+    /// Threads; 0 = one for each processor.
+    pub workers: usize,
+    /// Whether counts in the catalog must be exact: of a database that is open they may lag behind.
+    pub counts: bool,
+    /// Whether the source is at rest, although the database is open or was not shut down cleanly.
+    pub at_rest: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            depth: Depth::Full,
+            scope: Scope::Database,
+            workers: 0,
+            counts: true,
+            at_rest: false,
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! What each connection is doing, for those who ask from elsewhere: views, KILL, cancellation.
+//!
+//! The connection writes it down as it goes: the text when a batch begins, the kind of each statement, what
+//! it has cost; its settings when they change. What is written at each statement is atomic, the rest is
+//! behind a lock that nobody holds while anything else happens.
+
+use furrow_engine::{Canceller, Isolation, Timeout};
+use furrow_io::time::WallTime;
+use furrow_io::{process, random};
+use furrow_observe::task::{PageWork, Task, page_work};
+use furrow_scalar::Settings;
+use furrow_types::Guid;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock, Weak};
+
+/// The state of a connection that can be released when the connection has been killed.
+pub trait Retire: fmt::Debug {
+    /// Rolls back what the connection has open, and releases what it holds.
+    fn retire(&mut self);
+}
+
+/// What a connection is doing.
+#[derive(Debug)]
+pub struct Activity {
+    id: i32,
+    login_time: WallTime,
+    connection: Guid,
+    task: Arc<Task>,
+    /// Whether KILL has ended the connection.
+    killed: AtomicBool,
+    /// Whether what it had open has been rolled back and let go of since.
+    retired: AtomicBool,
+    rolling_back: AtomicBool,
+    /// Place of the statement's kind in [`COMMANDS`].
+    command: AtomicU8,
+    nest_level: AtomicU32,
+    open_transactions: AtomicU32,
+    /// When the open transaction began, in microseconds since 1970.
+    transaction_us: AtomicI64,
+    rows: AtomicU64,
+    error: AtomicU32,
+    spent: Spent,
+    /// The connection itself, once there is one.
+    context: OnceLock<Weak<Mutex<dyn Retire + Send>>>,
+    state: Mutex<State>,
+}
+
+/// What the session has cost so far.
+#[derive(Debug, Default)]
+struct Spent {
+    cpu_us: AtomicU64,
+    logical_reads: AtomicU64,
+    reads: AtomicU64,
+    writes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct State {
+    running: bool,
+    database: String,
+    text: String,
+    last_start: WallTime,
+    last_end: WallTime,
+    settings: SessionSettings,
+    /// What the session had cost when the batch began.
+    before: SessionCost,
+    /// Of each engine session of the connection.
+    cancellers: Vec<Canceller>,
+}
+
+/// What a session, or a batch of it, has cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SessionCost {
+    /// Processor time, told when a batch ends.
+    pub cpu_us: u64,
+    /// Pages, told at each statement.
+    pub pages: PageWork,
+}
+
+/// What a session is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// SET TRANSACTION ISOLATION LEVEL.
+    pub isolation: Isolation,
+    /// SET LOCK_TIMEOUT.
+    pub lock_timeout: Timeout,
+    /// SET DEADLOCK_PRIORITY.
+    pub deadlock_priority: i32,
+    /// SET DATEFIRST, DATEFORMAT, ANSI_WARNINGS and the like.
+    pub scalar: Settings,
+}
+
+impl Default for SessionSettings {
+    fn default() -> SessionSettings {
+        SessionSettings {
+            isolation: Isolation::ReadCommitted,
+            lock_timeout: Timeout::Forever,
+            deadlock_priority: 0,
+            scalar: Settings::US_ENGLISH,
+        }
+    }
+}
+
+/// A connection as a view shows it.
+#[derive(Debug, Clone)]
+pub struct ActivityView {
+    /// Its number: `session_id`.
+    pub id: i32,
+    /// What tells it from every other.
+    pub connection: Guid,
+    /// When it was made.
+    pub login_time: WallTime,
+    /// Whether a batch is under way.
+    pub running: bool,
+    /// Whether KILL has ended it and its transaction is being rolled back.
+    pub rolling_back: bool,
+    /// The database that it works in.
+    pub database: String,
+    /// The batch under way, or the last one.
+    pub text: String,
+    /// The kind of statement under way, or of the last one.
+    pub command: &'static str,
+    /// Procedures and texts at work.
+    pub nest_level: u32,
+    /// Transactions that are open: @@TRANCOUNT.
+    pub open_transactions: u32,
+    /// When the open transaction began; where there is none, when the last batch did.
+    pub transaction_since: WallTime,
+    /// Rows that the last statement gave or changed: @@ROWCOUNT.
+    pub row_count: u64,
+    /// The error of the last statement: @@ERROR.
+    pub last_error: u32,
+    /// When the last batch began.
+    pub last_start: WallTime,
+    /// When the last batch ended.
+    pub last_end: WallTime,
+    /// What it is set to.
+    pub settings: SessionSettings,
+    /// What all of its batches have cost.
+    pub session: SessionCost,
+    /// What the batch under way has cost, or the last one.
+    pub request: SessionCost,
+    /// Its task: its waits.
+    pub task: Arc<Task>,
+}
+
+/// Makes the kinds of statements with their names.
+macro_rules! commands {
+    ($( $kind:ident $name:literal ; )+) => {
+        /// A kind of statement.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum CommandKind { $( #[doc = $name] $kind, )+ }
+
+        /// Their names in `sys.dm_exec_requests.command`, in the order of the kinds.
+        const COMMANDS: &[&str] = &[ $( $name, )+ ];
+    };
+}
+
+commands! {
+    Other "UNKNOWN TOKEN";
+    Select "SELECT";
+    SelectInto "SELECT INTO";
+    Insert "INSERT";
+    Update "UPDATE";
+    Delete "DELETE";
+    Merge "MERGE";
+    Set "SET";
+    Print "PRINT";
+    Use "USE DATABASE";
+    Begin "BEGIN TRANSACTION";
+    Commit "COMMIT TRANSACTION";
+    Rollback "ROLLBACK TRANSACTION";
+    Save "SAVE TRANSACTION";
+    Dbcc "DBCC";
+    Checkpoint "CHECKPOINT";
+    Waitfor "WAITFOR";
+    Kill "KILL";
+    CreateTable "CREATE TABLE";
+    AlterTable "ALTER TABLE";
+    TruncateTable "TRUNCATE TABLE";
+    CreateIndex "CREATE INDEX";
+    AlterIndex "ALTER INDEX";
+    DropIndex "DROP INDEX";
+    CreateProcedure "CREATE PROCEDURE";
+    CreateView "CREATE VIEW";
+    CreateSchema "CREATE SCHEMA";
+    CreateDatabase "CREATE DATABASE";
+    AlterDatabase "ALTER DATABASE";
+    Drop "DROP OBJECT";
+    Reconfigure "RECONFIGURE";
+    BackupDatabase "BACKUP DATABASE";
+    BackupLog "BACKUP LOG";
+    RestoreDatabase "RESTORE DATABASE";
+    RestoreLog "RESTORE LOG";
+    RestoreHeader "RESTORE HEADERONLY";
+    RestoreVerify "RESTORE VERIFYONLY";
+}
+
+/// Where a batch began: what its thread and its session had counted then.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Meter {
+    thread: PageWork,
+    session: PageWork,
+    cpu_ns: u64,
+}
+
+impl Meter {
+    /// The processor time of the thread when the batch began.
+    pub fn cpu_ns(&self) -> u64 {
+        self.cpu_ns
+    }
+}
+
+impl Activity {
+    /// A session of this number, idle.
+    pub fn new(id: i32, database: &str, task: &Arc<Task>) -> Activity {
+        let now = WallTime::now();
+        Activity {
+            id,
+            login_time: now,
+            connection: Guid(random::guid_v4()),
+            task: Arc::clone(task),
+            killed: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
+            rolling_back: AtomicBool::new(false),
+            command: AtomicU8::new(0),
+            nest_level: AtomicU32::new(0),
+            open_transactions: AtomicU32::new(0),
+            transaction_us: AtomicI64::new(now.unix_us()),
+            rows: AtomicU64::new(0),
+            error: AtomicU32::new(0),
+            spent: Spent::default(),
+            context: OnceLock::new(),
+            state: Mutex::new(State {
+                running: false,
+                database: database.to_owned(),
+                text: String::new(),
+                last_start: now,
+                last_end: now,
+                settings: SessionSettings::default(),
+                before: SessionCost::default(),
+                cancellers: Vec::new(),
+            }),
+        }
+    }
+
+    /// The connection that this tells of.
+    pub fn belongs_to(&self, context: Weak<Mutex<dyn Retire + Send>>) {
+        let _ = self.context.set(context);
+    }
+
+    fn cost(&self) -> SessionCost {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        SessionCost {
+            cpu_us: load(&self.spent.cpu_us),
+            pages: PageWork {
+                logical_reads: load(&self.spent.logical_reads),
+                reads: load(&self.spent.reads),
+                writes: load(&self.spent.writes),
+            },
+        }
+    }
+
+    /// What it is doing now.
+    pub fn view(&self) -> ActivityView {
+        let state = self.state.lock();
+        let session = self.cost();
+        let open = self.open_transactions.load(Ordering::Relaxed);
+        let command = COMMANDS.get(usize::from(self.command.load(Ordering::Relaxed)));
+        ActivityView {
+            id: self.id,
+            connection: self.connection,
+            login_time: self.login_time,
+            running: state.running,
+            rolling_back: self.rolling_back.load(Ordering::Relaxed),
+            database: state.database.clone(),
+            text: state.text.clone(),
+            command: command.copied().unwrap_or(""),
+            nest_level: self.nest_level.load(Ordering::Relaxed),
+            open_transactions: open,
+            transaction_since: match open {
+                0 => state.last_start,
+                _ => WallTime::from_unix_us(self.transaction_us.load(Ordering::Relaxed)),
+            },
+            row_count: self.rows.load(Ordering::Relaxed),
+            last_error: self.error.load(Ordering::Relaxed),
+            last_start: state.last_start,
+            last_end: state.last_end,
+            settings: state.settings,
+            session,
+            request: SessionCost {
+                cpu_us: session.cpu_us.saturating_sub(state.before.cpu_us),
+                pages: session.pages.since(state.before.pages),
+            },
+            task: Arc::clone(&self.task),
+        }
+    }
+
+    /// The engine sessions are these from now on.
+    pub(crate) fn now_in(&self, database: &str, cancellers: Vec<Canceller>) {
+        let mut state = self.state.lock();
+        if state.database != database {
+            database.clone_into(&mut state.database);
+        }
+        state.cancellers = cancellers;
+    }
+
+    /// It is set to this from now on.
+    pub(crate) fn now_set(&self, settings: SessionSettings) {
+        self.state.lock().settings = settings;
+    }
+
+    /// A batch begins.
+    pub fn begin(&self, text: &str) -> Meter {
+        self.task.rearm();
+        let mut state = self.state.lock();
+        state.running = true;
+        state.last_start = WallTime::now();
+        state.text.clear();
+        state.text.push_str(text);
+        state.before = self.cost();
+        Meter {
+            thread: page_work(),
+            session: state.before.pages,
+            cpu_ns: process::thread_cpu_ns(),
+        }
+    }
+
+    /// A transaction begins.
+    pub(crate) fn transaction_begins(&self) {
+        let now = WallTime::now().unix_us();
+        self.transaction_us.store(now, Ordering::Relaxed);
+    }
+
+    /// A statement of the batch begins.
+    pub fn statement(&self, command: CommandKind, nest_level: usize) {
+        self.command.store(command as u8, Ordering::Relaxed);
+        let nest_level = u32::try_from(nest_level).unwrap_or(u32::MAX);
+        self.nest_level.store(nest_level, Ordering::Relaxed);
+    }
+
+    /// The batch has come so far.
+    pub fn note(&self, meter: &Meter, (rows, error, open): (u64, u32, u32)) {
+        self.rows.store(rows, Ordering::Relaxed);
+        self.error.store(error, Ordering::Relaxed);
+        self.open_transactions.store(open, Ordering::Relaxed);
+        let now = meter.session.and(page_work().since(meter.thread));
+        let spent = &self.spent;
+        spent
+            .logical_reads
+            .store(now.logical_reads, Ordering::Relaxed);
+        spent.reads.store(now.reads, Ordering::Relaxed);
+        spent.writes.store(now.writes, Ordering::Relaxed);
+    }
+
+    /// The processor time that the batch under way has taken so far; only its own thread can tell.
+    pub fn note_cpu(&self, meter: &Meter) {
+        let cpu_ns = process::thread_cpu_ns().saturating_sub(meter.cpu_ns);
+        let cpu_us = self.state.lock().before.cpu_us + cpu_ns / 1000;
+        self.spent.cpu_us.store(cpu_us, Ordering::Relaxed);
+    }
+
+    /// It is over.
+    pub fn end(&self, meter: &Meter) {
+        self.note_cpu(meter);
+        let mut state = self.state.lock();
+        state.running = false;
+        state.last_end = WallTime::now();
+    }
+
+    /// Whether what is under way is to end.
+    #[inline]
+    pub fn is_cancelled(&self) -> bool {
+        self.task.is_cancelled()
+    }
+
+    /// Ends the batch under way at its next row or wait.
+    pub fn cancel(&self) {
+        self.task.cancel();
+        let cancellers = self.state.lock().cancellers.clone();
+        for canceller in cancellers {
+            canceller.cancel();
+        }
+    }
+
+    /// KILL: a batch under way ends at its next row or wait, and the connection rolls back; where there is
+    /// none, the caller does that.
+    pub fn kill(&self) {
+        self.killed.store(true, Ordering::Relaxed);
+        // One that does nothing is not cancelled: that would end its rollback.
+        self.retire();
+        if !self.retired.load(Ordering::SeqCst) {
+            self.cancel();
+            self.retire();
+        }
+    }
+
+    /// Lets go of all that a killed connection has, unless a batch of it is still under way: whoever comes
+    /// last does it, the one who kills or the connection as its batch ends.
+    pub fn retire(&self) {
+        // Either this sees the lock free, or whoever holds it sees the mark when he has let go of it.
+        fence(Ordering::SeqCst);
+        let context = self.context.get().and_then(Weak::upgrade);
+        let Some(mut context) = context.as_ref().and_then(|c| c.try_lock()) else {
+            return;
+        };
+        if self.retired.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.rolling_back.store(true, Ordering::Relaxed);
+        self.task.rearm();
+        context.retire();
+        self.rolling_back.store(false, Ordering::Relaxed);
+        self.open_transactions.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether KILL has ended it.
+    pub fn is_killed(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.killed.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,46 @@
+//! Values that `sp_configure` has set. The options themselves are a table of `sysviews`.
+
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+
+/// The number of `show advanced options`.
+pub const SHOW_ADVANCED: i32 = 518;
+
+/// What has been set, by the numbers of the options.
+#[derive(Debug, Default)]
+pub struct Configuration {
+    /// Set and not yet installed.
+    waiting: Mutex<BTreeMap<i32, i32>>,
+    /// Installed, of options that nothing else keeps.
+    running: Mutex<BTreeMap<i32, i32>>,
+}
+
+impl Configuration {
+    /// Whether `show advanced options` is installed.
+    pub fn show_advanced(&self) -> bool {
+        self.running
+            .lock()
+            .get(&SHOW_ADVANCED)
+            .is_some_and(|on| *on != 0)
+    }
+
+    /// Installs a value that nothing else stores.
+    pub fn set_running(&self, id: i32, value: i32) {
+        self.running.lock().insert(id, value);
+    }
+
+    /// The value that an option has been set to and that is not installed yet.
+    pub fn waiting(&self, id: i32) -> Option<i32> {
+        self.waiting.lock().get(&id).copied()
+    }
+
+    /// Stores a value that RECONFIGURE is to install.
+    pub fn set_waiting(&self, id: i32, value: i32) {
+        self.waiting.lock().insert(id, value);
+    }
+
+    /// Takes all values that are to be installed.
+    pub fn take_waiting(&self) -> BTreeMap<i32, i32> {
+        std::mem::take(&mut *self.waiting.lock())
+    }
+}

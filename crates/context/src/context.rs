@@ -1,0 +1,343 @@
+//! What a statement works with: sessions, variables, settings, what the last statement left.
+
+use crate::activity::{Meter, Retire, SessionSettings};
+use crate::cursors::Cursors;
+use crate::error::{Result, SqlError};
+use crate::memory::{Memory, check_heap};
+use crate::plans::{PlanKey, bound_under};
+use crate::query_stats::Clock;
+use crate::scope::Scope;
+use crate::server::ServerState;
+use crate::sessions::Sessions;
+use crate::subqueries::SubqueryResults;
+use crate::system::SystemObjects;
+use crate::system_databases::MASTER;
+use crate::temp::Temp;
+use crate::texts::Texts;
+use furrow_io::random;
+use furrow_io::time::WallTime;
+use furrow_messages::Message;
+use furrow_scalar::{Env, RandState, Settings, Switches};
+use furrow_types::{Date, DateTime2, DateTimeOffset, Time, Value};
+use std::sync::Arc;
+
+/// SET options that are on or off, or have a number.
+#[derive(Debug, Clone)]
+pub struct SetOptions {
+    /// SET STATISTICS IO.
+    pub statistics_io: bool,
+    /// SET STATISTICS TIME.
+    pub statistics_time: bool,
+    /// SET NOEXEC.
+    pub no_exec: bool,
+    /// SET ROWCOUNT; 0 for all rows.
+    pub row_count: i64,
+    /// The settings that expressions depend on.
+    pub settings: Settings,
+}
+
+impl SetOptions {
+    /// Whether all of these are ON.
+    #[inline]
+    pub fn has(&self, these: Switches) -> bool {
+        self.settings.switches.has(these)
+    }
+
+    /// Whether an error ends the batch and its transaction that would end its statement otherwise: under SET
+    /// XACT_ABORT ON, and one of arithmetic with ARITHABORT ON and ANSI_WARNINGS OFF.
+    pub fn aborts(&self, error: &SqlError) -> bool {
+        let arithmetic = self.has(Switches::ARITHABORT) && !self.has(Switches::ANSI_WARNINGS);
+        self.has(Switches::XACT_ABORT) || (arithmetic && instead_of(error.number()).is_some())
+    }
+}
+
+/// What is told of arithmetic that gives NULL in place of this error.
+fn instead_of(number: u32) -> Option<u32> {
+    match number {
+        220 | 232 | 8115 => Some(3606),
+        8134 => Some(3607),
+        3623 => Some(3622),
+        _ => None,
+    }
+}
+
+impl Default for SetOptions {
+    fn default() -> SetOptions {
+        SetOptions {
+            statistics_io: false,
+            statistics_time: false,
+            no_exec: false,
+            row_count: 0,
+            settings: Settings::US_ENGLISH,
+        }
+    }
+}
+
+/// What the statement before left: @@ROWCOUNT and its like.
+#[derive(Debug, Clone, Default)]
+pub struct Last {
+    /// @@ROWCOUNT, as ROWCOUNT_BIG() has it.
+    pub rows: u64,
+    /// @@ERROR.
+    pub error: u32,
+    /// @@IDENTITY.
+    pub identity: Option<i64>,
+    /// SCOPE_IDENTITY().
+    pub scope_identity: Option<i64>,
+}
+
+/// The error that a CATCH block is about.
+#[derive(Debug, Clone)]
+pub struct Caught {
+    /// What ERROR_NUMBER() and its like return.
+    pub message: Message,
+    /// The procedure that raised it; `None` for a batch.
+    pub procedure: Option<String>,
+}
+
+/// What a statement works with.
+#[derive(Debug)]
+pub struct Context {
+    /// The server.
+    pub server: Arc<ServerState>,
+    /// System views and metadata functions.
+    pub system_objects: &'static dyn SystemObjects,
+    /// The engine sessions of the connection.
+    pub sessions: Sessions,
+    /// Variables of the batch or procedure.
+    pub scope: Scope,
+    /// Values of outer rows for the subqueries that refer to them.
+    pub frame: Vec<Value>,
+    /// Rows that recursive common table expressions are at, by slot.
+    pub work: Vec<Vec<Value>>,
+    /// What subqueries that look at nothing around them gave in this statement.
+    pub subqueries: SubqueryResults,
+    /// SET options.
+    pub set: SetOptions,
+    /// Results of the previous statement.
+    pub last: Last,
+    /// Errors of the CATCH blocks that are at work, innermost last.
+    pub caught: Vec<Caught>,
+    /// The procedures and texts at work, innermost last; a text has no name.
+    pub procedures: Vec<String>,
+    /// The number of the procedure at work; 0 for a text.
+    pub module: i32,
+    /// The schema of the procedure at work; `None` for a batch and a text.
+    pub module_schema: Option<String>,
+    /// The line of the statement at work.
+    pub line: u32,
+    /// Transactions open around an INSERT EXEC whose procedure is at work.
+    pub capturing: Option<u32>,
+    /// Temporary tables and table variables.
+    pub temp: Temp,
+    /// Cursors.
+    pub cursors: Cursors,
+    /// The moment of the statement.
+    pub now: DateTimeOffset,
+    pub(crate) rand: RandState,
+    /// Batches read before.
+    pub texts: Texts,
+    /// What statements keep.
+    pub memory: Arc<Memory>,
+    /// Where the batch began.
+    pub meter: Meter,
+    /// Whether an aggregate of the statement has left a NULL out, of which the client is told at its end.
+    pub null_eliminated: bool,
+    /// What an expression of the statement has given NULL for, of which the client is told at its end.
+    pub(crate) made_null: Vec<u32>,
+    /// What processor time was at the end of the last statement that was measured.
+    pub clock: Clock,
+    /// Ways to rows that the statement has counted: the places of their plans.
+    pub counted: Vec<usize>,
+}
+
+fn moment() -> DateTimeOffset {
+    let at = WallTime::now().civil();
+    let seconds = u64::from(at.hour * 3600 + at.minute * 60 + at.second);
+    let ticks = seconds * 10_000_000 + u64::from(at.microsecond) * 10;
+    let date = Date::from_ymd(at.year.clamp(1, 9999) as u32, at.month, at.day);
+    DateTimeOffset {
+        utc: DateTime2 {
+            date: date.unwrap_or(Date::MAX),
+            time: Time::new(ticks, 7).unwrap_or(Time::MIDNIGHT),
+        },
+        offset_minutes: 0,
+    }
+}
+
+impl Context {
+    /// The context of a new connection.
+    pub fn new(
+        server: &Arc<ServerState>,
+        sessions: Sessions,
+        system_objects: &'static dyn SystemObjects,
+    ) -> Context {
+        let seed = random::random_seed().to_le_bytes();
+        let [a, b, c, d, ..] = seed;
+        Context {
+            server: Arc::clone(server),
+            system_objects,
+            sessions,
+            scope: Scope::default(),
+            frame: Vec::new(),
+            work: Vec::new(),
+            subqueries: SubqueryResults::default(),
+            set: SetOptions::default(),
+            last: Last::default(),
+            caught: Vec::new(),
+            procedures: Vec::new(),
+            module: 0,
+            module_schema: None,
+            line: 0,
+            capturing: None,
+            temp: Temp::default(),
+            cursors: Cursors::default(),
+            now: moment(),
+            rand: RandState::seeded(i32::from_le_bytes([a, b, c, d])),
+            texts: Texts::default(),
+            memory: Arc::default(),
+            meter: Meter::default(),
+            null_eliminated: false,
+            made_null: Vec::new(),
+            clock: None,
+            counted: Vec::new(),
+        }
+    }
+
+    /// A statement begins: GETDATE() is this moment for all of it, and subqueries are run anew.
+    pub fn tick(&mut self) {
+        self.subqueries.clear();
+        self.null_eliminated = false;
+        self.made_null.clear();
+        self.counted.clear();
+        self.now = moment();
+    }
+
+    /// Calls what needs the clock and random numbers.
+    pub fn with_env<T>(&mut self, call: impl FnOnce(&mut Env<'_>) -> T) -> T {
+        let mut random = random::guid_v4;
+        let mut env = Env {
+            settings: self.set.settings,
+            now: self.now,
+            random: &mut random,
+            rand: self.rand,
+        };
+        let result = call(&mut env);
+        self.rand = env.rand;
+        result
+    }
+
+    /// Goes to another database. Plans hold on to tables of the one that is left: they are forgotten.
+    pub fn change_database(&mut self, name: &str) -> Result<()> {
+        let before = self.sessions.database().id();
+        let changed = self.sessions.change_database(name);
+        if self.sessions.database().id() != before {
+            self.texts.forget_plans();
+        }
+        changed
+    }
+
+    /// Lets others know how far the batch has come.
+    pub fn note(&self) {
+        let left = (self.last.rows, self.last.error, self.sessions.count());
+        self.sessions.activity().note(&self.meter, left);
+    }
+
+    /// Lets others know what the session is set to.
+    pub fn tell_settings(&self) {
+        self.sessions.activity().now_set(SessionSettings {
+            isolation: self.sessions.isolation(),
+            lock_timeout: self.sessions.lock_timeout(),
+            deadlock_priority: self.sessions.deadlock_priority(),
+            scalar: self.set.settings,
+        });
+    }
+
+    /// What a plan that is bound now depends on, besides the names in it.
+    pub fn plan_key(&self) -> PlanKey {
+        PlanKey {
+            database: self.sessions.database().id(),
+            temp: self.temp.version(),
+            depth: self.procedures.len(),
+            scope: self.scope.shape(),
+            settings: bound_under(self.settings()),
+            row_count: self.set.row_count,
+            snapshot: self.sessions.asks_snapshot(),
+        }
+    }
+
+    /// The settings that expressions depend on.
+    #[inline]
+    pub fn settings(&self) -> Settings {
+        self.set.settings
+    }
+
+    /// What an expression gives: the value, or NULL where arithmetic fails and the session is set to go on.
+    #[inline]
+    pub fn or_null(&mut self, result: std::result::Result<Value, Message>) -> Result<Value> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(error) => self.made_null(error),
+        }
+    }
+
+    #[cold]
+    fn made_null(&mut self, error: Message) -> Result<Value> {
+        let told = instead_of(error.number).filter(|_| self.set.settings.fails_to_null());
+        let Some(told) = told else {
+            return Err(error.into());
+        };
+        if !self.made_null.contains(&told) && !self.set.has(Switches::ARITHIGNORE) {
+            self.made_null.push(told);
+        }
+        Ok(Value::Null)
+    }
+
+    /// Sets the variable at a place.
+    pub fn set_variable(&mut self, place: usize, value: Value) -> Result<()> {
+        self.scope.set(place, value, &self.memory)
+    }
+
+    /// The end that the client asked for, if it has.
+    #[inline]
+    pub fn check_cancel(&self) -> Result<()> {
+        match self.sessions.activity().is_cancelled() {
+            true => Err(SqlError::cancelled()),
+            false => check_heap(),
+        }
+    }
+
+    /// Runs `body` as one statement: undone when it fails, outside of a transaction committed when it does
+    /// not. Within a statement it is part of it.
+    pub fn statement<T>(&mut self, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
+        if self.sessions.in_statement() {
+            return body(self);
+        }
+        self.sessions.begin_statement()?;
+        match body(self) {
+            Ok(value) => {
+                self.sessions.finish_statement()?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.frame.clear();
+                self.sessions.undo_statement()?;
+                Err(self.with_own_names(error))
+            }
+        }
+    }
+}
+
+impl Retire for Context {
+    /// The connection has been killed: what it has open is rolled back, what it holds is let go of, and the
+    /// server forgets it.
+    fn retire(&mut self) {
+        let task = Arc::clone(self.sessions.task());
+        let _entered = furrow_observe::task::enter(&task);
+        self.end_temp();
+        // A seat in `master` is in nobody's way; that it can't be had is no reason to keep another.
+        let _ = self.change_database(MASTER);
+        self.texts.forget_plans();
+        self.server.delist(self.sessions.id());
+    }
+}

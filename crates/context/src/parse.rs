@@ -1,0 +1,93 @@
+//! T-SQL text to statements, from the connection's cache where it was parsed before.
+
+use crate::context::Context;
+use crate::depth;
+use crate::error::{Origin, Result, SqlError, unsupported};
+use crate::memory::check_script;
+use crate::texts::Text;
+use furrow_engine::Module;
+use furrow_io::thread::with_stack;
+use furrow_messages::Message;
+use furrow_observe::counters::Counter;
+use furrow_scalar::Switches;
+use furrow_tsql::ast::expr::{Condition, Expr};
+use furrow_tsql::ast::query::QueryBody;
+use furrow_tsql::ast::{Statement, Stmt};
+use furrow_tsql::{Options, SyntaxError};
+use std::sync::Arc;
+
+fn of_syntax(error: &SyntaxError) -> Message {
+    Message::custom(error.number, error.level, error.state, &error.message).at_line(error.line)
+}
+
+/// Reads a text as statements, or tells what is wrong with it.
+pub fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>> {
+    parse_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER))
+}
+
+/// Reads the text of a module as it was read when the module was made.
+pub fn parse_module(module: &Module) -> Result<Vec<Stmt>> {
+    parse_with(module.text(), module.set().quoted_identifier)
+}
+
+fn parse_with(text: &str, quoted_identifier: bool) -> Result<Vec<Stmt>> {
+    let options = Options { quoted_identifier };
+    check_script(text)?;
+    match with_stack(depth::PARSER_BYTES, || furrow_tsql::parse(text, options)) {
+        Ok(batch) => Ok(batch.statements),
+        Err(errors) => Err(Box::new(SqlError {
+            messages: errors.iter().map(of_syntax).collect(),
+            procedure: errors
+                .first()
+                .and_then(|e| Some(e.module.as_deref()?.to_owned())),
+            cancelled: false,
+            origin: Origin::Statement,
+        })),
+    }
+}
+
+/// [`parse`], unless the text was read before.
+pub fn read(text: &str, cx: &mut Context) -> Result<Arc<Text>> {
+    read_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER), cx)
+}
+
+/// [`parse_module`], unless the text was read before.
+pub fn read_module(module: &Module, cx: &mut Context) -> Result<Arc<Text>> {
+    read_with(module.text(), module.set().quoted_identifier, cx)
+}
+
+/// [`read`] under a given setting of QUOTED_IDENTIFIER.
+pub fn read_with(text: &str, quoted_identifier: bool, cx: &mut Context) -> Result<Arc<Text>> {
+    cx.texts.forget_at(cx.server.texts_forgotten());
+    if let Some(known) = cx.texts.find(quoted_identifier, text) {
+        return Ok(known);
+    }
+    let read = Text::new(text, parse_with(text, quoted_identifier)?);
+    let counters = &cx.sessions.task().instruments().counters;
+    counters.add(Counter::SqlCompilations, 1);
+    if cx.texts.keep(quoted_identifier, &read) {
+        read.plans.count_in(cx.server.query_stats().of(text));
+    }
+    Ok(read)
+}
+
+/// A text as a condition.
+pub fn condition(text: &str) -> Result<Condition> {
+    let sql = format!("SELECT 1 WHERE {text}");
+    let parsed = furrow_tsql::parse(&sql, Options::default());
+    let bad = || unsupported(&format!("the check {text}"));
+    let first = parsed.map_err(|_| bad())?.statements.into_iter().next();
+    let Some(Statement::Select(query)) = first.map(|s| s.kind) else {
+        return Err(bad());
+    };
+    match query.body {
+        QueryBody::Select(select) => select.filter.ok_or_else(bad),
+        _ => Err(bad()),
+    }
+}
+
+/// A text as an expression.
+pub fn expression(text: &str) -> Result<Expr> {
+    let parsed = furrow_tsql::parse_expression(text, Options::default());
+    parsed.map_err(|_| unsupported(&format!("the default {text}")))
+}

@@ -1,0 +1,231 @@
+//! Plans that are kept: a statement of a text that runs again is not bound again.
+//!
+//! # When a plan is used again
+//! A plan rests on what it was bound to: the current database, the temporary tables in sight, the variables
+//! with their places and types, the settings ([`PlanKey`]); the tables and views that its names led to, none
+//! of which may have been changed or dropped since, and about as many rows in the tables as there were
+//! ([`Basis`]). Where a session has changed definitions itself and not committed, nothing is kept nor used.
+//! What looks into a database by name is bound each time.
+//!
+//! # Definitions that change meanwhile
+//! A statement that begins to run holds Sch-S on every table that its plan rests on before it reads or
+//! changes anything ([`ready`], [`bound`]). Where one has changed since the name was looked up, the
+//! statement is bound again.
+//!
+//! Statements are told apart by where they lie in their text, which keeps them in place as long as it is
+//! kept.
+
+use crate::error::Result;
+use crate::query_stats::{QueryStats, TextStats};
+use crate::sessions::Sessions;
+use furrow_engine::{Module, Table};
+use furrow_format::DatabaseId;
+use furrow_scalar::{Settings, Switches};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A table has other ways to its rows than before when it has this many times the rows, or less than one in
+/// this many.
+const GROWTH: i64 = 8;
+/// Plans that are kept of one text.
+const MOST: usize = 1024;
+/// Tables of fewer rows are all small.
+const SMALL: i64 = 256;
+
+/// What a plan is bound to besides what its names led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanKey {
+    pub(crate) database: DatabaseId,
+    /// The temporary tables in sight.
+    pub(crate) temp: u64,
+    /// How many procedures and texts are at work: table variables are seen by one only.
+    pub(crate) depth: usize,
+    /// The variables.
+    pub(crate) scope: u64,
+    pub(crate) settings: Settings,
+    pub(crate) row_count: i64,
+    /// Whether SNAPSHOT is wanted, which is refused where names are looked up.
+    pub(crate) snapshot: bool,
+}
+
+/// The settings that a plan depends on.
+pub(crate) fn bound_under(mut settings: Settings) -> Settings {
+    let others = Switches::NOCOUNT
+        .and(Switches::XACT_ABORT)
+        .and(Switches::IMPLICIT_TRANSACTIONS)
+        .and(Switches::CURSOR_CLOSE_ON_COMMIT);
+    settings.switches.set(others, false);
+    settings
+}
+
+/// What the names of a statement led to.
+#[derive(Debug, Default)]
+pub struct Basis {
+    /// Tables with their databases, and how many rows they had.
+    tables: Vec<(DatabaseId, Arc<Table>, i64)>,
+    /// Views of users by schema and name.
+    modules: Vec<(String, String, Arc<Module>)>,
+    /// Schemas and names that led to nothing before another schema was searched.
+    absent: Vec<(String, String)>,
+    /// Whether something can't be looked at again in this way.
+    other: bool,
+}
+
+impl Basis {
+    /// A name led to a table.
+    pub fn table(&mut self, db: DatabaseId, table: &Arc<Table>) {
+        let rows = table.row_count();
+        self.tables.push((db, Arc::clone(table), rows));
+    }
+
+    /// A name led to a view of the current database.
+    pub fn module(&mut self, schema: &str, name: &str, module: &Arc<Module>) {
+        let entry = (schema.to_owned(), name.to_owned(), Arc::clone(module));
+        self.modules.push(entry);
+    }
+
+    /// A name led to nothing in this schema of the current database.
+    pub fn absent(&mut self, schema: &str, name: &str) {
+        self.absent.push((schema.to_owned(), name.to_owned()));
+    }
+
+    /// A name led elsewhere.
+    pub fn other(&mut self) {
+        self.other = true;
+    }
+
+    fn holds(&self, sessions: &mut Sessions) -> bool {
+        let same = |(_, table, before): &(DatabaseId, Arc<Table>, i64)| {
+            let (now, before) = (table.row_count().max(SMALL), (*before).max(SMALL));
+            !table.is_superseded() && now / GROWTH <= before && before / GROWTH <= now
+        };
+        self.tables.iter().all(same)
+            && self.modules.iter().all(|(schema, name, module)| {
+                let now = sessions.session().module(schema, name);
+                now.is_some_and(|now| Arc::ptr_eq(&now, module))
+            })
+            && self.absent.iter().all(|(schema, name)| {
+                let session = sessions.session();
+                session.table_in(schema, name).is_err() && session.module(schema, name).is_none()
+            })
+    }
+
+    /// Keeps the tables as they are until the statement ends; `false` where one has changed since its name
+    /// led to it. Nobody else sees a table variable.
+    pub fn hold(&self, sessions: &mut Sessions) -> Result<bool> {
+        let mut same = true;
+        for (db, table, _) in &self.tables {
+            if !sessions.is_table_variable(table.name()) {
+                same &= sessions.by_id(*db)?.hold_definition(table)?;
+            }
+        }
+        Ok(same)
+    }
+}
+
+/// A plan that was bound, and what it rests on.
+pub struct CachedPlan {
+    key: PlanKey,
+    basis: Basis,
+    plan: Arc<dyn Any + Send + Sync>,
+}
+
+impl CachedPlan {
+    /// A plan that was bound under the connection's present settings.
+    pub fn new<T: Any + Send + Sync>(key: PlanKey, basis: Basis, plan: &Arc<T>) -> Arc<CachedPlan> {
+        Arc::new(CachedPlan {
+            key,
+            basis,
+            plan: Arc::clone(plan) as Arc<dyn Any + Send + Sync>,
+        })
+    }
+
+    /// [`Basis::hold`].
+    pub fn hold(&self, sessions: &mut Sessions) -> Result<bool> {
+        self.basis.hold(sessions)
+    }
+}
+
+impl fmt::Debug for CachedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CachedPlan")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The plans of a text, by where their statements lie.
+#[derive(Debug, Default)]
+pub struct Plans {
+    made: Mutex<HashMap<usize, Arc<CachedPlan>>>,
+    /// Whether all statements have been compiled together.
+    compiled: AtomicBool,
+    /// What the text's statements have cost, where that is kept.
+    stats: Mutex<Option<Arc<TextStats>>>,
+}
+
+impl Plans {
+    /// Forgets all.
+    pub fn forget(&self) {
+        self.made.lock().clear();
+    }
+
+    /// Whether all statements have been compiled together.
+    pub fn is_compiled(&self) -> bool {
+        self.compiled.load(Ordering::Relaxed)
+    }
+
+    /// Keeps what the statements cost.
+    pub fn count_in(&self, stats: Arc<TextStats>) {
+        *self.stats.lock() = Some(stats);
+    }
+
+    /// What the statements have cost, kept anew where the server has forgotten it.
+    pub fn stats(&self, of: &QueryStats) -> Option<Arc<TextStats>> {
+        let mut stats = self.stats.lock();
+        if let Some(known) = stats.as_mut().filter(|known| known.is_forgotten()) {
+            let anew = of.of(&known.text);
+            *known = anew;
+        }
+        stats.clone()
+    }
+
+    /// All statements have been compiled together.
+    pub fn note_compiled(&self) {
+        self.compiled.store(true, Ordering::Relaxed);
+    }
+
+    /// Stores a plan for the statement that lies at this address, unless its names cannot be verified later
+    /// or too many plans are stored.
+    pub fn keep(&self, at: usize, made: &Arc<CachedPlan>) {
+        if made.basis.other {
+            return;
+        }
+        let mut all = self.made.lock();
+        if all.len() < MOST || all.contains_key(&at) {
+            all.insert(at, Arc::clone(made));
+        }
+    }
+
+    /// The plan of the statement that lies at this address, where it can be used again.
+    pub fn find<T: Any + Send + Sync>(
+        &self,
+        at: usize,
+        key: PlanKey,
+        sessions: &mut Sessions,
+    ) -> Option<Planned<T>> {
+        let made = Arc::clone(self.made.lock().get(&at)?);
+        if made.key != key || !made.basis.holds(sessions) {
+            return None;
+        }
+        let plan = Arc::downcast(Arc::clone(&made.plan)).ok()?;
+        Some((plan, made))
+    }
+}
+
+/// A plan, and what it rests on.
+pub type Planned<T> = (Arc<T>, Arc<CachedPlan>);

@@ -1,0 +1,132 @@
+//! A batch under way: its context, and the client that gets its results.
+
+use crate::context::Context;
+use crate::error::{Result, SqlError, unsupported};
+use crate::plans::Plans;
+use crate::sink::{Notice, ResultColumn, Sink};
+use crate::system::ViewColumn;
+use furrow_messages::Message;
+use furrow_scalar::Switches;
+use furrow_tsql::ast::Stmt;
+use furrow_tsql::ast::flow::Execute;
+use furrow_tsql::ast::module::Procedure;
+use furrow_types::Value;
+use std::fmt;
+
+/// What a statement or system procedure needs of the interpreter that runs it.
+pub trait Interpreter {
+    /// Runs statements in order.
+    fn run(&self, run: &mut Run<'_>, statements: &[Stmt]) -> Result<()>;
+    /// Compiles the body of a procedure that is about to be stored: what is wrong with it is refused.
+    fn check_procedure(&self, run: &mut Run<'_>, written: &Procedure) -> Result<()>;
+    /// Runs EXEC; its result sets go to `sets`, messages to the client.
+    fn capture(&self, run: &mut Run<'_>, written: &Execute, sets: &mut dyn Sink) -> Result<()>;
+}
+
+/// For a statement that runs no others, such as the UPDATE of a referential action.
+#[derive(Debug)]
+pub struct NoInterpreter;
+
+impl Interpreter for NoInterpreter {
+    fn run(&self, _: &mut Run<'_>, _: &[Stmt]) -> Result<()> {
+        Err(unsupported("a statement within this one"))
+    }
+
+    fn check_procedure(&self, _: &mut Run<'_>, _: &Procedure) -> Result<()> {
+        Err(unsupported("a procedure within this statement"))
+    }
+
+    fn capture(&self, _: &mut Run<'_>, _: &Execute, _: &mut dyn Sink) -> Result<()> {
+        Err(unsupported("EXEC within this statement"))
+    }
+}
+
+/// What a batch works with besides its context.
+pub struct Run<'a> {
+    /// The context of the connection.
+    pub cx: &'a mut Context,
+    /// The client.
+    pub sink: &'a mut dyn Sink,
+    /// The highest level of an error told.
+    pub worst: u8,
+    /// Blocks of TRY that are at work.
+    pub tries: u32,
+    /// The text of the batch or module, which modules are made from.
+    pub text: &'a str,
+    /// Plans of its statements, where they are kept.
+    pub plans: Option<&'a Plans>,
+    /// For statements and procedures that run other statements.
+    pub interpreter: &'a dyn Interpreter,
+}
+
+impl Run<'_> {
+    /// Tells the client of an error.
+    pub fn tell(&mut self, error: &SqlError) {
+        for message in &error.messages {
+            self.worst = self.worst.max(message.level);
+            self.sink.notice(&Notice {
+                message: message.clone(),
+                procedure: error.procedure.clone(),
+            });
+        }
+    }
+
+    /// Tells the client something.
+    pub fn inform(&mut self, message: Message) {
+        let procedure = self.procedure();
+        self.sink.notice(&Notice { message, procedure });
+    }
+
+    /// Tells the client, once a statement, that an aggregate has left NULLs out (8153), and what
+    /// expressions have given NULL for.
+    pub fn tell_of_nulls(&mut self) {
+        let line = self.cx.line;
+        for number in std::mem::take(&mut self.cx.made_null) {
+            self.inform(Message::new(number, &[]).at_line(line));
+        }
+        let eliminated = std::mem::take(&mut self.cx.null_eliminated);
+        if eliminated && self.cx.set.has(Switches::ANSI_WARNINGS) {
+            self.inform(Message::new(8153, &[]).at_line(line));
+        }
+    }
+
+    /// The procedure at work.
+    pub fn procedure(&self) -> Option<String> {
+        let last = self.cx.procedures.last();
+        last.filter(|name| !name.is_empty()).cloned()
+    }
+
+    /// A statement is done.
+    pub fn done(&mut self, rows: Option<u64>) {
+        self.tell_of_nulls();
+        if let Some(rows) = rows {
+            self.cx.last.rows = rows;
+        }
+        let told = if self.cx.set.has(Switches::NOCOUNT) {
+            None
+        } else {
+            rows
+        };
+        self.sink.done(told);
+    }
+
+    /// Shows a result set.
+    pub fn show(&mut self, columns: &[ViewColumn], rows: Vec<Vec<Value>>) {
+        let columns: Vec<ResultColumn> = columns.iter().map(ResultColumn::from).collect();
+        self.sink.columns(&columns);
+        let count = rows.len() as u64;
+        for row in rows {
+            debug_assert_eq!(row.len(), columns.len());
+            self.sink.row(&row);
+        }
+        self.done(Some(count));
+    }
+}
+
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("worst", &self.worst)
+            .finish_non_exhaustive()
+    }
+}

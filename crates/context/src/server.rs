@@ -1,0 +1,188 @@
+//! The server: an instance, its system databases, its connections.
+
+use crate::activity::{Activity, ActivityView};
+use crate::configuration::Configuration;
+use crate::error::Result;
+use crate::query_stats::QueryStats;
+use crate::system_databases::{MASTER, TEMPDB};
+use crate::usage::Usage;
+use furrow_engine::{DatabaseSpec, DatabaseView, FileSpec, Instance};
+use furrow_io::time::WallTime;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+/// The files that `tempdb` is created with: logical names and names of files.
+const TEMPDB_FILES: [(&str, &str); 2] = [("tempdev", "tempdb.mdf"), ("templog", "templog.ldf")];
+/// An instance that speaks T-SQL.
+#[derive(Debug)]
+pub struct ServerState {
+    instance: Arc<Instance>,
+    started: WallTime,
+    /// The next number of a temporary table.
+    temps: AtomicU32,
+    /// The connections there are, by number.
+    connections: Mutex<BTreeMap<i32, Weak<Activity>>>,
+    configuration: Configuration,
+    /// How often DBCC FREEPROCCACHE has been run: what a connection has read is good within one count.
+    forgotten: AtomicU64,
+    /// How often indexes have been used.
+    usage: Usage,
+    /// What statements have cost.
+    query_stats: QueryStats,
+    /// Held while figures of databases are brought into the counters.
+    counting: Mutex<()>,
+}
+
+impl ServerState {
+    /// Takes an instance that has been started; makes `master` where it is not there yet, and `tempdb`.
+    pub fn start(instance: Arc<Instance>) -> Result<Arc<ServerState>> {
+        let usage = Usage::new(&instance.instruments().trace_flags);
+        let server = ServerState {
+            instance,
+            started: WallTime::now(),
+            temps: AtomicU32::new(1),
+            connections: Mutex::new(BTreeMap::new()),
+            configuration: Configuration::default(),
+            forgotten: AtomicU64::new(0),
+            usage,
+            query_stats: QueryStats::default(),
+            counting: Mutex::new(()),
+        };
+        let known = server.instance.databases();
+        if !known.iter().any(|d| d.name.eq_ignore_ascii_case(MASTER)) {
+            server.make((MASTER, 1), "master.mdf", "mastlog.ldf")?;
+        }
+        server.make_tempdb(&known)?;
+        Ok(Arc::new(server))
+    }
+
+    /// Creates `tempdb` where the instance has not done so by its layout: in a new instance, and in one whose
+    /// `tempdb` was made by a version that knew no layouts.
+    fn make_tempdb(&self, known: &[DatabaseView]) -> Result<()> {
+        let tempdb = self.instance.database(TEMPDB);
+        if tempdb.is_ok_and(|db| db.is_temporary()) {
+            return Ok(());
+        }
+        let [data, log] = TEMPDB_FILES;
+        if known.iter().any(|d| d.name.eq_ignore_ascii_case(TEMPDB)) {
+            let files = [data, log].map(|(_, file)| self.path(file));
+            self.instance.discard_database(TEMPDB, &files)?;
+        }
+        let file =
+            |(name, file): (&str, &str), mb| FileSpec::new(name, self.path(file)).size_mb(mb);
+        let spec = DatabaseSpec {
+            id: Some(2),
+            autogrow_all: true,
+            temporary: true,
+            ..DatabaseSpec::new(TEMPDB, file(data, 4)).log(file(log, 2))
+        };
+        self.instance.create_database(&spec)?;
+        Ok(())
+    }
+
+    fn make(&self, (name, id): (&str, u16), data: &str, log: &str) -> Result<()> {
+        let primary = FileSpec::new(name, self.path(data)).size_mb(4);
+        let log = FileSpec::new(log.trim_end_matches(".ldf"), self.path(log)).size_mb(2);
+        let spec = DatabaseSpec {
+            id: Some(id),
+            ..DatabaseSpec::new(name, primary).log(log)
+        };
+        self.instance.create_database(&spec)?;
+        Ok(())
+    }
+
+    /// Where a file lies that is named without a directory.
+    pub fn path(&self, file: &str) -> PathBuf {
+        match &self.instance.config().directory {
+            Some(directory) => directory.join(file),
+            None => PathBuf::from(file),
+        }
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// What `sp_configure` has set.
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    /// Whoever brings figures of databases into the counters holds this.
+    pub fn counting(&self) -> &Mutex<()> {
+        &self.counting
+    }
+
+    /// Connections forget the texts that they have read.
+    pub fn forget_texts(&self) {
+        self.forgotten.fetch_add(1, Ordering::Relaxed);
+        self.query_stats.clear();
+    }
+
+    /// How often texts have been forgotten.
+    #[inline]
+    pub(crate) fn texts_forgotten(&self) -> u64 {
+        self.forgotten.load(Ordering::Relaxed)
+    }
+
+    /// How often indexes have been used.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// What statements have cost.
+    pub fn query_stats(&self) -> &QueryStats {
+        &self.query_stats
+    }
+
+    /// When it was started.
+    pub fn started(&self) -> WallTime {
+        self.started
+    }
+
+    /// The connections there are, by number: `sys.dm_exec_sessions`.
+    pub fn connections(&self) -> Vec<ActivityView> {
+        let known = self.connections.lock();
+        known
+            .values()
+            .filter_map(|a| a.upgrade().map(|a| a.view()))
+            .collect()
+    }
+
+    /// A number that no other temporary table has.
+    pub fn next_temp(&self) -> u32 {
+        self.temps.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes a connection; those that are gone are forgotten.
+    pub(crate) fn enlist(&self, id: i32, activity: &Arc<Activity>) {
+        let mut known = self.connections.lock();
+        known.retain(|_, a| a.strong_count() > 0);
+        known.insert(id, Arc::downgrade(activity));
+    }
+
+    /// Forgets a connection.
+    pub(crate) fn delist(&self, id: i32) {
+        self.connections.lock().remove(&id);
+    }
+
+    /// What is known of a connection.
+    pub fn connection(&self, id: i32) -> Option<Arc<Activity>> {
+        self.connections.lock().get(&id).and_then(Weak::upgrade)
+    }
+
+    /// Ends a connection: what it does ends at its next row or wait and is rolled back, what it has open is
+    /// rolled back at once where it does nothing, and it takes no more batches. `false` where there is none
+    /// of that number.
+    pub fn kill(&self, id: i32) -> bool {
+        let found = self.connection(id);
+        if let Some(activity) = &found {
+            activity.kill();
+        }
+        found.is_some()
+    }
+}

@@ -1,0 +1,524 @@
+//! A connection's engine sessions: one in each database it works in, all under one number.
+//!
+//! The transaction is one for the connection. A session joins it when the connection first works in its
+//! database, and all end together. Only one database besides `tempdb` may be changed by a transaction:
+//! there is no commit in two phases that would keep several in step.
+//!
+//! Table variables are no part of the transaction: their rows live in a session of `tempdb` that never joins
+//! it, and each statement that changes them is one of its own there.
+
+use crate::activity::Activity;
+use crate::error::{Result, SqlError, refuse};
+use crate::server::ServerState;
+use crate::system_databases::TEMPDB;
+use crate::table_reads::Reads;
+use furrow_engine::{
+    Database, EngineError, Isolation, OpenStatement, Session, SessionSavepoint, Table, Timeout,
+};
+use furrow_format::DatabaseId;
+use furrow_observe::task::Task;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A session and the statement that is open in it.
+#[derive(Debug)]
+struct Seat {
+    session: Session,
+    statement: Option<OpenStatement>,
+    /// Savepoints of the open transaction, by name, latest last.
+    savepoints: Vec<(String, SessionSavepoint)>,
+}
+
+impl Seat {
+    fn new(session: Session) -> Seat {
+        Seat {
+            session,
+            statement: None,
+            savepoints: Vec::new(),
+        }
+    }
+}
+
+/// The sessions of a connection.
+#[derive(Debug)]
+pub struct Sessions {
+    server: Arc<ServerState>,
+    id: i32,
+    /// The connection's: waits and trace flags are its own in whatever database it works.
+    task: Arc<Task>,
+    seats: Vec<Seat>,
+    /// That of table variables, in `tempdb`: never part of the transaction.
+    aside: Option<Seat>,
+    /// What the table variables are called in `tempdb`.
+    variables: HashSet<String>,
+    /// Place of the current database's seat.
+    current: usize,
+    /// @@TRANCOUNT.
+    count: u32,
+    /// The name that the outermost BEGIN TRANSACTION gave.
+    name: Option<String>,
+    in_statement: bool,
+    /// Whether the transaction can only be rolled back.
+    doomed: bool,
+    isolation: Isolation,
+    timeout: Timeout,
+    priority: i32,
+    activity: Arc<Activity>,
+    /// What the statement under way reads, under SET STATISTICS IO ON.
+    pub reads: Option<Box<Reads>>,
+}
+
+impl Sessions {
+    /// The sessions of a new connection, which begins in this database.
+    pub fn new(server: &Arc<ServerState>, database: &str) -> Result<Sessions> {
+        let id = server.instance().next_session_id();
+        let db = server.instance().database(database)?;
+        let task = Task::new(server.instance().instruments(), id, "session");
+        let session = Session::of_task(&db, &task)?;
+        let activity = Arc::new(Activity::new(id, db.name(), &task));
+        server.enlist(id, &activity);
+        let sessions = Sessions {
+            server: Arc::clone(server),
+            id,
+            task,
+            seats: vec![Seat::new(session)],
+            aside: None,
+            variables: HashSet::new(),
+            current: 0,
+            count: 0,
+            name: None,
+            in_statement: false,
+            doomed: false,
+            isolation: Isolation::ReadCommitted,
+            timeout: Timeout::Forever,
+            priority: 0,
+            activity,
+            reads: None,
+        };
+        sessions.tell();
+        Ok(sessions)
+    }
+
+    /// What others know of the connection.
+    pub fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
+    /// Whether definitions were changed in the transaction that is open.
+    pub fn defines(&self) -> bool {
+        self.seats.iter().any(|s| s.session.defines())
+    }
+
+    /// Lets others know which sessions there are.
+    fn tell(&self) {
+        let seats = self.seats.iter().chain(&self.aside);
+        let cancellers = seats.map(|s| s.session.canceller());
+        let database = self.database().name();
+        self.activity.now_in(database, cancellers.collect());
+    }
+
+    /// A batch begins: a cancellation of the one before is over.
+    pub fn rearm(&mut self) {
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
+            seat.session.rearm();
+        }
+    }
+
+    /// Whether the transaction can only be rolled back.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed
+    }
+
+    /// The transaction that is open, if one is, can only be rolled back from now on.
+    pub fn doom(&mut self) {
+        self.doomed = self.count > 0;
+    }
+
+    /// Refuses what writes in a transaction that can only be rolled back (3930).
+    pub fn writable(&self) -> Result<()> {
+        match self.doomed {
+            true => refuse(3930, &[]),
+            false => Ok(()),
+        }
+    }
+
+    /// @@SPID.
+    pub fn id(&self) -> i32 {
+        self.id
+    }
+
+    /// The task that all of them work under.
+    pub fn task(&self) -> &Arc<Task> {
+        &self.task
+    }
+
+    /// @@TRANCOUNT.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The current database.
+    pub fn database(&self) -> &Arc<Database> {
+        self.seat().session.database()
+    }
+
+    fn seat(&self) -> &Seat {
+        // `current` is a place of `seats` from the beginning on, and seats only go behind it.
+        &self.seats[self.current]
+    }
+
+    /// The current database's session.
+    pub fn session(&mut self) -> &mut Session {
+        let current = self.current;
+        &mut self.seats[current].session
+    }
+
+    /// The session in a database, made and taken into the transaction and statement that are open.
+    pub fn of(&mut self, db: &Arc<Database>) -> Result<&mut Session> {
+        let place = self.place(db)?;
+        Ok(&mut self.seats[place].session)
+    }
+
+    /// A table of `tempdb` is a table variable of this connection.
+    pub(crate) fn add_table_variable(&mut self, inner: &str) {
+        self.variables.insert(inner.to_owned());
+    }
+
+    /// A table variable has been dropped.
+    pub(crate) fn remove_table_variable(&mut self, inner: &str) {
+        self.variables.remove(inner);
+    }
+
+    /// Whether a table is a table variable of this connection, by what it is called in `tempdb`.
+    #[inline]
+    pub(crate) fn is_table_variable(&self, inner: &str) -> bool {
+        !self.variables.is_empty() && self.variables.contains(inner)
+    }
+
+    /// The session that works with a table, or makes one of this name.
+    pub fn of_table(&mut self, db: &Arc<Database>, table: &str) -> Result<&mut Session> {
+        match self.is_table_variable(table) {
+            true => self.aside(),
+            false => self.of(db),
+        }
+    }
+
+    /// The same in a database that it has worked in.
+    #[inline]
+    pub fn by_table(&mut self, id: DatabaseId, table: &Table) -> Result<&mut Session> {
+        if let Some(reads) = &mut self.reads {
+            reads.turn_to(table.name());
+        }
+        match self.is_table_variable(table.name()) {
+            true => self.aside(),
+            false => self.by_id(id),
+        }
+    }
+
+    /// The session of table variables, taken into the statement that is open.
+    fn aside(&mut self) -> Result<&mut Session> {
+        if self.aside.is_none() {
+            let db = self.server.instance().database(TEMPDB)?;
+            let mut session = Session::of_task(&db, &self.task)?;
+            session.set_lock_timeout(self.timeout);
+            self.aside = Some(Seat::new(session));
+            self.tell();
+        }
+        let in_statement = self.in_statement;
+        let Some(seat) = &mut self.aside else {
+            return refuse(911, &[TEMPDB.into()]);
+        };
+        if in_statement && seat.statement.is_none() {
+            seat.statement = Some(seat.session.begin_statement()?);
+        }
+        Ok(&mut seat.session)
+    }
+
+    /// The session in a database that it has worked in.
+    pub(crate) fn by_id(&mut self, id: DatabaseId) -> Result<&mut Session> {
+        let found = self
+            .seats
+            .iter()
+            .position(|s| s.session.database().id() == id);
+        match found {
+            Some(place) => Ok(&mut self.seats[place].session),
+            None => {
+                let db = self.server.instance().database_by_id(id);
+                let db = db.ok_or_else(|| EngineError::refused(911, &["".into()]))?;
+                self.of(&db)
+            }
+        }
+    }
+
+    fn place(&mut self, db: &Arc<Database>) -> Result<usize> {
+        let known = |s: &Seat| s.session.database().id() == db.id();
+        if let Some(place) = self.seats.iter().position(known) {
+            return Ok(place);
+        }
+        let mut session = Session::of_task(db, &self.task)?;
+        session.set_isolation(self.isolation);
+        session.set_lock_timeout(self.timeout);
+        session.set_deadlock_priority(self.priority);
+        let mut seat = Seat::new(session);
+        if self.count > 0 {
+            seat.session.begin()?;
+            // What it does from now on came behind all savepoints that there are.
+            let names = self.seats.first().map(|s| s.savepoints.iter());
+            for (name, _) in names.into_iter().flatten() {
+                let here = seat.session.savepoint()?;
+                seat.savepoints.push((name.clone(), here));
+            }
+        }
+        if self.in_statement {
+            seat.statement = Some(seat.session.begin_statement()?);
+        }
+        self.seats.push(seat);
+        self.tell();
+        Ok(self.seats.len() - 1)
+    }
+
+    /// USE.
+    pub fn change_database(&mut self, name: &str) -> Result<()> {
+        let db = self.server.instance().database(name)?;
+        self.current = self.place(&db)?;
+        self.rest();
+        self.tell();
+        Ok(())
+    }
+
+    /// Lets go of databases that nothing is open in, so that they can be dropped or detached.
+    fn rest(&mut self) {
+        if self.count > 0 || self.in_statement {
+            return;
+        }
+        if self.seats.len() == 1 {
+            return;
+        }
+        let keep = self.database().id();
+        self.seats.retain(|s| s.session.database().id() == keep);
+        self.current = 0;
+        self.tell();
+    }
+
+    /// Begins a statement in all sessions that there are.
+    pub(crate) fn begin_statement(&mut self) -> Result<()> {
+        debug_assert!(!self.in_statement);
+        self.in_statement = true;
+        for at in 0..self.seats.len() {
+            let begun = self.seats[at].session.begin_statement();
+            match begun {
+                Ok(statement) => self.seats[at].statement = Some(statement),
+                Err(e) => {
+                    self.undo_statement()?;
+                    return Err(e.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a statement is open.
+    pub(crate) fn in_statement(&self) -> bool {
+        self.in_statement
+    }
+
+    /// Ends it: outside of a transaction it is committed.
+    pub(crate) fn finish_statement(&mut self) -> Result<()> {
+        self.in_statement = false;
+        let mut failed = None;
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
+            if let Some(statement) = seat.statement.take() {
+                let done = match failed {
+                    None => seat.session.finish_statement(statement),
+                    Some(_) => seat.session.undo_statement(statement),
+                };
+                if let Err(e) = done {
+                    failed.get_or_insert(e);
+                }
+            }
+        }
+        self.rest();
+        failed.map_or(Ok(()), |e| Err(e.into()))
+    }
+
+    /// Undoes it. A session whose transaction is gone (the victim of a deadlock) takes the whole transaction
+    /// with it, which stays open in name until it is rolled back.
+    pub(crate) fn undo_statement(&mut self) -> Result<()> {
+        self.in_statement = false;
+        let mut failed = None;
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
+            if let Some(statement) = seat.statement.take()
+                && let Err(e) = seat.session.undo_statement(statement)
+            {
+                failed.get_or_insert(e);
+            }
+        }
+        if self.count > 0 && self.seats.iter().any(|s| !s.session.in_transaction()) {
+            let count = self.count;
+            self.roll_back_all()?;
+            self.count = count;
+            self.doomed = true;
+        }
+        self.rest();
+        failed.map_or(Ok(()), |e| Err(e.into()))
+    }
+
+    /// BEGIN TRANSACTION. The name counts where it is the outermost.
+    pub fn begin(&mut self, name: Option<String>) -> Result<()> {
+        self.writable()?;
+        if self.count == 0 {
+            self.name = name;
+            for seat in &mut self.seats {
+                seat.session.begin()?;
+            }
+            self.activity.transaction_begins();
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// COMMIT: the outermost makes it durable. 3902 where there is none.
+    pub fn commit(&mut self) -> Result<()> {
+        self.commit_with(false)
+    }
+
+    /// COMMIT; `delayed`: it need not be durable on return where the database allows that. What changed
+    /// several databases is.
+    pub fn commit_with(&mut self, delayed: bool) -> Result<()> {
+        self.writable()?;
+        match self.count {
+            0 => return refuse(3902, &[]),
+            1 => {}
+            _ => {
+                self.count -= 1;
+                return Ok(());
+            }
+        }
+        self.count = 0;
+        let mut failed: Option<Box<SqlError>> = None;
+        let alone = self.seats.len() == 1;
+        for seat in &mut self.seats {
+            seat.savepoints.clear();
+            let done = match failed {
+                None if delayed && alone => seat.session.commit_delayed(),
+                None => seat.session.commit(),
+                Some(_) => seat.session.rollback(),
+            };
+            if let Err(e) = done {
+                failed.get_or_insert(e.into());
+            }
+        }
+        self.rest();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// ROLLBACK of everything: 3903 where there is nothing.
+    pub fn rollback(&mut self) -> Result<()> {
+        if self.count == 0 {
+            return refuse(3903, &[]);
+        }
+        self.roll_back_all()
+    }
+
+    /// Rolls back whatever is open.
+    pub fn roll_back_all(&mut self) -> Result<()> {
+        self.count = 0;
+        self.doomed = false;
+        let mut failed: Option<Box<SqlError>> = None;
+        for seat in &mut self.seats {
+            seat.savepoints.clear();
+            if seat.session.in_transaction()
+                && let Err(e) = seat.session.rollback()
+            {
+                failed.get_or_insert(e.into());
+            }
+        }
+        self.rest();
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// SAVE TRANSACTION.
+    pub fn save(&mut self, name: &str) -> Result<()> {
+        if self.count == 0 {
+            return refuse(628, &[]);
+        }
+        self.writable()?;
+        for seat in &mut self.seats {
+            let savepoint = seat.session.savepoint()?;
+            seat.savepoints.push((name.to_owned(), savepoint));
+        }
+        Ok(())
+    }
+
+    /// ROLLBACK to the last savepoint of a name, or of the transaction that has it (6401 for neither). Names
+    /// are compared with regard to case.
+    pub fn rollback_named(&mut self, name: &str) -> Result<()> {
+        if self.count == 0 {
+            return refuse(3903, &[]);
+        }
+        let known = |seat: &Seat| seat.savepoints.iter().any(|(n, _)| n == name);
+        if !self.seats.iter().any(known) {
+            return match self.name.as_deref() == Some(name) {
+                true => self.roll_back_all(),
+                false => refuse(6401, &[name.into()]),
+            };
+        }
+        if self.doomed {
+            return refuse(3931, &[]);
+        }
+        for seat in &mut self.seats {
+            let place = seat.savepoints.iter().rposition(|(n, _)| n == name);
+            if let Some(at) = place {
+                seat.savepoints.truncate(at + 1);
+                if let Some((_, savepoint)) = seat.savepoints.last() {
+                    seat.session.rollback_to(*savepoint)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// SET TRANSACTION ISOLATION LEVEL.
+    pub fn set_isolation(&mut self, isolation: Isolation) {
+        self.isolation = isolation;
+        for seat in &mut self.seats {
+            seat.session.set_isolation(isolation);
+        }
+    }
+
+    /// @@LOCK_TIMEOUT.
+    pub fn lock_timeout(&self) -> Timeout {
+        self.timeout
+    }
+
+    /// The isolation level.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// Whether SNAPSHOT is wanted, which no database allows yet.
+    pub fn asks_snapshot(&self) -> bool {
+        self.isolation == Isolation::Snapshot
+    }
+
+    /// What SET DEADLOCK_PRIORITY said last.
+    pub fn deadlock_priority(&self) -> i32 {
+        self.priority
+    }
+
+    /// SET DEADLOCK_PRIORITY.
+    pub fn set_deadlock_priority(&mut self, priority: i32) {
+        self.priority = priority;
+        for seat in &mut self.seats {
+            seat.session.set_deadlock_priority(priority);
+        }
+    }
+
+    /// SET LOCK_TIMEOUT.
+    pub fn set_lock_timeout(&mut self, timeout: Timeout) {
+        self.timeout = timeout;
+        for seat in self.seats.iter_mut().chain(&mut self.aside) {
+            seat.session.set_lock_timeout(timeout);
+        }
+    }
+}

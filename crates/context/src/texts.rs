@@ -1,0 +1,147 @@
+//! Texts that have been read: a batch that is sent again is neither parsed nor planned again.
+
+use crate::plans::Plans;
+use furrow_tsql::ast::Stmt;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+/// Texts that are kept.
+const MOST: usize = 256;
+/// Longer texts are not kept: they are scripts, and run once.
+const LONGEST: usize = 16 << 10;
+
+/// A text that was read: its statements, and the plans that were made for them.
+#[derive(Debug)]
+pub struct Text {
+    /// The text.
+    pub text: Box<str>,
+    /// Its statements, in order.
+    pub statements: Vec<Stmt>,
+    /// The plans of the statements.
+    pub plans: Plans,
+}
+
+impl Text {
+    /// A parsed text without plans.
+    pub fn new(text: &str, statements: Vec<Stmt>) -> Arc<Text> {
+        Arc::new(Text {
+            text: text.into(),
+            statements,
+            plans: Plans::default(),
+        })
+    }
+}
+
+/// A text that is kept.
+#[derive(Debug)]
+struct CachedText {
+    text: Arc<Text>,
+    /// Whether it was asked for again since the last clearing.
+    again: bool,
+}
+
+/// Texts by what they say, for either way of reading double quotes.
+#[derive(Debug, Default)]
+pub struct Texts {
+    plain: HashMap<Box<str>, CachedText>,
+    quoted: HashMap<Box<str>, CachedText>,
+    /// Texts that a client has prepared and holds itself.
+    prepared: Vec<Weak<Text>>,
+    /// How often the server had told all connections to forget.
+    forgotten: u64,
+}
+
+impl Texts {
+    /// Forgets texts and plans where the server has said so since.
+    pub(crate) fn forget_at(&mut self, forgotten: u64) {
+        if self.forgotten != forgotten {
+            self.forgotten = forgotten;
+            self.forget_plans();
+            self.plain.clear();
+            self.quoted.clear();
+        }
+    }
+
+    fn read(&mut self, quoted_identifier: bool) -> &mut HashMap<Box<str>, CachedText> {
+        match quoted_identifier {
+            true => &mut self.quoted,
+            false => &mut self.plain,
+        }
+    }
+
+    /// The text that was read before.
+    pub fn find(&mut self, quoted_identifier: bool, text: &str) -> Option<Arc<Text>> {
+        let kept = self.read(quoted_identifier).get_mut(text)?;
+        kept.again = true;
+        Some(Arc::clone(&kept.text))
+    }
+
+    /// Keeps a text. When there are too many, those go that were not asked for a second time since the last
+    /// clearing: texts that are made for one run do not push out those that are sent again and again.
+    /// `false` where it is too long.
+    pub fn keep(&mut self, quoted_identifier: bool, text: &Arc<Text>) -> bool {
+        if !Texts::is_short(&text.text) {
+            return false;
+        }
+        let read = self.read(quoted_identifier);
+        if read.len() >= MOST {
+            read.retain(|_, kept| std::mem::take(&mut kept.again));
+        }
+        if read.len() >= MOST {
+            read.clear();
+        }
+        let kept = CachedText {
+            text: Arc::clone(text),
+            again: false,
+        };
+        read.insert(text.text.clone(), kept);
+        true
+    }
+
+    /// Whether a text is short enough to be kept.
+    pub fn is_short(text: &str) -> bool {
+        text.len() <= LONGEST
+    }
+
+    /// Notes a text that the client holds.
+    pub fn prepare(&mut self, text: &Arc<Text>) {
+        self.prepared.retain(|known| known.strong_count() > 0);
+        self.prepared.push(Arc::downgrade(text));
+    }
+
+    /// Forgets all plans: the connection goes to another database, and nothing is to be held of the one it
+    /// leaves.
+    pub(crate) fn forget_plans(&mut self) {
+        let kept = self.plain.values().chain(self.quoted.values());
+        kept.for_each(|kept| kept.text.plans.forget());
+        let prepared = self.prepared.iter().filter_map(Weak::upgrade);
+        prepared.for_each(|text| text.plans.forget());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_are_sent_once_do_not_push_out_those_that_are_sent_again() {
+        let mut texts = Texts::default();
+        texts.keep(true, &Text::new("SELECT 1", Vec::new()));
+        for n in 0..3 * MOST {
+            assert!(texts.find(true, "SELECT 1").is_some(), "gone after {n}");
+            texts.keep(true, &Text::new(&format!("SELECT {n}, 2"), Vec::new()));
+        }
+        assert!(texts.find(false, "SELECT 1").is_none());
+        assert!(texts.quoted.len() <= MOST);
+    }
+
+    #[test]
+    fn a_text_is_kept_until_the_server_says_to_forget() {
+        let mut texts = Texts::default();
+        texts.keep(true, &Text::new("SELECT 1", Vec::new()));
+        texts.forget_at(0);
+        assert!(texts.find(true, "SELECT 1").is_some());
+        texts.forget_at(1);
+        assert!(texts.find(true, "SELECT 1").is_none());
+    }
+}

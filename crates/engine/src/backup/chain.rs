@@ -1,0 +1,143 @@
+//! The log chain of a database in the models FULL and BULK_LOGGED.
+//!
+//! # Rules
+//! 1. Until the first full backup the log is let go as in SIMPLE. That backup begins the chain: from its
+//!    first record on, the log is held (`furrow_txn::LogHolds`) until a log backup has it.
+//! 2. A log backup takes the log from where the last one ended. Then the boot page names the new position,
+//!    durably, before the log before it is let go: the boot page on the disk never names log that is gone.
+//! 3. COPY_ONLY neither begins a chain nor moves the position.
+//! 4. SIMPLE breaks the chain; the next full backup in another model begins one.
+//! 5. The chain of a restored database begins behind the log that it was restored from.
+
+use super::source::{BackupFacts, BackupScope, BackupSource};
+use crate::EngineError;
+use crate::database::Database;
+use furrow_format::boot::field;
+use furrow_format::{BOOT_PAGE, Lsn, OwnBoot, RecoveryModel};
+use furrow_pool::LatchRank;
+use furrow_txn::{Author, Mini};
+use furrow_types::Guid;
+use std::sync::Arc;
+
+/// More than a change of the boot page writes to the log.
+const BOOT_LOG_BYTES: u64 = 1024;
+
+/// From where the next log backup needs the log, as a boot page says.
+pub(crate) fn chain_of(boot: &OwnBoot) -> Option<Lsn> {
+    let held = boot.recovery_model != RecoveryModel::Simple;
+    Some(boot.log_backup_lsn).filter(|lsn| held && *lsn > Lsn::ZERO)
+}
+
+impl Database {
+    /// Begins a backup of the log: 4208 in SIMPLE, 4214 before the first full backup, 3023 beside another.
+    pub fn begin_log_backup(self: &Arc<Database>) -> Result<BackupSource, EngineError> {
+        let _entered = self.shared.enter();
+        self.check()?;
+        if self.is_temporary() {
+            return Err(EngineError::refused(3147, &[]));
+        }
+        let recovery_model = self.options().recovery_model;
+        if recovery_model == RecoveryModel::Simple {
+            return Err(EngineError::refused(4208, &["BACKUP LOG".into()]));
+        }
+        let turn = self.files.begin_log_backup()?;
+        let from = self.store.holds.log_backup();
+        let from = from.ok_or_else(|| EngineError::refused(4214, &[]))?;
+        let hold = self.store.holds.hold(|| from);
+        let facts = BackupFacts {
+            scope: BackupScope::Log,
+            boot: self.boot_page()?,
+            recovery_model,
+            read_only: self.is_read_only(),
+            checkpoint: self.store.log().checkpoint(),
+            first_lsn: from,
+            log_sector_bytes: self.store.log().sector_bytes(),
+        };
+        Ok(BackupSource::of_log(self, facts, (hold, turn)))
+    }
+
+    /// A full backup is whole, as the set `set`: it is the base of differential backups, and may begin the
+    /// log chain.
+    pub(super) fn note_full_backup(
+        &self,
+        facts: &BackupFacts,
+        set: Guid,
+    ) -> Result<(), EngineError> {
+        if self.is_read_only() {
+            return Ok(());
+        }
+        let begins = self.options().recovery_model != RecoveryModel::Simple
+            && self.store.holds.log_backup().is_none();
+        let chain = begins.then_some(facts.first_lsn);
+        self.write_positions(Some((facts.checkpoint, set)), chain)?;
+        if begins {
+            self.store.holds.set_log_backup(chain);
+        }
+        Ok(())
+    }
+
+    /// A log backup is whole: the log up to `last` may go.
+    pub(super) fn note_log_backup(&self, last: Lsn) -> Result<(), EngineError> {
+        let next = Lsn(last.0 + 1);
+        if !self.is_read_only() {
+            self.write_positions(None, Some(next))?;
+        }
+        self.store.holds.set_log_backup(Some(next));
+        Ok(())
+    }
+
+    /// The recovery model has changed.
+    pub(crate) fn follow_model(&self, model: RecoveryModel) -> Result<(), EngineError> {
+        if model == RecoveryModel::Simple && self.store.holds.log_backup().is_some() {
+            self.write_positions(None, Some(Lsn::ZERO))?;
+            self.store.holds.set_log_backup(None);
+        }
+        Ok(())
+    }
+
+    /// A database was opened. `restored_to` is the end of the log that it was restored from.
+    pub(crate) fn take_up_chain(
+        &self,
+        own: &OwnBoot,
+        restored_to: Option<Lsn>,
+    ) -> Result<(), EngineError> {
+        match restored_to.filter(|_| !own.read_only) {
+            Some(end) => self.restart_chain(own, end),
+            None => {
+                debug_assert_eq!(self.store.holds.log_backup(), chain_of(own));
+                Ok(())
+            }
+        }
+    }
+
+    /// The chain of a database that was restored begins behind the log it was restored from.
+    fn restart_chain(&self, own: &OwnBoot, end: Lsn) -> Result<(), EngineError> {
+        let chain = chain_of(own).map(|_| Lsn(end.0 + 1));
+        self.write_positions(None, Some(chain.unwrap_or(Lsn::ZERO)))?;
+        self.store.holds.set_log_backup(chain);
+        Ok(())
+    }
+
+    /// Writes positions to the boot page, durably.
+    fn write_positions(
+        &self,
+        full: Option<(Lsn, Guid)>,
+        log: Option<Lsn>,
+    ) -> Result<(), EngineError> {
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let mut mini = Mini::new(&self.store);
+        let page = mini.adopt(self.store.write(BOOT_PAGE, LatchRank::Boot)?);
+        if let Some((lsn, set)) = full {
+            mini.push(page, &field::FULL_BACKUP_LSN.change(&lsn.to_bytes()));
+            mini.push(page, &field::DIFFERENTIAL_BASE.change(&set.0));
+        }
+        if let Some(log) = log {
+            mini.push(page, &field::LOG_BACKUP_LSN.change(&log.to_bytes()));
+        }
+        mini.commit(&Author::System)?;
+        let pool = self.store.pool();
+        pool.force_pages(self.store.db(), &[(BOOT_PAGE, 1)])?;
+        Ok(())
+    }
+}

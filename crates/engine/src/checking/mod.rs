@@ -1,0 +1,102 @@
+//! The consistency check of an open database, on a snapshot of its pages.
+//!
+//! # Steps
+//! 1. [`snapshot`] takes a page snapshot and recovers it: what was not committed at the split is rolled back
+//!    on the snapshot's own pages. So a row and its index rows agree, whatever writers do meanwhile.
+//! 2. `furrow_check` checks the snapshot. It reads the data files front to back, past the buffer pool.
+//! 3. The snapshot ends. A clean check of a whole database is noted on the boot page.
+//!
+//! A read-only database has no writers: its files are checked as they are.
+//!
+//! # What can fail
+//! The snapshot (the disk is full, the log is full), the check itself ([`CheckError`]), or the caller ends
+//! it. Damage is no failure.
+
+mod known_good;
+mod snapshot;
+mod spill;
+
+pub use snapshot::SnapshotInfo;
+pub(crate) use spill::remove_leftovers;
+
+use crate::database::Database;
+use furrow_check::{CheckError, Listener, Options, Report};
+use furrow_datafile::{DataFiles, PageSource};
+use furrow_io::time::{Duration, Moment};
+use furrow_messages::Message;
+use furrow_tables::EngineError;
+use snapshot::InternalSnapshot;
+use std::sync::Arc;
+
+/// A check that came to its end.
+#[derive(Debug)]
+pub struct Checked {
+    /// What it found.
+    pub report: Report,
+    /// The snapshot that it read; none for a read-only database.
+    pub snapshot: Option<SnapshotInfo>,
+    /// How long it took, snapshot included.
+    pub elapsed: Duration,
+}
+
+impl Database {
+    /// Checks the database as it is now, while others work in it. `listener` receives progress from several
+    /// threads, and can end the check.
+    pub fn check_consistency(
+        self: &Arc<Database>,
+        options: Options,
+        listener: Listener<'_>,
+    ) -> Result<Checked, EngineError> {
+        self.check()?;
+        let begun = Moment::now();
+        let _entered = self.shared.enter();
+        let options = Options {
+            // Counts in the catalog of an open database lag behind.
+            counts: false,
+            at_rest: true,
+            ..options
+        };
+        if self.is_read_only() {
+            let mut files = DataFiles::new();
+            for entry in self.files.files() {
+                let id = files.add(entry.file).map_err(CheckError::from);
+                let id = id.map_err(|error| self.unchecked(&error))?;
+                files.limit(id, self.file_size_pages(id));
+            }
+            let report = self.checked(&files, &options, listener)?;
+            return Ok(Checked {
+                report,
+                snapshot: None,
+                elapsed: begun.elapsed(),
+            });
+        }
+        let snapshot = InternalSnapshot::take(self)?;
+        let report = self.checked(&snapshot, &options, listener)?;
+        // What was read of a snapshot that has failed since proves nothing.
+        snapshot.still_sound()?;
+        Ok(Checked {
+            report,
+            snapshot: Some(snapshot.info()),
+            elapsed: begun.elapsed(),
+        })
+    }
+
+    fn checked(
+        &self,
+        source: &dyn PageSource,
+        options: &Options,
+        listener: Listener<'_>,
+    ) -> Result<Report, EngineError> {
+        let report = furrow_check::check(source, options, Some(listener));
+        report.map_err(|error| self.unchecked(&error))
+    }
+
+    /// Why the check could not be done, in SQL Server's words: 8921.
+    fn unchecked(&self, error: &CheckError) -> EngineError {
+        if matches!(error, CheckError::Cancelled) {
+            return EngineError::cancelled();
+        }
+        tracing::warn!(database = self.name, %error, "a consistency check could not be done");
+        EngineError::of(Message::new(8921, &[]))
+    }
+}

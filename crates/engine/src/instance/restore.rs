@@ -1,0 +1,395 @@
+//! Putting a database back from a backup: its files, its log, then recovery.
+//!
+//! 1. [`Instance::begin_restore`] notes in the instance's list that the database is being restored, with the
+//!    paths of its files, before it makes or removes any. From here on its state is RESTORING, also after a
+//!    crash; the restore can be started again, and DROP DATABASE removes what there is.
+//! 2. The files are new ones: they have a binding of their own, and so has the log. Pages and blocks of the
+//!    log are written in any order, by several threads. Page 0 of a file gets the new binding, and the LSN of
+//!    the backup's checkpoint, when it is written.
+//! 3. [`Restoring::recover`] makes all of it durable and opens the database as after a crash. Its catalog
+//!    names the paths of the files that were backed up: the paths are corrected before the list calls the
+//!    database whole.
+
+use super::Instance;
+use crate::database::Database;
+use crate::files::{FilePlan, Made, remove_any, remove_own};
+use crate::opening::{self, Moved};
+use crate::shared::{DatabaseList, Listed, Phase, Shared};
+use furrow_format::boot::field;
+use furrow_format::{
+    BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Lsn,
+    PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word, stamp_checksum,
+};
+use furrow_io::{Access, File, Fill, random};
+use furrow_log::LogImage;
+use furrow_tables::DatabaseState;
+use furrow_tables::EngineError;
+use furrow_types::Guid;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Data files by number.
+pub(super) type DataFiles = BTreeMap<u16, Arc<dyn File>>;
+
+/// State of 5170 in RESTORE.
+pub(super) const TAKEN_STATE: u8 = 4;
+
+/// Place of the changed-extent map in its interval.
+const DCM_PAGE: u32 = dcm_page_of(PageNo(0)).0;
+
+/// A file to restore.
+#[derive(Debug, Clone)]
+pub struct RestoreFile {
+    /// Its number; 2 is the log.
+    pub id: FileId,
+    /// Its filegroup; 0 of the log.
+    pub filegroup: u16,
+    /// Its logical name.
+    pub name: String,
+    /// Where it goes.
+    pub path: PathBuf,
+    /// Its size.
+    pub size_pages: u32,
+    /// The file's own id.
+    pub guid: Guid,
+    /// Where the log was when it was made.
+    pub created: Lsn,
+    /// The size it was made with.
+    pub first_pages: u32,
+}
+
+/// A database to restore.
+#[derive(Debug, Clone)]
+pub struct RestoreSpec {
+    /// Its name.
+    pub name: String,
+    /// Its data files and its log.
+    pub files: Vec<RestoreFile>,
+    /// Files that lie at these paths are written over.
+    pub replace: bool,
+    /// Where recovery reads the log from.
+    pub checkpoint: Lsn,
+    /// The virtual log files of the backup: number and size in bytes.
+    pub vlfs: Vec<(u32, u64)>,
+    /// Blocks of the log are padded to this many bytes.
+    pub log_sector_bytes: u32,
+    /// The base of differential backups that the pages are of; zeros of a COPY_ONLY backup.
+    pub base: Guid,
+}
+
+/// What there is of a database that is to be restored.
+#[derive(Debug, Clone)]
+pub struct RestoreTarget {
+    /// Its state.
+    pub state: DatabaseState,
+    /// The open database.
+    pub database: Option<Arc<Database>>,
+}
+
+/// A database that is being restored. Dropped, it stays RESTORING.
+#[derive(Debug)]
+pub struct Restoring {
+    pub(super) shared: Arc<Shared>,
+    pub(super) listed: Listed,
+    pub(super) checkpoint: Lsn,
+    pub(super) files: DataFiles,
+    pub(super) log: LogImage,
+    pub(super) applied: Lsn,
+    pub(super) pages: RestoredPages,
+}
+
+/// What is restored from a set that has pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RestoredPages {
+    /// A full backup, the base of this number: nothing has changed since.
+    Full(Guid),
+    /// Of other sets: the base and what has changed since stay as they are on the pages.
+    AsBackedUp,
+}
+
+impl Instance {
+    /// The database of this name, if there is one.
+    pub fn restore_target(&self, name: &str) -> Option<RestoreTarget> {
+        let databases = self.databases.read();
+        let entry = databases.get(&name.to_lowercase())?;
+        Some(RestoreTarget {
+            state: entry.database.as_ref().map_or(entry.state, |d| d.state()),
+            database: entry.database.clone(),
+        })
+    }
+
+    /// A database of the list that is being restored: it is not opened.
+    pub(super) fn enter_restoring(&self, listed: &Listed) {
+        let primary = listed.paths.first().cloned().unwrap_or_default();
+        self.enter(listed, &primary, None, DatabaseState::Restoring);
+    }
+
+    /// Notes that a database is being restored, removes the one that it replaces, and makes its files.
+    pub fn begin_restore(&self, spec: &RestoreSpec) -> Result<Restoring, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        let lower = spec.name.to_lowercase();
+        let old = list
+            .databases
+            .iter()
+            .find(|d| d.name.to_lowercase() == lower);
+        let old = old.cloned();
+        if let Some(old) = &old {
+            self.let_go(&mut list, old)?;
+        }
+        let binding = Guid(random::guid_v4());
+        let mut files = spec.files.clone();
+        files.sort_by_key(|f| f.id);
+        let listed = Listed {
+            id: old.as_ref().map_or_else(|| list.free_id(), |old| old.id),
+            phase: Phase::Restoring,
+            binding: binding.0,
+            name: spec.name.clone(),
+            paths: files.iter().map(|f| f.path.clone()).collect(),
+            layout: files.iter().map(plan_of).collect(),
+        };
+        for path in listed.paths.iter().filter(|_| spec.replace) {
+            self.free_path(path, listed.id)?;
+            remove_any(&*self.shared.volume, path)?;
+        }
+        list.change(|all| {
+            all.retain(|d| d.id != listed.id);
+            all.push(listed.clone());
+        })?;
+        self.enter_restoring(&listed);
+        let made = self.make_restored(spec, &listed);
+        if made.is_err() && old.is_none() {
+            // Nothing of it is there.
+            let _ = list.change(|all| all.retain(|d| d.id != listed.id));
+            self.forget(&spec.name);
+        }
+        let (files, log) = made?;
+        Ok(Restoring {
+            shared: Arc::clone(&self.shared),
+            listed,
+            checkpoint: spec.checkpoint,
+            files,
+            log,
+            applied: Lsn::ZERO,
+            pages: RestoredPages::Full(spec.base),
+        })
+    }
+
+    /// Closes the database that is replaced (3101 while it is used) and removes its files.
+    fn let_go(&self, list: &mut DatabaseList, old: &Listed) -> Result<(), EngineError> {
+        let open = {
+            let databases = self.databases.read();
+            let entry = databases.get(&old.name.to_lowercase());
+            entry.and_then(|e| e.database.clone())
+        };
+        let mut paths = old.paths.clone();
+        if let Some(open) = open {
+            open.refuse_entry_unless_used()
+                .map_err(|_| EngineError::refused(3101, &[]))?;
+            paths = open.all_paths();
+            open.abandon();
+        }
+        let going = Listed {
+            phase: Phase::Restoring,
+            paths: paths.clone(),
+            ..old.clone()
+        };
+        list.change(|all| {
+            all.retain(|d| d.id != going.id);
+            all.push(going.clone());
+        })?;
+        self.enter_restoring(&going);
+        for path in paths.iter().filter(|_| old.phase != Phase::ReadOnly) {
+            remove_own(&*self.shared.volume, path, Guid(old.binding))?;
+        }
+        Ok(())
+    }
+
+    /// 1834 for the path of a file that an open database uses.
+    fn free_path(&self, path: &Path, own: u16) -> Result<(), EngineError> {
+        let databases = self.databases.read();
+        let others = databases.values().filter(|e| e.id != DatabaseId(own));
+        let user = others
+            .filter_map(|e| e.database.as_ref())
+            .find(|d| d.all_paths().iter().any(|used| used == path));
+        match user {
+            None => Ok(()),
+            Some(user) => {
+                let args = [path.display().to_string().into(), user.name().into()];
+                Err(EngineError::refused(1834, &args))
+            }
+        }
+    }
+
+    fn make_restored(
+        &self,
+        spec: &RestoreSpec,
+        listed: &Listed,
+    ) -> Result<(DataFiles, LogImage), EngineError> {
+        let mut made = Made::new(&*self.shared.volume);
+        let (mut files, mut log) = (BTreeMap::new(), None);
+        for plan in &listed.layout {
+            let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
+            if plan.filegroup == 0 {
+                let file = made.create(&plan.path, Access::Log, TAKEN_STATE)?;
+                let sector = spec.log_sector_bytes;
+                let image = LogImage::create(file, listed.binding, sector, &spec.vlfs, bytes);
+                log = Some(image.map_err(|e| EngineError::from(e).of_expansion())?);
+            } else {
+                let file = made.create(&plan.path, Access::Data, TAKEN_STATE)?;
+                file.resize(bytes, Fill::Allocate)
+                    .map_err(|e| EngineError::from(e).of_expansion())?;
+                files.insert(plan.id, file);
+            }
+        }
+        let log = log.ok_or_else(|| EngineError::Damaged("a backup without a log".into()))?;
+        made.keep();
+        Ok((files, log))
+    }
+}
+
+pub(super) fn plan_of(file: &RestoreFile) -> FilePlan {
+    FilePlan {
+        id: file.id.0,
+        filegroup: file.filegroup,
+        name: file.name.clone(),
+        path: file.path.clone(),
+        size_pages: file.size_pages,
+        max_pages: None,
+        growth: FileGrowth::None,
+    }
+}
+
+impl Restoring {
+    /// Writes pages of a data file. Several threads may do this side by side.
+    pub fn write_pages(&self, first: PageId, bytes: &[u8]) -> Result<(), EngineError> {
+        let strange = || EngineError::Damaged(format!("the backup has no file {}", first.file));
+        let file = self.files.get(&first.file.0).ok_or_else(strange)?;
+        let offset = u64::from(first.page.0) * PAGE_SIZE as u64;
+        if offset + bytes.len() as u64 > file.len_bytes()? {
+            let text = format!("page {first} lies behind the end of its file");
+            return Err(EngineError::Damaged(text));
+        }
+        file.write_at(offset, bytes)?;
+        for (at, page) in (first.page.0..).zip(bytes.as_chunks::<PAGE_SIZE>().0) {
+            let id = PageId {
+                page: PageNo(at),
+                ..first
+            };
+            if let Some(page) = self.as_restored(id, page)? {
+                let bytes = furrow_io::AlignedBuf::copy_of(&page[..]);
+                file.write_at(u64::from(at) * PAGE_SIZE as u64, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A page as the restored database has it; `None`: as it was backed up.
+    fn as_restored(&self, id: PageId, page: &PageBuf) -> Result<Option<Box<PageBuf>>, EngineError> {
+        let mut changed: Box<PageBuf> = match id.page.0 {
+            0 => Box::new(*page),
+            _ if id == BOOT_PAGE => Box::new(*page),
+            at if at % GAM_INTERVAL == DCM_PAGE => Box::new(*page),
+            _ => return Ok(None),
+        };
+        let page = &mut *changed;
+        match (id.page.0, self.pages) {
+            (0, _) => {
+                let bad = |e: furrow_format::FileHeaderError| EngineError::Damaged(e.to_string());
+                FileHeader::set_binding(page, Guid(self.listed.binding)).map_err(bad)?;
+                FileHeader::set_max_lsn(page, self.checkpoint).map_err(bad)?;
+            }
+            (_, RestoredPages::AsBackedUp) => return Ok(None),
+            (_, RestoredPages::Full(base)) if id == BOOT_PAGE => {
+                field::DIFFERENTIAL_BASE.set(page, base.0);
+                field::FULL_BACKUP_LSN.set(page, self.checkpoint.to_bytes());
+            }
+            (_, RestoredPages::Full(_)) => {
+                // Redo sets the bits of what has changed since.
+                let words = GAM_INTERVAL_EXTENTS.div_ceil(64) as usize;
+                if !(0..words).all(|index| set_map_word(page, index, 0)) {
+                    return Ok(None);
+                }
+            }
+        }
+        stamp_checksum(page);
+        Ok(Some(changed))
+    }
+
+    /// Writes a block of the log. Several threads may do this side by side.
+    pub fn write_log(&self, block: &[u8]) -> Result<(), EngineError> {
+        self.log.write(block)?;
+        Ok(())
+    }
+
+    /// Makes all of it durable.
+    fn settle(self) -> Result<(Arc<Shared>, Listed), EngineError> {
+        for file in self.files.values() {
+            file.sync()?;
+        }
+        self.log.finish(self.checkpoint)?;
+        Ok((self.shared, self.listed))
+    }
+}
+
+impl Instance {
+    /// The end of a restore WITH NORECOVERY: the database stays RESTORING.
+    pub fn leave_restoring(&self, restoring: Restoring) -> Result<(), EngineError> {
+        restoring.settle().map(drop)
+    }
+
+    /// The end of a restore WITH RECOVERY: recovers the database and brings it online.
+    pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let (_, listed) = restoring.settle()?;
+        self.recover_listed(&listed)
+    }
+
+    /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
+    pub fn recover_restoring(&self, name: &str) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let listed = {
+            let list = self.shared.list.lock();
+            self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?
+        };
+        match listed.phase {
+            // A restore that did not come to its end is not recovered.
+            Phase::Restoring => {
+                let resumed = self.resume_restore(name);
+                drop(resumed.map_err(|e| match e.has(3117) {
+                    true => EngineError::refused(4333, &[]),
+                    false => e,
+                })?);
+                self.recover_listed(&listed)
+            }
+            _ => Err(EngineError::refused(3153, &[])),
+        }
+    }
+
+    fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
+        let mut list = self.shared.list.lock();
+        let primary = listed.paths.first().cloned().unwrap_or_default();
+        let moved = Moved {
+            by_id: listed
+                .layout
+                .iter()
+                .map(|f| (f.id, f.path.clone()))
+                .collect(),
+            home: primary.parent().map_or_else(PathBuf::new, PathBuf::from),
+            ..Moved::default()
+        };
+        let id = DatabaseId(listed.id);
+        let database = opening::open(&self.shared, id, &listed.name, &primary, &moved)?;
+        for file in database.file_list()? {
+            let plan = listed.layout.iter().find(|plan| plan.id == file.id.0);
+            if let Some(plan) = plan {
+                database.note_path(file.id, &plan.path)?;
+            }
+        }
+        database.checkpoint()?;
+        self.list_whole(&mut list, listed)?;
+        self.enter_started(listed, &database)?;
+        Ok(database)
+    }
+}

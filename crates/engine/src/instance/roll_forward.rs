@@ -1,0 +1,256 @@
+//! A database that is RESTORING goes on: differential backups and backups of the log.
+//!
+//! 1. [`Instance::resume_restore`] opens the files that are in place, and reads where their log ends. A
+//!    restore that did not come to its end has no log, and is refused (3117).
+//! 2. A log backup appends: [`Instance::extend_restore`] makes place for its virtual log files, and makes the
+//!    files that were added since.
+//! 3. A differential backup replaces: [`Instance::begin_differential`] removes the log that is in place
+//!    before the first page is written. If it does not come to its end, the database is restored from
+//!    its full backup again.
+
+use super::Instance;
+use super::restore::{
+    DataFiles, RestoreFile, RestoreSpec, RestoredPages, Restoring, TAKEN_STATE, plan_of,
+};
+use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
+use crate::opening::header_of;
+use crate::shared::{Listed, Phase};
+use furrow_format::{Boot, Lsn, PAGE_SIZE};
+use furrow_io::{Access, File, Fill, Open};
+use furrow_log::LogImage;
+use furrow_space::new_file_pages;
+use furrow_tables::EngineError;
+use furrow_types::Guid;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Restoring {
+    /// The last log record that is in place, of a restore that goes on.
+    pub fn applied(&self) -> Lsn {
+        self.applied
+    }
+
+    /// The family of the database, as its primary file says.
+    pub fn family(&self) -> Result<Guid, EngineError> {
+        Ok(self.boot()?.family)
+    }
+
+    /// The base of differential backups that is in place; zeros where there is none.
+    pub fn base(&self) -> Result<Guid, EngineError> {
+        Ok(self.boot()?.differential_base)
+    }
+
+    fn boot(&self) -> Result<Boot, EngineError> {
+        let primary = self.files.get(&1);
+        let primary = primary.ok_or_else(|| EngineError::Damaged("no primary file".into()))?;
+        Ok(read_boot(&**primary, primary.path())?.0)
+    }
+
+    /// Files that have become larger.
+    fn enlarge(&self, files: &[RestoreFile]) -> Result<(), EngineError> {
+        for plan in files.iter().filter(|file| file.filegroup != 0) {
+            let strange = || EngineError::Damaged(format!("file {} is not in place", plan.id));
+            let file = self.files.get(&plan.id.0).ok_or_else(strange)?;
+            let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
+            if file.len_bytes()? < bytes {
+                file.resize(bytes, Fill::Allocate)
+                    .map_err(|e| EngineError::from(e).of_expansion())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file of a backup is the one that is in place.
+fn is_same(file: &RestoreFile, plan: &FilePlan) -> bool {
+    file.id.0 == plan.id && file.filegroup == plan.filegroup && file.name == plan.name
+}
+
+impl Instance {
+    /// Goes on with a database that was left RESTORING; 3117 of any other.
+    pub fn resume_restore(&self, name: &str) -> Result<Restoring, EngineError> {
+        let _entered = self.shared.enter();
+        let listed = {
+            let list = self.shared.list.lock();
+            let missing = || EngineError::refused(3118, &[name.into()]);
+            self.listed(&list, name, missing)?
+        };
+        if listed.phase != Phase::Restoring {
+            return Err(EngineError::refused(3117, &[]));
+        }
+        let open = |path: &Path, access| {
+            let opened = self.shared.volume.open(path, Open::Existing, access);
+            opened.map_err(|e| open_error(path, &e))
+        };
+        let (mut files, mut log): (DataFiles, _) = (BTreeMap::new(), None);
+        for plan in &listed.layout {
+            match plan.filegroup {
+                0 => log = Some(open(&plan.path, Access::Log)?),
+                _ => drop(files.insert(plan.id, open(&plan.path, Access::Data)?)),
+            }
+        }
+        // What was not restored to its end has no log yet.
+        let log = log.ok_or_else(|| EngineError::refused(3117, &[]))?;
+        let reopened = LogImage::reopen(log, listed.binding);
+        let (log, applied) = reopened.map_err(|_| EngineError::refused(3117, &[]))?;
+        Ok(Restoring {
+            shared: Arc::clone(&self.shared),
+            checkpoint: log.checkpoint(),
+            listed,
+            files,
+            log,
+            applied,
+            pages: RestoredPages::AsBackedUp,
+        })
+    }
+
+    /// Makes place for the virtual log files of a log backup, and for files that have become larger. A file
+    /// that was added since is made as ALTER DATABASE made it: redo does the rest.
+    pub fn extend_restore(
+        &self,
+        restoring: &mut Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        let missing =
+            |file: &&RestoreFile| file.filegroup != 0 && !restoring.files.contains_key(&file.id.0);
+        let added: Vec<RestoreFile> = spec.files.iter().filter(missing).cloned().collect();
+        if !added.is_empty() {
+            let mut listed = restoring.listed.clone();
+            listed.layout.extend(added.iter().map(plan_of));
+            listed.layout.sort_by_key(|plan| plan.id);
+            listed.paths = listed.layout.iter().map(|plan| plan.path.clone()).collect();
+            for file in &added {
+                let made = self.make_added(restoring, file)?;
+                restoring.files.insert(file.id.0, made);
+            }
+            // From here on the file belongs to the database: a restart finds it made.
+            self.shared.list.lock().change(|all| {
+                all.retain(|d| d.id != listed.id);
+                all.push(listed.clone());
+            })?;
+            self.enter_restoring(&listed);
+            restoring.listed = listed;
+        }
+        restoring.enlarge(&spec.files)?;
+        Ok(restoring.log.extend(&spec.vlfs)?)
+    }
+
+    fn make_added(
+        &self,
+        restoring: &Restoring,
+        file: &RestoreFile,
+    ) -> Result<Arc<dyn File>, EngineError> {
+        let binding = Guid(restoring.listed.binding);
+        // One that an interrupted restore has made.
+        remove_own(&*self.shared.volume, &file.path, binding)?;
+        let plan = FilePlan {
+            size_pages: file.first_pages.max(1),
+            ..plan_of(file)
+        };
+        let mut header = header_of(&plan, binding, file.guid, file.created);
+        header.max_lsn = restoring.checkpoint.max(file.created);
+        let mut made = Made::new(&*self.shared.volume);
+        let data = made.create(&file.path, Access::Data, TAKEN_STATE)?;
+        new_file_pages(&*data, &header, &[], Fill::Allocate)?;
+        made.keep();
+        Ok(data)
+    }
+
+    /// Begins to put a differential backup over a database that is RESTORING: its files become those of the
+    /// backup, and its log goes.
+    pub fn begin_differential(
+        &self,
+        restoring: Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<Restoring, EngineError> {
+        let _entered = self.shared.enter();
+        let mut listed = restoring.listed.clone();
+        let there = |file: &RestoreFile| listed.layout.iter().find(|plan| is_same(file, plan));
+        let mut layout: Vec<FilePlan> = Vec::new();
+        for file in &spec.files {
+            // A file that is in place stays there.
+            let path = there(file).map_or_else(|| file.path.clone(), |plan| plan.path.clone());
+            layout.push(FilePlan {
+                path,
+                ..plan_of(file)
+            });
+        }
+        layout.sort_by_key(|plan| plan.id);
+        let stays = |plan: &FilePlan| spec.files.iter().any(|file| is_same(file, plan));
+        let (stay, gone): (Vec<_>, Vec<_>) = listed.layout.iter().cloned().partition(stays);
+        // It has the files to itself.
+        drop(restoring);
+        self.forget_log(&listed)?;
+        listed.paths = layout.iter().map(|plan| plan.path.clone()).collect();
+        listed.layout = layout;
+        let mut list = self.shared.list.lock();
+        list.change(|all| {
+            all.retain(|d| d.id != listed.id);
+            all.push(listed.clone());
+        })?;
+        self.enter_restoring(&listed);
+        drop(list);
+        for plan in gone {
+            remove_own(&*self.shared.volume, &plan.path, Guid(listed.binding))?;
+        }
+        self.make_differential(spec, listed, &stay)
+    }
+
+    /// Makes the log that is in place no log, durably: its pages are about to change.
+    fn forget_log(&self, listed: &Listed) -> Result<(), EngineError> {
+        let mut plans = listed.layout.iter();
+        let plan = plans.find(|plan| plan.filegroup == 0);
+        let plan = plan.ok_or_else(|| EngineError::refused(3117, &[]))?;
+        let file = self
+            .shared
+            .volume
+            .open(&plan.path, Open::Existing, Access::Log);
+        let file = file.map_err(|e| open_error(&plan.path, &e))?;
+        file.resize(0, Fill::Allocate)?;
+        Ok(file.sync()?)
+    }
+
+    fn make_differential(
+        &self,
+        spec: &RestoreSpec,
+        listed: Listed,
+        stay: &[FilePlan],
+    ) -> Result<Restoring, EngineError> {
+        let mut made = Made::new(&*self.shared.volume);
+        let (mut files, mut log): (DataFiles, _) = (BTreeMap::new(), None);
+        for plan in &listed.layout {
+            let access = match plan.filegroup {
+                0 => Access::Log,
+                _ => Access::Data,
+            };
+            let file = match stay.iter().any(|there| there.id == plan.id) {
+                true => self.shared.volume.open(&plan.path, Open::Existing, access),
+                false => Ok(made.create(&plan.path, access, TAKEN_STATE)?),
+            };
+            let file = file.map_err(|e| open_error(&plan.path, &e))?;
+            let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
+            if plan.filegroup == 0 {
+                let sector = spec.log_sector_bytes;
+                let image = LogImage::create(file, listed.binding, sector, &spec.vlfs, bytes);
+                log = Some(image.map_err(|e| EngineError::from(e).of_expansion())?);
+            } else {
+                files.insert(plan.id, file);
+            }
+        }
+        let log = log.ok_or_else(|| EngineError::Damaged("a backup without a log".into()))?;
+        made.keep();
+        let restoring = Restoring {
+            shared: Arc::clone(&self.shared),
+            listed,
+            checkpoint: spec.checkpoint,
+            files,
+            log,
+            applied: Lsn::ZERO,
+            pages: RestoredPages::AsBackedUp,
+        };
+        restoring.enlarge(&spec.files)?;
+        Ok(restoring)
+    }
+}

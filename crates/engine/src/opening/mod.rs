@@ -1,0 +1,13 @@
+//! Databases come into use: created, opened and recovered, attached.
+
+mod attach;
+mod bootstrap;
+mod create;
+mod moved;
+mod open;
+mod rebuild;
+
+pub(crate) use attach::{RestingPrimary, attach_resting, open_resting};
+pub(crate) use create::{check_paths, create, header_of};
+pub(crate) use moved::Moved;
+pub(crate) use open::{birth, open, sniff, state_after};

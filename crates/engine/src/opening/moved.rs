@@ -1,0 +1,65 @@
+//! Where the files of a database are, when not where its catalog says.
+
+use crate::shared::Shared;
+use furrow_format::Lsn;
+use furrow_tables::EngineError;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where files are now that the catalog knows by other paths: matched by file name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Moved {
+    pub(crate) paths: Vec<PathBuf>,
+    /// Files of a restore, by number: the others count for nothing then.
+    pub(crate) by_id: BTreeMap<u16, PathBuf>,
+    /// The primary file's directory: files that are not at their place are looked for there.
+    pub(crate) home: PathBuf,
+    /// FOR ATTACH: a log that is lost is made anew, where that may be, and a file is looked for beside the
+    /// primary one, too, when that in the recorded place is not the one.
+    pub(crate) attaching: bool,
+}
+
+impl Moved {
+    /// Of a restore, the end of the log that it is from.
+    pub(super) fn restored_to(&self, end: Lsn) -> Option<Lsn> {
+        Some(end).filter(|_| !self.by_id.is_empty())
+    }
+
+    pub(crate) fn find(
+        &self,
+        shared: &Shared,
+        (id, recorded): (u16, &Path),
+    ) -> Result<PathBuf, EngineError> {
+        if let Some(restored) = self.by_id.get(&id) {
+            return Ok(restored.clone());
+        }
+        let name = recorded.file_name();
+        if let Some(told) = self.paths.iter().find(|p| p.file_name() == name) {
+            return Ok(told.clone());
+        }
+        let beside = name.map(|name| self.home.join(name));
+        match beside {
+            Some(beside)
+                if !shared.volume.exists(recorded)? && shared.volume.exists(&beside)? =>
+            {
+                Ok(beside)
+            }
+            _ => Ok(recorded.to_path_buf()),
+        }
+    }
+
+    /// Where else a data file may be that was not found at `tried`: the primary file may be of a copy, whose
+    /// original still lies in the recorded place.
+    pub(super) fn elsewhere(
+        &self,
+        shared: &Shared,
+        tried: &Path,
+    ) -> Result<Option<PathBuf>, EngineError> {
+        let beside = tried.file_name().map(|name| self.home.join(name));
+        let other = |beside: &PathBuf| beside != tried && !self.paths.iter().any(|p| p == tried);
+        match beside.filter(other).filter(|_| self.attaching) {
+            Some(beside) if shared.volume.exists(&beside)? => Ok(Some(beside)),
+            _ => Ok(None),
+        }
+    }
+}

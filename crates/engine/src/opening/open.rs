@@ -1,0 +1,594 @@
+//! Opening a database: attach, and the start of an instance.
+//!
+//! 1. The primary file is opened, which locks it; header and boot page are proven to be ours. A page that
+//!    was torn is read from the file's double-write file.
+//! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it.
+//!    Only when the file was found to belong to the log, torn pages are put back, as far as the log reaches.
+//! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are
+//!    known; the files it names are opened and proven, then repaired and redone, until no more are found.
+//! 4. Files that were being made or removed when the system stopped are cleared away.
+//! 5. Space, catalog, undo, checkpoint.
+//!
+//! After a clean shutdown the log ends with its checkpoint: nothing is redone, and of each file only the
+//! header and the allocation maps are read.
+
+use super::create::space_options;
+use super::moved::Moved;
+use super::rebuild::{find_log, new_log, prove_current};
+use crate::backup::chain_of;
+use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
+use crate::files::{
+    Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered, ParsedFile,
+    files_in_pool, read_boot, read_files1,
+};
+use crate::keeper::Keeper;
+use crate::shared::Shared;
+use furrow_format::{
+    BOOT_PAGE, Boot, DatabaseId, FileHeader, FileHeaderError, FileId, Lsn, OwnBoot, PageId, PageNo,
+    TxnId,
+};
+use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::time::Moment;
+use furrow_io::{File, IoErrorKind};
+use furrow_log::LogError;
+use furrow_messages::{Arg, Message};
+use furrow_observe::errorlog::Source;
+use furrow_pool::{CheckpointOptions, LatchRank};
+use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, checkpoint, redo, undo};
+use furrow_space::{Space, SpaceConfig, SpaceError};
+use furrow_tables::Catalog;
+use furrow_tables::{DatabaseOptions, DatabaseState, EngineError, StateCell, Updateability};
+use furrow_txn::Store;
+use furrow_types::Guid;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What of a database the instance has to know before it is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sniffed {
+    pub(crate) name: String,
+    pub(crate) binding: Guid,
+}
+
+/// A primary file that was proven to be one.
+struct Primary {
+    file: Candidate,
+    header: FileHeader,
+    boot: Boot,
+    /// LSN of the boot page.
+    boot_lsn: Lsn,
+}
+
+fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
+    let file = Candidate::open(&*shared.volume, path, FileId(1))?;
+    Primary::proven(file)
+}
+
+impl Primary {
+    fn proven(file: Candidate) -> Result<Primary, EngineError> {
+        let header = file.header()?;
+        let (boot, boot_lsn) = read_boot(&file, file.path())?;
+        Ok(Primary {
+            file,
+            header,
+            boot,
+            boot_lsn,
+        })
+    }
+
+    /// As it is with images of pages up to the end of the log alone.
+    fn up_to(mut self, end: Lsn) -> Result<Primary, EngineError> {
+        match self.file.believe_up_to(end) {
+            true => Primary::proven(self.file),
+            false => Ok(self),
+        }
+    }
+}
+
+/// Looks what database a primary file belongs to, without opening it for good.
+pub(crate) fn sniff(shared: &Shared, path: &Path) -> Result<Sniffed, EngineError> {
+    let primary = open_primary(shared, path)?;
+    Ok(Sniffed {
+        name: primary.boot.name,
+        binding: primary.header.binding,
+    })
+}
+
+/// Times of the phases, for message 3421.
+#[derive(Debug, Default, Clone, Copy)]
+struct Phases {
+    analysis_ms: u64,
+    redo_ms: u64,
+    undo_ms: u64,
+}
+
+/// A database on its way up.
+struct Opening<'a> {
+    shared: &'a Arc<Shared>,
+    name: String,
+    moved: &'a Moved,
+    binding: Guid,
+    store: Arc<Store>,
+    registration: Registration,
+    primary: Arc<dyn File>,
+    log_file: Arc<dyn File>,
+    analysis: Analysis,
+    files: BTreeMap<u16, FileEntry>,
+    log_entry: Option<LogEntry>,
+    /// Files that are to be cleared away: number and path.
+    defunct: Vec<(FileId, PathBuf)>,
+    redone: RedoStats,
+    phases: Phases,
+    /// The log, if it was made anew.
+    new_log: Option<Made<'a>>,
+    /// By what other files prove then that they were let go together with the primary one: its header, and
+    /// the boot page's LSN.
+    at_rest: Option<(FileHeader, Lsn)>,
+    /// What there is to say to who asked for the database.
+    told: Vec<Message>,
+}
+
+/// Opens and recovers the database with this primary file, under this name.
+pub(crate) fn open(
+    shared: &Arc<Shared>,
+    id: DatabaseId,
+    name: &str,
+    path: &Path,
+    moved: &Moved,
+) -> Result<Arc<Database>, EngineError> {
+    let begun = Moment::now();
+    say(shared, &Message::new(17137, &[name.into()]));
+    let primary = open_primary(shared, path)?;
+    let mut opening = begin(shared, (id, name), moved, primary)?;
+    opening.redo_all()?;
+    let database = opening.finish(begun)?;
+    Ok(database)
+}
+
+fn say(shared: &Shared, message: &Message) {
+    let session = furrow_observe::task::current().session_id();
+    shared
+        .error_log
+        .write_message(Source::SystemSpid(session), message);
+}
+
+/// What is wrong with a log file, in the product's words; `tell` hears what they leave out.
+fn log_error(path: &Path, e: RecoveryError, name: &str, tell: &dyn Fn(&str)) -> EngineError {
+    let shown = || Arg::from(path.display().to_string());
+    match e {
+        RecoveryError::NoCheckpoint(_)
+        | RecoveryError::Log(LogError::Damaged(_) | LogError::Missing(_)) => {
+            tell(&format!("{}: {e}.", path.display()));
+            EngineError::refused(9004, &[name.into()])
+        }
+        RecoveryError::Log(LogError::NotALog(_)) => {
+            EngineError::refused(5172, &[shown(), "PageAudit".into()])
+        }
+        RecoveryError::Log(LogError::WrongDatabase(_)) => EngineError::refused(5173, &[]),
+        RecoveryError::Log(LogError::Truncated {
+            expected, actual, ..
+        }) => {
+            let (expected, actual) = (expected / 1024, actual / 1024);
+            EngineError::refused(5125, &[shown(), expected.into(), actual.into()])
+        }
+        other => other.into(),
+    }
+}
+
+/// Takes a data file in that was proven to be the right one.
+fn accept(
+    shared: &Shared,
+    name: &str,
+    (id, file): (FileId, Candidate),
+) -> Result<Guarded, EngineError> {
+    let (data, torn) = file.accept(&*shared.volume)?;
+    if torn > 0 {
+        let text = format!("{torn} torn pages of file {id} of database '{name}' were put back.");
+        shared.error_log.write(Source::Server, &text);
+    }
+    Ok(data)
+}
+
+fn begin<'a>(
+    shared: &'a Arc<Shared>,
+    (id, name): (DatabaseId, &str),
+    moved: &'a Moved,
+    mut primary: Primary,
+) -> Result<Opening<'a>, EngineError> {
+    let begun = Moment::now();
+    let binding = primary.header.binding;
+    let recorded = read_files1(&primary.file)?;
+    let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
+    let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
+    let found = find_log(shared, name, moved, (&recorded, &primary.boot, binding))?;
+    let path = &found.path;
+    let stats = shared
+        .instruments
+        .files
+        .open(id.0, 2, &path.to_string_lossy());
+    let log_file = Metered::wrap(found.file, stats);
+    // Of a restored database the log may begin behind what its boot page names.
+    let restored = !moved.by_id.is_empty();
+    let chain = chain_of(&primary.boot.own).filter(|_| !restored && found.made.is_none());
+    let opened = (Arc::clone(&log_file), binding.0, shared.config.log);
+    let analysis = match &found.made {
+        Some(_) => new_log(opened, primary.boot_lsn)?,
+        None => {
+            let (file, binding, config) = opened;
+            let analysis = analyse(file, binding, (config, chain.unwrap_or(Lsn::MAX)));
+            let tell = |text: &str| shared.error_log.write(Source::Server, text);
+            let analysis = analysis.map_err(|e| log_error(path, e, name, &tell))?;
+            primary = primary.up_to(analysis.end)?;
+            prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
+            analysis
+        }
+    };
+    let registration = Registration::new(shared, id, &analysis.log);
+    let log = Arc::clone(&analysis.log);
+    let (redo_point, next_txn) = (analysis.redo_point, analysis.next_txn);
+    let store = Store::new(id, Arc::clone(&shared.pool), log, redo_point, next_txn)?;
+    store.holds.set_log_backup(chain);
+    for (&rowset, &rows) in analysis.counts.iter().flatten() {
+        store.counts.set(rowset, rows);
+    }
+    let (primary_header, boot_lsn) = (primary.header, primary.boot_lsn);
+    let primary = accept(shared, name, (FileId(1), primary.file))?;
+    registration.add_file(FileId(1), &primary)?;
+    let phases = Phases {
+        analysis_ms: begun.elapsed_us() / 1000,
+        ..Phases::default()
+    };
+    Ok(Opening {
+        shared,
+        name: name.to_owned(),
+        moved,
+        binding,
+        store,
+        registration,
+        primary: primary.file,
+        log_file,
+        analysis,
+        files: BTreeMap::new(),
+        log_entry: None,
+        defunct: Vec::new(),
+        redone: RedoStats::default(),
+        phases,
+        at_rest: found.made.is_some().then_some((primary_header, boot_lsn)),
+        new_log: found.made,
+        told: found.told,
+    })
+}
+
+impl Opening<'_> {
+    /// Redo of some files; nothing to do after a clean shutdown.
+    fn redo(&mut self, wanted: &dyn Fn(FileId) -> bool) -> Result<(), EngineError> {
+        if self.analysis.clean {
+            return Ok(());
+        }
+        let span = (self.analysis.redo_point, self.analysis.end);
+        let losers: HashSet<TxnId> = self.analysis.losers.iter().map(|l| l.id).collect();
+        let log = Arc::clone(&self.log_file);
+        let done = redo(&self.store, log, span, wanted, &|txn| losers.contains(&txn));
+        let path = self.log_file.path();
+        let tell = |text: &str| self.shared.error_log.write(Source::Server, text);
+        let done = done.map_err(|e| log_error(path, e, &self.name, &tell))?;
+        self.redone.applied += done.applied;
+        self.redone.skipped += done.skipped;
+        self.redone.rebuilt += done.rebuilt;
+        Ok(())
+    }
+
+    /// Redo of the primary file, then of each file that the catalog names, as they come in sight.
+    fn redo_all(&mut self) -> Result<(), EngineError> {
+        let begun = Moment::now();
+        self.redo(&|file| file == FileId(1))?;
+        let mut known = vec![FileId(1)];
+        loop {
+            let found = files_in_pool(&self.store, &|file| known.contains(&file))?;
+            let fresh: Vec<&ParsedFile> = found
+                .files
+                .iter()
+                .filter(|f| f.plan.filegroup != 0 && f.status == FileStatus::Online)
+                .filter(|f| !known.contains(&FileId(f.plan.id)))
+                .collect();
+            if fresh.is_empty() {
+                self.take_note(&found.files)?;
+                if found.out_of_reach > 0 {
+                    let text = "rows of sysprufiles lie in files that no row in reach names";
+                    return Err(EngineError::Damaged(text.into()));
+                }
+                break;
+            }
+            let ids: Vec<FileId> = fresh.iter().map(|f| FileId(f.plan.id)).collect();
+            // None of them is written before all were found right.
+            let opened = fresh.iter().map(|row| self.open_secondary(row));
+            let opened = opened.collect::<Result<Vec<Candidate>, _>>()?;
+            for (row, file) in fresh.into_iter().zip(opened) {
+                self.take_in(row, file)?;
+            }
+            let lost = ids.last().filter(|_| mutated(Mutation::RedoLosesFile));
+            self.redo(&|file| ids.contains(&file) && Some(&file) != lost)?;
+            known.extend(ids);
+        }
+        self.phases.redo_ms = begun.elapsed_us() / 1000;
+        Ok(())
+    }
+
+    /// Opens a file that the catalog names, where it is found.
+    fn open_secondary(&self, row: &ParsedFile) -> Result<Candidate, EngineError> {
+        let path = self
+            .moved
+            .find(self.shared, (row.plan.id, &row.plan.path))?;
+        let wrong = match self.open_proven(row, &path) {
+            Ok(file) => return Ok(file),
+            Err(wrong) => wrong,
+        };
+        match self.moved.elsewhere(self.shared, &path)? {
+            Some(beside) => self.open_proven(row, &beside).map_err(|_| wrong),
+            None => Err(wrong),
+        }
+    }
+
+    /// Opens a file, and proves that it is the one that the catalog means.
+    fn open_proven(&self, row: &ParsedFile, path: &Path) -> Result<Candidate, EngineError> {
+        let mut file = Candidate::open(&*self.shared.volume, path, FileId(row.plan.id))?;
+        file.believe_up_to(self.analysis.end);
+        let header = file.header()?;
+        let ours = header.binding == self.binding && header.file_guid == row.guid;
+        // One that is older than the log's checkpoint lacks what recovery does not bring back; one that is
+        // newer than the log has what recovery knows nothing of. Without the old log only the files
+        // themselves tell.
+        let rests = |(primary, boot_lsn): &(FileHeader, Lsn)| header.rests_with(primary, *boot_lsn);
+        let together = self.at_rest.as_ref().is_none_or(rests);
+        let analysis = &self.analysis;
+        let current = !analysis.lies_behind(&header) && !analysis.ends_before(&header);
+        if !ours || !together || !current {
+            return Err(EngineError::refused(5173, &[]));
+        }
+        Ok(file)
+    }
+
+    fn take_in(&mut self, row: &ParsedFile, file: Candidate) -> Result<(), EngineError> {
+        let id = FileId(row.plan.id);
+        let data = accept(self.shared, &self.name, (id, file))?;
+        self.registration.add_file(id, &data)?;
+        self.files.insert(id.0, row.entry(data.file));
+        Ok(())
+    }
+
+    /// The rows of the primary file, the log, and files to clear away.
+    fn take_note(&mut self, rows: &[ParsedFile]) -> Result<(), EngineError> {
+        for row in rows {
+            let id = FileId(row.plan.id);
+            if row.plan.filegroup == 0 {
+                self.log_entry = Some(row.log_entry(self.log_file.path().to_path_buf()));
+            } else if row.status == FileStatus::Defunct {
+                self.defunct.push((
+                    id,
+                    self.moved
+                        .find(self.shared, (row.plan.id, &row.plan.path))?,
+                ));
+            }
+        }
+        if self.log_entry.is_none() {
+            return Err(EngineError::Damaged("sysprufiles names no log".into()));
+        }
+        Ok(())
+    }
+
+    /// Redo of a restored log may have put back the binding of the database that was backed up: records of
+    /// page 0 hold all of it.
+    fn rebind(&self) -> Result<(), EngineError> {
+        if self.moved.by_id.is_empty() {
+            return Ok(());
+        }
+        for file in self.store.pool().files_of(self.store.db()) {
+            let id = PageId {
+                file,
+                page: PageNo(0),
+            };
+            let bad = |e: FileHeaderError| EngineError::Damaged(e.to_string());
+            let page = self.store.read(id, LatchRank::FileHeader)?;
+            if FileHeader::decode(&page).map_err(bad)?.binding == self.binding {
+                continue;
+            }
+            drop(page);
+            let mut page = self.store.write(id, LatchRank::FileHeader)?;
+            page.begin_change();
+            FileHeader::set_binding(&mut page, self.binding).map_err(bad)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a new log, and clears the flag of a clean shutdown where it is set.
+    fn mark_in_use(&mut self, is_flagged: bool) -> Result<(), EngineError> {
+        if let Some(new_log) = self.new_log.take() {
+            // The boot page may lose its flag only once the new log can be opened, with all of the files.
+            // From here on it may say that the log is needed: that stays, whatever fails.
+            checkpoint(&self.store, CheckpointOptions::default())?;
+            new_log.keep();
+        }
+        if is_flagged {
+            // Before any other page is changed: see `rebuild`.
+            clear_flag(&self.store)?;
+            force_boot(&self.store)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, begun: Moment) -> Result<Arc<Database>, EngineError> {
+        self.rebind()?;
+        let own = self.own_boot()?;
+        // One that was made read-only and let go in peace is not written, be it only to say that it is open.
+        let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
+        let untouched = own.read_only && at_rest;
+        // Before anything is logged: a full log can grow, and what is not backed up stays in it.
+        self.store.holds.set_log_backup(chain_of(&own));
+        let state = Arc::new(StateCell::new(DatabaseState::Recovering));
+        let log_entry = self.log_entry.clone();
+        let log_entry = log_entry.ok_or_else(|| EngineError::Damaged("no log".into()))?;
+        let keeper = Keeper::new(self.shared, &self.name, &self.store, &state, log_entry);
+        self.store.set_relief(Arc::clone(&keeper) as _);
+        self.mark_in_use(own.clean_shutdown && !untouched)?;
+        let rows = files_in_pool(&self.store, &|file| {
+            file == FileId(1) || self.files.contains_key(&file.0)
+        })?;
+        let one = rows.files.iter().find(|f| f.plan.id == 1);
+        let one = one.ok_or_else(|| EngineError::Damaged("sysprufiles lacks file 1".into()))?;
+        self.files.insert(1, one.entry(Arc::clone(&self.primary)));
+        let hooks = Arc::new(Hooks::default());
+        let space = self.open_space(&hooks)?;
+        let catalog = Catalog::open(&self.store, &space)?;
+        let undone = self.undo(&catalog)?;
+        catalog.after_undo()?;
+        let files = self.files.into_values().collect();
+        let book = FileBook::new(self.binding, files, BTreeMap::new());
+        let database = Database::assemble(Parts {
+            name: self.name,
+            options: DatabaseOptions::of(&own),
+            store: self.store,
+            space,
+            catalog,
+            state,
+            keeper,
+            book,
+            hooks,
+            registration: self.registration,
+            access: Updateability::of(own.read_only),
+            layout: None,
+        })?;
+        database.load_groups()?;
+        database.take_up_chain(&own, self.moved.restored_to(self.analysis.end))?;
+        if !untouched {
+            let paths = database.files.paths();
+            crate::checking::remove_leftovers(&*database.shared.volume, &paths)?;
+            database.clear_away(&self.defunct)?;
+            database.write_identity()?;
+            if !self.analysis.clean {
+                let args = [database.name.as_str().into(), database.id.0.into()];
+                say(self.shared, &Message::new(3454, &args));
+                database.catalog.counts_are_behind();
+            }
+            match own.read_only {
+                true => database.come_to_rest(true)?,
+                false => drop(database.checkpoint_now(CheckpointOptions::default())?),
+            }
+        }
+        self.told.iter().for_each(|word| say(self.shared, word));
+        *database.messages.lock() = self.told;
+        database.tell_recovered(&self.analysis, undone, begun, self.phases);
+        database.state.set(DatabaseState::Online);
+        Ok(database)
+    }
+
+    /// Our part of the boot page as redo left it, which may be newer than what the file said at first.
+    fn own_boot(&self) -> Result<OwnBoot, EngineError> {
+        let page = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
+        let boot = Boot::decode(&page).map_err(|e| EngineError::Damaged(e.to_string()))?;
+        Ok(boot.own)
+    }
+
+    fn undo(&mut self, catalog: &Catalog) -> Result<u64, EngineError> {
+        let begun = Moment::now();
+        let undone = undo(&self.store, &self.analysis, catalog)?.transactions;
+        self.phases.undo_ms = begun.elapsed_us() / 1000;
+        Ok(undone)
+    }
+
+    fn open_space(&self, hooks: &Arc<Hooks>) -> Result<Arc<Space>, EngineError> {
+        let mut groups: Vec<u16> = self.files.values().map(|f| f.filegroup).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        // Names and flags come from the catalog, which needs the space first.
+        let group = |id: u16| furrow_space::FilegroupSpec {
+            id,
+            name: if id == 1 {
+                "PRIMARY".into()
+            } else {
+                format!("filegroup {id}")
+            },
+            autogrow_all: false,
+            is_default: id == 1,
+        };
+        let config = SpaceConfig {
+            database: self.name.clone(),
+            filegroups: groups.into_iter().map(group).collect(),
+            files: self.files.values().map(|f| f.for_space(0)).collect(),
+            options: space_options(self.shared),
+            catalog: Some(Arc::clone(hooks) as _),
+            trace: Some(Arc::clone(hooks) as _),
+        };
+        Space::open(Arc::clone(&self.store), config).map_err(|e| self.truncated(e))
+    }
+
+    /// 5125 in the product's words: redo has made a header say more than there is of its file.
+    fn truncated(&self, e: SpaceError) -> EngineError {
+        match e {
+            SpaceError::Truncated {
+                file,
+                expected_pages,
+                actual_pages,
+            } => {
+                let path = self
+                    .files
+                    .get(&file.0)
+                    .map(|f| f.path.display().to_string());
+                let args = [
+                    path.unwrap_or_default().into(),
+                    (u64::from(expected_pages) * 8).into(),
+                    (actual_pages * 8).into(),
+                ];
+                EngineError::refused(5125, &args)
+            }
+            other => other.into(),
+        }
+    }
+}
+
+impl Database {
+    fn tell_recovered(&self, analysis: &Analysis, undone: u64, begun: Moment, phases: Phases) {
+        if analysis.clean {
+            return;
+        }
+        let about = |number, count: u64| {
+            Message::new(
+                number,
+                &[count.into(), self.name.as_str().into(), self.id.0.into()],
+            )
+        };
+        say(&self.shared, &about(3406, analysis.committed));
+        if undone > 0 {
+            say(&self.shared, &about(3407, undone));
+        }
+        let args = [
+            self.name.as_str().into(),
+            self.id.0.into(),
+            (begun.elapsed_us() / 1_000_000).into(),
+            phases.analysis_ms.into(),
+            phases.redo_ms.into(),
+            phases.undo_ms.into(),
+        ];
+        say(&self.shared, &Message::new(3421, &args));
+        say(&self.shared, &Message::new(3408, &[]));
+    }
+}
+
+/// What state a database is in that could not be opened for this reason.
+pub(crate) fn state_after(error: &EngineError) -> DatabaseState {
+    let pending = [5120, 5105, 5133];
+    let unreachable = match error {
+        EngineError::Io(e) => matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::InUse),
+        other => pending.contains(&other.number()),
+    };
+    if unreachable {
+        DatabaseState::RecoveryPending
+    } else {
+        DatabaseState::Suspect
+    }
+}
+
+/// LSN at which a file that joins now comes to be.
+pub(crate) fn birth(store: &Store) -> Lsn {
+    store.log().tail()
+}

@@ -1,0 +1,154 @@
+//! A log that is lost, made anew: CREATE DATABASE FOR ATTACH, and FOR ATTACH_REBUILD_LOG.
+//!
+//! A database that was shut down cleanly needs nothing of its log, and its boot page says that it was. If the
+//! log is not at its place, a new one is made; of any other database the log is needed, and the attach ends
+//! with 1813.
+//!
+//! # Why the boot page may be believed
+//! A clean shutdown takes a checkpoint, then writes the flag, then takes another one: with the flag, the disk
+//! has everything. Whoever opens the database forces the page without the flag before it changes any other.
+//!
+//! # A log that was not finished
+//! The new log is a whole one, with a checkpoint, before the flag goes. What a crash leaves of one before
+//! that holds nothing: while the boot page has the flag, it is removed, and a new one is made. From the
+//! moment the flag goes the log is needed, and stays even if the attach fails.
+//!
+//! # LSNs go on
+//! No page of a database that was shut down cleanly has a higher LSN than its boot page, which was written
+//! last. The new log begins in a later virtual log file than that. So a log that comes back after it was
+//! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy
+//! of a log, by the checkpoints that the headers of the data files know of.
+
+use super::moved::Moved;
+use crate::files::{Made, open_error};
+use crate::shared::Shared;
+use furrow_format::{Boot, FileHeader, Lsn, NEW_LOG_APART};
+use furrow_io::{Access, File, IoErrorKind, Open, Volume};
+use furrow_log::{Log, LogConfig, is_unfinished};
+use furrow_messages::Message;
+use furrow_recovery::Analysis;
+use furrow_tables::EngineError;
+use furrow_types::Guid;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Size of a new log, as documented.
+const NEW_LOG_BYTES: u64 = 1 << 20;
+
+/// The log of a database that is being opened.
+pub(crate) struct FoundLog<'s> {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) path: PathBuf,
+    /// Of a new one: removed again unless the database comes so far that it needs it.
+    pub(crate) made: Option<Made<'s>>,
+    /// What there is to say about that.
+    pub(crate) told: Vec<Message>,
+}
+
+/// Opens the log, or makes a new one if it is lost and that may be.
+pub(crate) fn find_log<'s>(
+    shared: &'s Arc<Shared>,
+    name: &str,
+    moved: &Moved,
+    (recorded, boot, binding): (&Path, &Boot, Guid),
+) -> Result<FoundLog<'s>, EngineError> {
+    let path = with_its_blanks(&*shared.volume, moved.find(shared, (2, recorded))?);
+    let needed = !boot.own.clean_shutdown || boot.own.read_only;
+    let lost = match shared.volume.open(&path, Open::Existing, Access::Log) {
+        Ok(file) if needed || !moved.attaching || !is_unfinished(&*file, binding.0)? => {
+            let (made, told) = (None, Vec::new());
+            return Ok(FoundLog {
+                file,
+                path,
+                made,
+                told,
+            });
+        }
+        Ok(file) => {
+            drop(file);
+            shared.volume.remove(&path)?;
+            path
+        }
+        Err(e) if e.kind == IoErrorKind::NotFound && moved.attaching => path,
+        Err(e) => return Err(open_error(&path, &e)),
+    };
+    let inactive = Message::new(5111, &[lost.display().to_string().into()]);
+    if needed {
+        let aborted = Message::new(1813, &[name.into()]);
+        let why = Message::new(5113, &[]);
+        return Err(EngineError::Refused(vec![inactive, why, aborted]));
+    }
+    let path = match recorded.file_name() {
+        Some(name) if !moved.paths.contains(&lost) => moved.home.join(name),
+        _ => lost,
+    };
+    let mut made = Made::new(&*shared.volume);
+    let file = made.create(&path, Access::Log, 1)?;
+    let new = Message::new(5182, &[path.display().to_string().into()]);
+    Ok(FoundLog {
+        file,
+        path,
+        made: Some(made),
+        told: vec![inactive, new],
+    })
+}
+
+/// The path under which a log is there. `sysfiles1` loses blanks at the end of a name. Before file names were
+/// stored without them, logs were made under names with blanks: one such file is the log.
+fn with_its_blanks(volume: &dyn Volume, path: PathBuf) -> PathBuf {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str())) else {
+        return path;
+    };
+    let files = volume.list(dir).unwrap_or_default();
+    let is_log = |file: &&PathBuf| {
+        let found = file.file_name().and_then(|n| n.to_str());
+        found.is_some_and(|found| found.trim_end_matches(' ') == name)
+    };
+    match files.iter().filter(is_log).collect::<Vec<_>>().as_slice() {
+        [only] => dir.join(only.file_name().unwrap_or_default()),
+        _ => path,
+    }
+}
+
+/// Makes the log in its empty file, and says of it what analysis would say after a clean shutdown.
+pub(crate) fn new_log(
+    (file, binding, config): (Arc<dyn File>, [u8; 16], LogConfig),
+    boot_lsn: Lsn,
+) -> Result<Analysis, EngineError> {
+    let first = boot_lsn.vlf().saturating_add(NEW_LOG_APART);
+    let log = Log::create_from(file, NEW_LOG_BYTES, binding, config, first)?;
+    let tail = log.tail();
+    Ok(Analysis {
+        log,
+        checkpoint: tail,
+        redo_point: tail,
+        end: tail,
+        losers: Vec::new(),
+        next_txn: 1,
+        records: 0,
+        committed: 0,
+        clean: true,
+        in_new_log: true,
+        // As the catalog has them since the shutdown.
+        counts: None,
+    })
+}
+
+/// 5108 and 5173 for a log that ends before the boot page was written last, or before the last checkpoint
+/// that the file has: it was rebuilt since, or is an old copy. 9003 for a primary file that is older than the
+/// log's checkpoint: recovery would not give it what it lacks.
+pub(crate) fn prove_current(
+    path: &Path,
+    analysis: &Analysis,
+    (name, header, boot_lsn): (&str, &FileHeader, Lsn),
+) -> Result<(), EngineError> {
+    if boot_lsn > analysis.end || analysis.ends_before(header) {
+        let why = Message::new(5108, &[path.display().to_string().into()]);
+        return Err(EngineError::Refused(vec![why, Message::new(5173, &[])]));
+    }
+    if analysis.lies_behind(header) {
+        let behind = header.max_lsn.to_string();
+        return Err(EngineError::refused(9003, &[behind.into(), name.into()]));
+    }
+    Ok(())
+}

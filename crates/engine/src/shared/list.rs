@@ -1,0 +1,553 @@
+//! The instance's list of its databases, on disk.
+//!
+//! Two files, `databases.0` and `databases.1`, hold the whole list, each with a generation and a checksum.
+//! The newer one that is whole counts. A change writes the older one, durably, then the other one: a crash in
+//! the middle of writing leaves the list before or after, and at rest both say the same, so that one that
+//! rots takes nothing away. An older list must never count then: it may say of a database that it was being
+//! created, and what was being created is removed. A file:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 00-07 | magic |
+//! | 08-15 | generation |
+//! | 16-19 | bytes of the list |
+//! | 20-23 | CRC-32C of bytes 00-19 and the list |
+//! | 24-.. | the databases |
+//!
+//! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. A temporary one
+//! (phase 4) and one that is being restored (phase 5): the count of files u16 after that, and of each number
+//! u16, filegroup u16, name, path, size in pages u32, largest size u32 (0 without limit), kind of growth u8
+//! (0 none, 1 pages, 2 percent) and step u32. A text: its length u32, and UTF-8.
+
+use crate::files::FilePlan;
+use furrow_format::FileGrowth;
+use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MAGIC: [u8; 8] = *b"FURROWDB";
+const HEADER_BYTES: usize = 24;
+/// Files grow by whole units, so that most changes rewrite in place.
+const UNIT_BYTES: u64 = 4096;
+
+/// How far a database of the list has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It is whole.
+    Whole,
+    /// It is being created, or was when the process died: what there is of it is to be removed.
+    Creating,
+    /// It is being dropped, or was when the process died: the same.
+    Dropping,
+    /// It is whole, and attached READ_ONLY: nothing of it is ever written or removed.
+    ReadOnly,
+    /// It is being restored: `paths` and `layout` name all of its files.
+    Restoring,
+    /// It is temporary: each start removes its files and creates it anew by its layout.
+    Temporary,
+}
+
+/// A database of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub(crate) id: u16,
+    pub(crate) phase: Phase,
+    /// Binding GUID: proof that a file is this database's.
+    pub(crate) binding: [u8; 16],
+    pub(crate) name: String,
+    /// The primary file first; the others are only told while creating or dropping, of what is attached
+    /// READ_ONLY, and of what is temporary.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Of a temporary one: the files to create, by number. Of one that is being restored: its files.
+    pub(crate) layout: Vec<FilePlan>,
+}
+
+/// The list and where it is kept; nowhere for an instance without a directory.
+#[derive(Debug)]
+pub(crate) struct DatabaseList {
+    home: Option<[Arc<dyn File>; 2]>,
+    generation: u64,
+    pub(crate) databases: Vec<Listed>,
+}
+
+impl DatabaseList {
+    /// A list that is kept nowhere.
+    pub(crate) fn unkept() -> DatabaseList {
+        DatabaseList {
+            home: None,
+            generation: 0,
+            databases: Vec::new(),
+        }
+    }
+
+    /// The list of the instance in `dir`; an empty one where there is none yet. The files stay open, and
+    /// locked. An error where neither of two that were written is whole.
+    pub(crate) fn open(volume: &dyn Volume, dir: &Path) -> Result<DatabaseList, IoError> {
+        volume.create_dir(dir)?;
+        let file = |number: u8| -> Result<Arc<dyn File>, IoError> {
+            let path = dir.join(format!("databases.{number}"));
+            match volume.open(&path, Open::Existing, Access::Data) {
+                Err(e) if e.kind == IoErrorKind::NotFound => {
+                    volume.open(&path, Open::Create, Access::Data)
+                }
+                other => other,
+            }
+        };
+        let home = [file(0)?, file(1)?];
+        let copies = [copy_in(&*home[0])?, copy_in(&*home[1])?];
+        // A device that reads nothing any more proves nothing.
+        let still_there = || {
+            home.iter()
+                .any(|f| matches!(read(&**f), Ok(Copy::Whole(..))))
+        };
+        let unreadable = copies.iter().find_map(|copy| match copy {
+            Copy::Unreadable(error) => Some(error.clone()),
+            _ => None,
+        });
+        if let Some(error) = unreadable.filter(|_| !still_there()) {
+            return Err(error);
+        }
+        let [first, second] = copies;
+        let same = match (&first, &second) {
+            (Copy::Whole(_, first), Copy::Whole(_, second)) => first == second,
+            (Copy::Empty, Copy::Empty) => true,
+            // The first write of all goes to one file, and leaves the other one empty until it is done.
+            (Copy::Damaged, Copy::Damaged) => {
+                let what = "neither it nor databases.1 holds a whole list of databases";
+                let kind = IoErrorKind::Os(0, what.to_owned());
+                return Err(IoError::new(IoOp::Open, &dir.join("databases.0"), 0, kind));
+            }
+            _ => false,
+        };
+        let (generation, databases) = match (first, second) {
+            (Copy::Whole(one, first), Copy::Whole(two, _)) if one > two => (one, first),
+            (_, Copy::Whole(generation, databases)) | (Copy::Whole(generation, databases), _) => {
+                (generation, databases)
+            }
+            _ => Default::default(),
+        };
+        let mut list = DatabaseList {
+            home: Some(home),
+            generation,
+            databases,
+        };
+        if !same {
+            list.copy();
+        }
+        Ok(list)
+    }
+
+    /// Refuses a list that was copied with its directory: the paths that it tells are those of the instance
+    /// that it was copied from, and that one's files would be worked on. It is one if the system's first
+    /// database lies beside another list, which nobody holds.
+    pub(crate) fn refuse_copy(&self, volume: &dyn Volume, dir: &Path) -> Result<(), IoError> {
+        let first = self.databases.iter().find(|d| d.id == 1);
+        let home = first.and_then(|d| d.paths.first()?.parent());
+        let Some(home) = home.filter(|home| *home != dir) else {
+            return Ok(());
+        };
+        let other = home.join("databases.0");
+        // Where it is the same directory by another name, we hold it.
+        match volume.open(&other, Open::Existing, Access::Data) {
+            Err(_) => Ok(()),
+            Ok(_) => {
+                let what = format!(
+                    "it is a copy of '{}', and would work on the files that lie there",
+                    other.display()
+                );
+                let kind = IoErrorKind::Os(0, what);
+                let path = dir.join("databases.0");
+                Err(IoError::new(IoOp::Open, &path, 0, kind))
+            }
+        }
+    }
+
+    /// Changes the list, durably: memory follows the disk, so that an error leaves it as it was.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Vec<Listed>)) -> Result<(), IoError> {
+        let mut databases = self.databases.clone();
+        change(&mut databases);
+        self.write(&databases)?;
+        self.generation += 1;
+        self.databases = databases;
+        self.copy();
+        Ok(())
+    }
+
+    /// Writes the list as it is to the older file. It is durable in the other one: where this fails, the next
+    /// change writes here first.
+    fn copy(&mut self) {
+        if self.write(&self.databases).is_ok() {
+            self.generation += 1;
+        }
+    }
+
+    /// Writes a list to the older file, as the next generation.
+    fn write(&self, databases: &[Listed]) -> Result<(), IoError> {
+        let Some(home) = &self.home else {
+            return Ok(());
+        };
+        let generation = self.generation + 1;
+        let file = &home[(generation % 2) as usize];
+        let mut bytes = encode(generation, databases);
+        let wanted = (bytes.len() as u64).next_multiple_of(UNIT_BYTES);
+        // Whole sectors: one that became unreadable when the power went is written anew, not read first.
+        bytes.resize(wanted as usize, 0);
+        if file.len_bytes()? < wanted {
+            file.resize(wanted, Fill::Allocate)?;
+        }
+        file.write(&[furrow_io::WriteRun {
+            offset: 0,
+            bufs: &[std::io::IoSlice::new(&bytes)],
+        }])?;
+        file.sync()
+    }
+
+    /// The number that is asked for, where it is free.
+    pub(crate) fn id_for(&self, asked: Option<u16>) -> u16 {
+        let free = |id: &u16| self.databases.iter().all(|d| d.id != *id);
+        asked.filter(free).unwrap_or_else(|| self.free_id())
+    }
+
+    /// The smallest number from 5 up that no database has: below are the system's.
+    pub(crate) fn free_id(&self) -> u16 {
+        (5..=u16::MAX)
+            .find(|id| self.databases.iter().all(|d| d.id != *id))
+            .unwrap_or(u16::MAX)
+    }
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn encode_layout(out: &mut Vec<u8>, files: &[FilePlan]) {
+    out.extend_from_slice(&(files.len() as u16).to_le_bytes());
+    for file in files {
+        out.extend_from_slice(&file.id.to_le_bytes());
+        out.extend_from_slice(&file.filegroup.to_le_bytes());
+        text(out, &file.name);
+        text(out, &file.path.to_string_lossy());
+        out.extend_from_slice(&file.size_pages.to_le_bytes());
+        out.extend_from_slice(&file.max_pages.unwrap_or(0).to_le_bytes());
+        let (kind, step) = match file.growth {
+            FileGrowth::None => (0, 0),
+            FileGrowth::Pages(pages) => (1, pages),
+            FileGrowth::Percent(percent) => (2, percent),
+        };
+        out.push(kind);
+        out.extend_from_slice(&step.to_le_bytes());
+    }
+}
+
+fn decode_file(body: &mut Reader<'_>) -> Option<FilePlan> {
+    let id = u16::from_le_bytes(body.array()?);
+    let filegroup = u16::from_le_bytes(body.array()?);
+    let (name, path) = (body.text()?, PathBuf::from(body.text()?));
+    let size_pages = u32::from_le_bytes(body.array()?);
+    let max_pages = Some(u32::from_le_bytes(body.array()?)).filter(|&max| max > 0);
+    let [kind] = body.array()?;
+    let step = u32::from_le_bytes(body.array()?);
+    let growth = match kind {
+        0 => FileGrowth::None,
+        1 => FileGrowth::Pages(step),
+        2 => FileGrowth::Percent(step),
+        _ => return None,
+    };
+    Some(FilePlan {
+        id,
+        filegroup,
+        name,
+        path,
+        size_pages,
+        max_pages,
+        growth,
+    })
+}
+
+fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for database in databases {
+        body.extend_from_slice(&database.id.to_le_bytes());
+        body.push(match database.phase {
+            Phase::Whole => 0,
+            Phase::Creating => 1,
+            Phase::Dropping => 2,
+            Phase::ReadOnly => 3,
+            Phase::Temporary => 4,
+            Phase::Restoring => 5,
+        });
+        body.extend_from_slice(&database.binding);
+        text(&mut body, &database.name);
+        body.extend_from_slice(&(database.paths.len() as u16).to_le_bytes());
+        for path in &database.paths {
+            text(&mut body, &path.to_string_lossy());
+        }
+        if matches!(database.phase, Phase::Temporary | Phase::Restoring) {
+            encode_layout(&mut body, &database.layout);
+        }
+    }
+    let mut out = MAGIC.to_vec();
+    out.extend_from_slice(&generation.to_le_bytes());
+    out.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&out), &body);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out.extend_from_slice(&body);
+    out
+}
+
+/// What one of the files holds.
+enum Copy {
+    /// It was never written.
+    Empty,
+    /// Generation and list.
+    Whole(u64, Vec<Listed>),
+    /// Anything else.
+    Damaged,
+    /// The device does not read it.
+    Unreadable(IoError),
+}
+
+/// What one of the files holds. The one that was being written when the power went may be unreadable.
+fn copy_in(file: &dyn File) -> Result<Copy, IoError> {
+    match read(file).or_else(|_| read(file)) {
+        Err(error) if matches!(error.kind, IoErrorKind::Os(..)) => Ok(Copy::Unreadable(error)),
+        read => read,
+    }
+}
+
+fn read(file: &dyn File) -> Result<Copy, IoError> {
+    let len = file.len_bytes()? as usize;
+    if len < HEADER_BYTES {
+        return Ok(Copy::Empty);
+    }
+    let mut bytes = vec![0; len];
+    file.read_at(0, &mut bytes)?;
+    Ok(match decode(&bytes) {
+        Some((generation, databases)) => Copy::Whole(generation, databases),
+        None => Copy::Damaged,
+    })
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let len = u32::from_le_bytes(self.array()?) as usize;
+        String::from_utf8(self.take(len)?.to_vec()).ok()
+    }
+}
+
+fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
+    let mut header = Reader(bytes);
+    let magic: [u8; 8] = header.array()?;
+    let generation = u64::from_le_bytes(header.array()?);
+    let len = u32::from_le_bytes(header.array()?) as usize;
+    let crc = u32::from_le_bytes(header.array()?);
+    let body = header.take(len)?;
+    let right = crc32c::crc32c_append(crc32c::crc32c(bytes.get(..HEADER_BYTES - 4)?), body);
+    if magic != MAGIC || crc != right {
+        return None;
+    }
+    let mut body = Reader(body);
+    let mut databases = Vec::new();
+    while !body.0.is_empty() {
+        let id = u16::from_le_bytes(body.array()?);
+        let [phase] = body.array()?;
+        let phase = match phase {
+            0 => Phase::Whole,
+            1 => Phase::Creating,
+            2 => Phase::Dropping,
+            3 => Phase::ReadOnly,
+            4 => Phase::Temporary,
+            5 => Phase::Restoring,
+            _ => return None,
+        };
+        let (binding, name) = (body.array()?, body.text()?);
+        let count = u16::from_le_bytes(body.array()?);
+        let paths = (0..count)
+            .map(|_| body.text().map(PathBuf::from))
+            .collect::<Option<_>>()?;
+        let files = match phase {
+            Phase::Temporary | Phase::Restoring => u16::from_le_bytes(body.array()?),
+            _ => 0,
+        };
+        let layout = (0..files)
+            .map(|_| decode_file(&mut body))
+            .collect::<Option<_>>()?;
+        databases.push(Listed {
+            id,
+            phase,
+            binding,
+            name,
+            paths,
+            layout,
+        });
+    }
+    Some((generation, databases))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_io::sim::{Effect, Fault, Ops, SimOptions};
+    use furrow_io::{MemoryVolume, SimVolume};
+
+    fn listed(id: u16, phase: Phase) -> Listed {
+        let paths = vec![
+            PathBuf::from(format!("data/{id}.mdf")),
+            PathBuf::from("log/x.ldf"),
+        ];
+        Listed {
+            id,
+            phase,
+            binding: [id as u8; 16],
+            name: format!("Name {id}"),
+            paths,
+            layout: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_list_comes_back_as_it_was_last_changed() {
+        let volume = MemoryVolume::new();
+        let dir = Path::new("inst");
+        let mut list = DatabaseList::open(&volume, dir).unwrap();
+        assert_eq!((list.databases.len(), list.free_id()), (0, 5));
+        list.change(|all| all.push(listed(5, Phase::Creating)))
+            .unwrap();
+        list.change(|all| all[0].phase = Phase::Whole).unwrap();
+        for id in 6..200 {
+            list.change(|all| all.push(listed(id, Phase::Dropping)))
+                .unwrap();
+        }
+        list.change(|all| all.retain(|d| d.id != 7)).unwrap();
+        let wanted = list.databases.clone();
+        drop(list);
+        let list = DatabaseList::open(&volume, dir).unwrap();
+        assert_eq!(list.databases, wanted);
+        assert_eq!(list.free_id(), 7);
+    }
+
+    #[test]
+    fn two_instances_in_one_directory_are_refused() {
+        let volume = MemoryVolume::new();
+        let _first = DatabaseList::open(&volume, Path::new("inst")).unwrap();
+        let second = DatabaseList::open(&volume, Path::new("inst")).unwrap_err();
+        assert_eq!(second.kind, IoErrorKind::InUse);
+    }
+
+    #[test]
+    fn a_crash_while_writing_leaves_the_list_before_or_after() {
+        let run = |volume: &SimVolume, done: &mut usize| -> Result<(), IoError> {
+            let mut list = DatabaseList::open(volume, Path::new("inst"))?;
+            for id in 5..12 {
+                list.change(|all| all.push(listed(id, Phase::Whole)))?;
+                *done += 1;
+            }
+            Ok(())
+        };
+        let dry = SimVolume::new(SimOptions::default());
+        run(&dry, &mut 0).unwrap();
+        let mut crashes = 0;
+        for n in 1..=dry.counts().matching(Ops::Changes) {
+            let volume = SimVolume::new(SimOptions::default());
+            volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
+            let mut done = 0;
+            let ended = run(&volume, &mut done);
+            assert!(ended.is_err() || done == 7);
+            for outcome in volume.outcomes() {
+                let after = volume.crash(&outcome);
+                let list = DatabaseList::open(&after, Path::new("inst")).unwrap();
+                let ids: Vec<u16> = list.databases.iter().map(|d| d.id).collect();
+                let count = ids.len() as u16;
+                assert!(ids.len() >= done, "operation {n}, {outcome:?}");
+                assert_eq!(
+                    ids,
+                    (5..5 + count).collect::<Vec<_>>(),
+                    "operation {n}, {outcome:?}"
+                );
+                crashes += 1;
+            }
+        }
+        assert!(crashes > 50);
+    }
+
+    fn spoil(volume: &MemoryVolume, number: u8, at: u64) {
+        let path = Path::new("inst").join(format!("databases.{number}"));
+        let file = volume.open(&path, Open::Existing, Access::Data).unwrap();
+        let mut byte = [0];
+        file.read_at(at, &mut byte).unwrap();
+        byte[0] = !byte[0];
+        let bufs = &[std::io::IoSlice::new(&byte)];
+        file.write(&[furrow_io::WriteRun { offset: at, bufs }])
+            .unwrap();
+    }
+
+    #[test]
+    fn either_file_of_the_list_may_rot_and_is_written_again() {
+        for number in [0, 1] {
+            for at in [0, 9, 20, 30, 60] {
+                let volume = MemoryVolume::new();
+                let open = || DatabaseList::open(&volume, Path::new("inst")).unwrap();
+                let mut list = open();
+                list.change(|all| all.push(listed(5, Phase::Creating)))
+                    .unwrap();
+                list.change(|all| all[0].phase = Phase::Whole).unwrap();
+                drop(list);
+                spoil(&volume, number, at);
+                assert_eq!(open().databases, [listed(5, Phase::Whole)]);
+                // The other one may follow: the first is whole again.
+                spoil(&volume, 1 - number, at);
+                assert_eq!(open().databases, [listed(5, Phase::Whole)]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_was_copied_with_its_directory_is_refused() {
+        let volume = MemoryVolume::new();
+        let master = |dir: &Path| Listed {
+            id: 1,
+            paths: vec![dir.join("master.mdf")],
+            ..listed(1, Phase::Whole)
+        };
+        let (home, copy) = (Path::new("inst"), Path::new("copy"));
+        for dir in [home, copy] {
+            let mut list = DatabaseList::open(&volume, dir).unwrap();
+            list.change(|all| all.push(master(home))).unwrap();
+        }
+        let list = DatabaseList::open(&volume, home).unwrap();
+        list.refuse_copy(&volume, home).unwrap();
+        // By another name.
+        list.refuse_copy(&volume, &Path::new(".").join(home))
+            .unwrap();
+        drop(list);
+        let list = DatabaseList::open(&volume, copy).unwrap();
+        let refused = list.refuse_copy(&volume, copy).unwrap_err();
+        assert!(refused.to_string().contains("is a copy of"), "{refused}");
+    }
+
+    #[test]
+    fn a_list_of_which_nothing_is_whole_is_refused() {
+        let volume = MemoryVolume::new();
+        let mut list = DatabaseList::open(&volume, Path::new("inst")).unwrap();
+        list.change(|all| all.push(listed(5, Phase::Whole)))
+            .unwrap();
+        drop(list);
+        spoil(&volume, 0, 30);
+        spoil(&volume, 1, 30);
+        let refused = DatabaseList::open(&volume, Path::new("inst")).unwrap_err();
+        assert!(refused.to_string().contains("databases.1"), "{refused}");
+    }
+}

@@ -1,0 +1,468 @@
+//! Scans and seeks of tables.
+
+use super::batch::Batches;
+use super::expr::{Cond, Expr};
+use super::operator::{Cursor, Operator};
+use furrow_context::context::Context;
+use furrow_context::error::Result;
+use furrow_context::usage::{Use, name_of};
+use furrow_engine::{Claim, IndexKind, LockHints, OpenScan, ScanSpec, Table};
+use furrow_format::DatabaseId;
+use furrow_scalar::convert::Conversion;
+use furrow_scalar::ops::order;
+use furrow_types::{DataType, Value, prefix_range};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// One end of a range of keys.
+#[derive(Debug, Clone)]
+pub struct ScanBound {
+    /// The value of the key column behind the equal ones.
+    pub value: Expr,
+    /// Whether keys equal to it belong to the range.
+    pub inclusive: bool,
+    /// Whether the value is a pattern of LIKE, and the end that of the texts that begin as it does.
+    pub pattern: bool,
+}
+
+/// What a key column is equal to.
+#[derive(Debug, Clone)]
+pub enum Equal {
+    /// The value of an expression.
+    Value(Expr),
+    /// One of several values.
+    Any(Vec<Expr>),
+    /// NULL.
+    Null,
+}
+
+/// A scan of a table, or of ranges of one of its indexes.
+#[derive(Debug, Clone)]
+pub struct ScanPlan {
+    /// The database of the table.
+    pub db: DatabaseId,
+    /// The table.
+    pub table: Arc<Table>,
+    /// Place of the index.
+    pub index: usize,
+    /// What the first key columns are equal to.
+    pub equal: Vec<Equal>,
+    /// Ends of a range of the key column behind them.
+    pub low: Option<ScanBound>,
+    /// Where the range behind the equal columns ends.
+    pub high: Option<ScanBound>,
+    /// Whether rows come in the opposite order of the index.
+    pub backward: bool,
+    /// Whether the index has all that is wanted.
+    pub covered: bool,
+    /// Columns that are wanted; the others stay NULL.
+    pub columns: Vec<usize>,
+    /// The condition that rows must meet.
+    pub filter: Option<Cond>,
+    /// Lock hints.
+    pub hints: LockHints,
+    /// Whether a row ends in its own name, as bytes: for statements that change it.
+    pub named: bool,
+}
+
+/// How a value relates to the type of a key column.
+enum Fit {
+    /// It is this value of the type.
+    Exact(Value),
+    /// No value of the type is equal to it.
+    Between,
+    /// It is NULL: nothing compares with it.
+    Null,
+}
+
+/// More ranges than these are not looked up one by one.
+const MOST_RANGES: usize = 4096;
+
+impl ScanPlan {
+    fn key_column(&self, place: usize) -> Option<(DataType, bool)> {
+        let key = self.table.indexes().get(self.index)?.key().get(place)?;
+        let column = self.table.columns().get(key.column)?;
+        Some((column.data_type, key.descending))
+    }
+
+    /// A value as one of a key column's type.
+    fn fit(&self, place: usize, value: &Value, cx: &Context) -> Fit {
+        let Some((to, _)) = self.key_column(place) else {
+            return Fit::Between;
+        };
+        if value.is_null() {
+            return Fit::Null;
+        }
+        let from = value.type_id().map_or(to, DataType::simple);
+        if from.id == to.id && matches!(value, Value::Int(_) | Value::BigInt(_)) {
+            return Fit::Exact(value.clone());
+        }
+        let cast = Conversion::explicit(from, to, None)
+            .and_then(|conversion| conversion.apply(value, &cx.settings()));
+        match cast {
+            Ok(cast) if same(value, &cast, &to) => Fit::Exact(cast),
+            _ => Fit::Between,
+        }
+    }
+
+    /// The values of the first key columns: several where one of them may be one of several.
+    fn prefixes(&self, cx: &mut Context) -> Result<Vec<Vec<Value>>> {
+        let mut prefixes = vec![Vec::with_capacity(self.equal.len() + 1)];
+        for (place, equal) in self.equal.iter().enumerate() {
+            let mut values: SmallVec<[Value; 1]> = SmallVec::new();
+            let options = match equal {
+                Equal::Null => {
+                    values.push(Value::Null);
+                    &[]
+                }
+                Equal::Value(expr) => std::slice::from_ref(expr),
+                Equal::Any(exprs) => exprs.as_slice(),
+            };
+            for expr in options {
+                let value = expr.eval(&[], cx)?;
+                if let Fit::Exact(value) = self.fit(place, &value, cx) {
+                    values.push(value);
+                }
+            }
+            if let (Equal::Any(_), Some((of, descending))) = (equal, self.key_column(place)) {
+                values.sort_by(|a, b| match descending {
+                    false => order(a, b, &of),
+                    true => order(b, a, &of),
+                });
+                values.dedup_by(|a, b| order(a, b, &of) == Ordering::Equal);
+            }
+            if let [one] = &values[..] {
+                prefixes
+                    .iter_mut()
+                    .for_each(|prefix| prefix.push(one.clone()));
+                continue;
+            }
+            let all = prefixes.iter().flat_map(|prefix| {
+                values.iter().map(move |value| {
+                    let mut longer = prefix.clone();
+                    longer.push(value.clone());
+                    longer
+                })
+            });
+            prefixes = all.collect();
+        }
+        Ok(prefixes)
+    }
+
+    /// The ranges, in the order in which they are read; none where there is nothing to be found.
+    pub fn specs(&self, cx: &mut Context) -> Result<SmallVec<[ScanSpec; 1]>> {
+        let mut specs = SmallVec::new();
+        let mut prefixes = self.prefixes(cx)?;
+        if prefixes.len() > MOST_RANGES {
+            // The filter tells what belongs.
+            prefixes = vec![Vec::new()];
+        }
+        if self.backward {
+            prefixes.reverse();
+        }
+        let descending = self.key_column(self.equal.len()).is_some_and(|k| k.1);
+        for prefix in prefixes {
+            let whole = prefix.len() == self.equal.len();
+            let (first, last) = match descending {
+                _ if !whole => (&None, &None),
+                false => (&self.low, &self.high),
+                true => (&self.high, &self.low),
+            };
+            let low = self.bound(first.as_ref(), !descending, &prefix, cx)?;
+            let high = self.bound(last.as_ref(), descending, &prefix, cx)?;
+            let (Some(low), Some(high)) = (low, high) else {
+                return Ok(SmallVec::new());
+            };
+            let all = (&low, &high) == (&Bound::Unbounded, &Bound::Unbounded);
+            let point = !prefix.is_empty() && self.low.is_none() && self.high.is_none();
+            specs.push(ScanSpec {
+                index: self.index,
+                low,
+                high,
+                backward: self.backward,
+                hints: self.hints,
+                lock: self.hints.lock,
+                covered: self.covered,
+                read_ahead: all || !point,
+            });
+        }
+        Ok(specs)
+    }
+
+    /// One end of a range. `least`: the end of the smaller values.
+    fn bound(
+        &self,
+        bound: Option<&ScanBound>,
+        least: bool,
+        prefix: &[Value],
+        cx: &mut Context,
+    ) -> Result<Option<Bound<Vec<Value>>>> {
+        let of_prefix = || match prefix.is_empty() {
+            true => Bound::Unbounded,
+            false => Bound::Included(prefix.to_vec()),
+        };
+        let Some(bound) = bound else {
+            return Ok(Some(of_prefix()));
+        };
+        let mut value = bound.value.eval(&[], cx)?;
+        if bound.pattern && !value.is_null() {
+            match self.end_of_pattern(prefix.len(), &value, least) {
+                Some(end) => value = Cow::Owned(end),
+                None => return Ok(Some(of_prefix())),
+            }
+        }
+        Ok(match self.fit(prefix.len(), &value, cx) {
+            Fit::Null => None,
+            // Rows are looked at once more by the filter: a wider range does no harm.
+            Fit::Between => Some(of_prefix()),
+            Fit::Exact(value) => {
+                let mut key = prefix.to_vec();
+                key.push(value);
+                Some(match bound.inclusive {
+                    true => Bound::Included(key),
+                    false => Bound::Excluded(key),
+                })
+            }
+        })
+    }
+
+    /// The least or the most that texts can be which begin as a pattern does: no longer than the column takes
+    /// them, for what is cut off the least is still less.
+    fn end_of_pattern(&self, place: usize, pattern: &Value, least: bool) -> Option<Value> {
+        let (of, _) = self.key_column(place)?;
+        let text = pattern.as_str()?;
+        let prefix = text.split(['%', '_', '[']).next().unwrap_or_default();
+        let unicode = of.id.is_unicode();
+        let (low, high) = prefix_range(prefix, of.collation, unicode);
+        let end = if least { low } else { high }?;
+        let room = usize::try_from(of.length).ok()? / if unicode { 2 } else { 1 };
+        let cut: String = end.chars().take(room).collect();
+        if prefix.chars().count() > room {
+            return None;
+        }
+        Some(match unicode {
+            true => Value::NVarChar(cut),
+            false => Value::VarChar(cut),
+        })
+    }
+
+    fn open_spec(&self, spec: &ScanSpec, cx: &mut Context) -> Result<OpenScan> {
+        let session = cx.sessions.by_table(self.db, &self.table)?;
+        let scan = session.open_scan(&self.table, spec)?;
+        if let Some(reads) = cx.sessions.reads.as_mut().filter(|_| spec.read_ahead) {
+            reads.scan();
+        }
+        Ok(scan)
+    }
+
+    /// Counts the use of its index, once a statement.
+    fn count(&self, cx: &mut Context) {
+        let place = std::ptr::from_ref(self).addr();
+        if cx.counted.last() == Some(&place) || cx.counted.contains(&place) {
+            return;
+        }
+        cx.counted.push(place);
+        let Some(index) = self.table.indexes().get(self.index) else {
+            return;
+        };
+        let Some(db) = cx.server.instance().database_by_id(self.db) else {
+            return;
+        };
+        let usage = cx.server.usage();
+        let in_range = self.low.is_some() || self.high.is_some();
+        let what = match in_range || !self.equal.is_empty() {
+            true => Use::Seek,
+            false => Use::Scan,
+        };
+        usage.count(&db, name_of(self.db.0, &self.table, index), what);
+        let base = self.table.indexes().first().filter(|_| {
+            let leads_on = index.kind() == IndexKind::Nonclustered;
+            leads_on && !self.covered
+        });
+        if let Some(base) = base {
+            usage.count(&db, name_of(self.db.0, &self.table, base), Use::Lookup);
+        }
+    }
+
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        self.count(cx);
+        let mut specs = self.specs(cx)?.into_iter();
+        let scan = match specs.next() {
+            Some(spec) => Some(self.open_spec(&spec, cx)?),
+            None => None,
+        };
+        let by_page = !self.named && scan.as_ref().is_some_and(OpenScan::hands_over);
+        Ok(Cursor::new(TableScan {
+            plan: self,
+            scan,
+            specs,
+            batches: by_page.then(|| Batches::new(self, self.columns.clone(), cx)),
+        }))
+    }
+
+    /// Runs it by pages, where no more of the filter is left than can be asked there: `None` where that is
+    /// not so, or rows are not to be had in this way.
+    pub(crate) fn by_page(
+        &self,
+        wanted: Vec<usize>,
+        cx: &mut Context,
+        each: &mut dyn FnMut(&Batches<'_>) -> Result<()>,
+    ) -> Result<Option<()>> {
+        let mut batches = Batches::new(self, wanted, cx);
+        if self.named || !batches.rest.is_empty() {
+            return Ok(None);
+        }
+        self.count(cx);
+        for spec in self.specs(cx)? {
+            let mut scan = self.open_spec(&spec, cx)?;
+            let mut done = Ok(scan.hands_over());
+            while let Ok(true) = done {
+                done = batches.fill(&mut scan, cx);
+                if let Ok(true) = done
+                    && let Err(error) = each(&batches)
+                {
+                    done = Err(error);
+                }
+            }
+            let hands_over = scan.hands_over();
+            cx.sessions.by_table(self.db, &self.table)?.close_scan(scan);
+            done?;
+            if !hands_over {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
+/// Whether a value and what it was cast to are the same.
+fn same(value: &Value, cast: &Value, to: &DataType) -> bool {
+    let comparable = match (value, cast) {
+        (Value::VarChar(a), Value::VarChar(b)) | (Value::NVarChar(a), Value::NVarChar(b)) => {
+            return a.trim_end_matches(' ') == b.trim_end_matches(' ');
+        }
+        // Text is converted to the column's type before it comes here.
+        (Value::VarChar(_) | Value::NVarChar(_), _) => return false,
+        _ => (value, cast),
+    };
+    order(comparable.0, comparable.1, to) == Ordering::Equal
+}
+
+/// A scan that runs.
+struct TableScan<'p> {
+    plan: &'p ScanPlan,
+    scan: Option<OpenScan>,
+    /// Ranges to come.
+    specs: smallvec::IntoIter<[ScanSpec; 1]>,
+    /// Rows by pages, where they are to be had so.
+    batches: Option<Batches<'p>>,
+}
+
+impl Operator for TableScan<'_> {
+    fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
+        let width = self.plan.table.columns().len() + usize::from(self.plan.named);
+        if out.len() != width {
+            out.clear();
+            out.resize(width, Value::Null);
+        }
+        while self.scan.is_some() {
+            let found = match self.batches {
+                Some(_) => self.next_of_batch(cx, out)?,
+                None => self.next_row(cx, out)?,
+            };
+            if found {
+                return Ok(true);
+            }
+            self.close(cx);
+            if let Some(spec) = self.specs.next() {
+                self.scan = Some(self.plan.open_spec(&spec, cx)?);
+            }
+        }
+        Ok(false)
+    }
+
+    fn close(&mut self, cx: &mut Context) {
+        if let Some(scan) = self.scan.take()
+            && let Ok(session) = cx.sessions.by_table(self.plan.db, &self.plan.table)
+        {
+            session.close_scan(scan);
+        }
+    }
+}
+
+impl TableScan<'_> {
+    /// The next row of those that are taken by pages.
+    fn next_of_batch(&mut self, cx: &mut Context, out: &mut [Value]) -> Result<bool> {
+        let (Some(scan), Some(batches)) = (&mut self.scan, &mut self.batches) else {
+            return Ok(false);
+        };
+        loop {
+            'rows: while batches.give(out) {
+                for cond in batches.rest {
+                    if !cond.holds(out, cx)? {
+                        continue 'rows;
+                    }
+                }
+                return Ok(true);
+            }
+            if !batches.fill(scan, cx)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The next row, by itself.
+    fn next_row(&mut self, cx: &mut Context, out: &mut [Value]) -> Result<bool> {
+        let Some(scan) = &mut self.scan else {
+            return Ok(false);
+        };
+        loop {
+            cx.check_cancel()?;
+            let session = cx.sessions.by_table(self.plan.db, &self.plan.table)?;
+            if !session.step_scan(scan)? {
+                return Ok(false);
+            }
+            if !take(self.plan, scan, cx, out)? {
+                continue;
+            }
+            if self.plan.named {
+                let session = cx.sessions.by_table(self.plan.db, &self.plan.table)?;
+                let qualifies = match session.claim(scan)? {
+                    Claim::Held => true,
+                    Claim::Again => take(self.plan, scan, cx, out)?,
+                    Claim::Gone => false,
+                };
+                if !qualifies {
+                    continue;
+                }
+                if let (Some(key), Some(place)) = (scan.row_key(), out.last_mut()) {
+                    *place = Value::Binary(key.to_bytes());
+                }
+            }
+            return Ok(true);
+        }
+    }
+}
+
+/// Takes the columns of a row that are wanted; `false` where it does not qualify.
+fn take(plan: &ScanPlan, scan: &mut OpenScan, cx: &mut Context, out: &mut [Value]) -> Result<bool> {
+    let row = scan.row()?;
+    for &column in &plan.columns {
+        if let Some(place) = out.get_mut(column) {
+            *place = row.value(column)?;
+        }
+    }
+    if let Some(filter) = &plan.filter
+        && !filter.holds(out, cx)?
+    {
+        if plan.named {
+            let session = cx.sessions.by_table(plan.db, &plan.table)?;
+            session.pass_over(scan);
+        }
+        return Ok(false);
+    }
+    Ok(true)
+}

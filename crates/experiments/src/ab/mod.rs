@@ -1,0 +1,316 @@
+//! The experiment "does this setting make a difference for my load?"
+//!
+//! # Purpose
+//! "Validate a trace flag before you enable it", in one command: two sides that differ in settings and in
+//! nothing else, on the load of the published test or on the reader's own scripts.
+//!
+//! # Invariants
+//! 1. Every run has an instance and a database of its own. Both sides have the same files, the same pool, the
+//!    same set-up and the same load.
+//! 2. Settings of instance and database are applied before the set-up script, statements (`sql ...`) after
+//!    it; none of it is in the measured time.
+//! 3. The texts of the scripts are part of the plan: when a file changes, the experiment is not continued.
+//!
+//! # How a run goes
+//! 1. *Set-up*: instance with the side's start options, database, settings, set-up script.
+//! 2. *Measure*: sessions repeat the load script for a fixed time (the response is scripts a second), or
+//!    insert a fixed amount of rows (the response is the elapsed time).
+//! 3. *Tear-down*: stopped; what was made is removed.
+//!
+//! # What can fail
+//! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
+
+mod options;
+
+pub use options::{Options, Typed};
+
+use crate::plugin::{Plugin, Start};
+use crate::settings::Settings;
+use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, quoted};
+use crate::workloads::figures;
+use crate::workloads::inserts::{self, Inserts, Layout};
+use crate::workloads::load::{self, End, Load, Worked};
+use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::script::Script;
+use furrow_io::Volume;
+use furrow_lab::design::{Cell, Factor};
+use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
+use furrow_lab::plan::Forecast;
+use furrow_lab::results::{self, Figure, Run};
+use furrow_lab::size::size_text;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const FACTOR: &str = "setting";
+/// Megabytes a second that an insert load is thought to write before one has been seen.
+const ASSUMED_MB_S: f64 = 160.0;
+/// Seconds of set-up and tear-down that are thought to go with each run.
+const ASSUMED_OVERHEAD_S: f64 = 1.0;
+
+/// The experiment.
+#[derive(Debug)]
+pub struct Ab {
+    options: Options,
+    out_dir: PathBuf,
+    target: Box<dyn Target>,
+    place: Option<RunPlace>,
+}
+
+impl Ab {
+    /// The experiment on this target.
+    pub fn on(options: Options, out_dir: PathBuf, target: Box<dyn Target>) -> Ab {
+        Ab {
+            options,
+            out_dir,
+            target,
+            place: None,
+        }
+    }
+
+    fn side(&self, cell: &Cell) -> &Settings {
+        let key = cell.level(FACTOR).map(|level| level.key.as_str());
+        if key == Some(self.options.b.to_string().as_str()) {
+            &self.options.b
+        } else {
+            &self.options.a
+        }
+    }
+
+    fn startup(&self, directory: PathBuf) -> Startup {
+        Startup {
+            directory,
+            pool_bytes: self.options.pool_bytes,
+            ..Startup::default()
+        }
+    }
+
+    fn layout(&self, place: &RunPlace) -> DatabaseLayout {
+        let options = &self.options;
+        let log = (place.log.as_path(), options.log_bytes);
+        DatabaseLayout::even(&place.name, &place.data, options.file_bytes(), log)
+    }
+
+    fn load(&self, database: &str) -> Load {
+        let options = &self.options;
+        Load {
+            database: database.to_owned(),
+            sessions: options.sessions,
+            end: match (&options.load, options.repeat) {
+                (None, _) => options
+                    .pace
+                    .end(Layout::Sequential.rows(options.total_bytes)),
+                (Some(_), Some(times)) => End::Units(times * u64::from(options.sessions)),
+                (Some(_), None) => options.pace.end(u64::MAX),
+            },
+            rate: options.pace.rate,
+            unit: self.unit(),
+            looks_at_extents: false,
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        match self.options.load {
+            Some(_) => "scripts",
+            None => "rows",
+        }
+    }
+
+    fn in_database(&self, place: &RunPlace) -> Result<Box<dyn Session>, StepError> {
+        let mut session = self.target.connect().map_err(failed)?;
+        let into = format!("USE {};", quoted(&place.name));
+        session.batch(&into).map_err(failed)?;
+        Ok(session)
+    }
+
+    fn record(&self, worked: &Worked) -> Run {
+        let mut run = Run::default();
+        let volumes = self.volumes();
+        let rate = worked.units as f64 / worked.seconds;
+        if self.options.load.is_none() {
+            figures::fill_inserts(&mut run, worked, &volumes);
+            self.options.pace.respond(&mut run, worked);
+            return run;
+        }
+        figures::fill(&mut run, worked, "scripts", "script", &volumes);
+        self.options.pace.respond(&mut run, worked);
+        run.figures
+            .push(Figure::higher("throughput", "scripts/s", rate));
+        let mean_us = run.latency.first().map_or(0.0, |latency| latency.mean_us);
+        run.figures
+            .push(Figure::lower("mean latency", "us", mean_us));
+        run
+    }
+}
+
+impl Plugin for Ab {
+    const NAME: &'static str = "ab";
+    const QUESTION: &'static str =
+        "Does a setting make a difference for your load? (trace flags, sp_configure, options)";
+    type Options = Typed;
+
+    fn new(typed: Typed, start: &Start) -> Result<Ab, OptionsError> {
+        let options = Options::of(&typed, start)?;
+        Ok(Ab::on(
+            options,
+            start.out_dir.clone(),
+            Box::new(Embedded::new()),
+        ))
+    }
+}
+
+impl Experiment for Ab {
+    fn subject(&self) -> results::Experiment {
+        results::Experiment {
+            name: Ab::NAME.to_string(),
+            question: format!(
+                "Does \"{}\" make a difference against \"{}\"?",
+                self.options.b, self.options.a
+            ),
+            target: self.target.name(),
+            database: "a fresh one for each run".to_string(),
+            workload: self.options.workload(),
+            factor: results::Factor {
+                singular: String::new(),
+                plural: FACTOR.to_string(),
+                option: String::new(),
+            },
+            response: self.options.pace.response(self.unit()),
+        }
+    }
+
+    fn factors(&self) -> Vec<Factor> {
+        let (a, b) = (self.options.a.to_string(), self.options.b.to_string());
+        vec![Factor::words(FACTOR, &[&a, &b])]
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.options.settings(&self.target.version())
+    }
+
+    fn volumes(&self) -> Vec<PathBuf> {
+        self.options.places.all(&self.out_dir)
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.options.places.models()
+    }
+
+    fn drives(&self, real: &Arc<dyn Volume>) -> Result<Arc<dyn Volume>, StepError> {
+        self.options.places.drives(real)
+    }
+
+    fn refusals(&self) -> Vec<String> {
+        let startup = self.startup(PathBuf::new());
+        let sides = [&self.options.a, &self.options.b];
+        let needs: Vec<_> = sides.iter().flat_map(|s| s.needs(&startup)).collect();
+        self.target.lacks(&needs)
+    }
+
+    fn forecast(&self, _cell: &Cell) -> Forecast {
+        let options = &self.options;
+        let volumes = options.places.data(&self.out_dir);
+        let tag = "HASH_START_rN_aN";
+        let place = RunPlace::new(&volumes, options.places.log.as_deref(), options.files, tag);
+        let each = options.file_bytes() + self.target.extra_bytes_per_file();
+        let mut peak_bytes: Vec<(PathBuf, u64)> = place.peak(each, options.log_bytes);
+        peak_bytes.push((volumes[0].clone(), self.target.instance_bytes()));
+        let bytes_written = 2 * options.total_bytes;
+        let unpaced_s = match (&options.load, options.pace.seconds) {
+            (Some(_), Some(seconds)) => seconds,
+            _ => bytes_written as f64 / 1e6 / ASSUMED_MB_S,
+        };
+        let rows = options.total_bytes as f64 / 8192.0;
+        let pieces = match options.load {
+            Some(_) => 0.0,
+            None => rows / options.rows_per_commit as f64,
+        };
+        let load_s = options.pace.forecast_s(unpaced_s, pieces);
+        let mut steps = vec![self.layout(&place).create_statement()];
+        steps.extend(
+            options
+                .setup
+                .as_ref()
+                .map(|_| "run the set-up script".to_owned()),
+        );
+        steps.push(options.workload());
+        steps.push("stop the instance, remove every file".to_owned());
+        Forecast {
+            seconds: ASSUMED_OVERHEAD_S + load_s,
+            peak_bytes,
+            bytes_written,
+            steps,
+        }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.options.pool_bytes
+    }
+
+    fn setup(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        let options = &self.options;
+        let volumes = options.places.data(&self.out_dir);
+        let log = options.places.log.as_deref();
+        let place = RunPlace::new(&volumes, log, options.files, &context.tag());
+        place.make_directories(context)?;
+        let side = self.side(cell).clone();
+        let startup = side.startup(self.startup(place.instance()));
+        let layout = self.layout(&place);
+        place.start(self.target.as_mut(), &startup, &layout, context)?;
+        if self.options.load.is_none() {
+            inserts::create_table(self.target.as_ref(), &place.name, Layout::Sequential)
+                .map_err(failed)?;
+        }
+        let mut session = self.in_database(&place)?;
+        side.apply(session.as_mut(), &place.name).map_err(failed)?;
+        if let Some(setup) = &self.options.setup {
+            session.script(setup).map_err(failed)?;
+        }
+        side.apply_late(session.as_mut()).map_err(failed)?;
+        self.place = Some(place);
+        Ok(())
+    }
+
+    fn measure(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
+        let place = self.place.as_ref();
+        let place = place.ok_or_else(|| StepError::Failed("no database is open".to_owned()))?;
+        let load = self.load(&place.name);
+        let worked = match &self.options.load {
+            Some(text) => {
+                let script = Script { text: text.clone() };
+                load::run(self.target.as_ref(), &load, &script, context)?
+            }
+            None => {
+                let rows_per_commit = self.options.rows_per_commit;
+                let work = Inserts { rows_per_commit };
+                load::run(self.target.as_ref(), &load, &work, context)?
+            }
+        };
+        Ok(self.record(&worked))
+    }
+
+    fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        self.place = None;
+        clear(self.target.as_mut(), context)
+    }
+
+    fn apply(&self, cell: &Cell) -> (String, String) {
+        self.side(cell).shown()
+    }
+
+    fn limits(&self) -> Vec<String> {
+        let mut limits = vec![
+            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            "Every run begins with a fresh database: what a setting does to one that has grown for years is \
+             not measured."
+                .to_owned(),
+        ];
+        if self.options.load.is_none() {
+            limits.push(format!(
+                "The load inserts {} of rows and reads nothing: give your own by --setup and --load.",
+                size_text(self.options.total_bytes)
+            ));
+        }
+        limits
+    }
+}

@@ -1,0 +1,106 @@
+//! Whole experiments on small databases and real files.
+
+use super::*;
+use crate::restore::Restore;
+use crate::testing::{made, run_blocks};
+use furrow_io::{SystemVolume, Volume};
+
+#[test]
+fn backups_to_one_throttled_volume_to_two_and_to_nul_are_verified_and_held_against_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    for dir in [&a, &b] {
+        SystemVolume::new().create_dir(dir).unwrap();
+    }
+    let words = format!(
+        "--stripes 1,2 --total 2MB --users 2 --backup-volume {},write=50MB/s --backup-volume {}",
+        a.display(),
+        b.display()
+    );
+    let results = run_blocks::<Backup>(&dir.path().join("out"), &words);
+    assert_eq!(results.levels.len(), 6);
+    assert_eq!(results.models.len(), 1);
+    let names: Vec<&str> = results.ceilings.iter().map(|c| c.name.as_str()).collect();
+    let wanted = [
+        "reading the data files",
+        "compressing with LZ4",
+        "writing to one backup volume",
+        "writing to several backup volumes",
+    ];
+    assert_eq!(names, wanted);
+    let one = &results.ceilings[2];
+    assert!(one.limit.is_some_and(|limit| limit < 60.0), "{one:?}");
+    assert!(
+        results
+            .ceilings
+            .iter()
+            .all(|ceiling| ceiling.used.is_some())
+    );
+    for run in &results.runs {
+        let figure = |name: &str| run.figures.iter().find(|figure| figure.name == name);
+        assert!(figure("backed up").unwrap().value > 0.0);
+        assert!(figure("users' commits alone").unwrap().value > 0.0);
+    }
+    let limit = results.sections.last().unwrap();
+    assert!(limit.finding.contains("MB/s"), "{limit:?}");
+    let published = results.published.unwrap();
+    assert_eq!(published.points.len(), 6);
+    assert!(
+        published
+            .comparisons
+            .iter()
+            .any(|(_, _, same)| same.is_none())
+    );
+}
+
+#[test]
+fn a_backup_of_each_setting_is_restored_and_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = "--stripes 1,3 --total 2MB --files 1,2 --codec none,zstd1";
+    let results = run_blocks::<Restore>(&dir.path().join("out"), words);
+    assert_eq!(results.levels.len(), 8);
+    for run in &results.runs {
+        assert!(run.figures[0].name == "restored" && run.figures[0].value > 0.0);
+    }
+}
+
+#[test]
+fn the_best_setting_is_printed_as_statements() {
+    let setting = Setting {
+        stripes: 2,
+        devices: Devices::One,
+        files: 2,
+        codec: Codec::Zstd(3),
+        buffers: 50,
+        transfer: 1 << 20,
+    };
+    let stripes = setting.paths(&["/b".into()]);
+    assert_eq!(
+        setting.statement("[d]", &stripes),
+        "BACKUP DATABASE [d] TO DISK = N'/b/stripe1.bak', DISK = N'/b/stripe2.bak' WITH FORMAT, COPY_ONLY, \
+         CHECKSUM, COMPRESSION (ALGORITHM = ZSTD, LEVEL = 3), BUFFERCOUNT = 50, MAXTRANSFERSIZE = 1048576;"
+    );
+    assert_eq!(
+        restore_script(&setting, &stripes, 2),
+        "RESTORE DATABASE YourCopy FROM DISK = N'/b/stripe1.bak', DISK = N'/b/stripe2.bak' WITH CHECKSUM, \
+         STATS = 10,\n    MOVE N'data1' TO N'data1.mdf',\n    MOVE N'data2' TO N'data2.ndf',\n    \
+         MOVE N'log' TO N'log.ldf';"
+    );
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    for (words, part) in [
+        ("--targets several", "--backup-volume twice"),
+        ("--maxtransfersize 100KB", "multiples of 64KB"),
+        ("--stripes 2 --targets one", "nothing to be compared"),
+        ("--stripes 65", "1..=64"),
+        ("--codec zip", "none, lz4, or zstd1"),
+    ] {
+        let refused = made::<Backup>(dir.path(), words).unwrap_err();
+        assert!(refused.contains(part), "{words}: {refused}");
+    }
+    let refused = made::<Restore>(dir.path(), "--targets one,nul").unwrap_err();
+    assert!(refused.contains("nothing to restore from"), "{refused}");
+}

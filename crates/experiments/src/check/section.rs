@@ -1,0 +1,335 @@
+//! How the check scales, where its time goes, and the degree at which to cap it.
+
+use super::options::Mode;
+use furrow_lab::results::{
+    Chart, Curve, Panel, Point, Published, PublishedPoint, Results, Run, Section, SheetTable,
+};
+use furrow_stats::mean;
+use serde::{Deserialize, Serialize};
+
+/// The name under which a run keeps its record.
+const RECORD: &str = "check";
+/// A degree is as good as the best where it takes at most so much of its time.
+const AS_GOOD: f64 = 1.02;
+/// Published times of a full check by degree, that of degree 1 being 1: 70% to 80% more throughput from 1 to
+/// 2, 2 to 4 and 4 to 8, and slightly worse beyond.
+const FULL: [(u64, f64); 6] = [
+    (1, 1.0),
+    (2, 0.57),
+    (4, 0.33),
+    (8, 0.19),
+    (16, 0.2),
+    (32, 0.2),
+];
+
+/// What a run was, and what came out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Record {
+    dop: u64,
+    mode: String,
+    seconds: f64,
+    rate: f64,
+    /// Seconds of waits and latches that are no background work, by name.
+    waits: Vec<(String, f64)>,
+}
+
+/// Keeps the record of a run with it.
+pub(super) fn keep(run: &mut Run, (dop, mode): (u64, Mode), seconds: f64, rate: f64) {
+    let waits = run.waits.iter().chain(&run.background_waits);
+    let waits = waits
+        .filter(|wait| !wait.benign)
+        .map(|wait| (&wait.wait_type, wait.total_us));
+    let latches = run
+        .latches
+        .iter()
+        .map(|latch| (&latch.class, latch.total_us));
+    let all = waits.chain(latches).filter(|(_, total_us)| *total_us > 0);
+    let record = Record {
+        dop,
+        mode: mode.word().to_owned(),
+        seconds,
+        rate,
+        waits: all
+            .map(|(name, us)| (name.clone(), us as f64 / 1e6))
+            .collect(),
+    };
+    if let Ok(value) = serde_json::to_value(&record) {
+        run.extra.insert(RECORD.to_owned(), value);
+    }
+}
+
+/// Means of the runs of one degree in one mode.
+struct CellMeans {
+    dop: u64,
+    seconds: f64,
+    rate: f64,
+    waits: Vec<(String, f64)>,
+}
+
+fn records(results: &Results) -> Vec<Record> {
+    let good = results.runs.iter().filter(|run| run.status.is_good());
+    good.filter_map(|run| serde_json::from_value(run.extra.get(RECORD)?.clone()).ok())
+        .collect()
+}
+
+/// Cells of a mode by degree.
+fn cells(records: &[Record], mode: &str) -> Vec<CellMeans> {
+    let mine: Vec<&Record> = records
+        .iter()
+        .filter(|record| record.mode == mode)
+        .collect();
+    let mut dops: Vec<u64> = mine.iter().map(|record| record.dop).collect();
+    dops.sort_unstable();
+    dops.dedup();
+    let cell = |&dop: &u64| {
+        let runs: Vec<&Record> = mine.iter().filter(|r| r.dop == dop).copied().collect();
+        let of = |part: fn(&Record) -> f64| {
+            mean(&runs.iter().map(|record| part(record)).collect::<Vec<_>>())
+        };
+        let mut waits: Vec<(String, f64)> = Vec::new();
+        for (name, seconds) in runs.iter().flat_map(|record| &record.waits) {
+            let share = seconds / runs.len() as f64;
+            match waits.iter_mut().find(|(known, _)| known == name) {
+                Some((_, sum)) => *sum += share,
+                None => waits.push((name.clone(), share)),
+            }
+        }
+        waits.sort_by(|a, b| b.1.total_cmp(&a.1));
+        CellMeans {
+            dop,
+            seconds: of(|record| record.seconds),
+            rate: of(|record| record.rate),
+            waits,
+        }
+    };
+    dops.iter().map(cell).collect()
+}
+
+fn modes(records: &[Record]) -> Vec<String> {
+    let mut modes: Vec<String> = Vec::new();
+    for record in records {
+        if !modes.contains(&record.mode) {
+            modes.push(record.mode.clone());
+        }
+    }
+    modes.sort();
+    modes
+}
+
+/// The least degree that is as good as the best.
+fn cap(cells: &[CellMeans]) -> Option<&CellMeans> {
+    let best = cells
+        .iter()
+        .map(|cell| cell.seconds)
+        .fold(f64::MAX, f64::min);
+    cells.iter().find(|cell| cell.seconds <= AS_GOOD * best)
+}
+
+/// The serial share by Amdahl's law, least squares through degree 1: `t(n) = t(1) (s + (1 - s) / n)`.
+fn serial_share(cells: &[CellMeans]) -> Option<f64> {
+    let one = cells.iter().find(|cell| cell.dop == 1)?.seconds;
+    let points = cells.iter().filter(|cell| cell.dop > 1);
+    let (mut over, mut under) = (0.0, 0.0);
+    for cell in points {
+        let n = cell.dop as f64;
+        let (x, y) = (1.0 - 1.0 / n, cell.seconds / one - 1.0 / n);
+        over += x * y;
+        under += x * x;
+    }
+    (under > 0.0).then(|| (over / under).clamp(0.0, 1.0))
+}
+
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let records = records(results);
+    let modes = modes(&records);
+    let by_mode: Vec<(String, Vec<CellMeans>)> = modes
+        .into_iter()
+        .map(|mode| (mode.clone(), cells(&records, &mode)))
+        .collect();
+    let Some((first, cells)) = by_mode.first() else {
+        return Vec::new();
+    };
+    let cpus = results.environment.cpu_count;
+    let cpus = cpus.map_or(String::new(), |n| {
+        format!("; this machine has {n} processors")
+    });
+    let verdict = |(mode, cells): &(String, Vec<CellMeans>)| {
+        let cap = cap(cells)?;
+        let serial = serial_share(cells);
+        let law = serial.map_or(String::new(), |share| {
+            format!(
+                "; {:.0}% of the time at degree 1 does not divide",
+                100.0 * share
+            )
+        });
+        Some(format!(
+            "{mode}: cap it at {} ({:.0} MB/s){law}",
+            cap.dop, cap.rate
+        ))
+    };
+    let finding = match cap(cells) {
+        Some(cap) => format!(
+            "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{cpus}.",
+            cap.dop, cap.seconds, cap.rate
+        ),
+        None => "No run has figures.".to_owned(),
+    };
+    vec![Section {
+        heading: "How the check scales".to_owned(),
+        finding,
+        text: by_mode
+            .iter()
+            .filter_map(verdict)
+            .map(|text| text + ".")
+            .collect(),
+        charts: vec![chart(&by_mode)],
+        tables: vec![table(&by_mode)],
+    }]
+}
+
+fn chart(by_mode: &[(String, Vec<CellMeans>)]) -> Chart {
+    let curve = |(mode, cells): &(String, Vec<CellMeans>)| Curve {
+        name: mode.clone(),
+        points: cells
+            .iter()
+            .map(|cell| Point {
+                x: cell.dop as f64,
+                y: cell.rate,
+                ..Point::default()
+            })
+            .collect(),
+    };
+    Chart {
+        finding: "MB of the database checked a second, by degree of parallelism".to_owned(),
+        description: "One curve for each way to check, means of the runs.".to_owned(),
+        x: "degree of parallelism".to_owned(),
+        y: "MB/s".to_owned(),
+        x_by_powers: true,
+        panels: vec![Panel {
+            curves: by_mode.iter().map(curve).collect(),
+            ..Panel::default()
+        }],
+    }
+}
+
+fn table(by_mode: &[(String, Vec<CellMeans>)]) -> SheetTable {
+    let mut rows = Vec::new();
+    for (mode, cells) in by_mode {
+        let one = cells
+            .iter()
+            .find(|cell| cell.dop == 1)
+            .map(|cell| cell.seconds);
+        for cell in cells {
+            let waits = cell.waits.iter().take(3);
+            let waits = waits.map(|(name, seconds)| format!("{name} {seconds:.2} s"));
+            rows.push(vec![
+                format!("{mode}, degree {}", cell.dop),
+                format!("{:.2} s", cell.seconds),
+                format!("{:.0} MB/s", cell.rate),
+                one.map_or("-".to_owned(), |one| format!("{:.2}", one / cell.seconds)),
+                waits.collect::<Vec<_>>().join(", "),
+            ]);
+        }
+    }
+    let columns = [
+        "check",
+        "elapsed",
+        "rate",
+        "times degree 1",
+        "most waits and latches",
+    ];
+    SheetTable {
+        caption: "Means of the runs".to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows,
+    }
+}
+
+/// The published shape of a full check.
+pub(super) fn published(results: &Results) -> Published {
+    let point = |level: &furrow_lab::results::LevelResult| {
+        let (dop, mode) = level
+            .level
+            .split_once(" / ")
+            .unwrap_or((&level.level, "full"));
+        let found = FULL
+            .iter()
+            .find(|(known, _)| mode == "full" && known.to_string() == dop)?;
+        Some(PublishedPoint {
+            level: level.level.clone(),
+            ratio: found.1,
+            stated: false,
+        })
+    };
+    let records = records(results);
+    let full = cells(&records, Mode::Full.word());
+    let physical = cells(&records, Mode::Po.word());
+    let best = cap(&full).map(|cell| cell.dop);
+    let faster = full
+        .iter()
+        .zip(&physical)
+        .all(|(full, po)| po.seconds < full.seconds);
+    let both = !full.is_empty() && !physical.is_empty();
+    let ours = match best {
+        Some(dop) => format!("degree {dop} here"),
+        None => "not among these runs".to_owned(),
+    };
+    Published {
+        source: "Paul S. Randal, CHECKDB on solid-state drives".to_owned(),
+        setting: "a database of 500 GB over 8 files on two drives, 16 cores with 32 threads"
+            .to_owned(),
+        points: results.levels.iter().filter_map(point).collect(),
+        approximate: true,
+        comparisons: vec![
+            (
+                "A full check is fastest at degree 8".to_owned(),
+                ours,
+                best.map(|dop| dop == 8),
+            ),
+            (
+                "PHYSICAL_ONLY is faster than a full check at every degree".to_owned(),
+                if both {
+                    "compared at each degree"
+                } else {
+                    "not among these runs"
+                }
+                .to_owned(),
+                both.then_some(faster),
+            ),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(dop: u64, seconds: f64) -> CellMeans {
+        CellMeans {
+            dop,
+            seconds,
+            rate: 1.0 / seconds,
+            waits: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_cap_is_the_least_degree_that_is_as_good_as_the_best() {
+        let cells = [
+            cell(1, 10.0),
+            cell(2, 5.5),
+            cell(4, 3.0),
+            cell(8, 2.98),
+            cell(16, 3.2),
+        ];
+        assert_eq!(cap(&cells).map(|cell| cell.dop), Some(4));
+    }
+
+    #[test]
+    fn the_serial_share_of_a_law_is_found_again() {
+        let at = |n: u64| cell(n, 10.0 * (0.2 + 0.8 / n as f64));
+        let cells = [at(1), at(2), at(4), at(8)];
+        assert!((serial_share(&cells).unwrap() - 0.2).abs() < 1e-9);
+        assert_eq!(serial_share(&cells[..1]), None);
+    }
+}

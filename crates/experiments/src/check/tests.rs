@@ -1,0 +1,30 @@
+//! Whole experiments on small databases and real files.
+
+use super::*;
+use crate::testing::{made, run_blocks};
+
+#[test]
+fn a_check_of_each_degree_and_mode_has_a_cap_and_the_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = "--dop 1,2 --modes full,po,po-both --total 2MB --files 2 --users 1";
+    let results = run_blocks::<Check>(&dir.path().join("out"), words);
+    assert_eq!(results.levels.len(), 6);
+    let section = results.sections.last().unwrap();
+    assert!(
+        section.finding.starts_with("Cap a check (full) at degree"),
+        "{}",
+        section.finding
+    );
+    assert_eq!(section.text.len(), 3, "one verdict for each mode");
+    assert_eq!(section.tables[0].rows.len(), 6);
+    for run in &results.runs {
+        assert!(run.figures[0].name == "checked" && run.figures[0].value > 0.0);
+    }
+}
+
+#[test]
+fn one_degree_in_one_mode_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = made::<Check>(dir.path(), "--dop 2 --modes po").unwrap_err();
+    assert!(refused.contains("nothing to be compared"), "{refused}");
+}

@@ -1,0 +1,369 @@
+//! The experiment "does a table scan get faster or slower with more data files?"
+//!
+//! # Purpose
+//! One table of the same rows in databases that differ in their number of files and in the volumes that these
+//! lie on; scanned with everything in memory, and with nothing in memory.
+//!
+//! # Invariants
+//! 1. All databases are made once, in one instance, by the same statements: the same rows, the same total of
+//!    file sizes. All runs scan them; no run changes them.
+//! 2. A cold scan begins after DBCC DROPCLEANBUFFERS, a warm one after a scan that is not measured. The pool
+//!    holds the whole table. Files are read past the page cache of the system where it allows that.
+//! 3. A run counts only when each scan found all rows.
+//!
+//! # How a run goes
+//! 1. *Prepare*, once: instance, databases, rows, a checkpoint.
+//! 2. *Set-up*: pages dropped, or read.
+//! 3. *Measure*: each session scans the table once; the response is the time until the last one is done.
+//!
+//! # What can fail
+//! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
+
+mod options;
+
+pub use options::{Options, Typed};
+
+use crate::plugin::{Plugin, Start};
+use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, TargetError, quoted};
+use crate::workloads::figures;
+use crate::workloads::load::{self, End, Load};
+use crate::workloads::place::{RunPlace, failed};
+use crate::workloads::script::Script;
+use furrow_io::Volume;
+use furrow_lab::design::{Cell, Factor};
+use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
+use furrow_lab::plan::{Forecast, Reset};
+use furrow_lab::results::{self, Better, Figure, Run};
+use furrow_lab::size::size_text;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const FILES: &str = "files";
+const CACHE: &str = "cache";
+const LAYOUT: &str = "layout";
+const TABLE: &str = "dbo.Scanned";
+/// A row takes a page.
+const ROW_BYTES: u64 = 8192;
+/// Megabytes a second that loading and scanning are thought to take before any was seen.
+const ASSUMED_MB_S: f64 = 300.0;
+
+/// The experiment.
+#[derive(Debug)]
+pub struct Scan {
+    options: Options,
+    out_dir: PathBuf,
+    target: Box<dyn Target>,
+    /// Databases that are prepared, by files and layout.
+    databases: Vec<(u64, String, String)>,
+}
+
+impl Scan {
+    /// The experiment on this target.
+    pub fn on(options: Options, out_dir: PathBuf, target: Box<dyn Target>) -> Scan {
+        Scan {
+            options,
+            out_dir,
+            target,
+            databases: Vec::new(),
+        }
+    }
+
+    fn rows(&self) -> u64 {
+        self.options.total_bytes / ROW_BYTES
+    }
+
+    fn volumes_of(&self, layout: &[PathBuf]) -> Vec<PathBuf> {
+        match layout.is_empty() {
+            true => vec![self.out_dir.clone()],
+            false => layout.to_vec(),
+        }
+    }
+
+    /// Every database: its files, its layout's name and directories.
+    fn variants(&self) -> Vec<(u64, String, Vec<PathBuf>)> {
+        let files = self.options.files.iter();
+        let of = |&files: &u64| {
+            let layouts = self.options.layouts.iter();
+            layouts.map(move |(name, dirs)| (files, name.clone(), self.volumes_of(dirs)))
+        };
+        files.flat_map(of).collect()
+    }
+
+    fn database_of(&self, cell: &Cell) -> Option<&str> {
+        let files = cell
+            .count(FILES)
+            .or_else(|| self.options.files.first().copied())?;
+        let layout = cell.level(LAYOUT).map(|level| level.key.as_str());
+        let found = self
+            .databases
+            .iter()
+            .find(|(f, l, _)| *f == files && layout.is_none_or(|layout| layout == l));
+        found.map(|(_, _, name)| name.as_str())
+    }
+
+    fn is_cold(cell: &Cell) -> bool {
+        cell.level(CACHE).is_some_and(|level| level.key == "cold")
+    }
+
+    fn session(&self, database: &str) -> Result<Box<dyn Session>, TargetError> {
+        let mut session = self.target.connect()?;
+        session.batch(&format!("USE {};", quoted(database)))?;
+        Ok(session)
+    }
+
+    /// Makes the table: one row, doubled until all are there.
+    fn fill(&self, database: &str, context: &RunContext<'_>) -> Result<(), StepError> {
+        let mut session = self.session(database).map_err(failed)?;
+        let create = format!(
+            "CREATE TABLE {TABLE} (c1 BIGINT IDENTITY (1, 1) PRIMARY KEY, c2 CHAR (4100) NOT NULL);\n\
+             INSERT {TABLE} (c2) VALUES ('a');"
+        );
+        session.batch(&create).map_err(failed)?;
+        let mut rows = 1;
+        while rows < self.rows() {
+            if context.is_cancelled() {
+                return Err(StepError::Cancelled);
+            }
+            // Small steps: a step is one transaction, and its records stay in the log until it ends.
+            let more = rows.min(self.rows() - rows).min(4096);
+            let text = format!("INSERT {TABLE} (c2) SELECT TOP ({more}) c2 FROM {TABLE};");
+            session.batch(&text).map_err(failed)?;
+            rows += more;
+        }
+        session.batch("CHECKPOINT;").map_err(failed)?;
+        Ok(())
+    }
+
+    fn layout(&self, place: &RunPlace, files: u64) -> DatabaseLayout {
+        let log = (place.log.as_path(), self.options.log_bytes());
+        DatabaseLayout::even(
+            &place.name,
+            &place.data,
+            self.options.file_bytes(files),
+            log,
+        )
+    }
+
+    fn query(&self) -> String {
+        format!("SELECT COUNT_BIG(*) FROM {TABLE} WITH (INDEX (1));")
+    }
+}
+
+impl Plugin for Scan {
+    const NAME: &'static str = "scan";
+    const QUESTION: &'static str =
+        "Does a table scan get faster or slower with more data files? (warm and cold)";
+    type Options = Typed;
+
+    fn new(typed: Typed, start: &Start) -> Result<Scan, OptionsError> {
+        let options = Options::of(&typed, start)?;
+        Ok(Scan::on(
+            options,
+            start.out_dir.clone(),
+            Box::new(Embedded::new()),
+        ))
+    }
+}
+
+impl Experiment for Scan {
+    fn subject(&self) -> results::Experiment {
+        let one = self.factors().len() == 1;
+        results::Experiment {
+            name: Scan::NAME.to_string(),
+            question: "Does a table scan get faster or slower with more data files?".to_string(),
+            target: self.target.name(),
+            database: "one for each number of files and layout, made once".to_string(),
+            workload: self.options.workload(),
+            factor: results::Factor {
+                singular: if one { "file" } else { "" }.to_string(),
+                plural: match one {
+                    true => FILES.to_string(),
+                    false => {
+                        let names = self.factors().into_iter().map(|factor| factor.name);
+                        names.collect::<Vec<_>>().join(" / ")
+                    }
+                },
+                option: if one { "--files" } else { "" }.to_string(),
+            },
+            response: results::Response {
+                name: "elapsed time".to_string(),
+                unit: "s".to_string(),
+                better: Better::Lower,
+            },
+        }
+    }
+
+    fn factors(&self) -> Vec<Factor> {
+        let mut factors = vec![Factor::counts(FILES, &self.options.files)];
+        if self.options.caches.len() > 1 {
+            let words: Vec<&str> = self.options.caches.iter().map(|c| c.word()).collect();
+            factors.push(Factor::words(CACHE, &words));
+        }
+        if self.options.layouts.len() > 1 {
+            let words: Vec<&str> = self.options.layouts.iter().map(|l| l.0.as_str()).collect();
+            factors.push(Factor::words(LAYOUT, &words));
+        }
+        factors
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.options.settings(&self.target.version())
+    }
+
+    fn reset(&self) -> Reset {
+        Reset::Keep
+    }
+
+    fn volumes(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = Vec::new();
+        for (_, _, volumes) in self.variants() {
+            for volume in volumes {
+                if !all.contains(&volume) {
+                    all.push(volume);
+                }
+            }
+        }
+        all
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.options.pool_bytes()
+    }
+
+    fn forecast(&self, _cell: &Cell) -> Forecast {
+        let mut peak_bytes: Vec<(PathBuf, u64)> = Vec::new();
+        for (files, _, volumes) in self.variants() {
+            let place = RunPlace::new(&volumes, None, files, "HASH_START_p1");
+            let each = self.options.file_bytes(files) + self.target.extra_bytes_per_file();
+            peak_bytes.extend(place.peak(each, self.options.log_bytes()));
+        }
+        let scan_s = self.options.total_bytes as f64 / 1e6 / ASSUMED_MB_S;
+        Forecast {
+            seconds: 2.0 * scan_s,
+            peak_bytes,
+            bytes_written: 0,
+            steps: vec![
+                format!("once: make {} databases", self.variants().len()),
+                "cold: DBCC DROPCLEANBUFFERS; warm: one scan unmeasured".to_owned(),
+                self.query(),
+            ],
+        }
+    }
+
+    fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        let tag = context.tag();
+        let volume: Arc<dyn Volume> = context.volume().clone();
+        let mut is_started = false;
+        for (n, (files, layout, volumes)) in self.variants().into_iter().enumerate() {
+            let place = RunPlace::new(&volumes, None, files, &format!("{tag}_{n}"));
+            place.make_directories(context)?;
+            if !is_started {
+                let startup = Startup {
+                    directory: place.instance(),
+                    pool_bytes: self.options.pool_bytes(),
+                    ..Startup::default()
+                };
+                context.claim_tree(&startup.directory)?;
+                self.target.start(&volume, &startup).map_err(failed)?;
+                is_started = true;
+            }
+            let made = self.layout(&place, files);
+            for path in self.target.paths(&made) {
+                context.claim_file(&path)?;
+            }
+            self.target.create_database(&made).map_err(failed)?;
+            self.fill(&place.name, context)?;
+            self.databases.push((files, layout, place.name));
+        }
+        Ok(())
+    }
+
+    fn setup(&mut self, cell: &Cell, _context: &mut RunContext<'_>) -> Result<(), StepError> {
+        let database = self.database_of(cell).unwrap_or_default().to_owned();
+        let mut session = self.session(&database).map_err(failed)?;
+        let text = match Scan::is_cold(cell) {
+            true => "CHECKPOINT; DBCC DROPCLEANBUFFERS WITH NO_INFOMSGS;".to_owned(),
+            false => self.query(),
+        };
+        session.batch(&text).map(|_| ()).map_err(failed)
+    }
+
+    fn measure(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
+        let database = self.database_of(cell).unwrap_or_default().to_owned();
+        let load = Load {
+            database,
+            sessions: self.options.sessions,
+            end: End::Units(u64::from(self.options.sessions)),
+            rate: None,
+            unit: "scans",
+            looks_at_extents: false,
+        };
+        let script = Script { text: self.query() };
+        let worked = load::run(self.target.as_ref(), &load, &script, context)?;
+        let mut run = Run::default();
+        figures::fill(&mut run, &worked, "scans", "scan", &self.volumes());
+        let rows = self.rows() * u64::from(self.options.sessions);
+        let megabytes = (rows * ROW_BYTES) as f64 / f64::from(1 << 20);
+        let read: u64 = run.files.iter().map(|file| file.bytes_read).sum();
+        run.response = Some(worked.seconds);
+        run.rows = Some(rows);
+        run.rows_per_s = Some(rows as f64 / worked.seconds);
+        run.figures = vec![
+            Figure::higher("scanned", "MB/s", megabytes / worked.seconds),
+            Figure::neutral("read from files", "MB", read as f64 / f64::from(1 << 20)),
+        ];
+        Ok(run)
+    }
+
+    fn verify(
+        &mut self,
+        cell: &Cell,
+        record: &Run,
+        _context: &mut RunContext<'_>,
+    ) -> Result<(), StepError> {
+        let database = self.database_of(cell).unwrap_or_default().to_owned();
+        let mut session = self.session(&database).map_err(failed)?;
+        let reply = session.batch(&self.query()).map_err(failed)?;
+        let found = reply.scalar().map_or(0, crate::targets::Value::count);
+        if found != self.rows() {
+            let text = format!(
+                "a scan finds {found} rows where {} were inserted",
+                self.rows()
+            );
+            return Err(StepError::Failed(text));
+        }
+        let read: u64 = record.files.iter().map(|file| file.bytes_read).sum();
+        let whole = self.rows() * ROW_BYTES;
+        match Scan::is_cold(cell) {
+            true if read < whole / 10 * 9 => Err(StepError::Failed(format!(
+                "a cold scan read {} from the files, less than the table has: it was not cold",
+                size_text(read)
+            ))),
+            false if read > whole / 10 => Err(StepError::Failed(format!(
+                "a warm scan read {} from the files: give a larger --pool",
+                size_text(read)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn teardown(&mut self, _cell: &Cell, _context: &mut RunContext<'_>) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    fn dispose(&mut self) -> Result<(), StepError> {
+        self.databases.clear();
+        self.target.stop().map_err(failed)
+    }
+
+    fn limits(&self) -> Vec<String> {
+        vec![
+            "The table is scanned in key order by statements that count its rows: a plan that sorts or joins \
+             spends its time elsewhere."
+                .to_owned(),
+            "The databases are freshly loaded: fragmented tables are not measured.".to_owned(),
+            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+        ]
+    }
+}

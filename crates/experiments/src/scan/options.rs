@@ -1,0 +1,173 @@
+//! What may be chosen for a scan.
+
+use crate::layouts::{layouts, record_layouts};
+use crate::plugin::Start;
+use clap::Args;
+use furrow_lab::experiment::OptionsError;
+use furrow_lab::size::{parse_size, size_text};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const MIB: u64 = 1 << 20;
+const QUICK_BYTES: u64 = 128 * MIB;
+const USUAL_BYTES: u64 = 1024 * MIB;
+
+/// What is in memory when a scan begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// The whole table.
+    Warm,
+    /// Nothing of it.
+    Cold,
+}
+
+impl Cache {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cache::Warm => "warm",
+            Cache::Cold => "cold",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Cache, String> {
+        let known = [Cache::Warm, Cache::Cold].into_iter();
+        let mut found = known.filter(|cache| cache.word() == text);
+        found.next().ok_or_else(|| "write warm or cold".to_owned())
+    }
+}
+
+fn size(text: &str) -> Result<u64, OptionsError> {
+    parse_size(text)
+}
+
+/// What may be typed.
+#[derive(Debug, Clone, Args)]
+pub struct Typed {
+    /// Levels: numbers of data files; the others are compared with the first [default: 1,2,4,8]
+    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    files: Option<Vec<u64>>,
+    /// What is in memory when a scan begins: warm, cold, or both [default: warm,cold]
+    #[arg(long, value_delimiter = ',', value_parser = Cache::parse, value_name = "WORD,...")]
+    cache: Option<Vec<Cache>>,
+    /// Layouts of volumes, separated by `|`; each is a list of directories that files are dealt to in turn,
+    /// such as 'a|a,b' [default: in --out]
+    #[arg(long, value_name = "DIR,..|..")]
+    layouts: Option<String>,
+    /// Sessions that scan at the same time [default: 1]
+    #[arg(long, value_name = "N")]
+    sessions: Option<u32>,
+    /// Size of the table [default: 1GB, with --quick 128MB]
+    #[arg(long, value_parser = size, value_name = "SIZE")]
+    total: Option<u64>,
+    /// Buffer pool [default: a quarter more than --total]
+    #[arg(long, value_parser = size, value_name = "SIZE")]
+    pool: Option<u64>,
+}
+
+/// What was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Levels: numbers of data files.
+    pub files: Vec<u64>,
+    /// What is in memory when a scan begins.
+    pub caches: Vec<Cache>,
+    /// Layouts by name; a layout without directories lies in the output directory.
+    pub layouts: Vec<(String, Vec<PathBuf>)>,
+    /// Sessions.
+    pub sessions: u32,
+    /// Bytes of the table.
+    pub total_bytes: u64,
+    /// The buffer pool.
+    pub pool: Option<u64>,
+}
+
+impl Options {
+    /// What was typed, with defaults for the rest.
+    pub fn of(typed: &Typed, start: &Start) -> Result<Options, OptionsError> {
+        let usual = if start.is_quick {
+            QUICK_BYTES
+        } else {
+            USUAL_BYTES
+        };
+        let none = || vec![(String::new(), Vec::new())];
+        let options = Options {
+            files: typed.files.clone().unwrap_or_else(|| vec![1, 2, 4, 8]),
+            caches: typed
+                .cache
+                .clone()
+                .unwrap_or_else(|| vec![Cache::Warm, Cache::Cold]),
+            layouts: match &typed.layouts {
+                Some(text) => layouts(text, start)?,
+                None => none(),
+            },
+            sessions: typed.sessions.unwrap_or(1),
+            total_bytes: typed.total.unwrap_or(usual),
+            pool: typed.pool,
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    fn check(&self) -> Result<(), OptionsError> {
+        let refuse = |text: &str| Err(OptionsError(text.to_owned()));
+        if self.files.is_empty() || self.files.iter().any(|&n| !(1..=128).contains(&n)) {
+            return refuse("--files takes numbers from 1 to 128, such as --files 1,2,4,8");
+        }
+        if self.files.len() * self.caches.len() * self.layouts.len() < 2 {
+            return refuse(
+                "one level has nothing to be compared with; give several, such as --files 1,4",
+            );
+        }
+        if !(1..=256).contains(&self.sessions) {
+            return refuse("--sessions must be from 1 to 256");
+        }
+        if self.total_bytes < MIB || self.total_bytes > 1 << 40 {
+            return refuse("--total must be from 1MB to 1TB");
+        }
+        Ok(())
+    }
+
+    /// Bytes of each data file: all databases have the same total.
+    pub fn file_bytes(&self, files: u64) -> u64 {
+        let all = self.total_bytes / 100 * 120 + 8 * MIB;
+        (all / files.max(1)).max(4 * MIB).div_ceil(64 << 10) * (64 << 10)
+    }
+
+    /// The log of each database.
+    pub fn log_bytes(&self) -> u64 {
+        (self.total_bytes / 8).clamp(64 * MIB, 1024 * MIB)
+    }
+
+    /// The buffer pool.
+    pub(crate) fn pool_bytes(&self) -> u64 {
+        let bytes = self.pool.unwrap_or(self.total_bytes / 4 * 5 + 16 * MIB);
+        bytes.div_ceil(8 << 10) * (8 << 10)
+    }
+
+    /// The load in one sentence.
+    pub fn workload(&self) -> String {
+        let who = match self.sessions {
+            1 => "one session scans".to_owned(),
+            n => format!("{n} sessions scan"),
+        };
+        format!(
+            "{who} a table of {} in key order and count{} its rows; pool {}",
+            size_text(self.total_bytes),
+            if self.sessions == 1 { "s" } else { "" },
+            size_text(self.pool_bytes())
+        )
+    }
+
+    /// The settings that the plan records.
+    pub fn settings(&self, version: &str) -> BTreeMap<String, String> {
+        let mut settings = BTreeMap::from([
+            ("engine".to_owned(), version.to_owned()),
+            ("load".to_owned(), self.workload()),
+        ]);
+        let caches: Vec<&str> = self.caches.iter().map(|cache| cache.word()).collect();
+        settings.insert("cache".to_owned(), caches.join(","));
+        record_layouts(&self.layouts, &mut settings);
+        settings
+    }
+}

@@ -1,0 +1,501 @@
+//! Sessions that work side by side on a target, and an observer that looks on.
+//!
+//! A [`Work`] opens a [`Job`] in each session. A job does one unit at a time: a transaction, a script, a
+//! scan. The load ends when all units are done ([`End::Units`]) or the time is over ([`End::Seconds`]). In a
+//! closed loop a session starts the next unit when the last one has ended. With [`Load::rate`] units are due
+//! at fixed times, and a latency counts from when its unit was due: what waits behind a stall is seen.
+
+use crate::targets::{
+    Counters, Session, Target, TargetError, Value, WaitCounters, quoted, read_waits,
+};
+use furrow_io::time::{Duration, Moment, sleep};
+use furrow_io::{host, process, thread};
+use furrow_lab::experiment::{RunContext, StepError, new_histogram};
+use furrow_lab::terminal::Live;
+use hdrhistogram::Histogram;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Between two looks.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+/// When a load ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum End {
+    /// When so many units are done; each session does the same share.
+    Units(u64),
+    /// When so many seconds are over. A unit under way is finished and counts.
+    Seconds(f64),
+    /// When so many seconds are over, or so many units done before: what the files have space for.
+    Within {
+        /// The seconds.
+        seconds: f64,
+        /// The units.
+        units: u64,
+    },
+}
+
+impl End {
+    fn units(self) -> Option<u64> {
+        match self {
+            End::Units(units) | End::Within { units, .. } => Some(units),
+            End::Seconds(_) => None,
+        }
+    }
+
+    fn seconds(self) -> Option<f64> {
+        match self {
+            End::Seconds(seconds) | End::Within { seconds, .. } => Some(seconds),
+            End::Units(_) => None,
+        }
+    }
+}
+
+/// How a load is run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// The database that sessions work in.
+    pub database: String,
+    /// Sessions.
+    pub sessions: u32,
+    /// When it ends.
+    pub end: End,
+    /// Units a second that are due, of all sessions together; `None` for a closed loop.
+    pub rate: Option<f64>,
+    /// Word for a unit: `rows`.
+    pub unit: &'static str,
+    /// Whether the free extents of each data file are looked at.
+    pub looks_at_extents: bool,
+}
+
+/// What a load does.
+pub trait Work: Sync {
+    /// The part of one session; `place` counts from 0. Preparing statements belongs here.
+    fn open(&self, place: u32, session: &mut dyn Session) -> Result<Box<dyn Job>, TargetError>;
+}
+
+/// What one session does.
+pub trait Job: Send {
+    /// Does the next piece of work, of at most `most` units; gives how many it did, 1 at least.
+    fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError>;
+}
+
+/// What the sessions did.
+#[derive(Debug)]
+pub struct Worked {
+    /// From the start of the first session to the end of the last.
+    pub seconds: f64,
+    /// Units done.
+    pub units: u64,
+    /// Pieces of work done: transactions, scripts.
+    pub pieces: u64,
+    /// Latency of the pieces; from when each was due, where the load has a rate.
+    pub latency: Histogram<u64>,
+    /// Whether sessions waited for each answer before the next request.
+    pub is_closed: bool,
+    /// Waits of each session, during the load alone.
+    pub waits: Vec<(Vec<WaitCounters>, Vec<WaitCounters>)>,
+    /// Units of the least and the most served session at the moment the first one ended.
+    pub spread: (u64, u64),
+    /// What was seen, tick by tick, the first one at the start.
+    pub looks: Vec<Look>,
+    /// Everything that is counted, before and after.
+    pub counters: (Counters, Counters),
+    /// Processor seconds of this process.
+    pub cpu_s: f64,
+    /// Processor seconds that others took; `None` where the system does not say.
+    pub cpu_other_s: Option<f64>,
+}
+
+/// The state of things at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Look {
+    /// Seconds since the start.
+    pub at_s: f64,
+    /// Units done.
+    pub units: u64,
+    /// Pages that checkpoints wrote.
+    pub checkpoint_pages: u64,
+    /// Pages written to make room in the pool.
+    pub lazy_pages: u64,
+    /// Bytes of each file.
+    pub sizes: Vec<u64>,
+    /// Free extents of each data file, by file id; empty unless asked for.
+    pub free_extents: Vec<(u32, u64)>,
+}
+
+struct Shared<'a> {
+    load: &'a Load,
+    go: AtomicBool,
+    stop: AtomicBool,
+    cancel: &'a AtomicBool,
+    /// When it went, in microseconds of the clock of this process.
+    start: Mutex<Option<Moment>>,
+    done: Vec<AtomicU64>,
+    running: AtomicU64,
+    failure: Mutex<Option<String>>,
+    /// Units of each session when the first one had done its share.
+    first_end: Mutex<Option<Vec<u64>>>,
+}
+
+impl Shared<'_> {
+    fn must_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn units(&self) -> Vec<u64> {
+        let units = self.done.iter();
+        units.map(|units| units.load(Ordering::Relaxed)).collect()
+    }
+
+    fn fail(&self, text: String) {
+        self.failure.lock().get_or_insert(text);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Ended {
+    end: Moment,
+    pieces: u64,
+    latency: Histogram<u64>,
+    waits: (Vec<WaitCounters>, Vec<WaitCounters>),
+}
+
+/// Runs the load to its end.
+pub fn run(
+    target: &dyn Target,
+    load: &Load,
+    work: &dyn Work,
+    context: &mut RunContext<'_>,
+) -> Result<Worked, StepError> {
+    let failed = |e: TargetError| StepError::Failed(e.full());
+    let sessions = open_sessions(target, load, work).map_err(failed)?;
+    let cancels: Vec<_> = sessions
+        .iter()
+        .map(|(session, _)| session.canceller())
+        .collect();
+    let mut observer = Observer::new(target, load).map_err(failed)?;
+    let shared = Shared {
+        load,
+        go: AtomicBool::new(false),
+        stop: AtomicBool::new(false),
+        cancel: context.cancel_flag(),
+        start: Mutex::new(None),
+        done: (0..load.sessions).map(|_| AtomicU64::new(0)).collect(),
+        running: AtomicU64::new(u64::from(load.sessions)),
+        failure: Mutex::new(None),
+        first_end: Mutex::new(None),
+    };
+    let shared = &shared;
+    let before = observer.counters().map_err(failed)?;
+    let (cpu, ticks) = (process::cpu_times(), host::cpu_ticks());
+    let (ended, looks, start) = thread::scope(|scope| {
+        let mut handles = Vec::new();
+        for (place, (session, job)) in sessions.into_iter().enumerate() {
+            let body = move || worker(session, job, place, shared);
+            match thread::spawn_scoped(scope, format!("load {place}"), body) {
+                Ok(handle) => handles.push(handle),
+                Err(e) => {
+                    shared.fail(format!("cannot start a thread: {e}"));
+                    shared.running.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+        }
+        let start = Moment::now();
+        *shared.start.lock() = Some(start);
+        shared.go.store(true, Ordering::Release);
+        let looks = look_on(&mut observer, shared, &cancels, start, context);
+        let ended: Vec<Option<Ended>> = handles
+            .into_iter()
+            .map(|handle| handle.join().ok().flatten())
+            .collect();
+        (ended, looks, start)
+    });
+    if shared.cancel.load(Ordering::Relaxed) {
+        return Err(StepError::Cancelled);
+    }
+    if let Some(text) = shared.failure.lock().take() {
+        return Err(StepError::Failed(text));
+    }
+    let ended: Option<Vec<Ended>> = ended.into_iter().collect();
+    let ended = ended.ok_or_else(|| StepError::Failed("a session of the load panicked".into()))?;
+    let after = observer.counters().map_err(failed)?;
+    let mut worked = gather(ended, shared, start)?;
+    worked.cpu_s = process::cpu_times().total_ns.saturating_sub(cpu.total_ns) as f64 / 1e9;
+    let busy = ticks
+        .zip(host::cpu_ticks())
+        .and_then(|(a, b)| b.busy_percent_since(a));
+    let cpus = thread::available_cpus() as f64;
+    worked.cpu_other_s =
+        busy.map(|percent| (percent / 100.0 * cpus * worked.seconds - worked.cpu_s).max(0.0));
+    worked.looks = looks;
+    worked.counters = (before, after);
+    Ok(worked)
+}
+
+/// A session and what it is to do.
+type Working = (Box<dyn Session>, Box<dyn Job>);
+
+/// The sessions of a load, each in the database with its job.
+fn open_sessions(
+    target: &dyn Target,
+    load: &Load,
+    work: &dyn Work,
+) -> Result<Vec<Working>, TargetError> {
+    let open = |place: u32| -> Result<Working, TargetError> {
+        let mut session = target.connect()?;
+        session.batch(&format!("USE {};", quoted(&load.database)))?;
+        let job = work.open(place, session.as_mut())?;
+        Ok((session, job))
+    };
+    (0..load.sessions).map(open).collect()
+}
+
+/// The units of one of `sessions` sessions; the first ones take what does not divide.
+fn share_of(units: u64, sessions: u32, place: usize) -> u64 {
+    let sessions = u64::from(sessions.max(1));
+    units / sessions + u64::from((place as u64) < units % sessions)
+}
+
+fn worker(
+    mut session: Box<dyn Session>,
+    mut job: Box<dyn Job>,
+    place: usize,
+    shared: &Shared<'_>,
+) -> Option<Ended> {
+    let result = work_on(session.as_mut(), job.as_mut(), place, shared);
+    match &result {
+        Err(error) => shared.fail(error.full()),
+        Ok(_) => {
+            let mut first = shared.first_end.lock();
+            first.get_or_insert_with(|| shared.units());
+        }
+    }
+    shared.running.fetch_sub(1, Ordering::Release);
+    result.ok()
+}
+
+fn work_on(
+    session: &mut dyn Session,
+    job: &mut dyn Job,
+    place: usize,
+    shared: &Shared<'_>,
+) -> Result<Ended, TargetError> {
+    let other = |e: hdrhistogram::CreationError| TargetError::other(e.to_string());
+    let mut latency = new_histogram().map_err(other)?;
+    let before = read_waits(session)?;
+    while !shared.go.load(Ordering::Acquire) && !shared.must_stop() {
+        sleep(Duration::from_micros(200));
+    }
+    let start = shared.start.lock().unwrap_or_else(Moment::now);
+    let load = shared.load;
+    let units = load.end.units();
+    let mut left = units.map_or(u64::MAX, |units| share_of(units, load.sessions, place));
+    let seconds = load.end.seconds();
+    let over = seconds.map(|seconds| start.after(Duration::from_secs_f64(seconds.max(0.0))));
+    let mut pieces = 0;
+    while left > 0 && !shared.must_stop() && over.is_none_or(|over| Moment::now() < over) {
+        let from = match load.rate {
+            None => Moment::now(),
+            Some(rate) => {
+                let due =
+                    (pieces * u64::from(load.sessions) + place as u64) as f64 / rate.max(1e-9);
+                let due = start.after(Duration::from_secs_f64(due));
+                if !wait_until(due, over, shared) {
+                    break;
+                }
+                due
+            }
+        };
+        let done = job.next(session, left)?.max(1);
+        latency.saturating_record(from.elapsed_us().max(1));
+        left = left.saturating_sub(done);
+        pieces += 1;
+        if let Some(all) = shared.done.get(place) {
+            all.fetch_add(done, Ordering::Relaxed);
+        }
+    }
+    let end = Moment::now();
+    let waits = (before, read_waits(session)?);
+    Ok(Ended {
+        end,
+        pieces,
+        latency,
+        waits,
+    })
+}
+
+/// Sleeps until a unit is due; `false` where the load ends before.
+fn wait_until(due: Moment, over: Option<Moment>, shared: &Shared<'_>) -> bool {
+    loop {
+        let now = Moment::now();
+        if shared.must_stop() || over.is_some_and(|over| now >= over || due >= over) {
+            return false;
+        }
+        if now >= due {
+            return true;
+        }
+        sleep(due.since(now).min(Duration::from_millis(50)));
+    }
+}
+
+/// A session of its own that reads counters.
+struct Observer<'a> {
+    target: &'a dyn Target,
+    load: &'a Load,
+    session: Box<dyn Session>,
+}
+
+impl<'a> Observer<'a> {
+    fn new(target: &'a dyn Target, load: &'a Load) -> Result<Observer<'a>, TargetError> {
+        let mut session = target.connect()?;
+        session.batch(&format!("USE {};", quoted(&load.database)))?;
+        Ok(Observer {
+            target,
+            load,
+            session,
+        })
+    }
+
+    fn counters(&mut self) -> Result<Counters, TargetError> {
+        let session = self.session.as_mut();
+        self.target.counters(session, &self.load.database)
+    }
+
+    /// The few figures that are looked at ten times a second.
+    fn look(&mut self) -> Result<Look, TargetError> {
+        let pages = self.session.batch(
+            "SELECT counter_name, cntr_value FROM sys.dm_os_performance_counters WHERE counter_name IN \
+             (N'Checkpoint pages/sec', N'Background writer pages/sec', N'Lazy writes/sec');",
+        )?;
+        let mut look = Look::default();
+        for row in &pages.rows {
+            let [name, value] = row.as_slice() else {
+                continue;
+            };
+            match name.to_string().as_str() {
+                "Lazy writes/sec" => look.lazy_pages += value.count(),
+                _ => look.checkpoint_pages += value.count(),
+            }
+        }
+        let sizes = self.session.batch(
+            "SELECT size_on_disk_bytes FROM sys.dm_io_virtual_file_stats(DB_ID(), NULL) ORDER BY file_id;",
+        )?;
+        let size = |row: &Vec<Value>| row.first().map_or(0, Value::count);
+        look.sizes = sizes.rows.iter().map(size).collect();
+        if self.load.looks_at_extents {
+            let free = self.session.batch(
+                "SELECT file_id, unallocated_extent_page_count / 8 FROM sys.dm_db_file_space_usage;",
+            )?;
+            let file = |row: &Vec<Value>| match row.as_slice() {
+                [id, free] => Some((u32::try_from(id.count()).ok()?, free.count())),
+                _ => None,
+            };
+            look.free_extents = free.rows.iter().filter_map(file).collect();
+        }
+        Ok(look)
+    }
+}
+
+fn look_on(
+    observer: &mut Observer<'_>,
+    shared: &Shared<'_>,
+    cancels: &[Box<dyn Fn() + Send + Sync>],
+    start: Moment,
+    context: &mut RunContext<'_>,
+) -> Vec<Look> {
+    let mut looks: Vec<Look> = Vec::new();
+    loop {
+        let running = shared.running.load(Ordering::Acquire) > 0;
+        if shared.must_stop() {
+            cancels.iter().for_each(|cancel| cancel());
+        }
+        match observer.look() {
+            Ok(look) => looks.push(Look {
+                at_s: start.elapsed_us() as f64 / 1e6,
+                units: shared.units().iter().sum(),
+                ..look
+            }),
+            Err(error) => shared.fail(format!("counters cannot be read: {}", error.full())),
+        }
+        show(&looks, shared.load, context);
+        if !running {
+            return looks;
+        }
+        let next = start.after(TICK * looks.len().max(1) as u32);
+        while Moment::now() < next && shared.running.load(Ordering::Acquire) > 0 {
+            sleep(next.since(Moment::now()).min(Duration::from_millis(10)));
+        }
+    }
+}
+
+/// Shows how far the load has come, with the rate of the last second.
+fn show(looks: &[Look], load: &Load, context: &mut RunContext<'_>) {
+    let Some(look) = looks.last() else { return };
+    let before = looks.iter().rev().find(|b| look.at_s - b.at_s >= 1.0);
+    let rate = before
+        .or(looks.first())
+        .map(|b| look.units.saturating_sub(b.units) as f64 / (look.at_s - b.at_s).max(1e-3));
+    let of_units = load
+        .end
+        .units()
+        .map(|units| look.units as f64 / units.max(1) as f64);
+    let of_time = load
+        .end
+        .seconds()
+        .map(|seconds| look.at_s / seconds.max(1e-3));
+    let share = of_units.unwrap_or(0.0).max(of_time.unwrap_or(0.0));
+    context.live(&Live {
+        share: Some(share.min(1.0)),
+        rate,
+        rate_unit: format!("{}/s", load.unit),
+        free_bytes: None,
+    });
+}
+
+fn gather(ended: Vec<Ended>, shared: &Shared<'_>, start: Moment) -> Result<Worked, StepError> {
+    let failed = |e: String| StepError::Failed(e);
+    let mut latency = new_histogram().map_err(|e| failed(e.to_string()))?;
+    for session in &ended {
+        let added = latency.add(&session.latency);
+        added.map_err(|e| failed(e.to_string()))?;
+    }
+    let end = ended
+        .iter()
+        .map(|session| session.end)
+        .max()
+        .unwrap_or(start);
+    let first_end = shared.first_end.lock().take().unwrap_or_default();
+    let spread = (
+        first_end.iter().copied().min().unwrap_or(0),
+        first_end.iter().copied().max().unwrap_or(0),
+    );
+    Ok(Worked {
+        seconds: end.since_us(start).max(1) as f64 / 1e6,
+        units: shared.units().iter().sum(),
+        pieces: ended.iter().map(|session| session.pieces).sum(),
+        latency,
+        is_closed: shared.load.rate.is_none(),
+        waits: ended.into_iter().map(|session| session.waits).collect(),
+        spread,
+        looks: Vec::new(),
+        counters: Default::default(),
+        cpu_s: 0.0,
+        cpu_other_s: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_to_all_units() {
+        for (units, sessions) in [(100, 16), (7, 3), (5, 8), (0, 4)] {
+            let all: u64 = (0..sessions as usize)
+                .map(|place| share_of(units, sessions, place))
+                .sum();
+            assert_eq!(all, units);
+        }
+    }
+}

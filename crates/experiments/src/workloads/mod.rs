@@ -1,0 +1,11 @@
+//! Loads, and what is measured while they run.
+
+pub(crate) mod beside;
+pub(crate) mod ceilings;
+pub mod figures;
+pub mod inserts;
+pub mod load;
+pub mod pace;
+pub mod place;
+pub(crate) mod prepared;
+pub mod script;

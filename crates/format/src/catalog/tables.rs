@@ -1,0 +1,29 @@
+//! The base tables that a database of ours has.
+
+use super::objects::{
+    SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSOWNERS,
+    SYSSCALARTYPES, SYSSCHOBJS, SYSSEOBJVALUES, SYSSINGLEOBJREFS,
+};
+use super::schema::BaseTable;
+use super::space::{SYSALLOCUNITS, SYSFILES1, SYSPHFG, SYSPRUFILES, SYSROWSETS, SYSRSCOLS};
+
+/// The base tables that a database of ours has, by object id.
+pub static BASE_TABLES: [&BaseTable; 17] = [
+    &SYSRSCOLS,
+    &SYSROWSETS,
+    &SYSALLOCUNITS,
+    &SYSFILES1,
+    &SYSSEOBJVALUES,
+    &SYSPHFG,
+    &SYSPRUFILES,
+    &SYSOWNERS,
+    &SYSSCHOBJS,
+    &SYSCOLPARS,
+    &SYSSCALARTYPES,
+    &SYSIDXSTATS,
+    &SYSISCOLS,
+    &SYSOBJVALUES,
+    &SYSCLSOBJS,
+    &SYSSINGLEOBJREFS,
+    &SYSMULTIOBJREFS,
+];

@@ -1,0 +1,83 @@
+//! `furrow disk`: raw requests on modelled arrays and on real targets; alignment of volumes.
+//!
+//! Every result of a model says so: in its first line, in each row, and in JSON as `"modelled": true`.
+
+mod args;
+mod measure;
+mod model;
+mod table;
+
+pub(crate) use args::DiskArguments;
+
+use super::{Failure, print};
+use args::{DiskCommand, FactsArguments};
+use furrow_io::alignment::{Alignment, alignment_of};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The version of the JSON forms.
+const JSON_VERSION: u32 = 1;
+
+/// Runs a command of `disk`.
+pub(super) fn run(options: &DiskArguments) -> Result<u8, Failure> {
+    match &options.command {
+        DiskCommand::Model(options) => model::run(options),
+        DiskCommand::Published(options) => model::published(options),
+        DiskCommand::Measure(options) => measure::run(options),
+        DiskCommand::Facts(options) => facts(options),
+    }
+}
+
+fn print_json(value: &Value) -> Result<u8, Failure> {
+    print(&format!("{value:#}\n"))?;
+    Ok(0)
+}
+
+fn facts(options: &FactsArguments) -> Result<u8, Failure> {
+    let found: Vec<(&Path, Option<Alignment>)> = options
+        .paths
+        .iter()
+        .map(|path| (path.as_path(), alignment_of(path)))
+        .collect();
+    if options.json {
+        let each = found
+            .iter()
+            .map(|(path, found)| facts_json(path, found.as_ref()));
+        return print_json(&json!({
+            "version": JSON_VERSION,
+            "volumes": each.collect::<Vec<_>>(),
+        }));
+    }
+    let mut text = String::new();
+    for (path, found) in found {
+        text.push_str(&facts_lines(path, found.as_ref()));
+    }
+    print(&text)?;
+    Ok(0)
+}
+
+/// What is known of the volume of a path, and what does not fit.
+fn facts_lines(path: &Path, found: Option<&Alignment>) -> String {
+    let mut text = match found {
+        Some(found) => format!("{}: {found}\n", path.display()),
+        None => format!("{}: where it is mounted is unknown\n", path.display()),
+    };
+    for warning in found.map(Alignment::warnings).unwrap_or_default() {
+        text.push_str(&format!("  warning: {warning}\n"));
+    }
+    text
+}
+
+fn facts_json(path: &Path, found: Option<&Alignment>) -> Value {
+    json!({
+        "path": path.display().to_string(),
+        "device": found.and_then(|found| found.device.clone()),
+        "description": found.map(ToString::to_string),
+        "partition_start_bytes": found.and_then(Alignment::start_bytes),
+        "logical_block_bytes": found.and_then(|found| found.logical_block_bytes),
+        "physical_block_bytes": found.and_then(|found| found.physical_block_bytes),
+        "minimum_io_bytes": found.and_then(|found| found.minimum_io_bytes),
+        "optimal_io_bytes": found.and_then(|found| found.optimal_io_bytes),
+        "warnings": found.map(Alignment::warnings).unwrap_or_default(),
+    })
+}

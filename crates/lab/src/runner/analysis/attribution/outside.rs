@@ -1,0 +1,163 @@
+//! Causes that no wait of the engine names: other programs on the machine, one volume that is slower than the
+//! others.
+
+use crate::report::words::{latency, percent};
+use crate::results::{Attribution, Confidence, FileRole, Run};
+use furrow_stats::mean;
+use std::collections::BTreeMap;
+
+/// A share of the machine that differs by less between two levels is no cause.
+const SHARE: f64 = 0.1;
+/// A volume this many times slower than the fastest one is called slow.
+const SLOWER: f64 = 3.0;
+/// Writes that are faster than this are not slow, whatever the others take.
+const LEAST_US: f64 = 1_000.0;
+
+/// Part of the machine's processors that other programs had during a run.
+pub(in crate::runner::analysis) fn others_share(run: &Run, cpus: u32) -> Option<f64> {
+    let seconds = run.seconds.filter(|&seconds| seconds > 0.0)?;
+    Some(run.cpu_other_s? / seconds / f64::from(cpus.max(1)))
+}
+
+fn share(runs: &[&Run], cpus: u32) -> Option<f64> {
+    let shares: Vec<f64> = runs
+        .iter()
+        .filter_map(|run| others_share(run, cpus))
+        .collect();
+    (!shares.is_empty()).then(|| mean(&shares))
+}
+
+/// The cause where the slower level had less of the machine to itself.
+pub(super) fn busy_neighbour(
+    (base, level): &(Vec<&Run>, Vec<&Run>),
+    change: f64,
+    cpus: u32,
+    names: (&str, &str),
+) -> Option<Attribution> {
+    let (before, after) = (share(base, cpus)?, share(level, cpus)?);
+    let more = (after - before) * change.signum();
+    if more < SHARE {
+        return None;
+    }
+    Some(Attribution {
+        resource: "other programs on the machine".to_string(),
+        confidence: Confidence::Likely,
+        share: Some(more.min(1.0)),
+        evidence_for: vec![format!(
+            "other programs had {} of the processors at {}, {} at {}",
+            percent(before),
+            names.0,
+            percent(after),
+            names.1
+        )],
+        evidence_against: vec![
+            "what the factor itself does cannot be told from it: run again on a quiet machine"
+                .to_string(),
+        ],
+    })
+}
+
+/// Mean time of a write by volume, of the data files or of the log.
+fn write_us(runs: &[&Run], role: FileRole) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let files = runs.iter().flat_map(|run| &run.files);
+    for file in files.filter(|file| file.role == role && !file.volume.is_empty()) {
+        let entry = sums.entry(file.volume.clone()).or_default();
+        entry.0 += file.write_stall_us;
+        entry.1 += file.writes;
+    }
+    let written = sums.into_iter().filter(|(_, (_, writes))| *writes > 0);
+    written
+        .map(|(volume, (stall, writes))| (volume, stall as f64 / writes as f64))
+        .collect()
+}
+
+/// Names the volume whose writes take several times as long as those of the others.
+pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run]) {
+    let data = write_us(slower, FileRole::Data);
+    let all: BTreeMap<String, f64> = match data.len() {
+        0 | 1 => {
+            let mut all = data;
+            for (volume, us) in write_us(slower, FileRole::Log) {
+                all.entry(volume).or_insert(us);
+            }
+            all
+        }
+        _ => data,
+    };
+    let slowest = all.iter().max_by(|a, b| a.1.total_cmp(b.1));
+    let fastest = all.values().copied().fold(f64::INFINITY, f64::min);
+    let Some((volume, &us)) = slowest.filter(|(_, us)| **us > LEAST_US) else {
+        return;
+    };
+    if all.len() < 2 || us < SLOWER * fastest {
+        return;
+    }
+    found.evidence_for.push(format!(
+        "writes to {volume} take {}, to the fastest volume {}",
+        latency(us),
+        latency(fastest)
+    ));
+    if found.resource.is_empty() {
+        found.resource = format!("the volume {volume}");
+        found.confidence = Confidence::Likely;
+    } else {
+        found.resource = format!("{}: the volume {volume} is slow", found.resource);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::FileIo;
+
+    fn run(seconds: f64, other: f64) -> Run {
+        Run {
+            seconds: Some(seconds),
+            cpu_other_s: Some(other),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn a_busy_neighbour_beside_the_slower_level_is_the_cause() {
+        let (quiet, busy) = (run(10.0, 0.4), run(16.0, 15.0));
+        let runs = (vec![&quiet], vec![&busy]);
+        let found = busy_neighbour(&runs, 6.0, 2, ("1", "4")).unwrap();
+        assert_eq!(found.resource, "other programs on the machine");
+        assert!(found.evidence_for[0].contains("46.9%"), "{found:?}");
+        // The level that had more company was faster: whatever made it so, it was not that.
+        assert!(busy_neighbour(&runs, -6.0, 2, ("1", "4")).is_none());
+        let alike = (vec![&busy], vec![&busy]);
+        assert!(busy_neighbour(&alike, 6.0, 2, ("1", "4")).is_none());
+    }
+
+    #[test]
+    fn the_slow_volume_of_two_is_named() {
+        let file = |volume: &str, stall: u64| FileIo {
+            volume: volume.to_owned(),
+            writes: 100,
+            write_stall_us: stall,
+            ..FileIo::default()
+        };
+        let run = Run {
+            files: vec![file("/fast", 200_000), file("/slow", 9_000_000)],
+            ..Run::default()
+        };
+        let mut found = Attribution {
+            resource: "log full, waiting for a checkpoint".to_owned(),
+            confidence: Confidence::Likely,
+            ..Attribution::default()
+        };
+        name_slow_volume(&mut found, &[&run]);
+        assert!(found.resource.contains("/slow is slow"), "{found:?}");
+        assert!(found.evidence_for[0].contains("90.0 ms"), "{found:?}");
+        let alike = Run {
+            files: vec![file("/a", 200_000), file("/b", 300_000)],
+            ..Run::default()
+        };
+        let mut none = Attribution::default();
+        name_slow_volume(&mut none, &[&alike]);
+        assert_eq!(none, Attribution::default());
+    }
+}

@@ -1,0 +1,331 @@
+//! Two factors: a curve along the first one for each level of the others.
+//!
+//! Where the first factor is a number and another one varies too, every level of the others is a curve. Along
+//! each curve its points are compared with its first; at each point the curves are compared with the first
+//! curve. All these intervals hold together (Bonferroni on the additive model). Where the first factor counts
+//! sessions, the universal scalability law is fitted to each curve, with intervals over resampled blocks.
+
+use super::facts::Facts;
+use crate::design::Cell;
+use crate::report::words::{change, change_range, figure};
+use crate::results::{Better, Chart, Curve, Panel, Point, Run, Section, SheetTable};
+use furrow_stats::special::t_quantile;
+use furrow_stats::{Stream, fit_usl, mean, quantile};
+
+const ALPHA: f64 = 0.05;
+/// Draws of blocks for the intervals of the scalability law.
+const DRAWS: usize = 400;
+
+/// A curve: its name, and its cells from left to right with their values.
+struct Line {
+    name: String,
+    cells: Vec<(f64, usize)>,
+}
+
+/// The curves of a plan with two factors or more; none where the first one is no number.
+fn lines(facts: &Facts<'_>) -> Option<Vec<Line>> {
+    let factors = &facts.plan.factors;
+    let first = factors.first()?;
+    let others = factors[1..].iter().filter(|factor| factor.levels.len() > 1);
+    // One curve alone is worth a section where it counts sessions: the law is fitted to it.
+    if first.levels.len() < 2 || (others.count() == 0 && !first.is_concurrency) {
+        return None;
+    }
+    let mut lines: Vec<Line> = Vec::new();
+    for cell in facts.plan.cells() {
+        let value = cell.settings.first()?.1.value?;
+        let rest = Cell {
+            index: cell.index,
+            settings: cell.settings[1..].to_vec(),
+        };
+        let name = match factors.len() {
+            1 => "all".to_owned(),
+            _ => rest.key(&factors[1..]),
+        };
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.cells.push((value, cell.index)),
+            None => lines.push(Line {
+                name,
+                cells: vec![(value, cell.index)],
+            }),
+        }
+    }
+    Some(lines)
+}
+
+/// The section of the curves; empty for plans with one factor and where too little was measured.
+pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
+    let Some(lines) = lines(facts) else {
+        return Vec::new();
+    };
+    if facts.model.is_none() {
+        return Vec::new();
+    }
+    let pairs = pairs(&lines);
+    let all = pairs.len();
+    let compared: Vec<Compared> = pairs
+        .into_iter()
+        .filter_map(|pair| compare(facts, pair, all))
+        .collect();
+    let chart = chart(facts, &lines, &compared);
+    let mut tables = vec![table(
+        "Along each curve, against its first point",
+        &compared,
+        true,
+    )];
+    if lines.len() > 1 {
+        tables.push(table(
+            "Between the curves, against the first curve at the same point",
+            &compared,
+            false,
+        ));
+    }
+    tables.extend(scalability(facts, &lines));
+    vec![Section {
+        heading: "Curves".to_owned(),
+        finding: chart.finding.clone(),
+        text: vec![
+            "All intervals of this section hold together with 95% confidence (Bonferroni)."
+                .to_owned(),
+        ],
+        charts: vec![chart],
+        tables,
+    }]
+}
+
+/// Two cells to be compared: (name, point, cell, other cell, whether both are on one curve).
+struct Pair {
+    curve: String,
+    point: f64,
+    against: String,
+    cells: (usize, usize),
+    is_along: bool,
+}
+
+fn pairs(lines: &[Line]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for line in lines {
+        let Some(&(start, first)) = line.cells.first() else {
+            continue;
+        };
+        for &(point, cell) in &line.cells[1..] {
+            pairs.push(Pair {
+                curve: line.name.clone(),
+                point,
+                against: level(start),
+                cells: (cell, first),
+                is_along: true,
+            });
+        }
+    }
+    let Some((base, others)) = lines.split_first() else {
+        return pairs;
+    };
+    for line in others {
+        for (&(point, cell), &(_, other)) in line.cells.iter().zip(&base.cells) {
+            pairs.push(Pair {
+                curve: line.name.clone(),
+                point,
+                against: base.name.clone(),
+                cells: (cell, other),
+                is_along: false,
+            });
+        }
+    }
+    pairs
+}
+
+/// The critical value of one of so many comparisons (Bonferroni).
+fn critical(comparisons: usize, nu: f64) -> f64 {
+    t_quantile(1.0 - ALPHA / (2.0 * comparisons.max(1) as f64), nu)
+}
+
+/// A comparison with its interval, as logarithms.
+struct Compared {
+    pair: Pair,
+    value: f64,
+    interval: (f64, f64),
+}
+
+fn compare(facts: &Facts<'_>, pair: Pair, all: usize) -> Option<Compared> {
+    let model = facts.model.as_ref()?;
+    let mut weights = Vec::new();
+    for (cell, sign) in [(pair.cells.0, 1.0), (pair.cells.1, -1.0)] {
+        let arms = facts.arms_of(cell);
+        let share = sign / arms.len() as f64;
+        weights.extend(arms.into_iter().map(|arm| (arm, share)));
+    }
+    let estimate = model.contrast(&weights)?;
+    Some(Compared {
+        value: estimate.value,
+        interval: estimate.interval_with(critical(all, estimate.nu)),
+        pair,
+    })
+}
+
+/// A level as it was typed: `4`, not `4.00`.
+fn level(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => format!("{value:.0}"),
+        false => figure(value),
+    }
+}
+
+fn is_shown(compared: &Compared) -> bool {
+    compared.interval.0 > 0.0 || compared.interval.1 < 0.0
+}
+
+fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
+    let first = facts.plan.factors.first();
+    let name = first.map_or("", |factor| factor.name.as_str());
+    let curve = |line: &Line| {
+        let point = |&(x, cell): &(f64, usize)| {
+            let result = super::levels::adjusted_mean(facts, cell, facts.good(cell).len());
+            let (y, interval) = (result.0?, result.1);
+            Some(Point {
+                x,
+                y,
+                low: interval.map(|i| i.low),
+                high: interval.map(|i| i.high),
+            })
+        };
+        Curve {
+            name: line.name.clone(),
+            points: line.cells.iter().filter_map(point).collect(),
+        }
+    };
+    let (along, between) = (
+        compared
+            .iter()
+            .filter(|c| c.pair.is_along && is_shown(c))
+            .count(),
+        compared
+            .iter()
+            .filter(|c| !c.pair.is_along && is_shown(c))
+            .count(),
+    );
+    let all = |along: bool| compared.iter().filter(|c| c.pair.is_along == along).count();
+    Chart {
+        finding: format!(
+            "{along} of {} points differ from the first point of their curve, {between} of {} from the same \
+             point of the first curve; the table of levels compares with the baseline alone",
+            all(true),
+            all(false)
+        ),
+        description: format!(
+            "One curve for each level of the other factors: {name} to the right, the response upwards, with \
+             the interval of each mean."
+        ),
+        x: name.to_owned(),
+        y: format!("{}, {}", facts.plan.response.name, facts.plan.response.unit),
+        x_by_powers: lines
+            .iter()
+            .flat_map(|line| &line.cells)
+            .all(|cell| cell.0 > 0.0),
+        panels: vec![Panel {
+            title: String::new(),
+            curves: lines.iter().map(curve).collect(),
+            marks: Vec::new(),
+        }],
+    }
+}
+
+fn table(caption: &str, compared: &[Compared], is_along: bool) -> SheetTable {
+    let rows = compared.iter().filter(|c| c.pair.is_along == is_along);
+    let row = |c: &Compared| {
+        let (low, high) = (c.interval.0.exp(), c.interval.1.exp());
+        vec![
+            c.pair.curve.clone(),
+            level(c.pair.point),
+            c.pair.against.clone(),
+            change(c.value.exp()),
+            change_range(low, high),
+            if is_shown(c) { "shown" } else { "not shown" }.to_owned(),
+        ]
+    };
+    SheetTable {
+        caption: caption.to_owned(),
+        columns: ["curve", "point", "against", "change", "interval", ""]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.map(row).collect(),
+    }
+}
+
+/// Throughput of a run: the response where it is a rate, else rows a second.
+fn throughput(facts: &Facts<'_>, run: &Run) -> Option<f64> {
+    match facts.plan.response.better {
+        Better::Higher => run.response,
+        Better::Lower => run.rows_per_s,
+    }
+}
+
+/// The scalability law for each curve, where the first factor counts sessions.
+fn scalability(facts: &Facts<'_>, lines: &[Line]) -> Option<SheetTable> {
+    let first = facts.plan.factors.first()?;
+    if !first.is_concurrency {
+        return None;
+    }
+    Some(SheetTable {
+        caption: "Universal scalability law: contention and coherence, with intervals over resampled blocks"
+            .to_owned(),
+        columns: ["curve", "of one", "contention", "coherence", "peak at"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: lines.iter().map(|line| law(facts, line)).collect(),
+    })
+}
+
+fn law(facts: &Facts<'_>, line: &Line) -> Vec<String> {
+    let blocks: Vec<u32> = (1..=facts.plan.blocks).collect();
+    let Ok(fit) = fit_usl(&means(facts, line, &blocks)) else {
+        let mut row = vec![line.name.clone()];
+        row.extend(["-", "the law does not fit these points", "-", "-"].map(str::to_owned));
+        return row;
+    };
+    let mut stream = Stream::named(facts.plan.seed, &format!("law {}", line.name));
+    let draws: Vec<_> = (0..DRAWS)
+        .filter_map(|_| {
+            let drawn: Vec<u32> = blocks
+                .iter()
+                .map(|_| blocks[stream.below(blocks.len())])
+                .collect();
+            fit_usl(&means(facts, line, &drawn)).ok()
+        })
+        .collect();
+    let with = |value: f64, of: &dyn Fn(&furrow_stats::Usl) -> f64| {
+        let values: Vec<f64> = draws.iter().map(of).collect();
+        // Where the law fits few of the draws, their range would be a promise that nothing carries.
+        if values.len() < DRAWS / 2 {
+            return format!("{} (no interval)", figure(value));
+        }
+        let (low, high) = (quantile(&values, 0.025), quantile(&values, 0.975));
+        format!("{} ({} to {})", figure(value), figure(low), figure(high))
+    };
+    vec![
+        line.name.clone(),
+        with(fit.lambda, &|usl| usl.lambda),
+        with(fit.sigma, &|usl| usl.sigma),
+        with(fit.kappa, &|usl| usl.kappa),
+        fit.peak
+            .map_or_else(|| "it keeps rising".to_owned(), figure),
+    ]
+}
+
+/// Mean throughput of each point over these blocks, one that was drawn twice counted twice.
+fn means(facts: &Facts<'_>, line: &Line, blocks: &[u32]) -> Vec<(f64, f64)> {
+    let point = |&(x, cell): &(f64, usize)| {
+        let runs = facts.good(cell);
+        let in_block = |block: &u32| {
+            let values: Vec<f64> = runs
+                .iter()
+                .filter(|run| run.block == *block)
+                .filter_map(|run| throughput(facts, run))
+                .collect();
+            (!values.is_empty()).then(|| mean(&values))
+        };
+        let values: Vec<f64> = blocks.iter().filter_map(in_block).collect();
+        (!values.is_empty()).then(|| (x, mean(&values)))
+    };
+    line.cells.iter().filter_map(point).collect()
+}

@@ -1,0 +1,42 @@
+//! What stood against the figures while they were taken: shown at the top of the report.
+
+use super::attribution::others_share;
+use super::facts::Facts;
+use crate::report::words::percent;
+use furrow_stats::median;
+
+/// Runs shorter than this are decided by what comes and goes in seconds.
+const SHORT_S: f64 = 5.0;
+/// Other programs that take more of the machine are named.
+const OTHERS: f64 = 0.15;
+
+pub(super) fn of(facts: &Facts<'_>, cpus: Option<u32>) -> Vec<String> {
+    let good = facts.runs.iter().filter(|run| run.status.is_good());
+    let good: Vec<_> = good.collect();
+    let mut warnings = Vec::new();
+    let shares = good
+        .iter()
+        .filter_map(|run| others_share(run, cpus?))
+        .filter(|share| *share > OTHERS);
+    let shares: Vec<f64> = shares.collect();
+    if !shares.is_empty() {
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        warnings.push(format!(
+            "Other programs used up to {} of the processors during {} of {} runs: these figures are theirs, \
+             too.",
+            percent(most),
+            shares.len(),
+            good.len()
+        ));
+    }
+    let seconds: Vec<f64> = good.iter().filter_map(|run| run.seconds).collect();
+    if !seconds.is_empty() && median(&seconds) < SHORT_S {
+        let times = (SHORT_S / median(&seconds).max(0.01)).ceil();
+        warnings.push(format!(
+            "Runs took {:.1} s (median): background work that comes and goes within seconds weighs on such \
+             runs. Give each run {times:.0} times the work for a verdict.",
+            median(&seconds)
+        ));
+    }
+    warnings
+}

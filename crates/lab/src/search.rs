@@ -1,0 +1,86 @@
+//! Search: the best of many configurations in a third of the runs of a full factorial.
+//!
+//! # Algorithm
+//! 1. The first round (block) runs every configuration once.
+//! 2. After each round [`after_round`] judges all runs so far ([`furrow_stats::race`]) and drops what will
+//!    hardly be the best: the fewer runs are left, the fewer configurations go on.
+//! 3. The search ends when its leader is within the margin of the best with 95%, or when the next round
+//!    would take more than a third of the runs of the full factorial.
+//!
+//! What is dropped is journalled, so that a search that was stopped goes on with the same configurations.
+//!
+//! # What can fail
+//! Nothing. A configuration without a figure after the first round is dropped.
+
+use crate::journal::History;
+use crate::results::Better;
+use furrow_stats::{Standing, StatsError, Table, cells_to_drop, race};
+
+/// The chance to be within the margin of the best with which a leader wins.
+pub(crate) const ENOUGH: f64 = 0.95;
+const DRAWS: usize = 4_000;
+
+/// What follows from a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Cells that run no more.
+    pub dropped: Vec<u32>,
+    /// Whether the search ends here.
+    pub is_over: bool,
+}
+
+/// Logarithms of the responses by cell and round, turned so that less is better.
+pub(crate) fn losses(history: &History) -> Table {
+    let plan = &history.plan;
+    let planned = plan.runs();
+    let rounds = planned.last().map_or(0, |run| run.block as usize);
+    let mut losses = Table::new(plan.arms(), rounds);
+    for run in planned.iter().filter(|run| run.block > 0) {
+        let story = history
+            .runs
+            .get(&run.id)
+            .filter(|story| story.status().is_good());
+        let record = story.and_then(|story| story.record.as_ref());
+        let response = record.and_then(|record| record.response);
+        if let Some(response) = response.filter(|&response| response > 0.0) {
+            let loss = match plan.response.better {
+                Better::Lower => response.ln(),
+                Better::Higher => -response.ln(),
+            };
+            losses.set(run.arm, run.block as usize - 1, loss);
+        }
+    }
+    losses
+}
+
+/// Where all configurations stand. An error after the first round, which says nothing of the noise.
+pub(crate) fn standing(history: &History) -> Result<Standing, StatsError> {
+    let plan = &history.plan;
+    let baseline = plan.baseline_cell().unwrap_or(0);
+    race(
+        &losses(history),
+        baseline,
+        plan.delta.ln_1p(),
+        DRAWS,
+        plan.seed,
+    )
+}
+
+/// What follows from the runs when a round is complete.
+#[must_use]
+pub fn after_round(history: &History) -> Verdict {
+    let plan = &history.plan;
+    let running: Vec<usize> = (0..plan.cells().len())
+        .filter(|&cell| !history.is_dropped(cell))
+        .collect();
+    let begun = history.runs.len() as u32;
+    let left = plan.most_runs().saturating_sub(begun) as usize;
+    let standing = standing(history).ok();
+    let dropped = cells_to_drop(&losses(history), &running, left, standing.as_ref());
+    let stay = running.len() - dropped.len();
+    let is_won = standing.is_some_and(|standing| standing.within >= ENOUGH);
+    Verdict {
+        dropped: dropped.into_iter().map(|cell| cell as u32).collect(),
+        is_over: is_won || stay < 2 || stay > left,
+    }
+}

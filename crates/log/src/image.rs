@@ -1,0 +1,177 @@
+//! A log file put together from blocks of another one: what a restore writes.
+//!
+//! The VLFs of the new file have the sequence numbers and sizes of those that the blocks come from, so that
+//! every LSN stays the place that it names. They lie in the file in the order of their numbers. Each block is
+//! sealed again for the new log's identity.
+
+use crate::directory::{Directory, write_directory};
+use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
+use crate::reader::read_block;
+use crate::{LogError, LogScan};
+use furrow_format::Lsn;
+use furrow_io::{AlignedBuf, File, Fill};
+use std::sync::Arc;
+
+/// VLFs that a log needs beside those that hold its blocks.
+const SPARE_VLFS: u64 = 1;
+
+/// A log file that is being put together. Until [`LogImage::finish`] it is none.
+#[derive(Debug)]
+pub struct LogImage {
+    file: Arc<dyn File>,
+    directory: Directory,
+    first_seq: u32,
+}
+
+impl LogImage {
+    /// Makes the file in an empty one: for the VLFs `vlfs` (number, size), which follow one another, and at
+    /// least `least_bytes` long.
+    pub fn create(
+        file: Arc<dyn File>,
+        binding: [u8; 16],
+        sector: u32,
+        vlfs: &[(u32, u64)],
+        least_bytes: u64,
+    ) -> Result<LogImage, LogError> {
+        let first = vlfs.first().ok_or(LogError::Missing(Lsn::ZERO))?;
+        let follow = vlfs.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0);
+        let sized = |v: &(u32, u64)| v.1 >= SECTOR as u64 && v.1.is_multiple_of(SECTOR as u64);
+        let sane = follow && vlfs.iter().all(sized) && sector.is_power_of_two();
+        if !sane || !(512..=4096).contains(&sector) || first.0 == 0 {
+            return Err(LogError::Missing(
+                Lsn::new(first.0, 0, 0).unwrap_or(Lsn::ZERO),
+            ));
+        }
+        let mut directory = Directory {
+            version: 1,
+            binding,
+            sector,
+            checkpoint: Lsn::ZERO,
+            runs: Vec::new(),
+        };
+        let own = vlfs
+            .iter()
+            .try_for_each(|&(_, size)| directory.push(size, 1));
+        let largest = vlfs.iter().map(|v| v.1).max().unwrap_or(0);
+        if own.is_err() {
+            // A block's place in its VLF is what counts: a larger one holds it as well.
+            directory.runs = vec![(largest, vlfs.len() as u32)];
+        }
+        let missing = least_bytes.saturating_sub(directory.file_bytes());
+        let spare = missing.div_ceil(largest).max(SPARE_VLFS);
+        directory.push(largest, u32::try_from(spare).unwrap_or(u32::MAX))?;
+        file.resize(directory.file_bytes(), Fill::Allocate)?;
+        Ok(LogImage {
+            file,
+            directory,
+            first_seq: first.0,
+        })
+    }
+
+    /// Goes on with a log file that was put together before, and not opened since; where its log ends.
+    pub fn reopen(file: Arc<dyn File>, binding: [u8; 16]) -> Result<(LogImage, Lsn), LogError> {
+        let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
+        let mut end = scan.checkpoint();
+        loop {
+            match scan.next_record() {
+                Ok(Some(record)) => end = record.lsn,
+                Ok(None) => break,
+                // More was being put in when the system stopped, in no order.
+                Err(LogError::Damaged(_)) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let (_, directory, seqs, _) = scan.into_parts();
+        let first_seq = seqs.first().copied().filter(|seq| *seq != 0);
+        let first_seq = first_seq.ok_or(LogError::Missing(end))?;
+        let image = LogImage {
+            file,
+            directory,
+            first_seq,
+        };
+        Ok((image, end))
+    }
+
+    /// Makes place for more VLFs (number, size), which may begin with such as are there.
+    pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
+        let mut directory = self.directory.clone();
+        let there = directory.vlfs().len() as u32;
+        // VLFs without a block, the spare ones, get their sizes now.
+        let last_used = self.last_used_vlf()?;
+        let used = last_used.saturating_sub(self.first_seq) + 1;
+        directory.pop(there.saturating_sub(used));
+        for &(seq, size) in vlfs.iter().filter(|v| v.0 > last_used) {
+            let next = self.first_seq + directory.vlfs().len() as u32;
+            if seq != next || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
+                return Err(LogError::Missing(Lsn::new(seq, 0, 0).unwrap_or(Lsn::ZERO)));
+            }
+            directory.push(size, 1)?;
+        }
+        let largest = directory.vlfs().iter().map(|v| v.1).max().unwrap_or(0);
+        directory.push(largest, SPARE_VLFS as u32)?;
+        let bytes = directory.file_bytes().max(self.file.len_bytes()?);
+        self.file.resize(bytes, Fill::Allocate)?;
+        self.directory = directory;
+        Ok(())
+    }
+
+    /// The number of the last VLF that a block was written to.
+    fn last_used_vlf(&self) -> Result<u32, LogError> {
+        let mut last = self.first_seq;
+        for (at, (start, size)) in self.directory.vlfs().into_iter().enumerate() {
+            let block = read_block(&*self.file, start, size, self.directory.log_id())?;
+            let seq = self.first_seq + at as u32;
+            if block.is_some_and(|b| b.header.lsn.vlf() == seq) {
+                last = seq;
+            }
+        }
+        Ok(last)
+    }
+
+    /// Where recovery begins, as the file says.
+    pub fn checkpoint(&self) -> Lsn {
+        self.directory.checkpoint
+    }
+
+    /// Writes a block at its place. Several threads may do this side by side.
+    pub fn write(&self, block: &[u8]) -> Result<Lsn, LogError> {
+        let bad = || LogError::Missing(Lsn(u64_at(block, 16).unwrap_or(0)));
+        let stated = u64_at(block, 32).ok_or_else(bad)?;
+        let header = BlockHeader::read(block, stated).ok_or_else(bad)?;
+        if !header.checksum_fits(block) || header.used as usize != block.len() {
+            return Err(bad());
+        }
+        if header.lsn.vlf() < self.first_seq {
+            // A log backup may begin before the full backup that it is restored behind.
+            return Ok(header.lsn);
+        }
+        let at = header.lsn.vlf().checked_sub(self.first_seq);
+        let vlfs = self.directory.vlfs();
+        let place = at.and_then(|at| vlfs.get(at as usize)).ok_or_else(bad)?;
+        let offset = u64::from(header.lsn.block()) * SECTOR as u64;
+        let padded = BlockHeader::padded(block.len(), self.directory.sector as usize);
+        if offset + padded as u64 > place.1 || block.len() < BLOCK_HEADER_BYTES {
+            return Err(bad());
+        }
+        let mut bytes = AlignedBuf::new(padded);
+        bytes
+            .get_mut(..block.len())
+            .ok_or_else(bad)?
+            .copy_from_slice(block);
+        let own = BlockHeader {
+            log_id: self.directory.log_id(),
+            ..header
+        };
+        own.seal(&mut bytes);
+        self.file.write_at(place.0 + offset, &bytes)?;
+        Ok(header.lsn)
+    }
+
+    /// Makes the blocks durable, then the directory: recovery begins at `checkpoint`.
+    pub fn finish(mut self, checkpoint: Lsn) -> Result<(), LogError> {
+        self.file.sync()?;
+        self.directory.checkpoint = checkpoint;
+        self.directory.version += 1;
+        write_directory(&*self.file, &self.directory)
+    }
+}

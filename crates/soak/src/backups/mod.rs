@@ -1,0 +1,358 @@
+//! Backups and restores under power losses.
+//!
+//! # A run
+//! 1. Writers work on a database, each on a table of its own. What a writer's transaction does follows from
+//!    its number, so the rows after any number of transactions are known ([`writers`]).
+//! 2. Between the work: full, COPY_ONLY, differential and log backups to some stripes, packed or not, half of
+//!    them beside the writers' threads; checkpoints; orderly ends; power losses in the middle of any of it.
+//! 3. Now and then a chain is restored to another database ([`chain`]): a full backup, perhaps a differential
+//!    one, log backups. The power goes in the middle of some restores. What is half restored must not be
+//!    taken for whole; then the restore begins again.
+//!
+//! # What must hold
+//! 1. A restored database has, of each writer, all transactions that were acknowledged before its last backup
+//!    began, perhaps those that began before the backup ended, no part of another. Its pages check clean.
+//! 2. A backup that was acknowledged restores after every power loss.
+//! 3. A differential backup is refused over another base than its own (3136).
+//! 4. A stripe with a flipped bit is refused, by RESTORE VERIFYONLY and by RESTORE.
+//!
+//! A run is decided by its seed, but for how threads take turns.
+
+mod chain;
+mod machine;
+mod media;
+mod writers;
+
+use crate::Finding;
+use crate::subject::{Failure, FullBackups, Layout, Store as _};
+use furrow_format::RecoveryModel;
+use furrow_io::random::{Rng, SeededRng, seeded};
+use furrow_io::sim::{Crash, Effect, Fault, Ops};
+use machine::Machine;
+use media::{Taken, Wanted};
+use std::path::PathBuf;
+use writers::Writers;
+
+/// Steps of a run.
+const STEPS: u32 = 14;
+/// A step that is to fail does so at one of so many changes of the disk.
+const MOST_CHANGES: u64 = 120;
+
+/// What a run, or many, came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Figures {
+    /// Backups that were acknowledged.
+    pub backups: u64,
+    /// Chains restored and compared.
+    pub restores: u64,
+    /// Power losses.
+    pub crashes: u64,
+    /// Power losses in the middle of a restore.
+    pub in_restore: u64,
+    /// Stripes that were damaged, and refused.
+    pub damaged: u64,
+}
+
+impl Figures {
+    /// Adds another's.
+    pub fn add(&mut self, other: &Figures) {
+        self.backups += other.backups;
+        self.restores += other.restores;
+        self.crashes += other.crashes;
+        self.in_restore += other.in_restore;
+        self.damaged += other.damaged;
+    }
+}
+
+/// A backup without an answer: its kind, its stripes, transactions before and after.
+type Unanswered = (Wanted, Vec<PathBuf>, Vec<u64>, Vec<u64>);
+
+struct Run {
+    rng: SeededRng,
+    machine: Machine,
+    writers: Writers,
+    taken: Vec<Taken>,
+    /// A backup in the middle of which the power went.
+    unanswered: Option<Unanswered>,
+    figures: Figures,
+    steps: Vec<String>,
+}
+
+fn draw_layout(rng: &mut SeededRng) -> Layout {
+    Layout {
+        files: rng.random_range(1..=3),
+        pool_pages: [128, 192, 512][rng.random_range(0..3)],
+        full_backups: FullBackups::Sometimes,
+        waits_for_locks: true,
+        ..Layout::draw(rng)
+    }
+}
+
+/// One run.
+pub fn run(seed: u64) -> Result<Figures, Box<Finding>> {
+    let mut rng = seeded(seed);
+    let finding = |place: &str, what: String, steps: Vec<String>| {
+        let place = place.to_owned();
+        Box::new(Finding {
+            seed,
+            place,
+            what,
+            steps,
+        })
+    };
+    let model = match rng.random_ratio(1, 3) {
+        true => RecoveryModel::Simple,
+        false => RecoveryModel::Full,
+    };
+    let layout = draw_layout(&mut rng);
+    let machine = Machine::create(&layout, model);
+    let machine = machine.map_err(|e| finding("create", e.to_string(), Vec::new()))?;
+    let writers = Writers::new(seed, &machine);
+    let writers = writers.map_err(|e| finding("create", e.to_string(), Vec::new()))?;
+    let mut run = Run {
+        rng,
+        machine,
+        writers,
+        taken: Vec::new(),
+        unanswered: None,
+        figures: Figures::default(),
+        steps: vec![format!("{layout:?} {model:?}")],
+    };
+    for step in 0..STEPS {
+        let done = run.step();
+        let place = format!("step {step}");
+        done.map_err(|e| finding(&place, e.to_string(), run.steps.clone()))?;
+    }
+    let ended = run.restore(Crashes::None);
+    ended.map_err(|e| finding("the last restore", e.to_string(), run.steps.clone()))?;
+    Ok(run.figures)
+}
+
+/// Whether the power goes in the middle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Crashes {
+    None,
+    Some,
+}
+
+impl Run {
+    fn note(&mut self, step: String) {
+        self.steps.push(step);
+    }
+
+    fn step(&mut self) -> Result<(), Failure> {
+        let transactions = self.rng.random_range(1..12);
+        self.writers.work(&self.machine, transactions)?;
+        let crash = self.rng.random_ratio(1, 4);
+        if crash {
+            let nth = self.rng.random_range(1..=MOST_CHANGES);
+            self.note(format!("the power will go at change {nth}"));
+            let fault = Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth);
+            self.machine.volume.inject(fault);
+        }
+        let done = self.act();
+        self.machine.volume.heal();
+        match self.machine.volume.is_powered() {
+            true => done,
+            // An instance may start without the database.
+            false => self.lose_power(),
+        }
+    }
+
+    fn act(&mut self) -> Result<(), Failure> {
+        match self.rng.random_range(0..12) {
+            0 => {
+                self.note("checkpoint".to_owned());
+                self.machine.store()?.checkpoint()
+            }
+            1 => {
+                self.note("restart".to_owned());
+                self.machine.restart()
+            }
+            2 | 3 => self.back_up(Wanted::Full),
+            4 => self.back_up(Wanted::CopyOnly),
+            5 | 6 => self.back_up(Wanted::Differential),
+            7 | 8 => self.back_up(Wanted::Log),
+            9 => self.damage(),
+            10 => self.restore(Crashes::None),
+            _ => self.restore(Crashes::Some),
+        }
+    }
+
+    /// Takes a backup, if there may be one of this kind.
+    fn back_up(&mut self, wanted: Wanted) -> Result<(), Failure> {
+        let number = self.taken.len();
+        let request = media::request(&mut self.rng, (wanted, number));
+        let beside = self.rng.random_bool(0.5);
+        self.note(format!(
+            "backup {number}: {wanted:?}, {} stripes, {:?}, beside writers: {beside}",
+            request.devices.len(),
+            request.codec
+        ));
+        let before = self.writers.acknowledged();
+        let paths: Vec<PathBuf> = request
+            .devices
+            .iter()
+            .map(furrow_backup::Device::path)
+            .collect();
+        let machine = &self.machine;
+        let done = match beside {
+            true => self
+                .writers
+                .beside(machine, || machine.back_up(wanted, &request)),
+            false => machine.back_up(wanted, &request),
+        };
+        let to = self.writers.begun();
+        let report = match done {
+            Ok(report) => report,
+            Err(failure) => {
+                self.unanswered = Some((wanted, paths, before, to));
+                return Err(failure);
+            }
+        };
+        let Some(info) = report else {
+            self.note("refused".to_owned());
+            return Ok(());
+        };
+        self.figures.backups += 1;
+        self.taken.push(Taken {
+            wanted,
+            paths,
+            from: before,
+            to,
+            set: info.set,
+            base: info.base,
+        });
+        Ok(())
+    }
+
+    /// After a power loss: the machine starts again, and the writers go on from what is there.
+    fn lose_power(&mut self) -> Result<(), Failure> {
+        self.figures.crashes += 1;
+        let seed = self.rng.random();
+        self.note("the power is gone".to_owned());
+        self.machine = self.machine.after(&Crash::Torn { seed })?;
+        if let Some((wanted, paths, from, to)) = self.unanswered.take()
+            && let Some(info) = self.machine.whole(&paths)
+        {
+            self.taken.push(Taken {
+                wanted,
+                paths,
+                from,
+                to,
+                set: info.set,
+                base: info.base,
+            });
+        }
+        let state = self.machine.store()?.read_all()?;
+        let (from, to) = (self.writers.acknowledged(), self.writers.begun());
+        let counts = self.writers.counts(&state, (&from, &to))?;
+        self.writers.resume(&counts);
+        self.machine.drop_copy()
+    }
+
+    /// Restores a chain and compares.
+    fn restore(&mut self, crashes: Crashes) -> Result<(), Failure> {
+        let Some(chain) = chain::draw(&mut self.rng, &self.taken) else {
+            return Ok(());
+        };
+        let shown: Vec<String> = chain.iter().map(ToString::to_string).collect();
+        self.note(format!(
+            "restore {}, power losses: {crashes:?}",
+            shown.join(", ")
+        ));
+        let chain: Vec<Taken> = chain.into_iter().map(|n| self.taken[n].clone()).collect();
+        loop {
+            if crashes == Crashes::Some && self.rng.random_bool(0.7) {
+                let nth = self.rng.random_range(1..=MOST_CHANGES);
+                let fault = Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth);
+                self.machine.volume.inject(fault);
+            }
+            let done = self.machine.restore_chain(&chain);
+            self.machine.volume.heal();
+            match done {
+                _ if !self.machine.volume.is_powered() => {
+                    self.figures.in_restore += 1;
+                    self.lose_power_in_restore(&chain)?;
+                }
+                Err(failure) => return Err(failure),
+                Ok(state) => {
+                    self.figures.restores += 1;
+                    self.judge(&state, &chain)?;
+                    break;
+                }
+            }
+        }
+        self.other_base(&chain)?;
+        self.machine.drop_copy()
+    }
+
+    fn judge(&self, state: &crate::model::State, chain: &[Taken]) -> Result<(), Failure> {
+        let Some(last) = chain.last() else {
+            return Ok(());
+        };
+        self.writers.counts(state, (&last.from, &last.to)).map(drop)
+    }
+
+    /// The power went during a restore: nothing half done is taken for whole.
+    fn lose_power_in_restore(&mut self, chain: &[Taken]) -> Result<(), Failure> {
+        let seed = self.rng.random();
+        self.note("the power is gone in the restore".to_owned());
+        self.machine = self.machine.after(&Crash::Torn { seed })?;
+        let Some(state) = self.machine.recovered_copy()? else {
+            return Ok(());
+        };
+        self.note("a part of the chain was whole".to_owned());
+        // It ends with one of the chain's backups, or in one of its log backups.
+        let (Some(first), Some(last)) = (chain.first(), chain.last()) else {
+            return Ok(());
+        };
+        self.writers
+            .counts(&state, (&first.from, &last.to))
+            .map(drop)?;
+        self.machine.drop_copy()
+    }
+
+    /// A differential backup over a full one that is not its base.
+    fn other_base(&mut self, chain: &[Taken]) -> Result<(), Failure> {
+        let Some(full) = chain.first() else {
+            return Ok(());
+        };
+        let strange = |t: &&Taken| t.wanted == Wanted::Differential && t.base != full.set;
+        let Some(strange) = self.taken.iter().find(strange).cloned() else {
+            return Ok(());
+        };
+        self.machine.drop_copy()?;
+        self.machine.refuses_other_base(full, &strange)
+    }
+
+    /// Flips a bit of a stripe: it is refused, and accepted when the bit is put right.
+    fn damage(&mut self) -> Result<(), Failure> {
+        if self.taken.is_empty() {
+            return Ok(());
+        }
+        // A power loss now would leave the damage there.
+        self.machine.volume.heal();
+        let number = self.rng.random_range(0..self.taken.len());
+        let taken = self.taken[number].clone();
+        let stripe = self.rng.random_range(0..taken.paths.len());
+        let (at, bit) = (self.rng.random::<u64>(), self.rng.random_range(0..8));
+        self.note(format!(
+            "damage backup {number}, stripe {stripe}, byte {at} modulo its length"
+        ));
+        self.machine.flip(&taken.paths[stripe], (at, bit))?;
+        let accepted = self.machine.verify(&taken)?;
+        self.machine.flip(&taken.paths[stripe], (at, bit))?;
+        if accepted {
+            let text = format!("backup {number} with a flipped bit was found valid");
+            return Err(Failure::Wrong(text));
+        }
+        self.figures.damaged += 1;
+        match self.machine.verify(&taken)? {
+            true => Ok(()),
+            false => Err(Failure::Wrong(format!(
+                "backup {number} is sound and was refused"
+            ))),
+        }
+    }
+}

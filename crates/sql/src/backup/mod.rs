@@ -1,0 +1,289 @@
+//! BACKUP and RESTORE: options read, messages sent, `furrow_backup` called.
+
+mod headers;
+mod options;
+mod restore;
+mod trace;
+
+pub(crate) use restore::restore;
+
+use crate::paths::path;
+use furrow_backup::media::BackupKind;
+use furrow_backup::{
+    BackupError, BackupReport, BufferFigures, Device as Target, FilePages, Listener, Step,
+    backup_database, backup_log,
+};
+use furrow_bind::evaluate;
+use furrow_context::error::{Result, SqlError, refuse, unsupported};
+use furrow_context::run::Run;
+use furrow_context::system_databases::is_system;
+use furrow_io::time::WallTime;
+use furrow_messages::{Arg, Message};
+use furrow_observe::errorlog::Source;
+use furrow_observe::task;
+use furrow_observe::traceflags::TraceFlag;
+use furrow_tsql::ast::database::{Backup, Device, NameOrVariable};
+use furrow_tsql::ast::expr::{Expr, ExprKind};
+use std::path::Path;
+
+/// The text that an expression has.
+fn text(run: &mut Run<'_>, written: &Expr) -> Result<String> {
+    let (value, _) = evaluate(run, written)?;
+    Ok(match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.to_string(),
+    })
+}
+
+/// The database that is named.
+fn database_name(run: &mut Run<'_>, named: &NameOrVariable) -> Result<String> {
+    match named {
+        NameOrVariable::Name(name) => Ok(name.value.to_string()),
+        NameOrVariable::Variable(variable) => {
+            let kind = ExprKind::Variable(variable.clone());
+            let span = variable.span;
+            text(run, &Expr { kind, span })
+        }
+    }
+}
+
+/// Whether a path names the device that discards what is written to it.
+fn is_nul(path: &str) -> bool {
+    path.trim_end_matches(':').eq_ignore_ascii_case("NUL")
+}
+
+fn device(run: &mut Run<'_>, written: &Device) -> Result<Target> {
+    match written {
+        Device::Physical(kind, expr) if &**kind == "DISK" => {
+            let named = text(run, expr)?;
+            match is_nul(&named) {
+                true => Ok(Target::Nul),
+                false => Ok(Target::Disk(path(run.cx, &named)?)),
+            }
+        }
+        Device::Physical(kind, _) => Err(unsupported(&format!("TO {kind}"))),
+        Device::Logical(named) => {
+            let name = database_name(run, named)?;
+            refuse(3206, &[name.into()])
+        }
+    }
+}
+
+/// 3021 within a transaction.
+fn outside_transaction(run: &Run<'_>) -> Result<()> {
+    match run.cx.sessions.count() {
+        0 => Ok(()),
+        _ => refuse(3021, &[]),
+    }
+}
+
+/// What a failed backup or restore tells, with 3013 behind it.
+fn terminated(error: &BackupError, statement: &str) -> Box<SqlError> {
+    if let BackupError::Cancelled = error {
+        return SqlError::cancelled();
+    }
+    if let BackupError::Engine(e) = error
+        && e.is_cancelled()
+    {
+        return SqlError::cancelled();
+    }
+    abnormally(error.messages(), statement)
+}
+
+/// Messages with 3013 behind them.
+fn abnormally(mut messages: Vec<Message>, statement: &str) -> Box<SqlError> {
+    messages.push(Message::new(3013, &[statement.into()]));
+    let mut error: Box<SqlError> = Message::new(3013, &[statement.into()]).into();
+    error.messages = messages;
+    error
+}
+
+/// Sends percents and pages to the client while a backup or a restore runs.
+struct Progress<'a, 'r> {
+    run: &'a mut Run<'r>,
+    database: String,
+    /// STATS: each so many percent are told.
+    step: Option<u64>,
+    told: u64,
+}
+
+impl Progress<'_, '_> {
+    fn percent(&mut self, percent: u64) {
+        task::current().set_progress(percent as f32);
+        let Some(step) = self.step else { return };
+        while self.told + step <= percent {
+            self.told += step;
+            self.run.inform(Message::new(3211, &[self.told.into()]));
+        }
+    }
+
+    fn pages(&mut self, position: u16, file: &FilePages) {
+        let args = [
+            file.pages.into(),
+            self.database.as_str().into(),
+            file.name.as_str().into(),
+            position.into(),
+        ];
+        self.run.inform(Message::new(4035, &args));
+    }
+}
+
+impl Listener for Progress<'_, '_> {
+    fn progress(&mut self, done: u64, total: u64) {
+        // The last percent is told when all is done.
+        self.percent((done * 100 / total.max(1)).min(99));
+    }
+
+    fn files_done(&mut self, position: u16, files: &[FilePages]) {
+        for file in files {
+            self.pages(position, file);
+        }
+    }
+
+    fn buffers(&mut self, figures: &BufferFigures) {
+        trace::buffers(self.run, figures);
+    }
+
+    fn step(&mut self, step: &Step) {
+        trace::step(self.run, &self.database, step);
+    }
+}
+
+/// 3014: pages, time and rate.
+fn closing(statement: &str, pages: u64, elapsed_us: u64) -> Message {
+    let us = elapsed_us.max(1);
+    let rate = u128::from(pages) * 8192 * 1_000_000_000 / (u128::from(us) * 1_048_576);
+    let args: [Arg; 6] = [
+        statement.into(),
+        pages.into(),
+        (us / 1_000_000).into(),
+        (us / 1000 % 1000).into(),
+        ((rate / 1000) as u64).into(),
+        ((rate % 1000) as u64).into(),
+    ];
+    Message::new(3014, &args)
+}
+
+/// Runs BACKUP.
+pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
+    outside_transaction(run)?;
+    let statement = match written.log {
+        true => "BACKUP LOG",
+        false => "BACKUP DATABASE",
+    };
+    if !written.parts.is_empty() {
+        return Err(unsupported("BACKUP of files and filegroups"));
+    }
+    if !written.mirrors.is_empty() {
+        return Err(unsupported("MIRROR TO"));
+    }
+    let name = database_name(run, &written.database)?;
+    let mut devices = Vec::new();
+    for written in &written.to {
+        devices.push(device(run, written)?);
+    }
+    let asked =
+        options::backup(run, &written.options).map_err(|e| abnormally(e.messages, statement))?;
+    let db = match run.cx.server.instance().database(&name) {
+        Ok(db) => db,
+        Err(e) => return Err(abnormally(e.messages(), statement)),
+    };
+    let mut request = asked.request;
+    request.devices = devices;
+    request.server = furrow_sysviews::SERVER_NAME.to_owned();
+    let mut progress = Progress {
+        database: db.name().to_owned(),
+        run,
+        step: asked.stats,
+        told: 0,
+    };
+    let done = match written.log {
+        true => backup_log(&db, &request, &mut progress),
+        false => backup_database(&db, &request, &mut progress),
+    };
+    task::current().set_progress(0.0);
+    let report = match done {
+        Ok(report) => report,
+        Err(error) => {
+            let failed = terminated(&error, statement);
+            let text = format!("{statement} {name}");
+            let log = progress.run.cx.server.instance().error_log();
+            let told = Message::new(3041, &[text.into()]);
+            log.write_message(Source::Spid(task::current().session_id()), &told);
+            return Err(failed);
+        }
+    };
+    progress.percent(100);
+    progress.pages(report.position, &report.log);
+    if report.info.damaged {
+        run.inform(Message::new(3042, &[]));
+    }
+    let called = match report.info.kind {
+        BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL",
+        _ => statement,
+    };
+    run.inform(closing(called, report.pages(), report.elapsed_us));
+    log_backup(run, &report, &request.devices);
+    run.done(None);
+    Ok(())
+}
+
+/// When a database was created, as messages of backups show it: date and time.
+fn creation((days, ticks): (i32, u32)) -> (String, String) {
+    /// 1970-01-01, in days since 1900.
+    const EPOCH_DAYS: i64 = 25_567;
+    let us = (i64::from(days) - EPOCH_DAYS) * 86_400_000_000 + i64::from(ticks) * 1_000_000 / 300;
+    let at = WallTime::from_unix_us(us).civil();
+    let date = format!("{:04}/{:02}/{:02}", at.year, at.month, at.day);
+    (
+        date,
+        format!("{:02}:{:02}:{:02}", at.hour, at.minute, at.second),
+    )
+}
+
+/// 18264 or 18265 in the error log, unless trace flag 3226 is on.
+fn log_backup(run: &Run<'_>, report: &BackupReport, devices: &[Target]) {
+    let instance = run.cx.server.instance();
+    let flags = &instance.instruments().trace_flags;
+    if flags.is_on_globally(TraceFlag::QUIET_BACKUPS) {
+        return;
+    }
+    let info = &report.info;
+    let quoted = |d: &Target| format!("'{}'", shown_path(&d.path()));
+    let names: Vec<String> = devices.iter().map(quoted).collect();
+    let names = names.join(", ");
+    let device = format!("FILE={}, TYPE=DISK: {{{names}}}", report.position);
+    let (date, time) = creation(info.created);
+    let lsn = |lsn: u64| Arg::from(furrow_format::Lsn(lsn).to_string());
+    let mut args = vec![info.database.as_str().into(), date.into(), time.into()];
+    if info.kind != BackupKind::Log {
+        args.push(report.pages().into());
+    }
+    args.extend([lsn(info.first_lsn), lsn(info.last_lsn)]);
+    let number = match info.kind {
+        BackupKind::Log => 18_265,
+        BackupKind::Differential => {
+            args.push(lsn(info.database_backup_lsn));
+            18_270
+        }
+        BackupKind::Database => 18_264,
+    };
+    args.extend([(devices.len() as u32).into(), device.into()]);
+    let message = Message::new(number, &args);
+    instance.error_log().write_message(Source::Backup, &message);
+}
+
+fn shown_path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// 3108 and the like: what no backup or restore is of.
+fn not_of_the_system(name: &str, statement: &str) -> Result<()> {
+    if name.eq_ignore_ascii_case("tempdb") {
+        return Err(abnormally(vec![Message::new(3147, &[])], statement));
+    }
+    match is_system(name) && statement.starts_with("RESTORE") {
+        true => Err(unsupported(&format!("{statement} {name}"))),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,196 @@
+//! Options of BACKUP and RESTORE.
+
+use super::text;
+use furrow_backup::media::Codec;
+use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES};
+use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::run::Run;
+use furrow_messages::Message;
+use furrow_tsql::ast::option::{Opt, OptValue};
+
+/// MAXTRANSFERSIZE where it is not stated.
+const TRANSFER_BYTES: usize = 1 << 20;
+/// Most buffers.
+const MOST_BUFFERS: u64 = 65_536;
+/// Percent that STATS tells where no number is stated.
+const STATS_PERCENT: u64 = 10;
+
+/// What a BACKUP statement asks for.
+pub(super) struct Asked {
+    pub(super) request: BackupRequest,
+    /// Each so many percent are told.
+    pub(super) stats: Option<u64>,
+}
+
+/// The text of an option's value.
+pub(super) fn value_text(run: &mut Run<'_>, option: &Opt) -> Result<String> {
+    match &option.value {
+        Some(OptValue::Expr(expr)) => text(run, expr),
+        Some(OptValue::Word(word)) => Ok(word.to_string()),
+        Some(OptValue::Name(name)) => Ok(name.name().to_owned()),
+        _ => Ok(String::new()),
+    }
+}
+
+/// A whole number (3217).
+pub(super) fn number(run: &mut Run<'_>, option: &Opt) -> Result<u64> {
+    let text = value_text(run, option)?;
+    match text.trim().parse() {
+        Ok(number) => Ok(number),
+        Err(_) => refuse(3217, &[(&*option.name).into()]),
+    }
+}
+
+/// STATS: percent between two messages.
+pub(super) fn stats(run: &mut Run<'_>, option: &Opt) -> Result<u64> {
+    if option.value.is_none() {
+        return Ok(STATS_PERCENT);
+    }
+    let percent = number(run, option)?;
+    match percent {
+        1..=100 => Ok(percent),
+        _ => refuse(3250, &[percent.into(), "STATS".into()]),
+    }
+}
+
+/// BLOCKSIZE: a power of 2 from 512 to 65536. Stripes are written in units of 4096 whatever it says.
+pub(super) fn block_size(run: &mut Run<'_>, option: &Opt) -> Result<()> {
+    let bytes = number(run, option)?;
+    if !bytes.is_power_of_two() {
+        return refuse(3253, &[]);
+    }
+    match bytes {
+        512..=65_536 => Ok(()),
+        _ => refuse(3250, &[bytes.into(), "BLOCKSIZE".into()]),
+    }
+}
+
+/// MAXTRANSFERSIZE: a multiple of 64 KB, up to 4 MB.
+pub(super) fn transfer_bytes(run: &mut Run<'_>, option: &Opt) -> Result<usize> {
+    let bytes = number(run, option)?;
+    let range = MIN_TRANSFER_BYTES as u64..=MAX_TRANSFER_BYTES as u64;
+    match range.contains(&bytes) && bytes % MIN_TRANSFER_BYTES as u64 == 0 {
+        true => Ok(bytes as usize),
+        false => refuse(3217, &["MAXTRANSFERSIZE".into()]),
+    }
+}
+
+/// BUFFERCOUNT.
+pub(super) fn buffer_count(run: &mut Run<'_>, option: &Opt) -> Result<usize> {
+    let buffers = number(run, option)?;
+    match buffers {
+        1..=MOST_BUFFERS => Ok(buffers as usize),
+        _ => refuse(3217, &["BUFFERCOUNT".into()]),
+    }
+}
+
+/// COMPRESSION: LZ4 where no algorithm is stated.
+fn compression(run: &mut Run<'_>, option: &Opt) -> Result<Codec> {
+    let Some(OptValue::List(list)) = &option.value else {
+        return Ok(Codec::Lz4);
+    };
+    let (mut algorithm, mut level) = ("LZ4".to_owned(), None);
+    for option in list {
+        let value = value_text(run, option)?.to_ascii_uppercase();
+        match &*option.name {
+            "ALGORITHM" => algorithm = value,
+            "LEVEL" => {
+                level = Some(match &*value {
+                    "LOW" => 1,
+                    "MEDIUM" => 3,
+                    "HIGH" => 9,
+                    other => match other.parse() {
+                        Ok(level @ 1..=19) => level,
+                        _ => return refuse(3217, &["LEVEL".into()]),
+                    },
+                });
+            }
+            _ => return refuse(3217, &["COMPRESSION".into()]),
+        }
+    }
+    match &*algorithm {
+        "LZ4" => Ok(Codec::Lz4),
+        "ZSTD" => Ok(Codec::Zstd(level.unwrap_or(3))),
+        "MS_XPRESS" | "QAT_DEFLATE" => Err(unsupported(&format!("ALGORITHM = {algorithm}"))),
+        _ => refuse(3217, &["ALGORITHM".into()]),
+    }
+}
+
+/// 3031 where both options of a pair are written.
+fn conflicts(options: &[Opt]) -> Result<()> {
+    const PAIRS: [(&str, &str); 6] = [
+        ("INIT", "NOINIT"),
+        ("FORMAT", "NOFORMAT"),
+        ("CHECKSUM", "NO_CHECKSUM"),
+        ("COMPRESSION", "NO_COMPRESSION"),
+        ("STOP_ON_ERROR", "CONTINUE_AFTER_ERROR"),
+        ("SKIP", "NOSKIP"),
+    ];
+    let has = |name: &str| options.iter().any(|o| &*o.name == name);
+    for (one, other) in PAIRS {
+        if has(one) && has(other) {
+            let args = [one.to_lowercase().into(), other.to_lowercase().into()];
+            return refuse(3031, &args);
+        }
+    }
+    Ok(())
+}
+
+fn plain() -> BackupRequest {
+    BackupRequest {
+        devices: Vec::new(),
+        codec: Codec::None,
+        checksum: true,
+        continue_after_error: false,
+        buffer_count: None,
+        transfer_bytes: TRANSFER_BYTES,
+        format: false,
+        init: false,
+        name: String::new(),
+        description: String::new(),
+        media_name: String::new(),
+        media_description: String::new(),
+        differential: false,
+        copy_only: false,
+        user: "sa".to_owned(),
+        server: String::new(),
+    }
+}
+
+/// Options of BACKUP.
+pub(super) fn backup(run: &mut Run<'_>, options: &[Opt]) -> Result<Asked> {
+    conflicts(options)?;
+    let (mut request, mut percent) = (plain(), None);
+    for option in options {
+        match &*option.name {
+            "CHECKSUM" => request.checksum = true,
+            "NO_CHECKSUM" => request.checksum = false,
+            "CONTINUE_AFTER_ERROR" => request.continue_after_error = true,
+            "COPY_ONLY" => request.copy_only = true,
+            "DIFFERENTIAL" => request.differential = true,
+            "FORMAT" => (request.format, request.init) = (true, true),
+            "INIT" => request.init = true,
+            "COMPRESSION" => request.codec = compression(run, option)?,
+            "BLOCKSIZE" => block_size(run, option)?,
+            "BUFFERCOUNT" => request.buffer_count = Some(buffer_count(run, option)?),
+            "MAXTRANSFERSIZE" => request.transfer_bytes = transfer_bytes(run, option)?,
+            "NAME" => request.name = value_text(run, option)?,
+            "DESCRIPTION" => request.description = value_text(run, option)?,
+            "MEDIANAME" => request.media_name = value_text(run, option)?,
+            "MEDIADESCRIPTION" => request.media_description = value_text(run, option)?,
+            "STATS" => percent = Some(stats(run, option)?),
+            // What they ask for is so in any case, or concerns tapes.
+            "NOINIT" | "NOFORMAT" | "SKIP" | "NOSKIP" | "STOP_ON_ERROR" | "NO_COMPRESSION"
+            | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART" => {}
+            "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" => {
+                let name = option.name.to_lowercase();
+                return Err(Message::new(3032, &[name.into()]).into());
+            }
+            other => return Err(unsupported(&format!("BACKUP WITH {other}"))),
+        }
+    }
+    Ok(Asked {
+        request,
+        stats: percent,
+    })
+}

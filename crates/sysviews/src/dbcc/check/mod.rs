@@ -1,0 +1,339 @@
+//! Consistency checks: CHECKDB, CHECKTABLE, CHECKALLOC, CHECKCATALOG, CHECKFILEGROUP, CHECKCONSTRAINTS.
+//!
+//! All but the last are one check of the database's pages on a snapshot (`furrow_engine::Database`), of
+//! different depth and scope. Here their arguments are read and what they found becomes messages.
+
+mod constraints;
+mod plain;
+mod repair;
+mod report;
+
+use super::table::table_of;
+use super::{Arg, Call, Command, bad, database};
+use furrow_check::{Depth, Options, Progress, Scope};
+use furrow_context::error::{Result, refuse};
+use furrow_context::run::Run;
+use furrow_engine::{Checked, Database};
+use furrow_messages::Message;
+use furrow_observe::task;
+use repair::Order;
+use report::Reporter;
+use std::sync::Arc;
+
+const DATABASE_OPTIONS: &[&str] = &[
+    "ALL_ERRORMSGS",
+    "DATA_PURITY",
+    "ESTIMATEONLY",
+    "EXTENDED_LOGICAL_CHECKS",
+    "MAXDOP",
+    "NO_INFOMSGS",
+    "PHYSICAL_ONLY",
+    "TABLERESULTS",
+    "TABLOCK",
+];
+const ALLOCATION_OPTIONS: &[&str] = &[
+    "ALL_ERRORMSGS",
+    "ESTIMATEONLY",
+    "NO_INFOMSGS",
+    "TABLERESULTS",
+    "TABLOCK",
+];
+
+pub(super) static COMMANDS: &[Command] = &[
+    Command {
+        name: "CHECKDB",
+        syntax: "DBCC CHECKDB [('database' | id | 0 [, NOINDEX | REPAIR_REBUILD])] [WITH \
+            ALL_ERRORMSGS, NO_INFOMSGS, TABLOCK, ESTIMATEONLY, PHYSICAL_ONLY | DATA_PURITY | \
+            EXTENDED_LOGICAL_CHECKS, MAXDOP = n, TABLERESULTS]",
+        text: "Checks every page, link, row and allocation bit of a database while others work in it.",
+        options: DATABASE_OPTIONS,
+        run: check_database,
+    },
+    Command {
+        name: "CHECKTABLE",
+        syntax: "DBCC CHECKTABLE ('table' | object_id [, NOINDEX | index_id | REPAIR_REBUILD]) \
+            [WITH as CHECKDB]",
+        text: "Checks a table and its indexes.",
+        options: DATABASE_OPTIONS,
+        run: check_table,
+    },
+    Command {
+        name: "CHECKALLOC",
+        syntax: "DBCC CHECKALLOC [('database' | id | 0 [, NOINDEX])] [WITH ALL_ERRORMSGS, \
+            NO_INFOMSGS, TABLOCK, ESTIMATEONLY, TABLERESULTS]",
+        text: "Checks that every page and extent has one owner and that all maps agree.",
+        options: ALLOCATION_OPTIONS,
+        run: check_allocation,
+    },
+    Command {
+        name: "CHECKCATALOG",
+        syntax: "DBCC CHECKCATALOG [('database' | id | 0)] [WITH NO_INFOMSGS]",
+        text: "Checks that the rows of the catalog agree with each other.",
+        options: &["NO_INFOMSGS"],
+        run: check_catalog,
+    },
+    Command {
+        name: "CHECKFILEGROUP",
+        syntax: "DBCC CHECKFILEGROUP [('filegroup' | id | 0 [, NOINDEX])] [WITH as CHECKDB]",
+        text: "Checks the tables and the allocation of one filegroup of the current database.",
+        options: DATABASE_OPTIONS,
+        run: check_filegroup,
+    },
+    Command {
+        name: "CHECKCONSTRAINTS",
+        syntax: "DBCC CHECKCONSTRAINTS [('table' | object_id | 'constraint')] [WITH ALL_CONSTRAINTS, \
+            ALL_ERRORMSGS, NO_INFOMSGS]",
+        text: "Lists rows that break a foreign key or a CHECK constraint.",
+        options: &["ALL_CONSTRAINTS", "ALL_ERRORMSGS", "NO_INFOMSGS"],
+        run: constraints::run,
+    },
+];
+
+/// What a call asks for.
+struct Request<'c> {
+    command: &'static str,
+    call: &'c Call,
+    db: Arc<Database>,
+    options: Options,
+    repair: Option<Order>,
+}
+
+impl<'c> Request<'c> {
+    /// Reads the options, and the argument behind the first one.
+    fn new(command: &'static str, db: &Arc<Database>, call: &'c Call) -> Result<Request<'c>> {
+        let alone = ["PHYSICAL_ONLY", "DATA_PURITY", "EXTENDED_LOGICAL_CHECKS"];
+        let physical = call.said("PHYSICAL_ONLY");
+        if physical && alone.iter().filter(|word| call.said(word)).count() > 1 {
+            return refuse(2532, &[]);
+        }
+        let mut depth = if physical {
+            Depth::Physical
+        } else {
+            Depth::Full
+        };
+        let mut repair = None;
+        match call.args.get(1) {
+            None => {}
+            Some(arg) if arg.is_word("NOINDEX") && physical => {}
+            Some(arg) if arg.is_word("NOINDEX") => depth = Depth::NoIndexes,
+            Some(Arg::Value(_)) if command == "CHECKTABLE" => {}
+            Some(Arg::Word(word)) => {
+                repair = Order::of(word, db)?;
+                if repair.is_none() {
+                    return bad(1);
+                }
+                if physical {
+                    return refuse(2532, &[]);
+                }
+            }
+            Some(_) => return bad(1),
+        }
+        let workers = match call.option("MAXDOP") {
+            None | Some(0) => 0,
+            Some(n) => usize::try_from(n).unwrap_or(1),
+        };
+        let serial = task::trace_flag_on(furrow_observe::traceflags::TraceFlag::CHECK_SERIAL);
+        let options = Options {
+            depth,
+            workers: if serial { 1 } else { workers },
+            ..Options::default()
+        };
+        Ok(Request {
+            command,
+            call,
+            db: Arc::clone(db),
+            options,
+            repair,
+        })
+    }
+
+    /// Runs the check; the statement's cancellation ends it, and `percent_complete` shows how far it is.
+    fn check(&self, run: &Run<'_>) -> Result<Checked> {
+        let task = task::current();
+        let listener = |progress: Progress| {
+            let done = progress.pages_done as f64 / progress.pages_total.max(1) as f64;
+            task.set_progress((done * 100.0).min(100.0) as f32);
+            !task.is_cancelled()
+        };
+        let checked = self.db.check_consistency(self.options, &listener);
+        task.set_progress(0.0);
+        run.cx.check_cancel()?;
+        Ok(checked?)
+    }
+
+    /// Answers ESTIMATEONLY: about a hundred bytes for each page, and the maps.
+    fn estimated(&self, run: &mut Run<'_>, commands: &[&str]) -> Result<bool> {
+        if !self.call.said("ESTIMATEONLY") {
+            return Ok(false);
+        }
+        let usage = self.db.space_usage()?;
+        let extents: u64 = usage.iter().map(|f| f.allocated_extents).sum();
+        for command in commands {
+            let kb = match *command {
+                "CHECKALLOC" => extents * 8 / 1024 + 1,
+                _ => extents * 800 / 1024 + 1,
+            };
+            let args = [(*command).into(), self.db.name().into(), kb.into()];
+            run.inform(Message::new(5281, &args));
+        }
+        Ok(true)
+    }
+}
+
+fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.takes(0..=2)?;
+    let db = database(run, call, 0)?;
+    let request = Request::new("CHECKDB", &db, call)?;
+    if request.estimated(run, &["CHECKALLOC", "CHECKTABLES"])? {
+        return Ok(());
+    }
+    let checked = request.check(run)?;
+    let clean = checked.report.is_clean();
+    let mut reporter = Reporter::new(run, &request, &checked);
+    reporter.heading();
+    if request.options.depth == Depth::NoIndexes {
+        reporter.inform(Message::new(7966, &["checkdb".into()]));
+    }
+    reporter.objects(request.options.depth != Depth::Physical);
+    reporter.closing();
+    reporter.means();
+    let repaired = repaired(run, &request, &checked)?;
+    Reporter::log(run, &request, &checked, repaired);
+    if clean && !db.is_read_only() {
+        db.note_known_good()?;
+    }
+    Ok(())
+}
+
+/// Repairs as the call orders; the number of findings that are gone.
+fn repaired(run: &mut Run<'_>, request: &Request<'_>, checked: &Checked) -> Result<u64> {
+    if request.repair != Some(Order::Rebuild) || checked.report.is_clean() {
+        return Ok(0);
+    }
+    let fixed = repair::rebuild(run, request, &checked.report)?;
+    repair::say(run, request, fixed);
+    Ok(fixed)
+}
+
+fn check_table(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.takes(1..=2)?;
+    let db = Arc::clone(run.cx.sessions.database());
+    let table = table_of(&db, call, 0)?;
+    let mut request = Request::new("CHECKTABLE", &db, call)?;
+    request.options.scope = Scope::Object(table.id().0);
+    if request.estimated(run, &["CHECKTABLE"])? {
+        return Ok(());
+    }
+    let mut checked = request.check(run)?;
+    let wanted = table.id().0;
+    checked.report.objects.retain(|o| o.object_id == wanted);
+    if let Some(index) = call.args.get(1).and_then(Arg::number) {
+        let of_index = |s: &furrow_check::Subject| i64::from(s.index_id) == index;
+        let findings = &mut checked.report.findings;
+        findings.retain(|f| f.subject.as_ref().is_some_and(of_index));
+    }
+    let mut reporter = Reporter::new(run, &request, &checked);
+    if request.options.depth == Depth::NoIndexes {
+        reporter.inform(Message::new(7966, &["checktable".into()]));
+    }
+    reporter.objects(true);
+    reporter.means();
+    let repaired = repaired(run, &request, &checked)?;
+    Reporter::log(run, &request, &checked, repaired);
+    Ok(())
+}
+
+fn check_allocation(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.takes(0..=2)?;
+    let db = database(run, call, 0)?;
+    if db.is_temporary() {
+        return refuse(5253, &[]);
+    }
+    let mut request = Request::new("CHECKALLOC", &db, call)?;
+    if request.estimated(run, &["CHECKALLOC"])? {
+        return Ok(());
+    }
+    request.options.depth = Depth::Physical;
+    let mut checked = request.check(run)?;
+    let findings = &mut checked.report.findings;
+    findings.retain(furrow_check::Finding::is_allocation);
+    checked.report.objects.clear();
+    let mut reporter = Reporter::new(run, &request, &checked);
+    reporter.heading();
+    reporter.objects(false);
+    reporter.files();
+    reporter.closing();
+    reporter.means();
+    Reporter::log(run, &request, &checked, 0);
+    Ok(())
+}
+
+fn check_catalog(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.takes(0..=1)?;
+    let db = database(run, call, 0)?;
+    if db.is_temporary() {
+        return refuse(5230, &[]);
+    }
+    let mut request = Request::new("CHECKCATALOG", &db, call)?;
+    request.options.scope = Scope::Catalog;
+    let mut checked = request.check(run)?;
+    checked.report.objects.clear();
+    let mut reporter = Reporter::new(run, &request, &checked);
+    reporter.objects(false);
+    reporter.means();
+    Ok(())
+}
+
+fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.takes(0..=2)?;
+    let db = Arc::clone(run.cx.sessions.database());
+    let group = filegroup_of(&db, call)?;
+    let request = Request::new("CHECKFILEGROUP", &db, call)?;
+    if request.estimated(run, &["CHECKALLOC", "CHECKTABLES"])? {
+        return Ok(());
+    }
+    let mut checked = request.check(run)?;
+    let files = db.file_list()?.into_iter();
+    let files: Vec<u16> = files
+        .filter(|file| file.filegroup == group)
+        .map(|file| file.id.0)
+        .collect();
+    let findings = &mut checked.report.findings;
+    findings.retain(|f| f.page.is_some_and(|page| files.contains(&page.file.0)));
+    // A table's first rowset says where it lies.
+    let lies_here = |id: i32| {
+        let table = db.catalog().table_by_id(furrow_format::ObjectId(id));
+        table.is_some_and(|t| t.indexes().iter().any(|i| i.rowset().filegroup() == group))
+    };
+    checked.report.objects.retain(|o| lies_here(o.object_id));
+    let mut reporter = Reporter::new(run, &request, &checked);
+    reporter.heading();
+    reporter.objects(true);
+    reporter.closing();
+    reporter.means();
+    Reporter::log(run, &request, &checked, 0);
+    Ok(())
+}
+
+/// The filegroup that the first argument names, by name or number; 0, and none, is PRIMARY.
+fn filegroup_of(db: &Arc<Database>, call: &Call) -> Result<u16> {
+    let groups = db.filegroups();
+    let Some(arg) = call.args.first() else {
+        return Ok(1);
+    };
+    let found = match (arg.text(), arg.number()) {
+        (Some(name), _) => {
+            let is_it = |g: &&furrow_engine::FilegroupView| g.name.eq_ignore_ascii_case(name);
+            groups.iter().find(is_it)
+        }
+        (None, Some(number)) => {
+            let number = number.max(1);
+            groups.iter().find(|g| i64::from(g.id) == number)
+        }
+        (None, None) => return bad(0),
+    };
+    match found {
+        Some(group) => Ok(group.id),
+        None => bad(0),
+    }
+}

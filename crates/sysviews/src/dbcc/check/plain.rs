@@ -1,0 +1,109 @@
+//! What the findings of a check mean: which tables and indexes can be trusted, and what to do next.
+
+use furrow_check::{Finding, Repair, Report, Subject};
+use furrow_format::PageId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pages that a sentence names.
+const NAMED_PAGES: usize = 8;
+
+/// The sentences, one a line.
+pub(super) fn lines(database: &str, report: &Report) -> Vec<String> {
+    let mut lines = vec!["What this means:".to_owned()];
+    let mut by_index: BTreeMap<(i32, i32), Vec<&Finding>> = BTreeMap::new();
+    let mut alone = 0_usize;
+    for finding in &report.findings {
+        match &finding.subject {
+            Some(s) => by_index
+                .entry((s.object_id, s.index_id))
+                .or_default()
+                .push(finding),
+            None => alone += 1,
+        }
+    }
+    for findings in by_index.values() {
+        if let Some(subject) = findings.first().and_then(|f| f.subject.as_ref()) {
+            lines.push(of_index(subject, findings, report));
+        }
+    }
+    if alone > 0 {
+        lines.push(format!(
+            "- {alone} findings concern the allocation maps, the catalog or pages of no table."
+        ));
+    }
+    let hit: BTreeSet<i32> = by_index.keys().map(|(object, _)| *object).collect();
+    let sound = report
+        .objects
+        .iter()
+        .filter(|o| !hit.contains(&o.object_id));
+    lines.push(format!(
+        "- {} of {} tables, those of the catalog included, have no finding of their own.",
+        sound.count(),
+        report.objects.len()
+    ));
+    lines.push(next(database, report));
+    lines
+}
+
+fn of_index(subject: &Subject, findings: &[&Finding], report: &Report) -> String {
+    let pages: BTreeSet<PageId> = findings.iter().filter_map(|f| f.page).collect();
+    let named: Vec<String> = pages
+        .iter()
+        .take(NAMED_PAGES)
+        .map(ToString::to_string)
+        .collect();
+    let more = match pages.len().saturating_sub(NAMED_PAGES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let place = format!("{}{more}", named.join(", "));
+    let count = findings.len();
+    let worst = findings.iter().map(|f| f.repair()).max();
+    let table = &subject.table;
+    match (&subject.index, subject.index_id > 1) {
+        (Some(index), true) if worst == Some(Repair::Rebuild) => format!(
+            "- Index {index} of {table} cannot be trusted ({count} findings, pages {place}). The rows of \
+             the table are not affected: ALTER INDEX {index} ON {table} REBUILD."
+        ),
+        _ if worst == Some(Repair::Rebuild) => format!(
+            "- Table {table}: its rows are sound, but {count} findings say that its indexes or maps do not \
+             agree with them (pages {place})."
+        ),
+        _ => {
+            let total = report
+                .objects
+                .iter()
+                .find(|o| o.object_id == subject.object_id);
+            let share = total.map_or(0, |o| o.rows / o.pages.max(1) * pages.len() as u64);
+            format!(
+                "- Table {table} cannot be trusted as a whole: {count} findings on pages {place}. About \
+                 {share} rows lie on pages like these; the other pages were found sound."
+            )
+        }
+    }
+}
+
+/// What to do next.
+fn next(database: &str, report: &Report) -> String {
+    let worst = report.findings.iter().map(Finding::repair).max();
+    match worst {
+        Some(Repair::Rebuild) | None => format!(
+            "- Next: rebuild the indexes named above; {}.",
+            cost(Repair::Rebuild)
+        ),
+        Some(repair) => format!(
+            "- Next: put {database} back from a backup taken before the damage, with the log up to now. \
+             Without one, copy what can be read; {} is the last resort, and {}.",
+            repair.name().to_uppercase(),
+            cost(repair)
+        ),
+    }
+}
+
+/// What a level of repair costs, in plain words.
+pub(super) fn cost(repair: Repair) -> &'static str {
+    match repair {
+        Repair::Rebuild => "no row is lost",
+        Repair::AllowDataLoss => "rows on damaged pages are lost",
+    }
+}

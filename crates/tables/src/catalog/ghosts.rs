@@ -1,0 +1,277 @@
+//! Ghosts removed for good.
+//!
+//! Deleting a row marks it and queues its key with its rowset (`table/ghosts.rs` says why no ghost is ever
+//! forgotten). The cleanup comes by later: under an IX
+//! lock of the table, so that nobody drops it meanwhile, and leaf by leaf, asking under the latch for
+//! each ghost whether somebody still has a lock that covers it: who deleted it and may roll back, or a
+//! reader who guards a range. Entries of nonclustered indexes are locked by the row that they point to.
+//!
+//! Rows of base tables have no locks of their own. Their ghosts go when the leaf is older than every active
+//! transaction.
+//!
+//! Ghosts that an earlier life of the database left are found by a sweep over each rowset, some leaves in
+//! each turn.
+
+use super::Catalog;
+use super::bases::Base;
+use crate::error::EngineError;
+use crate::table::{Body, GhostQueue, Index, Sweep, Table, lock_hash, rid_key, rid_of};
+use furrow_access::{
+    AccessError, Bound, Direction, Gate, Heap, Key, Purge, RowCheck, Shape, Step, Tree, Visitor,
+};
+use furrow_format::{Page, PageId};
+use furrow_io::mutation::{Mutation, mutated};
+use furrow_txn::Store;
+use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
+
+/// Session number that the product's ghost cleanup runs as.
+const CLEANUP_SESSION: i32 = 6;
+
+/// Who asks for locks, and where.
+struct Cleaner<'a> {
+    locks: &'a LockManager,
+    owner: &'a LockOwner,
+    table: &'a Table,
+    db: furrow_format::DatabaseId,
+}
+
+/// Lets pages be cleaned that nobody has locked as a whole.
+struct FreePages<'a>(&'a Cleaner<'a>, &'a Index);
+
+impl Gate for FreePages<'_> {
+    fn guards_gaps(&self) -> bool {
+        false
+    }
+
+    fn may_enter(&self, _next: Option<&Key>) -> bool {
+        true
+    }
+
+    fn may_change(&self, leaf: Page<'_>) -> bool {
+        self.0.is_page_free(self.1, leaf.page_id())
+    }
+}
+
+impl Cleaner<'_> {
+    fn free(&self, resource: Resource) -> bool {
+        let wanted = mutated(Mutation::PurgeWanted);
+        wanted || self.locks.try_instant(self.owner, resource, LockMode::X)
+    }
+
+    /// Whether nobody has locked a ghost: neither the entry nor the row it points to. What cannot be read
+    /// stays.
+    fn dead(&self, index: &Index, key: &Key, row: &[u8]) -> bool {
+        let entry = lock_hash(index.shape(), key, usize::MAX);
+        let Some(row) = index.locator_of(row) else {
+            return false;
+        };
+        let row = self.table.row_resource(self.db, &row);
+        self.free(Resource::key(self.db, index.rowset.id(), entry)) && self.free(row)
+    }
+
+    /// Whether nobody has locked this page as a whole: who has may have deleted what is on it.
+    fn is_page_free(&self, index: &Index, page: PageId) -> bool {
+        !self.table.common.has_page_lockers()
+            || self.free(Resource::Page(self.db, index.rowset.id(), page))
+    }
+
+    fn purge(&self, index: &Index, key: &Key) -> Result<Purge, AccessError> {
+        match (index.rowset.body(), rid_of(key)) {
+            (Body::Tree(tree), _) => {
+                let dead = |key: &Key, row: &[u8]| self.dead(index, key, row);
+                tree.purge_ghosts_gated(key, &FreePages(self, index), &dead)
+            }
+            (Body::Heap(heap), Some(rid)) => heap.purge_ghost(rid, &|rid| {
+                self.free(Resource::Rid(self.db, rid)) && self.is_page_free(index, rid.page)
+            }),
+            (Body::Heap(_), None) => Ok(Purge {
+                gone: 0,
+                done: true,
+            }),
+        }
+    }
+
+    /// Removes the ghosts of up to `leaves` leaves of an index. Returns how many rows went.
+    fn clean(&self, index: &Index, leaves: &mut usize) -> Result<usize, EngineError> {
+        let ghosts = index.rowset.ghosts();
+        match index.rowset.body() {
+            Body::Tree(tree) => sweep_tree(tree, ghosts, *leaves)?,
+            Body::Heap(heap) => sweep_heap(heap, ghosts, *leaves)?,
+        }
+        clean_queue(ghosts, leaves, |key| self.purge(index, key))
+    }
+}
+
+/// Lets leaves of base tables be cleaned that no active transaction has changed: their rows are not locked,
+/// and who has marked a ghost may want it back.
+struct Ended<'a>(&'a Store);
+
+impl Gate for Ended<'_> {
+    fn guards_gaps(&self) -> bool {
+        false
+    }
+
+    fn may_enter(&self, _next: Option<&Key>) -> bool {
+        true
+    }
+
+    // Asked under the leaf's latch: who is not active now has changed nothing on it.
+    fn may_change(&self, leaf: Page<'_>) -> bool {
+        let oldest = self.0.active.oldest();
+        oldest.is_none_or(|oldest| leaf.lsn() < oldest)
+    }
+}
+
+impl Base {
+    /// The same for a base table.
+    fn clean(&self, store: &Store, leaves: &mut usize) -> Result<usize, EngineError> {
+        sweep_tree(&self.tree, &self.ghosts, *leaves)?;
+        let gate = Ended(store);
+        let purge = |key: &Key| self.tree.purge_ghosts_gated(key, &gate, &|_, _| true);
+        clean_queue(&self.ghosts, leaves, purge)
+    }
+}
+
+/// Removes the ghosts that wait, of up to `leaves` leaves; those that cannot go yet wait on. Returns how many
+/// rows went.
+fn clean_queue(
+    ghosts: &GhostQueue,
+    leaves: &mut usize,
+    purge: impl Fn(&Key) -> Result<Purge, AccessError>,
+) -> Result<usize, EngineError> {
+    let (mut left, mut gone, mut failed) = (Vec::new(), 0, None);
+    for key in ghosts.take() {
+        if *leaves == 0 || failed.is_some() {
+            left.push(key);
+            continue;
+        }
+        match purge(&key) {
+            Ok(purge) => {
+                gone += purge.gone;
+                *leaves -= usize::from(purge.gone > 0);
+                if !purge.done {
+                    left.push(key);
+                }
+            }
+            Err(e) => {
+                left.push(key);
+                failed = Some(e);
+            }
+        }
+    }
+    ghosts.put_back(left);
+    match failed {
+        Some(e) => Err(e.into()),
+        None => Ok(gone),
+    }
+}
+
+/// Goes on with the search of a heap for ghosts that nobody has noted, if there is one to go on with.
+fn sweep_heap(heap: &Heap, ghosts: &GhostQueue, leaves: usize) -> Result<(), EngineError> {
+    let Some((Sweep::Page(from), _)) = ghosts.to_sweep() else {
+        return Ok(());
+    };
+    let pages = leaves.saturating_mul(SWEPT_PAGES);
+    let (found, more) = heap.ghosts_on(from, pages)?;
+    let next = match more {
+        true => Sweep::Page(from.saturating_add(pages)),
+        false => Sweep::Done,
+    };
+    ghosts.swept(found.into_iter().map(rid_key).collect(), next);
+    Ok(())
+}
+
+/// The same in a tree.
+fn sweep_tree(tree: &Tree, ghosts: &GhostQueue, leaves: usize) -> Result<(), EngineError> {
+    let Some((Sweep::Key(from), room)) = ghosts.to_sweep() else {
+        return Ok(());
+    };
+    let mut finder = Finder {
+        shape: tree.shape(),
+        found: Vec::new(),
+        room,
+        rows: leaves.saturating_mul(SWEPT_ROWS),
+    };
+    let from = from.map_or(Bound::Open, Bound::Included);
+    let mut cursor = tree.scan(from, Bound::Open, Direction::Forward);
+    let next = match cursor.step(&mut finder)? {
+        Step::Wait(key) => Sweep::Key(Some(key)),
+        _ => Sweep::Done,
+    };
+    ghosts.swept(finder.found, next);
+    Ok(())
+}
+
+/// Rows that a sweep looks at for each leaf that may be cleaned in a turn.
+const SWEPT_ROWS: usize = 256;
+/// The same for the pages of a heap.
+const SWEPT_PAGES: usize = 4;
+
+/// Notes ghosts, and takes no row; has the cursor wait when it has seen enough.
+struct Finder<'a> {
+    shape: &'a Shape,
+    found: Vec<Key>,
+    room: usize,
+    rows: usize,
+}
+
+impl Visitor for Finder<'_> {
+    fn all_committed(&mut self) -> bool {
+        false
+    }
+
+    fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
+        if self.rows == 0 || self.found.len() == self.room {
+            return RowCheck::Wait;
+        }
+        self.rows -= 1;
+        if ghost {
+            self.found.extend(self.shape.key_of(row));
+        }
+        RowCheck::Skip
+    }
+}
+
+impl Catalog {
+    /// Removes ghosts of up to `limit` leaves whose keys nobody has locked. Returns how many rows went.
+    pub fn purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError> {
+        let _alone = self.cleaning.lock();
+        let owner = locks.owner(CLEANUP_SESSION);
+        let db = self.store.db();
+        let (mut leaves, mut gone) = (limit, 0);
+        for table in self.tables() {
+            let object = Resource::Object(db, table.id);
+            if leaves == 0 {
+                break;
+            }
+            if locks
+                .lock(&owner, object, LockMode::IX, Timeout::NoWait)
+                .is_err()
+            {
+                continue;
+            }
+            let cleaner = Cleaner {
+                locks,
+                owner: &owner,
+                table: &table,
+                db,
+            };
+            let mut done = Ok(0);
+            if !table.is_superseded() {
+                for index in &table.indexes {
+                    done = cleaner.clean(index, &mut leaves);
+                    gone += done.as_ref().map_or(0, |n| *n);
+                    if done.is_err() {
+                        break;
+                    }
+                }
+            }
+            locks.release_all(&owner);
+            done?;
+        }
+        for base in self.bases.iter() {
+            gone += base.clean(&self.store, &mut leaves)?;
+        }
+        Ok(gone)
+    }
+}

@@ -1,0 +1,148 @@
+//! Reading the catalog once undo is done: tables, names, numbers in use, drops to go on with.
+
+use super::ids::Ids;
+use super::rowsets::TO_DROP;
+use super::{Catalog, Module, ModuleKind};
+use crate::error::EngineError;
+use crate::table::{Table, TableRows};
+use furrow_format::boot::field;
+use furrow_format::catalog::{
+    self, AllocUnit, ClassObject, Column, IndexColumn, IndexStat, ObjectValue, RowsetColumn,
+    SchemaObject, SingleReference, class, object_type,
+};
+use furrow_format::{BOOT_PAGE, RowsetId};
+use furrow_pool::LatchRank;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Rows by the object they belong to.
+pub(super) fn by_object<R>(rows: Vec<R>, object: impl Fn(&R) -> i32) -> HashMap<i32, Vec<R>> {
+    let mut map: HashMap<i32, Vec<R>> = HashMap::new();
+    for row in rows {
+        map.entry(object(&row)).or_default().push(row);
+    }
+    map
+}
+
+pub(super) fn by_rowset<R>(rows: Vec<R>, rowset: impl Fn(&R) -> i64) -> HashMap<i64, Vec<R>> {
+    let mut map: HashMap<i64, Vec<R>> = HashMap::new();
+    for row in rows {
+        map.entry(rowset(&row)).or_default().push(row);
+    }
+    map
+}
+
+pub(super) fn take<K: std::hash::Hash + Eq, R>(map: &mut HashMap<K, Vec<R>>, key: &K) -> Vec<R> {
+    map.remove(key).unwrap_or_default()
+}
+
+impl Catalog {
+    /// To be called once, when undo is done: reads what there is, and goes on with drops that were
+    /// interrupted.
+    pub fn after_undo(&self) -> Result<(), EngineError> {
+        let units: Vec<AllocUnit> = self.bases.all()?;
+        for unit in units.iter().filter(|u| u.kind == TO_DROP) {
+            if unit.pgfirstiam.is_none() {
+                self.free_unfinished(unit)?;
+            } else {
+                self.free_unit(unit)?;
+            }
+        }
+        let kept: Vec<AllocUnit> = units.into_iter().filter(|u| u.kind != TO_DROP).collect();
+        let rowsets: Vec<catalog::Rowset> = self.bases.all()?;
+        self.settle_counts(&rowsets);
+        let next_object = {
+            let boot = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
+            i32::from_le_bytes(field::NEXT_OBJECT_ID.get(boot.page()))
+        };
+        *self.ids.write() = Some(Ids::new(
+            kept.iter()
+                .map(|u| u.auid as u64)
+                .filter(|id| id >> 48 == 256),
+            rowsets
+                .iter()
+                .map(|r| r.rowsetid as u64)
+                .filter(|id| id >> 48 == 256),
+            next_object,
+        ));
+        *self.schemas.write() = self.bases.all()?;
+        self.bases.count()?;
+        self.load_tables(kept, rowsets)
+    }
+
+    /// What was undone had not been counted; numbers of rowsets that are gone may be given out again.
+    fn settle_counts(&self, rowsets: &[catalog::Rowset]) {
+        let counts = &self.store.counts;
+        let known: HashSet<u64> = rowsets.iter().map(|r| r.rowsetid as u64).collect();
+        counts.retain(|rowset| known.contains(&rowset.0));
+        for (id, rowset) in self.rowsets.read().iter() {
+            if let Some(rows) = counts.get(*id) {
+                rowset.set_rows(rows);
+            }
+        }
+    }
+
+    fn load_tables(
+        &self,
+        units: Vec<AllocUnit>,
+        rowsets: Vec<catalog::Rowset>,
+    ) -> Result<(), EngineError> {
+        let objects: Vec<SchemaObject> = self.bases.all()?;
+        let mut columns = by_object(self.bases.all::<Column>()?, |c| c.id);
+        let mut indexes = by_object(self.bases.all::<IndexStat>()?, |i| i.id);
+        let mut members = by_object(self.bases.all::<IndexColumn>()?, |c| c.idmajor);
+        let mut values = by_object(self.bases.all::<ObjectValue>()?, |v| v.objid);
+        let mut references = by_object(self.bases.all::<SingleReference>()?, |r| r.depid);
+        let mut rowsets = by_object(rowsets, |r| r.idmajor);
+        let mut layouts = by_rowset(self.bases.all::<RowsetColumn>()?, |l| l.rsid);
+        let mut units = by_rowset(units, |u| u.ownerid);
+        let (tables, others): (Vec<_>, Vec<_>) = objects
+            .into_iter()
+            .partition(|o| o.kind == object_type::USER_TABLE);
+        let (modules, others): (Vec<_>, Vec<_>) = others
+            .into_iter()
+            .partition(|o| ModuleKind::of_code(o.kind).is_some());
+        let mut children = by_object(others, |o| o.pid);
+        let schemas = self.schemas.read().clone();
+        let schema_of = |object: &SchemaObject| {
+            let own = |s: &&ClassObject| s.class == class::SCHEMA && s.id == object.nsid;
+            let found = schemas.iter().find(own);
+            found.map_or_else(String::new, |s| s.name.clone())
+        };
+        let mut named = self.named.write();
+        for object in modules {
+            let texts = take(&mut values, &object.id);
+            let schema = schema_of(&object);
+            if let Some(module) = Module::from_rows(object, &schema, &texts) {
+                named.put_module(Arc::new(module));
+            }
+        }
+        for object in tables {
+            let id = object.id;
+            let mut rows = TableRows {
+                schema: schema_of(&object),
+                columns: take(&mut columns, &id),
+                indexes: take(&mut indexes, &id),
+                index_columns: take(&mut members, &id),
+                rowsets: take(&mut rowsets, &id),
+                layouts: Vec::new(),
+                units: Vec::new(),
+                children: take(&mut children, &id),
+                values: Vec::new(),
+                references: Vec::new(),
+                object,
+            };
+            for rowset in &rows.rowsets {
+                rows.layouts.extend(take(&mut layouts, &rowset.rowsetid));
+                rows.units.extend(take(&mut units, &rowset.rowsetid));
+            }
+            for child in &rows.children {
+                rows.values.extend(take(&mut values, &child.id));
+                rows.references.extend(take(&mut references, &child.id));
+            }
+            let mut rowset = |rows: &TableRows, id: RowsetId| self.rowset_by_rows(rows, id);
+            named.put_table(Arc::new(Table::from_rows(rows, None, &mut rowset)?));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! What state a database is in.
+
+use crate::error::EngineError;
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicU8, Ordering};
+use furrow_messages::Message;
+
+/// State of a database, as `sys.databases` numbers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum DatabaseState {
+    /// Open.
+    Online = 0,
+    /// A restore has begun, and it has not been recovered.
+    Restoring = 1,
+    /// Being recovered.
+    Recovering = 2,
+    /// A file could not be opened.
+    RecoveryPending = 3,
+    /// Recovery failed, or a write did: nothing can be promised until it is recovered.
+    Suspect = 4,
+    /// Closed.
+    Offline = 6,
+}
+
+impl DatabaseState {
+    /// The text of `state_desc`.
+    pub fn name(self) -> &'static str {
+        match self {
+            DatabaseState::Online => "ONLINE",
+            DatabaseState::Restoring => "RESTORING",
+            DatabaseState::Recovering => "RECOVERING",
+            DatabaseState::RecoveryPending => "RECOVERY_PENDING",
+            DatabaseState::Suspect => "SUSPECT",
+            DatabaseState::Offline => "OFFLINE",
+        }
+    }
+
+    fn from_byte(byte: u8) -> DatabaseState {
+        match byte {
+            0 => DatabaseState::Online,
+            1 => DatabaseState::Restoring,
+            2 => DatabaseState::Recovering,
+            3 => DatabaseState::RecoveryPending,
+            4 => DatabaseState::Suspect,
+            _ => DatabaseState::Offline,
+        }
+    }
+
+    /// What is said to somebody who wants to use a database in this state; nothing when it is online.
+    pub fn refusal(self, name: &str) -> Option<Message> {
+        let number = match self {
+            DatabaseState::Online => return None,
+            DatabaseState::Restoring => 927,
+            DatabaseState::Recovering => 922,
+            DatabaseState::RecoveryPending => 945,
+            DatabaseState::Suspect => 926,
+            DatabaseState::Offline => 942,
+        };
+        Some(Message::new(number, &[name.into()]))
+    }
+}
+
+/// The state of an open database; may be asked at every statement.
+#[derive(Debug)]
+pub struct StateCell {
+    state: AtomicU8,
+    reason: Mutex<Option<String>>,
+}
+
+impl StateCell {
+    /// A database in this state.
+    pub fn new(state: DatabaseState) -> StateCell {
+        StateCell {
+            state: AtomicU8::new(state as u8),
+            reason: Mutex::new(None),
+        }
+    }
+
+    /// The state.
+    pub fn get(&self) -> DatabaseState {
+        DatabaseState::from_byte(self.state.load(Ordering::Acquire))
+    }
+
+    /// Changes the state.
+    pub fn set(&self, state: DatabaseState) {
+        self.state.store(state as u8, Ordering::Release);
+    }
+
+    /// Marks it suspect; `false` when it was already. The first reason is kept.
+    pub fn suspect(&self, reason: &str) -> bool {
+        self.reason.lock().get_or_insert_with(|| reason.to_owned());
+        let before = self
+            .state
+            .swap(DatabaseState::Suspect as u8, Ordering::AcqRel);
+        before != DatabaseState::Suspect as u8
+    }
+
+    /// Why the database is suspect.
+    pub fn reason(&self) -> Option<String> {
+        self.reason.lock().clone()
+    }
+
+    /// An error unless it is online.
+    #[inline]
+    pub fn check(&self, name: &str) -> Result<(), EngineError> {
+        match self.get() {
+            DatabaseState::Online => Ok(()),
+            other => other
+                .refusal(name)
+                .map_or(Ok(()), |m| Err(EngineError::of(m))),
+        }
+    }
+}

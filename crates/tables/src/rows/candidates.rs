@@ -1,0 +1,193 @@
+//! Rows that may be going to be changed, and turn out not to be.
+//!
+//! UPDATE and DELETE lock each row that they look at U, and decide then whether it qualifies: so the decision
+//! is about a row that nobody else is changing, and of two statements that find the same row the second one
+//! looks at it again. Up to READ COMMITTED nothing is gained by keeping the lock of a row that does not
+//! qualify, and it would stand in the way of others until the transaction ends; from REPEATABLE READ on what
+//! was read is to stay as it is (the product's documentation, "Transaction Locking and Row Versioning Guide":
+//! an update that scans takes U row by row, and X on the rows it changes).
+//!
+//! # Which locks may go
+//! Only such as the scan has taken for this very look: what the transaction held before, in whatever mode, it
+//! keeps. Locks are numbered in the order in which they are taken, and a batch is locked in one go. So a
+//! lock belongs to the batch if its number lies between those of the beginning and the end of its step; or
+//! it is that of the row that the scan has waited for in between.
+//!
+//! # Looking first
+//! Where hardly a row qualifies, a lock for each is dear. While nobody else changes the table, all rows on a
+//! page are committed as they lie there (readers pass for the same reason), and of those that do not qualify
+//! nothing more is wanted. So a scan that has passed over nearly all rows looks at a page without locks, and
+//! claims the rows that qualify ([`Session::claim`]): each is locked U, read once more, and asked once more.
+
+use super::OpenScan;
+use super::read::Reading;
+use crate::error::EngineError;
+use crate::session::{ReadLock, Session};
+use crate::table::{Index, IndexKind};
+use furrow_txn::lock::{Isolation, LockMode, Resource};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows that a scan locks before it thinks of looking first.
+const FEW_ROWS: u64 = 64;
+/// How many rows are to be passed over for one that has to be read again.
+const WORTH: u64 = 16;
+
+/// Locks of a scan whose rows are given back unless they qualify.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// Numbers of the locks that the present batch took.
+    batch: Range<u64>,
+    /// The row whose lock was taken by itself: waited for before the present batch, or claimed.
+    first: Option<Resource>,
+    /// Whether the present batch was looked at without locks.
+    unlocked: bool,
+    /// Rows passed over, and rows claimed.
+    passed: u64,
+    claimed: u64,
+    /// The row whose lock has been waited for and that has not been met yet.
+    waited: Option<Resource>,
+}
+
+/// What has become of a row that qualifies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// It is locked as it was shown.
+    Held,
+    /// It is locked, and has been read once more: it has to be asked again whether it qualifies.
+    Again,
+    /// It is gone.
+    Gone,
+}
+
+impl Candidates {
+    /// Whether it is worth while to look at rows before they are locked.
+    pub(super) fn looks_first(&self) -> bool {
+        self.passed > FEW_ROWS + WORTH * self.claimed
+    }
+
+    /// The row that the step to come is expected to begin with.
+    pub(super) fn waited_for(&self) -> Option<Resource> {
+        self.waited
+    }
+
+    /// A lock was waited for, and is held now.
+    pub(super) fn waited(&mut self, row: Resource) {
+        self.waited = Some(row);
+    }
+
+    /// A step is done that began at this number. `missed`: the row that was waited for was not met, because
+    /// (`true`) there is something else to wait for, or it is there no more.
+    pub(super) fn stepped(
+        &mut self,
+        session: &Session,
+        (from, unlocked): (u64, bool),
+        missed: Option<bool>,
+    ) {
+        self.batch = from..session.lock_mark();
+        self.first = None;
+        self.unlocked = unlocked;
+        match missed {
+            None => self.first = self.waited.take(),
+            Some(true) => {}
+            Some(false) => {
+                if let Some(gone) = self.waited.take() {
+                    session.db.locks.unlock(&session.owner, &gone);
+                }
+            }
+        }
+    }
+
+    fn give_back(&self, session: &Session, row: &Resource) {
+        let (locks, owner) = (&session.db.locks, &session.owner);
+        let taken = match self.first.as_ref() == Some(row) {
+            true => 0..u64::MAX,
+            false => self.batch.clone(),
+        };
+        locks.unlock_taken(owner, row, LockMode::U, taken);
+    }
+}
+
+impl Session {
+    /// For a scan that begins, with these locks asked for: whether its rows are given back.
+    pub(super) fn candidates(&self, lock: ReadLock) -> Option<Candidates> {
+        let kept = !matches!(
+            self.level(),
+            Isolation::ReadUncommitted | Isolation::ReadCommitted
+        );
+        let brief = lock == ReadLock::Candidate && !kept && !self.db.is_read_only();
+        brief.then(Candidates::default)
+    }
+
+    /// The number of the lock that is taken next.
+    pub(super) fn lock_mark(&self) -> u64 {
+        self.db.locks.mark(&self.owner)
+    }
+
+    /// The row that a scan for candidates has gone to last does not qualify: its lock is given back, unless
+    /// the transaction had it before. Of other scans nothing is given back.
+    pub fn pass_over(&mut self, scan: &mut OpenScan) {
+        let Some(candidates) = &mut scan.candidates else {
+            return;
+        };
+        candidates.passed += 1;
+        if candidates.batch.is_empty() && candidates.first.is_none() {
+            return;
+        }
+        if let Some(key) = scan.current_key() {
+            let row = scan.table().row_resource(self.db.id, &key);
+            scan.candidates.iter().for_each(|c| c.give_back(self, &row));
+        }
+    }
+
+    /// The row that a scan has gone to last qualifies: it is locked from now on, if the scan locks rows.
+    /// After [`Claim::Again`] it is claimed no second time.
+    pub fn claim(&mut self, scan: &mut OpenScan) -> Result<Claim, EngineError> {
+        let Some(candidates) = &mut scan.candidates else {
+            return Ok(Claim::Held);
+        };
+        candidates.claimed += 1;
+        if !candidates.unlocked {
+            return Ok(Claim::Held);
+        }
+        let _task = self.enter();
+        let before = self.swap_hints(scan.hints);
+        let claimed = self.claim_unlocked(scan);
+        self.unswap_hints(before);
+        self.end_failed(claimed)
+    }
+
+    fn claim_unlocked(&mut self, scan: &mut OpenScan) -> Result<Claim, EngineError> {
+        let Some(key) = scan.current_key() else {
+            return Ok(Claim::Held);
+        };
+        let table = Arc::clone(scan.table());
+        let row = table.row_resource(self.db.id, &key);
+        let before = self.owner.held(&row);
+        let mut bytes = std::mem::take(&mut scan.row);
+        let found = self.read_row(&table, &key, Reading::Kept(LockMode::U), &mut bytes);
+        scan.row = bytes;
+        if !found? {
+            return Ok(Claim::Gone);
+        }
+        scan.reread = true;
+        if let (Some(candidates), None) = (&mut scan.candidates, before) {
+            candidates.first = Some(row);
+        }
+        Ok(Claim::Again)
+    }
+
+    /// Whether a scan may look at rows before it locks them.
+    pub(super) fn may_look_first(&self, scan: &OpenScan) -> bool {
+        if !scan
+            .candidates
+            .as_ref()
+            .is_some_and(Candidates::looks_first)
+        {
+            return false;
+        }
+        let base = |index: &&Index| index.kind() != IndexKind::Nonclustered;
+        let index = scan.index().ok().filter(base);
+        !scan.hints.read_past && index.is_some_and(|index| !self.works_on_pages(index))
+    }
+}

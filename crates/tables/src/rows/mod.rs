@@ -1,0 +1,24 @@
+//! What a session does with the rows of a table: methods of [`Session`](crate::Session).
+
+mod bulk;
+mod candidates;
+mod change;
+mod identity;
+mod insert;
+mod inserter;
+mod load;
+mod locks;
+mod moved;
+mod pages;
+mod push;
+mod read;
+mod scan;
+
+pub use bulk::{BulkInserter, BulkOptions};
+pub use candidates::Claim;
+pub use change::RowKey;
+pub use inserter::Inserter;
+pub use load::BulkRows;
+pub use moved::MovedRow;
+pub use push::PushValues;
+pub use scan::{OpenScan, Scan};

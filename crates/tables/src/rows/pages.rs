@@ -1,0 +1,359 @@
+//! Page locks, and how rows and pages see each other.
+//!
+//! The hierarchy is the product's: object, page, row. A statement works on *rows* (the usual) or on *pages*
+//! (PAGLOCK, or an index with ALLOW_ROW_LOCKS = OFF): then one S, U or X lock of a page stands for locks
+//! of all rows on it, and escalation goes from pages to the table as it goes from rows.
+//!
+//! # What a row costs
+//! An intent lock on the page of every row would cost each row one more lock. It tells only those
+//! something who lock whole pages, and these are rare. So they announce themselves with the table, for the
+//! length of their transaction, and intents are taken where somebody has. Where nobody has, a row costs
+//! one load of a counter that nobody writes.
+//!
+//! # Who locks what
+//! - **Who works on pages** (1) announces itself; (2) under the latch of the page, takes S, U or X on the
+//!   page when that needs no waiting *and* each row that lies there, ghosts too, could be locked in that
+//!   mode: the row itself, and of a nonclustered index its entry as well. Otherwise the latch goes, it waits
+//!   until what was in the way is free, holding nothing new, and looks again. It locks no rows, but those of
+//!   a table of which another index is worked on by rows: who comes from there asks for the row's lock.
+//! - **Who works on rows**, where somebody has announced itself: (1) takes IS, IU or IX on the page before it
+//!   locks a row of it; (2) makes sure of that under the latch under which it reads or changes the row, for
+//!   the row may have moved. A page that is not to be had is waited for with no latch held.
+//! - **Who reads committed rows** keeps no locks; under the latch it asks that the page could be locked IS (S
+//!   with PAGLOCK), and the row S.
+//! - **Who splits a page** that it has locked as a whole locks the new page alike, under the same latch;
+//!   for other splits the new page must not be locked by anybody (of an earlier life).
+//! - **The cleanup of ghosts** asks that X on the page is free, and so is who has deleted them.
+//!
+//! # Why it is enough
+//! 1. *Rows locked before the announcement* have no intent on their page. Who locks the page looks at the row
+//!    locks themselves, and so sees them. The same holds for rows that came from elsewhere by a split: it is
+//!    row locks that are binding for pages, never intents.
+//! 2. *Row lockers who have not seen the announcement* have looked at the counter after they had their row's
+//!    lock, or with the page latched. Who locks pages has announced itself before it looks at that lock, or
+//!    latches that page: either it finds the lock, or the other one finds the announcement.
+//! 3. *A page locked as a whole keeps its rows.* Nothing comes in, goes, or moves away without IX on it.
+//!    Rows of others are not there: the lock was given only with all of them free.
+//! 4. *Ranges* are ranges of keys with PAGLOCK too: SERIALIZABLE readers lock keys and their gaps, with
+//!    intents on pages; where rows may not be locked, they lock the table.
+//!
+//! Rows of a heap do not change their page: what is locked of a moved row is the page of its address.
+
+use super::locks::Blocked;
+use super::read::mode_of_row;
+use crate::error::{EngineError, refuse};
+use crate::session::{Granularity, Session};
+use crate::table::{Body, Index, IndexKind, Table, lock_hash, rid_of};
+use furrow_access::{AccessError, Gate, Key, PagePass};
+use furrow_format::{DatabaseId, Page, PageId, RowId};
+use furrow_io::time::Moment;
+use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
+use std::cell::Cell;
+
+/// The lock of a page that goes with a lock of a row.
+pub(super) fn intent_of(row: LockMode) -> LockMode {
+    match mode_of_row(row) {
+        LockMode::S => LockMode::IS,
+        LockMode::U => LockMode::IU,
+        _ => LockMode::IX,
+    }
+}
+
+/// What happens to the lock of a page that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// It is held until the transaction ends.
+    Held,
+    /// It must be free, and is not taken.
+    Tested,
+}
+
+/// Asks for locks of the pages of one index, under their latches.
+pub(super) struct PageAsk<'a> {
+    locks: &'a LockManager,
+    owner: &'a LockOwner,
+    db: DatabaseId,
+    table: &'a Table,
+    index: &'a Index,
+    /// What rows are locked in, or would be.
+    mode: LockMode,
+    keep: Keep,
+    /// Whether the page is locked as a whole.
+    pub(super) whole: bool,
+    /// Whether pages of this index are nothing to lock: it has no page locks, or the table's lock does.
+    idle: bool,
+    /// What was in the way.
+    pub(super) blocked: Cell<Option<Blocked>>,
+}
+
+impl<'a> PageAsk<'a> {
+    pub(super) fn new(
+        session: &'a Session,
+        table: &'a Table,
+        index: &'a Index,
+        (mode, keep): (LockMode, Keep),
+    ) -> PageAsk<'a> {
+        PageAsk {
+            locks: &session.db.locks,
+            owner: &session.owner,
+            db: session.db.id,
+            table,
+            index,
+            mode: mode_of_row(mode),
+            keep,
+            whole: mode == mode_of_row(mode) && session.works_on_pages(index),
+            idle: !index.allows_page_locks() || session.covers_rows(table, mode),
+            blocked: Cell::new(None),
+        }
+    }
+
+    /// The same by one who has locked rows, whatever the statement locks: intents only.
+    pub(super) fn of_rows(mut self) -> PageAsk<'a> {
+        self.whole = false;
+        self
+    }
+
+    /// Whether anybody may lock pages of the table as a whole.
+    #[inline]
+    pub(super) fn is_wanted(&self) -> bool {
+        self.table.common.has_page_lockers() && !self.idle
+    }
+
+    fn resource(&self, page: PageId) -> Resource {
+        Resource::Page(self.db, self.index.rowset.id(), page)
+    }
+
+    fn wanted(&self) -> LockMode {
+        match self.whole {
+            true => self.mode,
+            false => intent_of(self.mode),
+        }
+    }
+
+    fn test(&self, resource: Resource, mode: LockMode) -> bool {
+        let free = self.locks.try_instant(self.owner, resource, mode);
+        if !free {
+            self.blocked.set(Some((resource, mode)));
+        }
+        free
+    }
+
+    /// Whether the rows of this page, which is latched, may be dealt with: its lock is had, or free.
+    #[inline]
+    pub(super) fn may(&self, page: Page<'_>) -> bool {
+        !self.is_wanted() || self.ask(page.page_id(), &|| self.rows_are_free(page))
+    }
+
+    /// The same where the rows themselves are asked about as well, or their locks are held.
+    #[inline]
+    pub(super) fn may_at(&self, page: PageId) -> bool {
+        !self.is_wanted() || self.ask(page, &|| true)
+    }
+
+    #[cold]
+    fn ask(&self, page: PageId, rows_are_free: &dyn Fn() -> bool) -> bool {
+        let (resource, wanted) = (self.resource(page), self.wanted());
+        let held = self.owner.held(&resource);
+        if held.is_some_and(|held| held.covers(wanted)) {
+            return true;
+        }
+        if !self.test(resource, wanted) {
+            return false;
+        }
+        if self.keep == Keep::Tested {
+            return true;
+        }
+        if self.whole && !rows_are_free() {
+            return false;
+        }
+        self.take(resource, wanted)
+    }
+
+    fn take(&self, resource: Resource, mode: LockMode) -> bool {
+        let (owner, object, now) = (self.owner, self.table.id, Timeout::NoWait);
+        let taken = self.locks.lock_within(owner, object, resource, mode, now);
+        if taken.is_err() {
+            self.blocked.set(Some((resource, mode)));
+        }
+        taken.is_ok()
+    }
+
+    /// Whether nobody else has a row of this page in the way.
+    fn rows_are_free(&self, page: Page<'_>) -> bool {
+        page.records()
+            .all(|(slot, row)| self.row_is_free(page.page_id(), slot, row))
+    }
+
+    fn row_is_free(&self, page: PageId, slot: u16, row: &[u8]) -> bool {
+        if self.index.kind == IndexKind::Heap {
+            return self.test(Resource::Rid(self.db, RowId { page, slot }), self.mode);
+        }
+        // A row that cannot be read is reported by whoever decodes it.
+        let Some(base) = self.index.locator_of(row) else {
+            return true;
+        };
+        if !self.test(self.table.row_resource(self.db, &base), self.mode) {
+            return false;
+        }
+        if self.index.kind == IndexKind::Clustered {
+            return true;
+        }
+        let shape = self.index.shape();
+        let Some(key) = shape.key_of(row) else {
+            return true;
+        };
+        let hash = lock_hash(shape, &key, usize::MAX);
+        self.test(
+            Resource::key(self.db, self.index.rowset.id(), hash),
+            self.mode,
+        )
+    }
+
+    /// Whether this transaction has locked the page as a whole, in the mode that is asked for.
+    pub(super) fn holds(&self, page: PageId) -> bool {
+        self.is_wanted()
+            && self.whole
+            && self.keep == Keep::Held
+            && (self.owner.held(&self.resource(page))).is_some_and(|held| held.covers(self.mode))
+    }
+
+    /// What a scan makes of a page; with `read_past` pages that others have locked are passed over.
+    pub(super) fn enter(&self, page: Page<'_>, read_past: bool) -> PagePass {
+        if !self.is_wanted() {
+            return PagePass::Each;
+        }
+        match (self.may(page), self.keep) {
+            (true, Keep::Held) if self.whole => PagePass::All,
+            (true, _) => PagePass::Each,
+            (false, _) if read_past => {
+                self.blocked.set(None);
+                PagePass::Skip
+            }
+            (false, _) => PagePass::Wait,
+        }
+    }
+
+    /// Whether rows may go from one page to a new one.
+    fn may_go(&self, from: PageId, to: PageId) -> bool {
+        if !self.is_wanted() {
+            return true;
+        }
+        let (from, to) = (self.resource(from), self.resource(to));
+        let held = self.owner.held(&from);
+        match held.filter(|held| held.covers(LockMode::S)) {
+            // Whatever it held of rows that go there it goes on holding, back to any savepoint.
+            Some(held) => self.test(to, held) && self.locks.lock_like(self.owner, &from, to),
+            None => self.test(to, LockMode::IX),
+        }
+    }
+}
+
+impl Gate for PageAsk<'_> {
+    fn guards_gaps(&self) -> bool {
+        false
+    }
+
+    fn may_enter(&self, _next: Option<&Key>) -> bool {
+        true
+    }
+
+    fn may_change(&self, leaf: Page<'_>) -> bool {
+        self.may(leaf)
+    }
+
+    fn may_move(&self, from: PageId, to: PageId) -> bool {
+        self.may_go(from, to)
+    }
+}
+
+impl Session {
+    /// Whether this statement locks pages of an index, not rows.
+    #[inline]
+    pub(crate) fn works_on_pages(&self, index: &Index) -> bool {
+        !index.allows_row_locks() || self.granularity() == Granularity::Page
+    }
+
+    /// 651 where a hint asks for what an index does not allow.
+    pub(crate) fn check_granularity(&self, table: &Table) -> Result<(), EngineError> {
+        let (hint, barred): (_, fn(&Index) -> bool) = match self.granularity() {
+            Granularity::Page => ("PAGE", |i| !i.allows_page_locks()),
+            Granularity::Rows => ("ROW", |i| !i.allows_row_locks()),
+            Granularity::Row | Granularity::Table => return Ok(()),
+        };
+        if !table.indexes.iter().any(barred) {
+            return Ok(());
+        }
+        let text = format!(
+            "Cannot use the {hint} granularity hint on the table \"{}\" because locking at the specified \
+            granularity is inhibited.",
+            table.full_name()
+        );
+        Err(refuse(651, 16, 1, &text))
+    }
+
+    /// Locks the page where a row is, or would be, before the row itself is locked: with an intent, or as a
+    /// whole. Gives whether it stands for the row's lock.
+    #[inline]
+    pub(super) fn approach(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        key: &Key,
+        mode: LockMode,
+    ) -> Result<bool, EngineError> {
+        if !table.common.has_page_lockers() {
+            return Ok(false);
+        }
+        self.approach_page(table, index, key, mode)
+    }
+
+    #[cold]
+    fn approach_page(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        key: &Key,
+        mode: LockMode,
+    ) -> Result<bool, EngineError> {
+        let since = Moment::now();
+        loop {
+            let ask = PageAsk::new(self, table, index, (mode, Keep::Held));
+            if ask.idle {
+                return Ok(false);
+            }
+            let free = match index.rowset.body() {
+                Body::Tree(tree) => tree.at_leaf(key, |leaf| ask.may(leaf))?,
+                Body::Heap(heap) => {
+                    let rid = rid_of(key).ok_or(AccessError::NotFound)?;
+                    heap.at_page(rid.page, |page| ask.may(page))?
+                }
+            };
+            let (whole, blocked) = (ask.whole, ask.blocked.take());
+            if free {
+                self.count_row_lock(table)?;
+                return Ok(whole && (!index.is_base() || self.needs_no_row_locks(table)));
+            }
+            self.wait_within(blocked, self.timeout.left(since.elapsed()))?;
+        }
+    }
+
+    /// Whether everybody who comes upon a row of the table asks for the lock of a page. The lock of a row is
+    /// asked for by those too who come from an index whose pages this statement has not locked as a whole.
+    fn needs_no_row_locks(&self, table: &Table) -> bool {
+        let mut indexes = table.indexes.iter();
+        indexes.all(|index| self.works_on_pages(index) && index.allows_page_locks())
+    }
+
+    /// Waits until a lock could be had, which is not taken.
+    pub(super) fn wait_until_free(&self, blocked: Option<Blocked>) -> Result<(), EngineError> {
+        self.wait_within(blocked, self.timeout)
+    }
+
+    fn wait_within(&self, blocked: Option<Blocked>, timeout: Timeout) -> Result<(), EngineError> {
+        let Some((resource, mode)) = blocked else {
+            return Ok(());
+        };
+        let (locks, owner) = (&self.db.locks, &self.owner);
+        Ok(locks.lock_instant(owner, resource, mode, timeout)?)
+    }
+}

@@ -1,0 +1,55 @@
+//! What takes the values of a row one by one.
+
+use super::bulk::BulkInserter;
+use super::inserter::Inserter;
+use crate::error::EngineError;
+use furrow_types::Value;
+
+/// Takes values in the order of the columns it was made with: an [`Inserter`] or a [`BulkInserter`].
+pub trait PushValues {
+    /// The next column's value.
+    fn value(&mut self, value: &Value) -> Result<&mut Self, EngineError>;
+
+    /// An integer for the next column.
+    fn i64(&mut self, value: i64) -> Result<&mut Self, EngineError>;
+
+    /// Bytes for the next column, which is `binary` or `varbinary`.
+    fn bytes(&mut self, value: &[u8]) -> Result<&mut Self, EngineError>;
+
+    /// Text for the next column.
+    fn str(&mut self, value: &str) -> Result<&mut Self, EngineError>;
+
+    /// NULL for the next column.
+    fn null(&mut self) -> Result<&mut Self, EngineError>;
+}
+
+macro_rules! push_values {
+    ($($kind:ident),*) => {
+        $(impl PushValues for $kind<'_> {
+            fn value(&mut self, value: &Value) -> Result<&mut Self, EngineError> {
+                $kind::value(self, value)
+            }
+
+            #[inline]
+            fn i64(&mut self, value: i64) -> Result<&mut Self, EngineError> {
+                $kind::i64(self, value)
+            }
+
+            #[inline]
+            fn bytes(&mut self, value: &[u8]) -> Result<&mut Self, EngineError> {
+                $kind::bytes(self, value)
+            }
+
+            #[inline]
+            fn str(&mut self, value: &str) -> Result<&mut Self, EngineError> {
+                $kind::str(self, value)
+            }
+
+            fn null(&mut self) -> Result<&mut Self, EngineError> {
+                $kind::null(self)
+            }
+        })*
+    };
+}
+
+push_values!(Inserter, BulkInserter);

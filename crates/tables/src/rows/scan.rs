@@ -1,0 +1,785 @@
+//! Scans of ranges, over any index, in both directions.
+//!
+//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or
+//! taken while copying; a row whose lock is not to be had at once ends the batch, the scan waits, and
+//! goes on at that row. A scan over a nonclustered index then reads the row itself, unless the index
+//! has all the columns wanted.
+//!
+//! A heap is scanned in the order of its allocation, files in turn, and only as a whole. SERIALIZABLE
+//! locks all of it: there are no gaps between addresses that could be locked instead.
+
+use super::RowKey;
+use super::candidates::Candidates;
+use super::insert::key_of_values;
+use super::pages::{Keep, PageAsk};
+use super::read::{Reading, mode_of_row};
+use crate::error::{EngineError, refuse};
+use crate::session::{Briefly, LockHints, ScanSpec, Session, covers_rows};
+use crate::table::{
+    Index, IndexKind, LeafColumn, LeafRows, NumberColumn, Row, Table, Taker, Within, lock_hash,
+    rid_key,
+};
+use furrow_access::{
+    Direction, Heap, HeapScan, HeapStep, HeapVisitor, InPlace, Key, PagePass, RowCheck, Step,
+    TreeScan, Visitor,
+};
+use furrow_format::{DatabaseId, ObjectId, Page, PageId, RowId};
+use furrow_observe::counters::Counter;
+use furrow_observe::task::TaskGuard;
+use furrow_txn::lock::{Granted, LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_types::Value;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Tests and takes locks for a cursor.
+struct Locker<'v, 'r> {
+    locks: &'v LockManager,
+    owner: &'v LockOwner,
+    db: DatabaseId,
+    object: ObjectId,
+    table: &'v Table,
+    index: &'v Index,
+    reading: Reading,
+    /// Asks for the locks of pages.
+    pages: PageAsk<'v>,
+    /// The page that is being read.
+    page: PageId,
+    /// Whether rows that others have locked are passed over.
+    read_past: bool,
+    /// What the row that ends the batch waits for, and in which mode.
+    blocked: Option<(Resource, LockMode)>,
+    error: Option<LockError>,
+    /// Who looks at rows in place.
+    taker: Option<Taker<'v, 'r>>,
+    /// The row whose lock was waited for, until it is met.
+    expected: Option<Resource>,
+    /// Whether rows may be looked at before they are locked.
+    looks_first: bool,
+    /// Whether any were.
+    unlocked: bool,
+}
+
+impl Locker<'_, '_> {
+    fn take(&mut self, resource: Resource, mode: LockMode) -> bool {
+        if self.expected == Some(resource) {
+            self.expected = None;
+        }
+        let free = self.locks.try_instant(self.owner, resource, mode);
+        let taken = match free {
+            true => {
+                self.locks
+                    .lock_within(self.owner, self.object, resource, mode, Timeout::NoWait)
+            }
+            false => {
+                self.blocked = Some((resource, mode));
+                return false;
+            }
+        };
+        match taken {
+            // Who locks pages may have come meanwhile.
+            Ok(_) => self.pages.may_at(self.page) || self.is_kept_out(),
+            Err(LockError::Timeout { .. }) => {
+                self.blocked = Some((resource, mode));
+                false
+            }
+            Err(e) => {
+                self.error = Some(e);
+                false
+            }
+        }
+    }
+
+    /// The lock of the page is what has to be waited for.
+    fn is_kept_out(&mut self) -> bool {
+        self.blocked = self.pages.blocked.take();
+        false
+    }
+
+    fn enter(&mut self, page: Page<'_>) -> PagePass {
+        self.page = page.page_id();
+        let pass = match self.reading {
+            Reading::Dirty => PagePass::Each,
+            _ => self.pages.enter(page, self.read_past),
+        };
+        if pass == PagePass::Wait {
+            self.is_kept_out();
+        }
+        pass
+    }
+
+    fn test(&mut self, resource: Resource, mode: LockMode) -> bool {
+        let free = self.locks.try_instant(self.owner, resource, mode);
+        if !free {
+            self.blocked = Some((resource, mode));
+        }
+        free
+    }
+
+    fn row_resource(&self, row: &[u8]) -> Option<Resource> {
+        let key = self.index.locator_of(row)?;
+        Some(self.table.row_resource(self.db, &key))
+    }
+
+    fn free_to_take(&mut self, row: &[u8], ghost: bool) -> Option<bool> {
+        let resource = self.row_resource(row)?;
+        Some(match self.reading {
+            Reading::Dirty => true,
+            Reading::Committed => self.test(resource, LockMode::S),
+            Reading::Kept(mode) if ghost => self.test(resource, mode),
+            Reading::Kept(mode) => self.take(resource, mode),
+            Reading::Range(mode) => {
+                let plain = mode_of_row(mode);
+                match self.index.kind {
+                    IndexKind::Clustered | IndexKind::Heap => self.take(resource, mode),
+                    IndexKind::Nonclustered => {
+                        let shape = self.index.shape();
+                        let hash = lock_hash(shape, &shape.key_of(row)?, usize::MAX);
+                        let entry = Resource::key(self.db, self.index.rowset.id(), hash);
+                        self.take(resource, plain) && self.take(entry, mode)
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl Locker<'_, '_> {
+    fn free_pass(&mut self) -> bool {
+        let whole = Resource::Object(self.db, self.object);
+        match self.reading {
+            Reading::Dirty => true,
+            // Whoever has changed a row of the table holds IX on it until the end of its transaction.
+            Reading::Committed => self.locks.is_unwritten(self.owner, whole),
+            Reading::Kept(mode) | Reading::Range(mode) => {
+                let held = self.owner.held(&whole);
+                if held.is_some_and(|held| covers_rows(held, mode)) {
+                    return true;
+                }
+                let free = self.looks_first && self.locks.is_unwritten(self.owner, whole);
+                self.unlocked |= free;
+                free
+            }
+        }
+    }
+
+    fn free_address(&mut self, rid: RowId, ghost: bool) -> bool {
+        let resource = Resource::Rid(self.db, rid);
+        // A moved row comes after the page of its address.
+        if self.page != rid.page {
+            self.page = rid.page;
+        }
+        if self.pages.holds(rid.page) {
+            return true;
+        }
+        match self.reading {
+            // A range of a heap is all of it.
+            Reading::Dirty | Reading::Range(_) => true,
+            Reading::Committed => self.test(resource, LockMode::S),
+            Reading::Kept(mode) if ghost => self.test(resource, mode),
+            Reading::Kept(mode) => self.take(resource, mode),
+        }
+    }
+}
+
+impl HeapVisitor for Locker<'_, '_> {
+    fn in_place(&self) -> InPlace {
+        self.taker.as_ref().map_or(InPlace::No, Taker::in_place)
+    }
+
+    fn take(&mut self, row: &[u8]) {
+        if let Some(taker) = &mut self.taker {
+            taker.take(self.table, self.index, row);
+        }
+    }
+
+    fn count(&mut self, rows: u64) {
+        if let Some(taker) = &mut self.taker {
+            taker.count(rows);
+        }
+    }
+
+    fn all_committed(&mut self) -> bool {
+        self.free_pass()
+    }
+
+    fn enter(&mut self, page: Page<'_>) -> PagePass {
+        Locker::enter(self, page)
+    }
+
+    fn check(&mut self, rid: RowId, _row: &[u8], ghost: bool) -> RowCheck {
+        match self.free_address(rid, ghost) {
+            true if ghost => RowCheck::Skip,
+            true => RowCheck::Take,
+            false if self.read_past && self.error.is_none() => {
+                self.blocked = None;
+                RowCheck::Skip
+            }
+            false => RowCheck::Wait,
+        }
+    }
+}
+
+impl Visitor for Locker<'_, '_> {
+    fn in_place(&self) -> InPlace {
+        self.taker.as_ref().map_or(InPlace::No, Taker::in_place)
+    }
+
+    fn take(&mut self, row: &[u8]) {
+        if let Some(taker) = &mut self.taker {
+            taker.take(self.table, self.index, row);
+        }
+    }
+
+    fn count(&mut self, rows: u64) {
+        if let Some(taker) = &mut self.taker {
+            taker.count(rows);
+        }
+    }
+
+    fn wants_more(&self) -> bool {
+        self.taker.as_ref().is_some_and(Taker::wants_more)
+    }
+
+    fn all_committed(&mut self) -> bool {
+        self.free_pass()
+    }
+
+    fn enter(&mut self, leaf: Page<'_>) -> PagePass {
+        Locker::enter(self, leaf)
+    }
+
+    fn check(&mut self, row: &[u8], ghost: bool) -> RowCheck {
+        match self.free_to_take(row, ghost) {
+            Some(true) if ghost => RowCheck::Skip,
+            Some(true) => RowCheck::Take,
+            Some(false) if self.read_past && self.error.is_none() => {
+                self.blocked = None;
+                RowCheck::Skip
+            }
+            Some(false) => RowCheck::Wait,
+            // A row that cannot be read is reported by whoever decodes it.
+            None => RowCheck::Take,
+        }
+    }
+}
+
+/// What a reader asks of the pages that it comes to.
+fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
+    match reading {
+        Reading::Kept(mode) | Reading::Range(mode) => (mode, Keep::Held),
+        Reading::Dirty | Reading::Committed => (LockMode::S, Keep::Tested),
+    }
+}
+
+/// Where a scan is.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each scan, where it stays, and it is on the path of every row"
+)]
+enum Source {
+    Tree(TreeScan),
+    Heap(HeapScan),
+}
+
+impl Source {
+    #[inline]
+    fn advance(&mut self) -> bool {
+        match self {
+            Source::Tree(scan) => scan.advance(),
+            Source::Heap(scan) => scan.advance(),
+        }
+    }
+
+    #[inline]
+    fn current(&self) -> &[u8] {
+        match self {
+            Source::Tree(scan) => scan.current(),
+            Source::Heap(scan) => scan.current().map_or(&[], |row| row.1),
+        }
+    }
+
+    fn step(&mut self, index: &Index, locker: &mut Locker<'_, '_>) -> Result<Step, EngineError> {
+        match self {
+            Source::Tree(scan) => Ok(scan.step(index.tree()?, locker)?),
+            Source::Heap(scan) => {
+                let missing = || EngineError::Damaged("a heap has become a tree".to_owned());
+                let heap = index.rowset.heap().ok_or_else(missing)?;
+                Ok(match scan.step(heap, locker)? {
+                    HeapStep::Rows => Step::Rows,
+                    HeapStep::Wait(rid) => Step::Wait(rid_key(rid)),
+                    HeapStep::End => Step::End,
+                })
+            }
+        }
+    }
+}
+
+/// A scan that borrows nothing: several may be open in one session, which steps them in turn, all within one
+/// transaction or [`Session::begin_statement`].
+///
+/// It is to be given back by [`Session::close_scan`]; one that is merely dropped keeps the lock of its
+/// table until the transaction ends.
+#[derive(Debug)]
+pub struct OpenScan {
+    table: Arc<Table>,
+    /// Place of the index among the table's.
+    place: usize,
+    source: Source,
+    reading: Reading,
+    look_up: bool,
+    /// Its hints: they hold while it is stepped.
+    pub(super) hints: LockHints,
+    /// What its end gives back.
+    brief: Option<Briefly>,
+    /// The row that the entry points to, when it is looked up; or the row that was read once more.
+    pub(super) row: Vec<u8>,
+    within: Option<Within>,
+    /// Its locks, where rows that do not qualify are given back.
+    pub(super) candidates: Option<Candidates>,
+    /// Whether the row gone to last was read once more: [`Session::claim`].
+    pub(super) reread: bool,
+}
+
+/// A scan under way. Outside of a transaction its locks go with it.
+#[derive(Debug)]
+pub struct Scan<'a> {
+    session: &'a mut Session,
+    open: OpenScan,
+}
+
+impl Session {
+    /// Begins a scan.
+    pub fn scan<'a>(
+        &'a mut self,
+        table: &Arc<Table>,
+        spec: &ScanSpec,
+    ) -> Result<Scan<'a>, EngineError> {
+        self.begin_reading()?;
+        let begun = self.begin_scan(table, spec);
+        let open = self.end_failed(begun)?;
+        Ok(Scan {
+            session: self,
+            open,
+        })
+    }
+
+    /// Begins a scan beside others of this session. Only within a transaction or
+    /// [`Session::begin_statement`]: what it locks goes with that.
+    pub fn open_scan(
+        &mut self,
+        table: &Arc<Table>,
+        spec: &ScanSpec,
+    ) -> Result<OpenScan, EngineError> {
+        if self.txn.is_none() {
+            let text = "a scan without a transaction".to_owned();
+            return Err(EngineError::Damaged(text));
+        }
+        self.begin_reading()?;
+        let begun = self.begin_scan(table, spec);
+        self.end_failed(begun)
+    }
+
+    /// Goes to the next row of a scan: [`OpenScan::row`]. `false` at the end; after an error it is over.
+    #[inline]
+    pub fn step_scan(&mut self, scan: &mut OpenScan) -> Result<bool, EngineError> {
+        // A row of the batch costs nothing that a task is charged for.
+        if !scan.look_up && scan.advance() {
+            return Ok(true);
+        }
+        let _task: TaskGuard = self.enter();
+        let before = self.swap_hints(scan.hints);
+        let found = scan.find_next(self);
+        self.unswap_hints(before);
+        match found {
+            Ok(found) => Ok(found),
+            Err(e) => self.end_failed(Err(e)),
+        }
+    }
+
+    /// Goes on to the next page with rows of a scan that hands them over in place
+    /// ([`OpenScan::hands_over`]), and lets them be looked at there. `false` at the end; after an error it is
+    /// over. A scan is stepped by rows or by leaves, not by both.
+    pub fn step_leaf(
+        &mut self,
+        scan: &mut OpenScan,
+        rows: LeafRows<'_>,
+    ) -> Result<bool, EngineError> {
+        let _task: TaskGuard = self.enter();
+        let before = self.swap_hints(scan.hints);
+        let found = scan.step(self, Some(rows));
+        self.unswap_hints(before);
+        match found {
+            Ok(found) => Ok(found),
+            Err(e) => self.end_failed(Err(e)),
+        }
+    }
+
+    /// Ends a scan.
+    pub fn close_scan(&mut self, mut scan: OpenScan) {
+        let _task = self.enter();
+        while scan.candidates.is_some() && scan.advance() {
+            // Nobody asked for it.
+            self.pass_over(&mut scan);
+        }
+        self.give_back(scan.brief.take());
+    }
+
+    pub(super) fn end_failed<T>(
+        &mut self,
+        result: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        match result {
+            Ok(value) => Ok(value),
+            Err(e) => self.end_reading(Err(e)),
+        }
+    }
+
+    fn begin_scan(&mut self, table: &Arc<Table>, spec: &ScanSpec) -> Result<OpenScan, EngineError> {
+        let hints = self.hints_of(spec);
+        let before = self.swap_hints(hints);
+        let task = self.enter();
+        let begun = self.begin_hinted_scan(table, spec);
+        drop(task);
+        self.unswap_hints(before);
+        begun
+    }
+
+    fn begin_hinted_scan(
+        &mut self,
+        table: &Arc<Table>,
+        spec: &ScanSpec,
+    ) -> Result<OpenScan, EngineError> {
+        table.check_readable()?;
+        self.check_read_past()?;
+        let lock = spec.lock.max(self.hinted_lock());
+        let reading = self.reading_mode(lock);
+        let candidates = self.candidates(lock);
+        let index = table.indexes.get(spec.index);
+        let missing = || {
+            EngineError::Damaged(format!(
+                "table '{}' has no index {}",
+                table.name, spec.index
+            ))
+        };
+        let index = index.ok_or_else(missing)?;
+        if (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded) {
+            self.db.store.pool().count(Counter::FullScans, 1);
+        }
+        let open = |source, brief, within, hints| OpenScan {
+            table: Arc::clone(table),
+            place: spec.index,
+            source,
+            reading,
+            look_up: index.kind == IndexKind::Nonclustered && !spec.covered,
+            hints,
+            brief,
+            row: Vec::new(),
+            within,
+            candidates,
+            reread: false,
+        };
+        if let Some(heap) = index.rowset.heap() {
+            let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
+            return Ok(open(Source::Heap(scan), brief, None, self.hints_of(spec)));
+        }
+        let brief = self.lock_for_reading(table, Self::reading_intent(reading))?;
+        let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
+            Ok(match bound {
+                Bound::Unbounded => furrow_access::Bound::Open,
+                Bound::Included(v) => {
+                    furrow_access::Bound::Included(key_of_values(table, index, v)?)
+                }
+                Bound::Excluded(v) => {
+                    furrow_access::Bound::Excluded(key_of_values(table, index, v)?)
+                }
+            })
+        };
+        let (low, high) = (bound(&spec.low)?, bound(&spec.high)?);
+        if let Reading::Range(mode) = reading {
+            self.guard_end(table, index, &high, mode)?;
+        }
+        let direction = if spec.backward {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
+        let tree = index.tree()?;
+        let (low, high, within) = Within::of(tree, low, high)?;
+        let mut scan = tree.scan_state(low, high, direction);
+        if spec.read_ahead {
+            scan = scan.with_read_ahead();
+        }
+        Ok(open(Source::Tree(scan), brief, within, self.hints_of(spec)))
+    }
+
+    fn begin_heap_scan(
+        &mut self,
+        table: &Table,
+        heap: &Heap,
+        spec: &ScanSpec,
+        reading: Reading,
+    ) -> Result<(HeapScan, Option<Briefly>), EngineError> {
+        let whole = (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded);
+        if !whole || spec.backward {
+            let text = format!(
+                "The rows of '{}' have no order: they are scanned as a whole, or through an index.",
+                table.name
+            );
+            return Err(refuse(40514, 16, 4, &text));
+        }
+        let brief = match reading {
+            Reading::Range(mode) => {
+                self.lock_table(table, mode_of_row(mode))?;
+                None
+            }
+            _ => self.lock_for_reading(table, Self::reading_intent(reading))?,
+        };
+        let scan = heap.scan_state()?;
+        let scan = match spec.read_ahead {
+            true => scan.with_read_ahead(),
+            false => scan,
+        };
+        Ok((scan, brief))
+    }
+}
+
+impl OpenScan {
+    /// The row gone to last.
+    #[inline]
+    pub fn row(&self) -> Result<Row<'_>, EngineError> {
+        match self.look_up || self.reread {
+            true => Row::new(&self.table, self.table.base(), &self.row),
+            false => Row::new(&self.table, self.index()?, self.source.current()),
+        }
+    }
+
+    /// Names the row gone to last.
+    pub fn row_key(&self) -> Option<RowKey> {
+        self.current_key().map(RowKey)
+    }
+
+    /// Its table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Whether its rows can be looked at where they lie: not where they are looked up through an index, and
+    /// not in another engine's files, whose large values lie elsewhere.
+    pub fn hands_over(&self) -> bool {
+        let at_rest = self.index().is_ok_and(|index| index.shape().at_rest);
+        !self.look_up && !at_rest
+    }
+
+    /// Where its rows have a column of whole numbers: for [`LeafRow::number`](crate::LeafRow::number).
+    pub fn number_column(&self, column: usize) -> Option<NumberColumn> {
+        NumberColumn::of(self.index().ok()?, column)
+    }
+
+    #[inline]
+    pub(super) fn index(&self) -> Result<&Index, EngineError> {
+        let index = self.table.indexes.get(self.place);
+        index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))
+    }
+
+    /// Goes to the next row of the batch that belongs to the range.
+    #[inline]
+    fn advance(&mut self) -> bool {
+        self.reread = false;
+        while self.source.advance() {
+            let Some(within) = &self.within else {
+                return true;
+            };
+            let index = self.table.indexes.get(self.place);
+            if index.is_none_or(|index| within.holds(index, self.source.current())) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn find_next(&mut self, session: &mut Session) -> Result<bool, EngineError> {
+        loop {
+            if self.advance() {
+                if !self.look_up || self.fetch_row(session)? {
+                    return Ok(true);
+                }
+                session.pass_over(self);
+                continue;
+            }
+            if !self.step(session, None)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Fetches a batch, or hands it over in place; `false` at the end.
+    fn step(
+        &mut self,
+        session: &mut Session,
+        rows: Option<LeafRows<'_>>,
+    ) -> Result<bool, EngineError> {
+        let table = Arc::clone(&self.table);
+        let from = self.candidates.as_ref().map(|_| session.lock_mark());
+        let looks_first = rows.is_none() && session.may_look_first(self);
+        let (step, blocked, error, unlocked, missed) = {
+            let index = table.indexes.get(self.place);
+            let index =
+                index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
+            let mut locker = Locker {
+                locks: &session.db.locks,
+                owner: &session.owner,
+                db: session.db.id,
+                object: table.id,
+                table: &table,
+                index,
+                reading: self.reading,
+                pages: PageAsk::new(session, &table, index, asked_of_pages(self.reading)),
+                page: PageId::NONE,
+                read_past: self.hints.read_past,
+                blocked: None,
+                error: None,
+                taker: rows.map(|rows| Taker::new(rows, self.within.as_ref())),
+                expected: self.candidates.as_ref().and_then(Candidates::waited_for),
+                looks_first,
+                unlocked: false,
+            };
+            let step = self.source.step(index, &mut locker)?;
+            let (unlocked, missed) = (locker.unlocked, locker.expected);
+            (step, locker.blocked, locker.error, unlocked, missed)
+        };
+        if let (Some(candidates), Some(from)) = (&mut self.candidates, from) {
+            let waits = matches!(step, Step::Wait(_));
+            candidates.stepped(session, (from, unlocked), missed.map(|_| waits));
+        }
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        match step {
+            Step::Rows => {
+                if matches!(self.reading, Reading::Kept(_) | Reading::Range(_)) {
+                    session.maybe_escalate(&table)?;
+                }
+                Ok(true)
+            }
+            Step::End => Ok(false),
+            Step::Wait(_) => {
+                self.wait_for(session, blocked)?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn wait_for(
+        &mut self,
+        session: &mut Session,
+        blocked: Option<(Resource, LockMode)>,
+    ) -> Result<(), EngineError> {
+        let Some((resource, mode)) = blocked else {
+            return Ok(());
+        };
+        let of_page =
+            matches!(resource, Resource::Page(..)) || session.works_on_pages(self.index()?);
+        if self.reading == Reading::Committed || of_page {
+            session.wait_until_free(blocked)?;
+        } else {
+            let granted = session.lock_row(&self.table, resource, mode)?;
+            if let Some(candidates) = &mut self.candidates
+                && granted == Granted::New
+            {
+                candidates.waited(resource);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the row that the entry points to; `false` when it is gone, or is another one by now.
+    fn fetch_row(&mut self, session: &mut Session) -> Result<bool, EngineError> {
+        let index = self.index()?;
+        let key = index.locator_of(self.source.current()).ok_or_else(|| {
+            EngineError::Damaged(format!("an entry of index '{}' has no locator", index.name))
+        })?;
+        let reading = match self.reading {
+            // The row's lock was taken with the entry.
+            Reading::Range(mode) => Reading::Kept(mode_of_row(mode)),
+            other => other,
+        };
+        let mut row = std::mem::take(&mut self.row);
+        let found = session.read_row(&self.table, &key, reading, &mut row);
+        self.row = row;
+        let index = self.index()?;
+        if index.shape().at_rest {
+            // Nothing changes between the two: an entry without its row is damage.
+            let text = || format!("an entry of index '{}' leads to no row", index.name);
+            let lost = || EngineError::Damaged(text());
+            return found?.then_some(true).ok_or_else(lost);
+        }
+        Ok(found? && self.still_matches()?)
+    }
+
+    /// Whether the row has the values that led to it.
+    fn still_matches(&self) -> Result<bool, EngineError> {
+        let index = self.index()?;
+        let of_entry = Row::new(&self.table, index, self.source.current());
+        let of_row = Row::new(&self.table, self.table.base(), &self.row);
+        let (Ok(entry), Ok(row)) = (of_entry, of_row) else {
+            return Ok(true);
+        };
+        Ok(index.leaf.iter().all(|leaf| match leaf {
+            LeafColumn::Table(column) => entry.bytes(*column) == row.bytes(*column),
+            LeafColumn::Uniquifier | LeafColumn::Rid => true,
+        }))
+    }
+
+    /// The clustered key, or the address, of the row that was given out last.
+    pub(super) fn current_key(&self) -> Option<Key> {
+        if let Source::Heap(scan) = &self.source {
+            return scan.current().map(|row| rid_key(row.0));
+        }
+        self.index().ok()?.locator_of(self.source.current())
+    }
+}
+
+impl Scan<'_> {
+    /// The next row; `None` at the end. After an error the scan is over.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, EngineError> {
+        match self.session.step_scan(&mut self.open)? {
+            true => self.open.row().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Calls `each` for the rows to come.
+    pub fn for_each(
+        mut self,
+        mut each: impl FnMut(Row<'_>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        while let Some(row) = self.next_row()? {
+            each(row)?;
+        }
+        Ok(())
+    }
+
+    /// The clustered key, or the address, of the row that was given out last.
+    pub(super) fn current_key(&self) -> Option<Key> {
+        self.open.current_key()
+    }
+
+    /// The bytes of the row that was looked up last, for the taking.
+    pub(super) fn take_row(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.open.row)
+    }
+
+    pub(super) fn session_of(&self) -> &Session {
+        self.session
+    }
+}
+
+impl Drop for Scan<'_> {
+    fn drop(&mut self) {
+        let _task = self.session.enter();
+        self.session.give_back(self.open.brief.take());
+        let done: Result<(), EngineError> = self.session.end_reading(Ok(()));
+        debug_assert!(done.is_ok());
+    }
+}

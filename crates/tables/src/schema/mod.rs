@@ -1,0 +1,24 @@
+//! What tables and indexes are to be: the requests of DDL, their rules, and where their columns then lie.
+//!
+//! - [`TableSpec`], [`ColumnSpec`], [`IndexSpec`]: what a user asks for.
+//! - `check`: the rules, each refusal with the product's message.
+//! - `layout`: physical columns of a table's rows and of its indexes' rows.
+//! - [`DefaultValue`]: what a column gets that an insert does not name, and its text in the catalog.
+
+mod check;
+mod default;
+mod foreign;
+mod layout;
+mod spec;
+
+pub use default::DefaultValue;
+pub(crate) use default::now;
+pub use foreign::{ForeignKeySpec, ReferentialAction};
+pub use spec::{
+    CheckSpec, ColumnSpec, ConstraintSpec, IndexOptions, IndexSpec, KeyColumnSpec, LockEscalation,
+    TableSpec,
+};
+
+pub use check::check_name;
+pub(crate) use check::{check_column, check_index, check_keys, check_table, same_name};
+pub(crate) use layout::{Locator, index_layout, table_layout};

@@ -1,0 +1,317 @@
+//! Values of a row as bytes, before they are put in the order of an index.
+
+use super::meta::{Column, Table};
+use super::{Index, LeafColumn};
+use crate::error::{ColumnFault, EngineError, refuse};
+use furrow_access::{AccessError, Key};
+use furrow_format::{RowError, RowId};
+use furrow_messages::Message;
+use furrow_types::{Family, TypeError, TypeId, Value, encode_into};
+
+/// Most columns that are handled without taking memory.
+const FEW: usize = 32;
+
+/// The columns of one row of a table, encoded; used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct RowBuffer {
+    bytes: Vec<u8>,
+    /// By table column; `None` is NULL.
+    places: Vec<Option<(u32, u32)>>,
+    /// The row's number among those with its clustered key; empty is 0.
+    pub(crate) uniquifier: [u8; 4],
+    pub(crate) numbered: bool,
+    /// The row's address in its heap.
+    rid: [u8; 8],
+}
+
+impl RowBuffer {
+    /// Forgets the row; the next one has `columns` columns, all NULL.
+    pub(crate) fn clear(&mut self, columns: usize) {
+        self.bytes.clear();
+        self.places.clear();
+        self.places.resize(columns, None);
+        self.numbered = false;
+    }
+
+    /// Becomes the same row.
+    pub(crate) fn copy_from(&mut self, other: &RowBuffer) {
+        self.bytes.clone_from(&other.bytes);
+        self.places.clone_from(&other.places);
+        (self.uniquifier, self.numbered) = (other.uniquifier, other.numbered);
+        self.rid = other.rid;
+    }
+
+    /// Appends the row, so that [`RowBuffer::from_bytes`] reads it again.
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(self.numbered));
+        out.extend_from_slice(&self.uniquifier);
+        out.extend_from_slice(&self.rid);
+        out.extend_from_slice(&(self.places.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(self.bytes.len() as u32).to_le_bytes());
+        for place in &self.places {
+            let (start, end) = place.unwrap_or((u32::MAX, u32::MAX));
+            out.extend_from_slice(&start.to_le_bytes());
+            out.extend_from_slice(&end.to_le_bytes());
+        }
+        out.extend_from_slice(&self.bytes);
+    }
+
+    /// The row that [`RowBuffer::append_to`] appended; `None` for bytes that are no row.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<RowBuffer> {
+        let number = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+        let ([numbered], rest) = bytes.split_first_chunk()?;
+        let (uniquifier, rest) = rest.split_first_chunk()?;
+        let (rid, rest) = rest.split_first_chunk()?;
+        let (count, rest) = rest.split_first_chunk()?;
+        let (len, rest) = rest.split_first_chunk()?;
+        let (places, row) = rest.split_at_checked((number(count) as usize).checked_mul(8)?)?;
+        let place = |bytes: &[u8]| {
+            let (start, end) = bytes.split_first_chunk()?;
+            let (start, end) = (number(start), number(end.first_chunk()?));
+            match start {
+                u32::MAX => Some(None),
+                _ => row
+                    .get(start as usize..end as usize)
+                    .map(|_| Some((start, end))),
+            }
+        };
+        Some(RowBuffer {
+            places: places.chunks_exact(8).map(place).collect::<Option<_>>()?,
+            bytes: (row.len() == number(len) as usize).then(|| row.to_vec())?,
+            uniquifier: *uniquifier,
+            numbered: *numbered != 0,
+            rid: *rid,
+        })
+    }
+
+    /// Sets a column to bytes that are its encoded value.
+    #[inline]
+    pub(crate) fn set_bytes(&mut self, column: usize, value: Option<&[u8]>) {
+        let place = value.map(|value| {
+            let start = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(value);
+            (start, self.bytes.len() as u32)
+        });
+        if let Some(slot) = self.places.get_mut(column) {
+            *slot = place;
+        }
+    }
+
+    /// Encodes a value for a column.
+    #[inline]
+    pub(crate) fn set(
+        &mut self,
+        table: &Table,
+        column: usize,
+        value: &Value,
+    ) -> Result<(), EngineError> {
+        let Some(of) = table.columns.get(column) else {
+            return Err(EngineError::refused(213, &[]));
+        };
+        let place = if value.is_null() {
+            None
+        } else {
+            let start = self.bytes.len();
+            encode_into(&of.data_type, value, &mut self.bytes)
+                .map_err(|e| value_error(table, of, &e))?;
+            Some((start as u32, self.bytes.len() as u32))
+        };
+        if let Some(slot) = self.places.get_mut(column) {
+            *slot = place;
+        }
+        Ok(())
+    }
+
+    /// A column's bytes.
+    #[inline]
+    pub(crate) fn get(&self, column: usize) -> Option<&[u8]> {
+        let (start, end) = (*self.places.get(column)?)?;
+        self.bytes.get(start as usize..end as usize)
+    }
+
+    #[inline]
+    fn leaf_value(&self, leaf: LeafColumn) -> Option<&[u8]> {
+        match leaf {
+            LeafColumn::Table(column) => self.get(column),
+            LeafColumn::Uniquifier if self.numbered => Some(&self.uniquifier),
+            LeafColumn::Uniquifier => Some(&[]),
+            LeafColumn::Rid => Some(&self.rid),
+        }
+    }
+
+    /// Notes the row's address in its heap.
+    pub(crate) fn set_rid(&mut self, rid: RowId) {
+        self.rid = rid.to_bytes();
+    }
+
+    pub(crate) fn set_uniquifier(&mut self, number: i32) {
+        self.uniquifier = number.to_le_bytes();
+        self.numbered = number != 0;
+    }
+
+    /// Takes over a row of the clustered index; or, then with its address, of the heap.
+    pub(crate) fn load(
+        &mut self,
+        table: &Table,
+        base: &Index,
+        row: &[u8],
+        rid: Option<RowId>,
+    ) -> Result<(), EngineError> {
+        self.clear(table.columns.len());
+        if let Some(rid) = rid {
+            self.set_rid(rid);
+        }
+        let layout = &base.shape().leaf;
+        let bad =
+            || EngineError::Damaged(format!("a row of table '{}' cannot be read", table.name));
+        let record = layout.record(row, layout.pminlen()).ok_or_else(bad)?;
+        for (at, &leaf) in base.leaf.iter().enumerate() {
+            let value = layout.value(record, at).map_err(row_error)?;
+            match leaf {
+                LeafColumn::Table(column) => self.set_bytes(column, value),
+                LeafColumn::Uniquifier => {
+                    let number = value
+                        .and_then(|v| v.first_chunk())
+                        .map_or(0, |c| i32::from_le_bytes(*c));
+                    self.set_uniquifier(number);
+                }
+                LeafColumn::Rid => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the row of `index`.
+    pub(crate) fn encode_row(&self, index: &Index, out: &mut Vec<u8>) -> Result<(), EngineError> {
+        let layout = &index.shape().leaf;
+        let mut few: [Option<&[u8]>; FEW] = [None; FEW];
+        let count = index.leaf.len();
+        let encoded = if let Some(values) = few.get_mut(..count) {
+            for (value, &leaf) in values.iter_mut().zip(&index.leaf) {
+                *value = self.leaf_value(leaf);
+            }
+            layout.encode(values, out)
+        } else {
+            let values: Vec<_> = index
+                .leaf
+                .iter()
+                .map(|&leaf| self.leaf_value(leaf))
+                .collect();
+            layout.encode(&values, out)
+        };
+        encoded.map(|_| ()).map_err(row_error)
+    }
+
+    /// The whole key of `index`.
+    #[inline]
+    pub(crate) fn key(&self, index: &Index) -> Result<Key, EngineError> {
+        let mut key = Key::new();
+        if index.id == 0 {
+            key.push(Some(&self.rid));
+            return Ok(key);
+        }
+        for column in &index.shape().key {
+            let leaf = index.leaf.get(column.leaf).copied();
+            key.push(leaf.and_then(|leaf| self.leaf_value(leaf)));
+        }
+        let len = key.size_bytes();
+        if len > 900
+            && (0..key.len())
+                .map(|at| key.column(at).map_or(0, <[u8]>::len))
+                .sum::<usize>()
+                > 900
+        {
+            let text = format!(
+                "Operation failed. The index entry of length {len} bytes for the index '{}' exceeds \
+                the maximum \
+                 length of 900 bytes for {} indexes.",
+                index.name,
+                if index.id == 1 {
+                    "clustered"
+                } else {
+                    "nonclustered"
+                },
+            );
+            return Err(refuse(1946, 16, 3, &text));
+        }
+        Ok(key)
+    }
+}
+
+/// A row that cannot be made, as the product says it.
+pub(crate) fn row_error(error: RowError) -> EngineError {
+    match error {
+        RowError::RowTooLarge { len } => {
+            let text = format!(
+                "Cannot create a row of size {len} which is greater than the allowable maximum row \
+                size of 8060."
+            );
+            refuse(511, 16, 1, &text)
+        }
+        other => EngineError::Access(AccessError::Row(other)),
+    }
+}
+
+/// A value that its column does not take.
+pub(crate) fn value_error(table: &Table, column: &Column, error: &TypeError) -> EngineError {
+    match error {
+        TypeError::Truncated { kept } => column_fault(2628, table, column, kept),
+        TypeError::IntegerOverflow { .. } | TypeError::Clash { .. } => {
+            EngineError::of(Message::custom(error.number(), 16, 2, &error.to_string()))
+        }
+        _ => EngineError::of(Message::custom(error.number(), 16, 1, &error.to_string())),
+    }
+}
+
+/// 515.
+pub(crate) fn null_error(table: &Table, column: &Column, statement: &str) -> EngineError {
+    column_fault(515, table, column, statement)
+}
+
+fn column_fault(number: u32, table: &Table, column: &Column, what: &str) -> EngineError {
+    EngineError::Column(Box::new(ColumnFault {
+        number,
+        table: table.full_name(),
+        column: column.name.clone(),
+        what: what.to_owned(),
+    }))
+}
+
+/// A key as messages show it: `(5, abc)`.
+pub(crate) fn printed_key(index: &Index, table: &Table, key: &Key) -> String {
+    let shown = index.key.iter().enumerate().map(|(at, part)| {
+        let data_type = table.columns.get(part.column).map(|c| c.data_type);
+        match (key.column(at), data_type) {
+            (Some(bytes), Some(data_type)) => {
+                let value = furrow_types::decode(&data_type, bytes);
+                let text = value.map_or_else(|_| "?".to_owned(), |v| v.to_string());
+                if data_type.id == TypeId::Bit || data_type.id.family() != Family::Char {
+                    text
+                } else {
+                    text.trim_end().to_owned()
+                }
+            }
+            _ => "<NULL>".to_owned(),
+        }
+    });
+    format!("({})", shown.collect::<Vec<_>>().join(", "))
+}
+
+/// 2627 for constraints, 2601 for other unique indexes.
+pub(crate) fn duplicate_error(index: &Index, table: &Table, key: &Key) -> EngineError {
+    let shown = printed_key(index, table, key);
+    let (name, object) = (index.name.as_str(), table.full_name());
+    if index.is_primary_key() || index.is_unique_constraint() {
+        let kind = if index.is_primary_key() {
+            "PRIMARY KEY"
+        } else {
+            "UNIQUE KEY"
+        };
+        EngineError::refused(
+            2627,
+            &[kind.into(), name.into(), object.into(), shown.into()],
+        )
+    } else {
+        EngineError::refused(2601, &[object.into(), name.into(), shown.into()])
+    }
+}

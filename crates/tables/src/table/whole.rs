@@ -1,0 +1,66 @@
+//! All rows of a heap or a tree, for whoever has the table to himself.
+
+use super::index::{Body, Rowset};
+use crate::error::EngineError;
+use furrow_access::{Bound, Direction, HeapStep, HeapVisitor, RowCheck, Step, Visitor};
+use furrow_format::RowId;
+
+/// Takes the rows of a table that nobody else can change now.
+struct Live;
+
+fn take(ghost: bool) -> RowCheck {
+    match ghost {
+        true => RowCheck::Skip,
+        false => RowCheck::Take,
+    }
+}
+
+impl Visitor for Live {
+    fn all_committed(&mut self) -> bool {
+        true
+    }
+
+    fn check(&mut self, _row: &[u8], ghost: bool) -> RowCheck {
+        take(ghost)
+    }
+}
+
+impl HeapVisitor for Live {
+    fn all_committed(&mut self) -> bool {
+        true
+    }
+
+    fn check(&mut self, _rid: RowId, _row: &[u8], ghost: bool) -> RowCheck {
+        take(ghost)
+    }
+}
+
+/// What is done with each row; with its address, if it has one.
+type Each<'a> = &'a mut dyn FnMut(&[u8], Option<RowId>) -> Result<(), EngineError>;
+
+/// Calls `each` for all rows until the statement is to end, with their addresses in a heap: in the order of
+/// the key, or of allocation.
+pub(crate) fn each_row(rowset: &Rowset, each: Each<'_>) -> Result<(), EngineError> {
+    match rowset.body() {
+        Body::Tree(tree) => {
+            let cursor = tree.scan(Bound::Open, Bound::Open, Direction::Forward);
+            let mut cursor = cursor.with_read_ahead();
+            while cursor.step(&mut Live)? == Step::Rows {
+                while let Some(row) = cursor.next_in_batch() {
+                    EngineError::check_cancelled()?;
+                    each(row, None)?;
+                }
+            }
+        }
+        Body::Heap(heap) => {
+            let mut cursor = heap.scan()?.with_read_ahead();
+            while cursor.step(&mut Live)? == HeapStep::Rows {
+                while let Some((rid, row)) = cursor.next_in_batch() {
+                    EngineError::check_cancelled()?;
+                    each(row, Some(rid))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

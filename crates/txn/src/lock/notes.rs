@@ -1,0 +1,194 @@
+//! What owners note of weak locks, and the counts of strong requests and of notes in the way of S. The
+//! protocol is in `weak`.
+
+use furrow_io::sync::atomic::{AtomicU32, Ordering};
+use smallvec::SmallVec;
+
+use super::held::Held;
+use super::mode::LockMode;
+use super::resource::Resource;
+
+/// Locks that an owner notes at most; they are searched one by one.
+pub(super) const NOTES: usize = 16;
+
+/// Notes for which an owner has room from the beginning.
+const FIRST_NOTES: usize = 4;
+
+/// Counts of strong requests and locks, a power of two.
+pub(super) const COUNTS: usize = 1024;
+
+/// The modes of which any two go together, as bits.
+const WEAK: u32 =
+    LockMode::SchS.bit() | LockMode::IS.bit() | LockMode::IU.bit() | LockMode::IX.bit();
+
+/// Whether a lock may be noted.
+pub(super) const fn is_weak(resource: &Resource, mode: LockMode) -> bool {
+    matches!(resource, Resource::Object(..)) && mode.bit() & WEAK != 0
+}
+
+/// Whether nobody may note a lock of the object beside this one.
+pub(super) const fn is_strong(resource: &Resource, mode: LockMode) -> bool {
+    matches!(resource, Resource::Object(..)) && mode.bit() & WEAK == 0
+}
+
+/// Whether a noted lock stands in the way of those who read all of the object.
+pub(super) const fn writes(mode: LockMode) -> bool {
+    !LockMode::S.compatible(mode)
+}
+
+/// Counts by hash of an object.
+#[derive(Debug)]
+pub(super) struct Counts(pub(super) Box<[AtomicU32]>);
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts((0..COUNTS).map(|_| AtomicU32::new(0)).collect())
+    }
+}
+
+impl Counts {
+    pub(super) fn of(&self, hash: u64) -> &AtomicU32 {
+        &self.0[hash as usize & (COUNTS - 1)]
+    }
+}
+
+/// How many strong requests and locks there are, by hash of the object.
+#[derive(Debug, Default)]
+pub(super) struct Strong(pub(super) Counts);
+
+/// How many notes there are that stand in the way of S, by hash of the object.
+#[derive(Debug, Default)]
+pub(super) struct Writers(pub(super) Counts);
+
+impl Writers {
+    /// There is a note of this mode, the latch of which the caller holds.
+    #[inline]
+    pub(super) fn raise(&self, hash: u64, mode: LockMode) {
+        if writes(mode) {
+            // What makes it seen is the latch of the first page that is changed under the lock.
+            self.0.of(hash).fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A note of this mode is no more.
+    #[inline]
+    pub(super) fn lower(&self, hash: u64, mode: LockMode) {
+        if writes(mode) {
+            let before = self.0.of(hash).fetch_sub(1, Ordering::Release);
+            debug_assert!(before > 0, "a note is counted when it is made");
+        }
+    }
+
+    /// Whether there is any; the shard of the object is latched.
+    pub(super) fn any(&self, hash: u64) -> bool {
+        self.0.of(hash).load(Ordering::Acquire) != 0
+    }
+}
+
+/// One strong request, counted; no more once this is dropped. Of what is not strong it counts nothing.
+#[must_use]
+pub(super) struct Stake<'a>(pub(super) Option<&'a AtomicU32>);
+
+impl Strong {
+    /// Counts a request for `mode` by an owner that holds `before`, if it is the first strong one of the two.
+    #[inline]
+    pub(super) fn stake(
+        &self,
+        hash: u64,
+        resource: &Resource,
+        before: Option<LockMode>,
+        mode: LockMode,
+    ) -> Stake<'_> {
+        if !is_strong(resource, mode) || before.is_some_and(|before| is_strong(resource, before)) {
+            return Stake(None);
+        }
+        let count = self.0.of(hash);
+        // What makes it seen is the latch of each owner's notes, taken later.
+        count.fetch_add(1, Ordering::Relaxed);
+        Stake(Some(count))
+    }
+
+    /// A lock that was held has become one in mode `after`, or is gone; the shard knows it.
+    #[inline]
+    pub(super) fn end(&self, held: &Held, after: Option<LockMode>) {
+        let stays = after.is_some_and(|after| is_strong(&held.resource, after));
+        if is_strong(&held.resource, held.mode) && !stays {
+            drop(Stake(Some(self.0.of(held.hash))));
+        }
+    }
+}
+
+impl Stake<'_> {
+    /// The request was granted: it counts until [`Strong::end`].
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Stake<'_> {
+    fn drop(&mut self) {
+        if let Some(count) = self.0 {
+            // Whoever notes a lock because of this sees what was done under the strong one.
+            let before = count.fetch_sub(1, Ordering::Release);
+            debug_assert!(before > 0, "a strong request is counted when it begins");
+        }
+    }
+}
+
+/// A lock that an owner has noted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Note {
+    pub(super) resource: Resource,
+    pub(super) hash: u64,
+    pub(super) standing: Standing,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Standing {
+    /// Held in this mode, and the shard does not know.
+    Noted(LockMode),
+    /// In the shard, as the request of this number; the owner does not know.
+    Moved(u32),
+}
+
+/// What one owner has noted.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub(super) list: SmallVec<[Note; FIRST_NOTES]>,
+    pub(super) asked: u64,
+}
+
+impl Notes {
+    /// Locks and conversions that were granted here.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked
+    }
+
+    pub(super) fn find(&self, hash: u64, resource: &Resource) -> Option<usize> {
+        let is_it = |note: &Note| note.hash == hash && note.resource == *resource;
+        self.list.iter().position(is_it)
+    }
+
+    pub(super) fn take(&mut self, hash: u64, resource: &Resource) -> Option<Standing> {
+        let at = self.find(hash, resource)?;
+        Some(self.list.swap_remove(at).standing)
+    }
+
+    /// The mode in which a resource is held, the shard not knowing it.
+    pub(super) fn mode(&self, hash: u64, resource: &Resource) -> Option<LockMode> {
+        let at = self.find(hash, resource)?;
+        match self.list[at].standing {
+            Standing::Noted(mode) => Some(mode),
+            Standing::Moved(_) => None,
+        }
+    }
+
+    /// Locks held that the shards do not know.
+    pub(super) fn noted(&self) -> impl Iterator<Item = (u64, Resource)> {
+        let noted = |note: &&Note| matches!(note.standing, Standing::Noted(_));
+        self.list
+            .iter()
+            .filter(noted)
+            .map(|note| (note.hash, note.resource))
+    }
+}
