@@ -1,4 +1,4 @@
-//! The table of ordered faults in docs/testing.md is the one in the code. `FURROW_BLESS=1` writes it anew.
+//! The table of ordered faults in docs/testing.md is the one in the code. `FURROW_BLESS=1` rewrites it.
 
 use furrow_io::mutation::Mutation;
 use furrow_io::{SystemVolume, Volume, write_file};
@@ -17,12 +17,12 @@ fn every_fault_stands_in_the_document_with_the_part_that_notices_it() {
     let (written, after) = rest.split_once(END).unwrap();
     if std::env::var_os("FURROW_BLESS").is_some() {
         let volume = SystemVolume::new();
-        let anew = [before, BEGIN, &table(), END, after].concat();
+        let text = [before, BEGIN, &table(), END, after].concat();
         volume.remove(Path::new(DOCUMENT)).unwrap();
-        write_file(&volume, Path::new(DOCUMENT), anew.as_bytes()).unwrap();
+        write_file(&volume, Path::new(DOCUMENT), text.as_bytes()).unwrap();
         return;
     }
-    assert_eq!(written, table(), "FURROW_BLESS=1 writes it anew");
+    assert_eq!(written, table(), "FURROW_BLESS=1 rewrites it");
 }
 
 #[test]
