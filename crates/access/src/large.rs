@@ -30,7 +30,7 @@ use std::collections::HashSet;
 
 /// Most bytes of a value.
 pub(crate) const MAX_LARGE_BYTES: u64 = (1 << 31) - 1;
-/// Most levels of links; the product's values have three.
+/// Most levels of links; SQL Server's values have three.
 const MOST_LEVELS: u8 = 8;
 
 const LINKS_AT: usize = 16;

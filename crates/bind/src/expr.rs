@@ -251,7 +251,7 @@ impl Binder<'_> {
         match &case.arms {
             CaseArms::Simple(of, arms) => {
                 for (value, then) in arms {
-                    // Bound anew for each arm: it is evaluated for each, as the product does.
+                    // Bound anew for each arm: it is evaluated for each, as SQL Server does.
                     let (of, value) = (self.expr(of)?, self.expr(value)?);
                     whens.push(self.compare(of, CompareOp::Equal, value)?);
                     results.push(self.expr(then)?);

@@ -17,7 +17,7 @@ use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::{ForClause, ForOption, Query, QueryBody, SelectItem, TableRef};
 use furrow_types::{DataType, TypeId, Value};
 
-/// What the product calls the column of such a result.
+/// What SQL Server calls the column of such a result.
 const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
 

@@ -6,7 +6,7 @@ use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::system::MetadataFunction;
 use furrow_exec::Expr;
 
-/// What the product has and this engine does not, with what it belongs to.
+/// What SQL Server has and this engine does not, with what it belongs to.
 const MISSING: &[(&str, &str)] = &[
     ("@@DBTS", "@@DBTS (a rowversion column)"),
     ("@@CONNECTIONS", "@@CONNECTIONS"),
@@ -38,7 +38,7 @@ pub(crate) fn bind(function: &'static MetadataFunction, arguments: Vec<Bound>) -
     ))
 }
 
-/// Binds `@@NAME`: 137 for what is no name of the product's, 40514 for what is none of this engine's.
+/// Binds `@@NAME`: 137 for what is no name of SQL Server's, 40514 for what is none of this engine's.
 pub(super) fn global(cx: &Context, name: &str) -> Result<Bound> {
     if let Some(function) = find(cx, name) {
         return bind(function, Vec::new());

@@ -146,7 +146,7 @@ pub struct Binder<'c> {
 
 /// Sources that FROM may have in one statement, those of views and common table expressions counted wherever
 /// they are named. As each naming is bound anew, definitions that name others twice double at each level, and
-/// a short text would take all memory. The product gives up on such a statement as well; no plan of so many
+/// a short text would take all memory. SQL Server gives up on such a statement as well; no plan of so many
 /// sources is of use to anybody.
 pub(super) const MOST_SOURCES: usize = 100_000;
 

@@ -39,7 +39,7 @@ pub enum Declared<'n> {
 }
 
 /// The type that is written for a column, variable or parameter, the one of this number in its statement.
-/// Where it can't be, the product's messages differ from those of CAST.
+/// Where it can't be, SQL Server's messages differ from those of CAST.
 pub fn declared_type(written: &name::DataType, of: Declared<'_>, place: usize) -> Result<DataType> {
     data_type(written, false).map_err(|e| declared_error(&e, written, of, place).unwrap_or(e))
 }

@@ -2,12 +2,12 @@
 //!
 //! Purpose: say of every page of a database that it is whole, that it is what its place demands, and that all
 //! pages agree with each other and with the catalog; for users, and as the oracle of this project's own
-//! tests. Read-only. It reads files of ours and of the product, versions 611 to 957.
+//! tests. Read-only. It reads files of ours and of SQL Server, versions 611 to 957.
 //!
 //! # Invariants
 //! - **An alarm is true.** What real files are known to do (stale first pages, hints left set, garbage in
 //!   pages nobody uses) is no finding; order of text counts where it is certain (see `order`). Files that
-//!   this engine wrote are held to stricter rules than those of the product.
+//!   this engine wrote are held to stricter rules than those of SQL Server.
 //! - **What is said has a place**: SQL Server's message number, file, page, table, what was expected, and
 //!   one sentence in plain words.
 //! - **Order does not matter**: pages are judged alone, in whatever order they come; what a page says of

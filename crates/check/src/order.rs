@@ -1,6 +1,6 @@
 //! Order of keys, as far as it is certain.
 //!
-//! In a database of ours the order is this engine's own, and exact. In files of the product, text compares by
+//! In a database of ours the order is this engine's own, and exact. In files of SQL Server, text compares by
 //! its collation, of which we know the order of blanks, digits and plain letters of Latin1_General; what it
 //! does with signs, with letters of other alphabets and in other languages is not certain. Such keys count as
 //! in order: an alarm must be true.
@@ -52,7 +52,7 @@ fn value_order(own: bool, data_type: &DataType, a: &[u8], b: &[u8]) -> Option<Or
     }
 }
 
-/// Text of the product: certain up to the first character that is not.
+/// Text of SQL Server: certain up to the first character that is not.
 fn text_order(collation: Collation, width: usize, a: &[u8], b: &[u8]) -> Option<Ordering> {
     if a == b {
         return Some(Ordering::Equal);

@@ -1,4 +1,4 @@
-//! Damage that a reader meets, in the product's words.
+//! Damage that a reader meets, in SQL Server's words.
 
 use furrow_datafile::MdfError;
 use furrow_datafile::SourceFile;

@@ -1,4 +1,4 @@
-//! Real files of the product: nothing is wrong with them, and nothing may be said to be.
+//! Real files of SQL Server: nothing is wrong with them, and nothing may be said to be.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 

@@ -1,4 +1,4 @@
-//! Errors of statements: the product's messages, and what they mean for what goes on.
+//! Errors of statements: SQL Server's messages, and what they mean for what goes on.
 
 use furrow_engine::EngineError;
 use furrow_messages::{Arg, Message};

@@ -162,7 +162,7 @@ impl Context {
         self.temp.tables.iter().find(known).map(|t| &*t.shown)
     }
 
-    /// An error with the names that the user knows in place of those of `tempdb`, as the product has them: a
+    /// An error with the names that the user knows in place of those of `tempdb`, as SQL Server has them: a
     /// table variable by its name, a temporary table by its short name where a key or a column twice is
     /// concerned, and in messages of our own.
     pub(crate) fn with_own_names(&self, mut error: Box<SqlError>) -> Box<SqlError> {

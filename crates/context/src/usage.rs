@@ -1,7 +1,7 @@
 //! How often indexes are used: `sys.dm_db_index_usage_stats`.
 //!
 //! A statement that runs counts once for each way to rows in its plan, however often it goes that way, and
-//! once for each index that it keeps up to date, as the product counts. The figures live in memory, as long
+//! once for each index that it keeps up to date, as SQL Server counts. The figures live in memory, as long
 //! as their database is open; an index that is dropped takes its own along. Those of `tempdb` are not kept:
 //! its tables come and go with every connection. An instance that was started with trace flag 2330 counts
 //! nothing.

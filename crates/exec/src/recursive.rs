@@ -2,7 +2,7 @@
 //!
 //! The rows of the anchor are given as they come and put on a stack. Then the newest row is taken off, the
 //! recursive part is run on it alone, and what that gives is given on and put on the stack in its turn: the
-//! order in which the product gives such rows. Each row knows how deep it is; one that is deeper than
+//! order in which SQL Server gives such rows. Each row knows how deep it is; one that is deeper than
 //! MAXRECURSION ends the statement (530).
 
 use super::operator::{Cursor, Operator, Plan};

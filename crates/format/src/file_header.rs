@@ -2,7 +2,7 @@
 //!
 //! The page holds one record, status 0x30, of variable columns only. Their number grew with the
 //! versions (23 to 49); an upgraded file may keep an older, shorter record. The record need not lie at
-//! 96: the product rewrites it behind the old one. So everything goes through slot 0 and column numbers.
+//! 96: SQL Server rewrites it behind the old one. So everything goes through slot 0 and column numbers.
 //!
 //! Columns this engine does not know stay as they are ([`FileHeader::updated_record`]); a fresh header
 //! has the columns of version 706 with the lengths that real files have.

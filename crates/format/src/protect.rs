@@ -4,7 +4,7 @@
 //! - checksum: an exclusive-or over 16 sectors, each rotated by its place, in `m_tornBits`;
 //! - torn bits: the two low bits of the last byte of sectors 1 to 15 hold a signature that alternates between
 //!   writes, the displaced bits lie in `m_tornBits`, and the page must be restored ([`untear`]) before use;
-//! - neither: pages never written since they were formatted by the product.
+//! - neither: pages never written since they were formatted by SQL Server.
 //!
 //! The checksum is weak (two flips in one bit column of one sector cancel); it is the format's, so we
 //! keep it.

@@ -59,12 +59,12 @@
 //! })?;
 //! assert_eq!(ids, [2, 1]);
 //!
-//! // What was waited for, as the product counts it.
+//! // What was waited for, as SQL Server counts it.
 //! for wait in db.waits() {
 //!     println!("{} {} times, {} us", wait.wait_type.name(), wait.count, wait.total_us);
 //! }
 //!
-//! // Errors carry the product's numbers.
+//! // Errors carry SQL Server's numbers.
 //! let error = session.table("invoices").unwrap_err();
 //! assert_eq!((error.number(), error.level()), (208, 16));
 //! # Ok(())

@@ -6,7 +6,7 @@
 //!
 //! | volume | bytes live in | for |
 //! |---|---|---|
-//! | [`SystemVolume`] | directories of this machine, by direct I/O | the product |
+//! | [`SystemVolume`] | directories of this machine, by direct I/O | the program |
 //! | [`MemoryVolume`] | memory, no faults | tests of what lies above |
 //! | [`SimVolume`] | memory, with power losses and faults | tests of recovery |
 //!

@@ -5,7 +5,7 @@ use crate::experiment::OptionsError;
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
-/// A size as people write it: `1GB`, `64MB`, `512KB`, `4096`; units are powers of 1024, as the product's are.
+/// A size as people write it: `1GB`, `64MB`, `512KB`, `4096`; units are powers of 1024, as SQL Server's are.
 pub fn parse_size(text: &str) -> Result<u64, OptionsError> {
     let wrong = || {
         OptionsError(format!(

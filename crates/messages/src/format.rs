@@ -207,7 +207,7 @@ fn put(out: &mut String, marker: Marker, arg: &Arg) {
         Arg::Int(number) => *number,
         other => return pad(out, marker, &clip(marker, other.to_string()), false),
     };
-    // Markers without I64 print 32 bits, as the product does.
+    // Markers without I64 print 32 bits, as SQL Server does.
     let bits = if marker.wide || number >= 0 {
         number.cast_unsigned()
     } else {

@@ -13,7 +13,7 @@ pub struct FillFile<'a> {
     pub skip_target: u64,
 }
 
-/// The line before a recalculation. `allocations_left` is the counter as it stands; the product prints
+/// The line before a recalculation. `allocations_left` is the counter as it stands; SQL Server prints
 /// whatever lay in memory for a new database, we print what is true.
 pub fn fill_starting(database: &str, allocations_left: i64) -> String {
     format!(
@@ -32,7 +32,7 @@ pub fn fill_completed(
         "Proportional Fill Recalculation Completed for DB {database} new m_cAllocs {allocations_left}, \
          most free file is file {most_free_file}."
     );
-    // The tab in front and the blank behind are the product's.
+    // The tab in front and the blank behind are SQL Server's.
     let rows = files.iter().map(|file| {
         format!(
             "\tFile [{}] ({}) has {} free extents and skip target of {}. ",

@@ -96,7 +96,7 @@ pub enum PoolError {
 }
 
 impl PoolError {
-    /// Number of the message a user gets, where the product has one.
+    /// Number of the message a user gets, where SQL Server has one.
     pub fn number(&self) -> Option<u32> {
         match self {
             PoolError::BadPage { .. } => Some(824),

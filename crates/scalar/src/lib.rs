@@ -3,7 +3,7 @@
 //! Purpose: what the binder asks (which type has this expression, is this conversion allowed, which
 //! function is this, with which error is it refused) and what the executor runs (the bound operator,
 //! conversion, function or aggregate on values). Values and column types are `furrow_format`'s: there is
-//! one `Value` in the product.
+//! one `Value` in SQL Server.
 //!
 //! # Invariants
 //! 1. Binding decides everything that types decide; what is left for a row are errors of its values. A bound

@@ -1,7 +1,7 @@
 //! Room for texts that are made: how long they may become, and whether there is memory for them.
 //!
 //! What joins, repeats and replaces reckons the length of its result before it makes it. A value has at most
-//! 2^31-1 bytes, as the product counts them (7119); memory that is not to be had ends the statement (701)
+//! 2^31-1 bytes, as SQL Server counts them (7119); memory that is not to be had ends the statement (701)
 //! and not the process.
 
 use crate::error::{SqlResult, message};

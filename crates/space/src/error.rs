@@ -104,7 +104,7 @@ pub enum SpaceError {
 }
 
 impl SpaceError {
-    /// Number of the message a user gets, where the product has one.
+    /// Number of the message a user gets, where SQL Server has one.
     pub fn number(&self) -> Option<u32> {
         match self {
             SpaceError::FilegroupFull { .. } => Some(1105),

@@ -10,7 +10,7 @@
 //!    what succeeds is durable when the sink's `done` is called.
 //! 2. Names and types are decided when a statement is bound, rows when it runs: a statement that can't be
 //!    bound has read and changed nothing.
-//! 3. Every error is the product's: number, level, state, line, text. What T-SQL has and this engine does not
+//! 3. Every error is SQL Server's: number, level, state, line, text. What T-SQL has and this engine does not
 //!    is refused with the clause named (40514); nothing is ignored silently.
 //! 4. No scan holds a latch between two rows, and none outlives its statement.
 //! 5. `ddl` and `dml` import nothing of `interp`: a statement that runs others calls the trait `Interpreter`.

@@ -1,4 +1,4 @@
-//! The columns of system views against what the product's documentation lists: names, types, order.
+//! The columns of system views against what SQL Server's documentation lists: names, types, order.
 //!
 //! The lists below were written down from the documentation, not from the code.
 
@@ -277,7 +277,7 @@ const FACTS: &[(&str, &str)] = &[
         "object_name nchar(128), counter_name nchar(128), instance_name nchar(128), cntr_value bigint, \
         cntr_type int",
     ),
-    // The product puts the queued figures behind those that they are part of, where the documentation lists
+    // SQL Server puts the queued figures behind those that they are part of, where the documentation lists
     // them last.
     (
         "sys.dm_io_virtual_file_stats(NULL, NULL)",

@@ -10,7 +10,7 @@ use furrow_context::server::ServerState;
 /// An option.
 #[derive(Debug)]
 pub(crate) struct ConfigOption {
-    /// Its number, as the product has it.
+    /// Its number, as SQL Server has it.
     pub(crate) id: i32,
     /// Its name, as `sp_configure` takes it.
     pub(crate) name: &'static str,

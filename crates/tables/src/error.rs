@@ -14,9 +14,9 @@ use thiserror::Error;
 
 /// An error of the engine.
 ///
-/// What a user did wrong, or meets as a state of things, is [`EngineError::Refused`] with the product's
+/// What a user did wrong, or meets as a state of things, is [`EngineError::Refused`] with SQL Server's
 /// messages. What failed below keeps its own type, so that nothing of its reason is lost;
-/// [`EngineError::messages`] says both in the product's words.
+/// [`EngineError::messages`] says both in SQL Server's words.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -68,7 +68,7 @@ pub struct ColumnFault {
 }
 
 impl ColumnFault {
-    /// The product's words for it.
+    /// SQL Server's words for it.
     pub(crate) fn message(&self, database: Option<&str>) -> Message {
         let table = match database {
             Some(database) => format!("{database}.{}", self.table),
@@ -256,7 +256,7 @@ fn full_reason(error: &LogError) -> Option<ReuseWait> {
     }
 }
 
-/// The operating system's error as the product's messages quote it: number and text.
+/// The operating system's error as SQL Server's messages quote it: number and text.
 pub fn os_error(kind: &IoErrorKind) -> String {
     format!("{}({kind})", kind.os_number())
 }
@@ -292,7 +292,7 @@ fn space_messages(e: &SpaceError) -> Vec<Message> {
         SpaceError::Txn(e) => vec![txn_message(e)],
         SpaceError::Io { source, .. } => vec![io_message(source)],
         SpaceError::Expand { source, .. } => vec![expand_message(source)],
-        // Who knows the object and the database says it in the product's words.
+        // Who knows the object and the database says it in SQL Server's words.
         SpaceError::FilegroupFull { cause, .. } => {
             let cause = cause.iter().map(expand_message);
             cause.chain([numbered(1105)]).collect()

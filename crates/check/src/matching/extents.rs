@@ -207,7 +207,7 @@ impl Matcher<'_> {
             let args = [page(first), self.database()];
             self.findings.plain(8905, Some(first), &args, means);
         }
-        // The product leaves the bit of a full extent set at times; this engine does not.
+        // SQL Server leaves the bit of a full extent set at times; this engine does not.
         if spare && full && self.shared.plan.own {
             self.own_maps(
                 first,
@@ -247,7 +247,7 @@ impl Matcher<'_> {
         self.findings.plain(8906, Some(id), &args, means);
     }
 
-    /// Bytes of pages that nobody has may hold anything in files of the product; in ours they are 0.
+    /// Bytes of pages that nobody has may hold anything in files of SQL Server; in ours they are 0.
     fn clean_byte(&mut self, id: PageId, pfs: PfsByte) {
         if self.shared.plan.own && pfs.0 != 0 {
             self.own_maps(

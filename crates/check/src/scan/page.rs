@@ -186,7 +186,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The product says of an IAM page at times that it is full; this engine never does.
+    /// SQL Server says of an IAM page at times that it is full; this engine never does.
     fn iam_fullness(&mut self, id: PageId, pfs: Option<PfsByte>) {
         let odd = pfs.filter(|pfs| pfs.fullness() != Fullness::Empty);
         if let Some(pfs) = odd.filter(|_| self.shared.plan.own) {

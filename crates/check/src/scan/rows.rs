@@ -325,7 +325,7 @@ impl Worker<'_> {
         let fixed = record.fixed().len() as i64 + if site.is_data { 4 } else { 1 };
         let (own, known) = (self.shared.plan.own, i64::from(level.null_bits));
         let wanted = site.is_data || level.null_bits > 0;
-        // Non-leaf rows of the product may go without, where no key is NULL; and the first entry, whose key
+        // Non-leaf rows of SQL Server may go without, where no key is NULL; and the first entry, whose key
         // stands for nothing, may have a bitmap that says so.
         let first = !own && !site.is_leaf && at.slot == 0;
         let free = !own && !site.is_leaf && wanted || first;

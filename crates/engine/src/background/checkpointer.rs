@@ -5,7 +5,7 @@
 //! sessions go on filling the log. So it has to begin while there is room for what comes meanwhile. How much
 //! that is, the last checkpoints tell: so many bytes of log came while one wrote what so many had made dirty
 //! ([`Pressure`]). Where pages are written as fast as the log fills, that is at a third of the log; where
-//! nothing comes meanwhile, at 70%, as the product does. An alarm of the log wakes the checkpointer at that
+//! nothing comes meanwhile, at 70%, as SQL Server does. An alarm of the log wakes the checkpointer at that
 //! point, since a small log is full long before the next look.
 
 use crate::database::Database;
@@ -22,7 +22,7 @@ use furrow_tables::{DatabaseState, EngineError};
 use std::sync::Weak;
 
 const POLL: Duration = Duration::from_millis(100);
-/// Recovery interval where no target is set: the product's default of a minute.
+/// Recovery interval where no target is set: SQL Server's default of a minute.
 const AUTOMATIC_S: u32 = 60;
 /// Share of the log in use at which a checkpoint is due at the latest, in the SIMPLE model.
 const LATEST_SHARE: f64 = 0.7;

@@ -22,7 +22,7 @@ use crate::threads::Threads;
 use furrow_tables::EngineError;
 use std::sync::Arc;
 
-/// Session numbers of the two threads; the databases of an instance share them, as the product's do.
+/// Session numbers of the two threads; the databases of an instance share them, as SQL Server's do.
 const CHECKPOINTER_SESSION: i32 = 9;
 const GHOSTS_SESSION: i32 = 12;
 

@@ -149,7 +149,7 @@ impl RestingFiles {
         namesake.into_iter().chain(beside).chain(recorded).collect()
     }
 
-    /// Whether a file of a database of our own was let go together with the primary one. In the product's
+    /// Whether a file of a database of our own was let go together with the primary one. In SQL Server's
     /// files nothing tells.
     fn rests(&self, header: &FileHeader) -> bool {
         let boot = Pages::new(self)

@@ -20,7 +20,7 @@ use furrow_types::Guid;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where the product has `sysfiles1`.
+/// Where SQL Server has `sysfiles1`.
 pub(crate) const FILES1_PAGE: PageId = PageId::new(1, 32);
 
 /// How far a file of the catalog has come: `filestate`.

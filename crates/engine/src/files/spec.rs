@@ -24,7 +24,7 @@ const MAX_LOG_PAGES: u64 = 1 << 28;
 /// Longest logical name, in UTF-16 units.
 const MAX_NAME_UNITS: usize = 128;
 
-/// A file as it is asked for. What is not said has the product's default.
+/// A file as it is asked for. What is not said has SQL Server's default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSpec {
     /// Logical name.

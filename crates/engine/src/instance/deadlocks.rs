@@ -12,7 +12,7 @@ use furrow_observe::traceflags::TraceFlag;
 use furrow_txn::lock::{LockConfig, LockManager};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Session number that the product's deadlock monitor writes as.
+/// Session number that SQL Server's deadlock monitor writes as.
 const MONITOR_SESSION: i32 = 5;
 /// The program that embedded sessions belong to.
 const CLIENT: &str = "furrow";

@@ -3,7 +3,7 @@
 //! 1. Extent 1 of the primary file is a mixed extent that holds the boot page (1:9); the IAM pages of the
 //!    base tables fill the rest of it and the mixed extents that follow.
 //! 2. Each base table gets its allocation unit and its root page, in such an order that `sysfiles1` comes to
-//!    lie at (1:32), where the product has it and where a restart finds the log's path before it has redone
+//!    lie at (1:32), where SQL Server has it and where a restart finds the log's path before it has redone
 //!    anything.
 //! 3. The rows that describe all this are inserted like any other rows, in the engine's own name: never
 //!    undone.

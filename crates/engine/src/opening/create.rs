@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// State of 5170 in CREATE DATABASE.
 const TAKEN_STATE: u8 = 4;
-/// Latin1_General, case-insensitive, accent-sensitive: the collation that the product's samples have.
+/// Latin1_General, case-insensitive, accent-sensitive: the collation that SQL Server's samples have.
 const COLLATION: u32 = 872_468_488;
 const COMPATIBILITY: u16 = 110;
 

@@ -153,7 +153,7 @@ fn say(shared: &Shared, message: &Message) {
         .write_message(Source::SystemSpid(session), message);
 }
 
-/// What is wrong with a log file, in the product's words; `tell` hears what they leave out.
+/// What is wrong with a log file, in SQL Server's words; `tell` hears what they leave out.
 fn log_error(path: &Path, e: RecoveryError, name: &str, tell: &dyn Fn(&str)) -> EngineError {
     let shown = || Arg::from(path.display().to_string());
     match e {
@@ -522,7 +522,7 @@ impl Opening<'_> {
         Space::open(Arc::clone(&self.store), config).map_err(|e| self.truncated(e))
     }
 
-    /// 5125 in the product's words: redo has made a header say more than there is of its file.
+    /// 5125 in SQL Server's words: redo has made a header say more than there is of its file.
     fn truncated(&self, e: SpaceError) -> EngineError {
         match e {
             SpaceError::Truncated {

@@ -70,7 +70,7 @@ pub struct Boot {
     pub own: OwnBoot,
 }
 
-/// What this engine keeps on the boot page beside the product's fields.
+/// What this engine keeps on the boot page beside SQL Server's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnBoot {
     /// Shut down cleanly: nothing to recover.

@@ -15,7 +15,7 @@ base_table! {
         nsid: i32 = INT;
         /// 0 schema.
         nsclass: u8 = TINYINT;
-        /// 0x1 shipped with the product, 0x4 named by the system.
+        /// 0x1 shipped with SQL Server, 0x4 named by the system.
         status: i32 = INT;
         /// Type code: [`object_type`](super::object_type).
         kind: Code<2> = code(2), named "type";

@@ -18,7 +18,7 @@
 //! whoever takes it finds its first page in use already. Bits past the end of the file are 1; the
 //! file's size bounds allocation.
 //!
-//! The two sequences of fixed pages first meet at page 516,855,552; what the product does there is not
+//! The two sequences of fixed pages first meet at page 516,855,552; what SQL Server does there is not
 //! known, so [`MAX_FILE_PAGES`] is the largest file this engine makes (3.85 TiB).
 
 mod bitmap;

@@ -1,4 +1,4 @@
-//! `furrow inspect` on damaged files: told as the product tells it, and the reading goes on.
+//! `furrow inspect` on damaged files: told as SQL Server tells it, and the reading goes on.
 
 use super::inspect::{bytes, json, samples};
 use super::*;

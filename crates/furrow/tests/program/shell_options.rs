@@ -93,7 +93,7 @@ fn results_go_to_files_and_scripts_include_scripts() {
         "inner.sql",
         b":setvar what inner\nPRINT '$(what) in $(outer)'\nGO\n",
     );
-    // UTF-16 with its mark, as the product's tools save scripts.
+    // UTF-16 with its mark, as SQL Server's tools save scripts.
     let wide: Vec<u8> = "\u{feff}PRINT N'\u{3b1}'\nGO\n:r inner.sql\nPRINT '$(what)'\n"
         .encode_utf16()
         .flat_map(u16::to_le_bytes)

@@ -3,7 +3,7 @@
 use super::{DeadlockReport, DeadlockResource, Holder, Process, ResourceKind};
 use furrow_io::time::WallTime;
 
-/// Waiting for ever, as the product prints it.
+/// Waiting for ever, as SQL Server prints it.
 const NO_TIMEOUT: u32 = u32::MAX;
 
 pub(super) fn lines(report: &DeadlockReport) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Deadlock reports: what the lock manager found, as trace flags 1204 and 1222 print it.
 //!
 //! The lock manager fills a [`DeadlockReport`]; both printers read only that. Numbers that stand for
-//! addresses in the product (`id=process...`, `XDES`, `TaskProxy`) are identifiers of ours.
+//! addresses in SQL Server (`id=process...`, `XDES`, `TaskProxy`) are identifiers of ours.
 
 mod list;
 mod nodes;

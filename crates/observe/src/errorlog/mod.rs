@@ -3,7 +3,7 @@
 //! The current file is `ERRORLOG`, older ones are `ERRORLOG.1` to `ERRORLOG.6`. A line is
 //! `2016-10-04 11:38:33.83 spid56      text`: UTC time to the hundredth, a blank, the source padded to
 //! twelve columns, the text. Files are UTF-8 without a mark, so that every text tool reads them;
-//! [`Encoding::Utf16`] writes what tools of the product expect.
+//! [`Encoding::Utf16`] writes what tools of SQL Server expect.
 //!
 //! # Invariants
 //! 1. [`ErrorLog::write`] touches memory only: it may be called under a latch, in the middle of a commit,

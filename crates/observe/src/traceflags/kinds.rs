@@ -69,7 +69,7 @@ pub struct FlagInfo {
     pub flag: TraceFlag,
     /// Where it may be set.
     pub scope: Scope,
-    /// Whether the product's manual lists it.
+    /// Whether SQL Server's manual lists it.
     pub documented: bool,
     /// Whether it can be set at start only.
     pub startup_only: bool,

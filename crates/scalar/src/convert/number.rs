@@ -36,7 +36,7 @@ pub(super) fn to_moment(value: &Value, to: &DataType) -> SqlResult<Value> {
         .ok_or_else(|| overflow(to.id))
 }
 
-/// A moment as a number of days: rounded for integers, as the product does it.
+/// A moment as a number of days: rounded for integers, as SQL Server does it.
 pub(super) fn from_moment(value: &Value, to: &DataType) -> SqlResult<Value> {
     let from = value.type_id().unwrap_or(TypeId::DateTime);
     let ticks = ticks(value).ok_or_else(|| cannot_convert(from, to.id))?;

@@ -32,7 +32,7 @@ impl Hasher for Folded {
 }
 
 /// A hash under the comparison rules: equal values hash alike, whatever their case and trailing blanks. An
-/// integer's is itself, as in the product; text's is our own (the product's weights are not published).
+/// integer's is itself, as in SQL Server; text's is our own (SQL Server's weights are not published).
 pub(super) fn checksum(call: &Call<'_>) -> SqlResult<Binding> {
     combined(call, |value, of| match value {
         Value::Null => NULL_SUM,

@@ -150,7 +150,7 @@ pub(super) fn isnumeric(call: &Call<'_>) -> SqlResult<Binding> {
 }
 
 /// Whether a text reads as a number of some type: blanks around it, a sign, a currency sign, commas, a point,
-/// an exponent. A sign, a point or a currency sign alone counts as one, too, as it does in the product.
+/// an exponent. A sign, a point or a currency sign alone counts as one, too, as it does in SQL Server.
 fn reads_as_number(text: &str) -> bool {
     let trimmed = text.trim_matches([' ', '\t', '\n', '\r']);
     if trimmed.is_empty() {

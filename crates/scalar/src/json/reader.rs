@@ -307,7 +307,7 @@ pub fn unescape(quoted: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text with what JSON does not take in a string escaped, without quotation marks. The product puts a
+/// A text with what JSON does not take in a string escaped, without quotation marks. SQL Server puts a
 /// backslash before slashes, too, except in keys.
 pub fn quote(text: &str, slashes: bool, out: &mut String) {
     for c in text.chars() {

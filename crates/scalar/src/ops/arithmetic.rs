@@ -387,7 +387,7 @@ fn money(op: BinaryOp) -> Kernel {
     match op {
         BinaryOp::Add => |bound, a, b| moneys(bound, a, b, |a, b| Ok(a + b)),
         BinaryOp::Subtract => |bound, a, b| moneys(bound, a, b, |a, b| Ok(a - b)),
-        // The product has eight digits behind the point: rounded to four.
+        // SQL Server has eight digits behind the point: rounded to four.
         BinaryOp::Multiply => |bound, a, b| {
             moneys(bound, a, b, |a, b| {
                 let product = a * b;

@@ -1,4 +1,4 @@
-//! From text to XML as the product keeps it: checked, without its declaration, in one form.
+//! From text to XML as SQL Server keeps it: checked, without its declaration, in one form.
 //!
 //! A value may be a document or a piece of one: text and several elements side by side. So it is parsed
 //! within an element of ours. What is written again: names and prefixes as they were, values between double
@@ -6,8 +6,8 @@
 //! dropped, but where `xml:space` or the style says otherwise.
 //!
 //! What can fail: 9400 and on for text that is not well-formed, 6359 for a document type, 6335 for elements
-//! deeper than 128. The numbers are the product's; the place told is where our parser stopped, which can be
-//! some characters beside the product's.
+//! deeper than 128. The numbers are SQL Server's; the place told is where our parser stopped, which can be
+//! some characters beside SQL Server's.
 
 use furrow_types::escape_xml;
 use roxmltree::{Document, Error, Node};
@@ -88,7 +88,7 @@ fn encoding(declaration: &str) -> Option<String> {
     Some(name.to_lowercase())
 }
 
-/// The product's message for what is wrong with a text.
+/// SQL Server's message for what is wrong with a text.
 fn refusal(error: &Error, text: &str, before: &str) -> furrow_messages::Message {
     let lines = text.split('\n').count();
     let last = text

@@ -543,7 +543,7 @@ fn gam_bit(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Don
     map_bit(files, rng, gam_page_of)
 }
 
-/// A full mixed extent may be in the SGAM of the product: that is no damage.
+/// A full mixed extent may be in the SGAM of SQL Server: that is no damage.
 fn sgam_bit(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
     let (file, extent) = random_extent(files, rng)?;
     let first = PageId {

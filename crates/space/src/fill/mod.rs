@@ -1,6 +1,6 @@
 //! Proportional fill: which file of a filegroup gets the next extent.
 //!
-//! The rule is the product's: round robin, in which a file with a *skip target* of n takes only every n-th
+//! The rule is SQL Server's: round robin, in which a file with a *skip target* of n takes only every n-th
 //! offer, n being the free extents of the file with most of them divided by its own, at least 1. Targets are
 //! reckoned anew after [`RECALCULATE_AFTER`] allocations and when a file comes or goes, not in between.
 //!

@@ -93,7 +93,7 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
         declared_type(&parameter.data_type, of, place)?;
     }
     run.interpreter.check_procedure(run, written)?;
-    // With the comments before it, as the product keeps it: lines are counted from the top of the batch.
+    // With the comments before it, as SQL Server keeps it: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::Procedure;
     keep(run, (kind, written.action), &written.name, &text)
@@ -134,7 +134,7 @@ pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
         }
         Ok(())
     })?;
-    // With the comments before it, as the product keeps it: lines are counted from the top of the batch.
+    // With the comments before it, as SQL Server keeps it: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::View;
     keep(run, (kind, written.action), &written.name, &text)

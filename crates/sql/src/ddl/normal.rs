@@ -169,7 +169,7 @@ fn enclosed(text: String, needed: bool) -> String {
     }
 }
 
-/// IN: one comparison a value, which the product keeps in the reverse order.
+/// IN: one comparison a value, which SQL Server keeps in the reverse order.
 fn any_of(expr: &Expr, (not, list): (bool, &[Expr]), outer: u8) -> String {
     let (op, word, own) = match not {
         false => ("=", " OR ", OR),

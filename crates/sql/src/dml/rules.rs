@@ -3,7 +3,7 @@
 //!
 //! A changed row is looked at as `inserted` and `deleted`: its columns as the table keeps them, after the
 //! change and before it. OUTPUT sees the other sources of the statement as well: they lie behind. Checks
-//! are asked after the change, as the product does: a key that is there twice is
+//! are asked after the change, as SQL Server does: a key that is there twice is
 //! found before a check that fails.
 
 use super::foreign::Foreign;

@@ -16,7 +16,7 @@ pub(super) enum ErrorScope {
     Transaction,
 }
 
-/// Names, types and clauses that do not fit: what the product finds when it compiles a statement.
+/// Names, types and clauses that do not fit: what SQL Server finds when it compiles a statement.
 pub(super) fn is_compilation(error: &SqlError) -> bool {
     let number = error.number();
     if error.first().level == 15 {

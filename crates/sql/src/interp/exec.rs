@@ -467,7 +467,7 @@ fn with_parameters(run: &mut Run<'_>, body: &Body<'_>, given: Vec<Given>) -> Res
         return refuse(217, &[(DEEPEST as i64).into()]);
     }
     let values = matched(run, body, given).map_err(|mut error| {
-        // Where the call is at fault the product names the procedure, at line 0.
+        // Where the call is at fault SQL Server names the procedure, at line 0.
         if !body.name.is_empty() {
             error.procedure.get_or_insert_with(|| body.name.clone());
         }

@@ -19,7 +19,7 @@ use furrow_tsql::ast::table::CreateTable;
 use furrow_tsql::ast::{Line, Statement, Stmt};
 use furrow_types::{DataType, TypeId, Value};
 
-/// Whether the product says of a statement that failed that it has been terminated: those that change rows.
+/// Whether SQL Server says of a statement that failed that it has been terminated: those that change rows.
 fn is_change(stmt: &Stmt) -> bool {
     match &stmt.kind {
         Statement::Insert(_)
@@ -47,7 +47,7 @@ fn is_of_rows(stmt: &Stmt, number: u32) -> bool {
         )
 }
 
-/// Errors that are found before a statement changes anything, after which the product goes on.
+/// Errors that are found before a statement changes anything, after which SQL Server goes on.
 fn is_before(number: u32) -> bool {
     matches!(number, 468 | 544 | 545 | 2714 | 2812)
 }

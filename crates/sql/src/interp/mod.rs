@@ -2,7 +2,7 @@
 //!
 //! # Errors
 //! 1. An error ends its statement, which is undone. Within TRY it goes to CATCH; else the client is told, and
-//!    the batch goes on with the next statement where the product does (constraint violations and the like),
+//!    the batch goes on with the next statement where SQL Server does (constraint violations and the like),
 //!    or ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON):
 //!    `error_scope`.
 //! 2. A message of level 10 and below is information and ends nothing.

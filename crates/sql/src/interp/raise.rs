@@ -68,7 +68,7 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     let (value, _) = furrow_bind::evaluate(run, what)?;
     let level = number_of(run, level)?.clamp(0, 25);
     let state = number_of(run, state)?;
-    // States below 0 become 1, as the product has it.
+    // States below 0 become 1, as SQL Server has it.
     let state = if state < 0 { 1 } else { state.min(255) };
     let option = |word: &str| written.options.iter().any(|o| &**o == word);
     let (number, format) = match value.as_str() {

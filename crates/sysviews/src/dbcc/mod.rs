@@ -44,7 +44,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-/// What the product has and this engine does not yet: refused by name.
+/// What SQL Server has and this engine does not yet: refused by name.
 const NOT_YET: &[&str] = &[
     "CLEANTABLE",
     "CLONEDATABASE",

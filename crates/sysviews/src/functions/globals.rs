@@ -10,7 +10,7 @@ use furrow_io::time::WallTime;
 use furrow_observe::files::FileSnapshot;
 use furrow_types::Value;
 
-/// What `@@CPU_BUSY` and its like count in, as `@@TIMETICKS` says: the product's documentation has 31.25 ms.
+/// What `@@CPU_BUSY` and its like count in, as `@@TIMETICKS` says: SQL Server's documentation has 31.25 ms.
 const TICK_US: i32 = 31_250;
 /// Sessions that there may be at once: their numbers are smallints.
 const MOST_CONNECTIONS: i32 = 32_767;

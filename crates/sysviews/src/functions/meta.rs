@@ -125,7 +125,7 @@ pub(super) static FUNCTIONS: &[MetadataFunction] = &[
 /// The instance's name: there is one to a process.
 pub const SERVER_NAME: &str = "FURROW";
 
-/// What the T-SQL of this engine is like, by the product's numbers.
+/// What the T-SQL of this engine is like, by SQL Server's numbers.
 const PRODUCT_VERSION: &str = "13.0.0.0";
 /// The first of them, which `@@MICROSOFTVERSION` has in its highest byte.
 const MAJOR_VERSION: i32 = 13;

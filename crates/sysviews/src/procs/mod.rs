@@ -60,7 +60,7 @@ pub fn call(
     procedure: &'static SystemProcedure,
     given: Vec<Given>,
 ) -> Result<i32> {
-    // Where the call is at fault the product says line 0 of the procedure.
+    // Where the call is at fault SQL Server says line 0 of the procedure.
     let named = |mut error: Box<SqlError>| {
         if !procedure.extended {
             error

@@ -2,7 +2,7 @@
 
 use furrow_types::Value;
 
-/// A task's number where the product shows an address.
+/// A task's number where SQL Server shows an address.
 pub(super) fn address(id: u64) -> Value {
     Value::Binary(id.to_be_bytes().to_vec())
 }

@@ -195,7 +195,7 @@ fn views(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         if module.kind() != ModuleKind::View {
             continue;
         }
-        // The product tells no definition that does not fit.
+        // SQL Server tells no definition that does not fit.
         let whole = Some(module.text()).filter(|t| t.encode_utf16().count() <= 4000);
         rows(vec![
             text(db.name()),

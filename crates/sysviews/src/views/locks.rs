@@ -96,7 +96,7 @@ impl From<&LockRow> for Shown {
     }
 }
 
-/// A number of a request's own where the product shows an address: it is the same until the request is
+/// A number of a request's own where SQL Server shows an address: it is the same until the request is
 /// granted, and then while it is held; `dm_os_waiting_tasks.resource_address` has it of those that wait.
 pub(super) fn request_address(lock: &LockRow) -> Value {
     address_of(&Shown::from(lock))
@@ -109,7 +109,7 @@ fn address_of(lock: &Shown) -> Value {
 }
 
 /// What each session has of the database that it is in: no one drops it as long as somebody is there. Of
-/// `master` and `tempdb`, which nobody can drop, there is none, as in the product.
+/// `master` and `tempdb`, which nobody can drop, there is none, as in SQL Server.
 fn of_sessions(view: &ViewContext<'_>) -> Vec<Shown> {
     let mut held = Vec::new();
     for of in view.cx.server.connections() {

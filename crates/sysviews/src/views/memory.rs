@@ -1,6 +1,6 @@
 //! Memory of the machine and of the process, and what kind of machine it is.
 //!
-//! What the system does not tell is NULL, even where the product always has a figure.
+//! What the system does not tell is NULL, even where SQL Server always has a figure.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;

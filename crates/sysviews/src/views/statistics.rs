@@ -1,7 +1,7 @@
 //! `sys.stats`, `sys.stats_columns`.
 //!
 //! The engine keeps no histograms: it plans by the rows that tables have. What is shown is what scripts join
-//! with: each index is an entry, as it is in the product.
+//! with: each index is an entry, as it is in SQL Server.
 
 use super::{SystemView, ViewContext, columns};
 use crate::value::*;

@@ -109,7 +109,7 @@ pub(super) fn is_in(view: &SystemView, database: &str) -> bool {
     view.name != NUMBERS || database.eq_ignore_ascii_case(MASTER)
 }
 
-/// The views that have object numbers, with these: negative ones, as in the product, though not the same.
+/// The views that have object numbers, with these: negative ones, as in SQL Server, though not the same.
 fn numbered() -> impl Iterator<Item = (i32, &'static SystemView)> {
     let seen = super::all().filter(|view| view.name != NUMBERS);
     (1..).map(|n: i32| -n).zip(seen)

@@ -74,7 +74,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
 ];
 
-/// `numeric(38, 0)`; the product has sql_variant here.
+/// `numeric(38, 0)`; SQL Server has sql_variant here.
 const NUMBER: DataType = DataType {
     precision: 38,
     length: 17,

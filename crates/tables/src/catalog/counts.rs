@@ -75,7 +75,7 @@ impl Catalog {
             rowset.mark_changed();
             return Ok(());
         }
-        // As in the product's files the root of a heap is its first page.
+        // As in SQL Server's files the root of a heap is its first page.
         let (first, uppers) = match rowset.body() {
             Body::Tree(tree) => {
                 let first = first_leaf(&self.store, tree.root())?;

@@ -24,7 +24,7 @@ use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::Store;
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 
-/// Session number that the product's ghost cleanup runs as.
+/// Session number that SQL Server's ghost cleanup runs as.
 const CLEANUP_SESSION: i32 = 6;
 
 /// Who asks for locks, and where.

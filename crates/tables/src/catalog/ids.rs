@@ -7,7 +7,7 @@ use furrow_io::sync::atomic::{AtomicU64, Ordering};
 /// Ids of users' rowsets and units have index part 256: their counters begin here, and are shifted left
 /// by 16.
 const FIRST: u64 = 1 << 40;
-/// The first object id of a user, as in new databases of the product.
+/// The first object id of a user, as in new databases of SQL Server.
 const FIRST_OBJECT: i32 = 245_575_913;
 /// Step between object ids; it goes around below 2^31.
 const OBJECT_STEP: i64 = 16_000_057;

@@ -1,6 +1,6 @@
 //! The catalog: base tables on disk, tables in memory.
 //!
-//! On disk the catalog is the product's base tables, each a B+tree like any other, changed by
+//! On disk the catalog is SQL Server's base tables, each a B+tree like any other, changed by
 //! transactions like any others, so that DDL is rolled back and recovered as rows are. In memory it is
 //! one [`Table`] an object, made once and shared, and one [`Rowset`] an index, which outlives the
 //! versions of its table's definition.
@@ -23,7 +23,7 @@
 //! 4. Make the [`Table`] from the same rows; keep it in the session until commit.
 //!
 //! # What can fail
-//! Refusals with the product's messages; [`EngineError::Damaged`] for rows that contradict one another.
+//! Refusals with SQL Server's messages; [`EngineError::Damaged`] for rows that contradict one another.
 
 mod alter;
 mod bases;

@@ -153,7 +153,7 @@ impl Pieces {
     }
 }
 
-/// Whether an object is one of the product's own catalog views, functions and procedures. A database usually
+/// Whether an object is one of SQL Server's own catalog views, functions and procedures. A database usually
 /// finds these in the server it is attached to; some files carry rows of them, and they say nothing of this
 /// server. Their numbers are below zero, which no user's are.
 fn is_of_system(object: &SchemaObject) -> bool {

@@ -1,4 +1,4 @@
-//! Errors of what lies below, in the product's words: here the names are known that they lack there.
+//! Errors of what lies below, in SQL Server's words: here the names are known that they lack there.
 
 use super::DatabaseCore;
 use crate::error::{EngineError, full_log_reason, os_error, space_error};

@@ -4,7 +4,7 @@ use furrow_format::{DelayedDurability, OwnBoot, PageVerify, RecoveryModel};
 use furrow_format::{SessionDefaults, UserAccess};
 use furrow_io::sync::atomic::{AtomicU8, Ordering};
 
-/// The compatibility level that databases are made with: that of the product version that is told.
+/// The compatibility level that databases are made with: that of SQL Server version that is told.
 const COMPATIBILITY_LEVEL: u16 = 130;
 
 /// What a database's owner may choose.

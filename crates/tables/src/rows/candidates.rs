@@ -4,7 +4,7 @@
 //! is about a row that nobody else is changing, and of two statements that find the same row the second one
 //! looks at it again. Up to READ COMMITTED nothing is gained by keeping the lock of a row that does not
 //! qualify, and it would stand in the way of others until the transaction ends; from REPEATABLE READ on what
-//! was read is to stay as it is (the product's documentation, "Transaction Locking and Row Versioning Guide":
+//! was read is to stay as it is (SQL Server's documentation, "Transaction Locking and Row Versioning Guide":
 //! an update that scans takes U row by row, and X on the rows it changes).
 //!
 //! # Which locks may go

@@ -1,6 +1,6 @@
 //! Page locks, and how rows and pages see each other.
 //!
-//! The hierarchy is the product's: object, page, row. A statement works on *rows* (the usual) or on *pages*
+//! The hierarchy is SQL Server's: object, page, row. A statement works on *rows* (the usual) or on *pages*
 //! (PAGLOCK, or an index with ALLOW_ROW_LOCKS = OFF): then one S, U or X lock of a page stands for locks
 //! of all rows on it, and escalation goes from pages to the table as it goes from rows.
 //!

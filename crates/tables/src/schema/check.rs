@@ -1,4 +1,4 @@
-//! The rules of DDL, each refusal with the product's message.
+//! The rules of DDL, each refusal with SQL Server's message.
 
 use super::{ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
 use crate::error::{EngineError, refuse};

@@ -73,7 +73,7 @@ impl DefaultValue {
         }
     }
 
-    /// The text that the catalog keeps, as the product writes it: `((5))`, `('abc')`, `(getdate())`.
+    /// The text that the catalog keeps, as SQL Server writes it: `((5))`, `('abc')`, `(getdate())`.
     pub fn text(&self) -> String {
         match self {
             DefaultValue::CurrentTime => "(getdate())".to_owned(),

@@ -1,7 +1,7 @@
 //! What tables and indexes are to be: the requests of DDL, their rules, and where their columns then lie.
 //!
 //! - [`TableSpec`], [`ColumnSpec`], [`IndexSpec`]: what a user asks for.
-//! - `check`: the rules, each refusal with the product's message.
+//! - `check`: the rules, each refusal with SQL Server's message.
 //! - `layout`: physical columns of a table's rows and of its indexes' rows.
 //! - [`DefaultValue`]: what a column gets that an insert does not name, and its text in the catalog.
 

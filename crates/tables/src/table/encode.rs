@@ -238,7 +238,7 @@ impl RowBuffer {
     }
 }
 
-/// A row that cannot be made, as the product says it.
+/// A row that cannot be made, as SQL Server says it.
 pub(crate) fn row_error(error: RowError) -> EngineError {
     match error {
         RowError::RowTooLarge { len } => {

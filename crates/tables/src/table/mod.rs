@@ -23,7 +23,7 @@
 //! 5. READ COMMITTED tests locks under the latch and waits without it.
 //!
 //! # What can fail
-//! Violations with the product's messages (515, 2601, 2627, 2628, 511, ...), locks (1205, 1222), and
+//! Violations with SQL Server's messages (515, 2601, 2627, 2628, 511, ...), locks (1205, 1222), and
 //! what fails below.
 
 mod catalog_rows;

@@ -1,6 +1,6 @@
 //! Texts of modules, checks and defaults: in pieces that fit a row of `sysobjvalues`.
 //!
-//! The product keeps a long text out of its row. Here a row holds the start, and rows with the next numbers
+//! SQL Server keeps a long text out of its row. Here a row holds the start, and rows with the next numbers
 //! (`valnum`) the rest, so that texts of any length need nothing but rows.
 
 use furrow_format::catalog::{ObjectValue, value_class};

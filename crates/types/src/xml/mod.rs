@@ -84,7 +84,7 @@ pub fn is_binary_xml(bytes: &[u8]) -> bool {
 
 /// Appends text as XML writes it in content or, within quotes, in an attribute.
 ///
-/// Characters that XML 1.0 does not have are written by number all the same, as the product does.
+/// Characters that XML 1.0 does not have are written by number all the same, as SQL Server does.
 pub fn escape_xml(text: &str, in_attribute: bool, out: &mut String) {
     for c in text.chars() {
         match c {

@@ -31,7 +31,7 @@ const DIRECTORY: &str = "furrow-instance";
 /// Lines typed before.
 const HISTORY: &str = "sql_history";
 
-/// What the error log says of the process, as the product's does.
+/// What the error log says of the process, as SQL Server's does.
 const PROCESS: &str = "Server process ID is ";
 
 /// A directory that goes when the program ends, by Ctrl-C too.

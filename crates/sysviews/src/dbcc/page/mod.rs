@@ -1,4 +1,4 @@
-//! PAGE: a page as its bytes say, in the layout that the product prints.
+//! PAGE: a page as its bytes say, in the layout that SQL Server prints.
 //!
 //! # Steps
 //! 1. The page is copied out of the buffer pool under a share latch, and the allocation maps that speak of
@@ -8,8 +8,8 @@
 //! 3. The parts are printed: the header (0), the rows as bytes (1), the whole page as bytes (2), the rows
 //!    with the value of each column or what a map says of its ranges (3).
 //!
-//! Without trace flag 3604 the text goes nowhere, as in the product; WITH TABLERESULTS it is a result set
-//! either way. There are no addresses in memory to be shown: where the product has one there is the offset
+//! Without trace flag 3604 the text goes nowhere, as in SQL Server; WITH TABLERESULTS it is a result set
+//! either way. There are no addresses in memory to be shown: where SQL Server has one there is the offset
 //! within the page.
 
 mod maps;

@@ -33,7 +33,7 @@ pub(super) struct Printer {
     line: String,
 }
 
-/// The number of a transaction, as the product has it: two parts.
+/// The number of a transaction, as SQL Server has it: two parts.
 pub(super) fn transaction(id: TxnId) -> String {
     format!("({}:{})", id.0 >> 32, id.0 & 0xffff_ffff)
 }

@@ -58,7 +58,7 @@ ORDER BY s.session_id;
 RETURN 0;"
 );
 
-/// The columns are as wide as what stands in them, as the product has it.
+/// The columns are as wide as what stands in them, as SQL Server has it.
 const WHO2: &str = concat!(
     "CREATE PROCEDURE sp_who2 @loginame sysname = NULL AS
 SET NOCOUNT ON;
