@@ -76,6 +76,12 @@ pub trait Work: Sync {
 
 /// What one session does.
 pub trait Job: Send {
+    /// How long the session rests before its next piece of work; not counted as latency. Asked before each
+    /// piece, unless the load has a rate.
+    fn pause(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Does the next piece of work, of at most `most` units; gives how many it did, 1 at least.
     fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError>;
 }
@@ -296,7 +302,11 @@ fn work_on(
     let mut pieces = 0;
     while left > 0 && !shared.must_stop() && over.is_none_or(|over| Moment::now() < over) {
         let from = match load.rate {
-            None => Moment::now(),
+            None => match job.pause() {
+                Duration::ZERO => Moment::now(),
+                pause if !wait_until(Moment::now().after(pause), over, shared) => break,
+                _ => Moment::now(),
+            },
             Some(rate) => {
                 let due =
                     (pieces * u64::from(load.sessions) + place as u64) as f64 / rate.max(1e-9);
