@@ -1,12 +1,13 @@
 //! The experiment "how many files should tempdb have?"
 //!
 //! # Purpose
-//! Sessions create, fill and drop temporary tables, which changes allocation pages far more often than anything
-//! else does. The levels are numbers of equal files, unequal files, and an empty file that was added beside a full
-//! one: the case in which a further file moves the hot pages and does not relieve them.
+//! Sessions create, fill and drop temporary tables, which changes allocation pages far more often than
+//! anything else does. The levels are numbers of equal files, unequal files, and an empty file that was
+//! added beside a full one: the case in which a further file moves the hot pages and does not relieve them.
 //!
 //! # Invariants
-//! 1. Every run has an instance of its own, whose tempdb has files of the same total size. None of them grows.
+//! 1. Every run has an instance of its own, whose tempdb has files of the same total size. None of them
+//!    grows.
 //! 2. The response counts tables that were created, filled and dropped. A run counts only when none is left.
 //! 3. Waits are those of the engine's views; pages of tempdb are named 2:file:page.
 //!
@@ -299,12 +300,14 @@ impl Experiment for Tempdb {
 
     fn limits(&self) -> Vec<String> {
         vec![
-            "Trace flag 1118 is recorded and changes nothing: tempdb takes its pages from uniform extents, as that of \
+            "Trace flag 1118 is recorded and changes nothing: tempdb takes its pages from uniform extents, \
+             as that of \
              SQL Server 2016 and later does."
                 .to_owned(),
             "Contention of latches needs threads that run at the same time: few processors show little of it."
                 .to_owned(),
-            "The script is a batch: a procedure's temporary tables may be cached by SQL Server, and are not here."
+            "The script is a batch: a procedure's temporary tables may be cached by SQL Server, and are not \
+             here."
                 .to_owned(),
             "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
         ]

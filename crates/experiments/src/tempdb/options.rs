@@ -72,12 +72,12 @@ impl Layout {
 /// What may be typed.
 #[derive(Debug, Clone, Args)]
 pub struct Typed {
-    /// Levels: files of tempdb, as a number of equal files, unequal (four, each twice the one before), or added
-    /// (an empty file beside a full one) [default: 1,2,4,8,unequal,added, with --quick 1,4,added]
+    /// Levels: files of tempdb, as a number of equal files, unequal (four, each twice the one before), or
+    /// added (an empty file beside a full one) [default: 1,2,4,8,unequal,added, with --quick 1,4,added]
     #[arg(long, value_delimiter = ',', value_parser = Layout::parse, value_name = "WORD,...")]
     files: Option<Vec<Layout>>,
-    /// Sessions that create, fill and drop temporary tables; several make a factor [default: 1,16,64, with --quick
-    /// 1,16]
+    /// Sessions that create, fill and drop temporary tables; several make a factor [default: 1,16,64, with
+    /// --quick 1,16]
     #[arg(long, value_delimiter = ',', value_name = "N,...")]
     sessions: Option<Vec<u32>>,
     /// Trace flag 1118: off, on; both make a factor [default: off]
@@ -198,7 +198,8 @@ impl Options {
     /// The load in one sentence.
     pub(super) fn workload(&self) -> String {
         format!(
-            "each session creates a temporary table of char(1000), inserts a row and drops it, for {} s; tempdb has \
+            "each session creates a temporary table of char(1000), inserts a row and drops it, for {} s; \
+             tempdb has \
              {} in all files together",
             self.seconds,
             size_text(self.total_bytes)

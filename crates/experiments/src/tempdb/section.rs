@@ -21,7 +21,8 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     }
     let finding = match most {
         Some((level, ms)) if ms >= 0.05 => format!(
-            "Sessions waited longest for latches of PFS, GAM and SGAM pages with {level}: {ms:.1} ms in a second"
+            "Sessions waited longest for latches of PFS, GAM and SGAM pages with {level}: {ms:.1} ms in a \
+             second"
         ),
         _ => "Sessions hardly waited for latches of PFS, GAM and SGAM pages on this machine"
             .to_owned(),
@@ -30,9 +31,11 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         heading: "Which pages were hot".to_owned(),
         finding,
         text: vec![
-            "Pages of tempdb are named 2:file:page. Page 1 of a file is its first PFS page, 2 its GAM, 3 its SGAM."
+            "Pages of tempdb are named 2:file:page. Page 1 of a file is its first PFS page, 2 its GAM, 3 \
+             its SGAM."
                 .to_owned(),
-            "CATALOG pages are those of system tables, which every CREATE TABLE and DROP TABLE changes.".to_owned(),
+            "CATALOG pages are those of system tables, which every CREATE TABLE and DROP TABLE \
+             changes.".to_owned(),
         ],
         charts: Vec::new(),
         tables: vec![table(results)],

@@ -1,15 +1,16 @@
 //! The experiment "how many users does this database carry, and do more data files carry more?"
 //!
 //! # Purpose
-//! An order-entry load by 1 to 600 users on 1 to 64 data files, with and without a table that each transaction
-//! creates, fills and drops: the published question of what the number of files does to a load of many users.
+//! An order-entry load by 1 to 600 users on 1 to 64 data files, with and without a table that each
+//! transaction creates, fills and drops: the published question of what the number of files does to a load
+//! of many users.
 //!
 //! # Invariants
-//! 1. For each number of files the tables are loaded once, by the same statements from the same seed. Each run
-//!    begins with copies of those files and an instance of its own.
+//! 1. For each number of files the tables are loaded once, by the same statements from the same seed. Each
+//!    run begins with copies of those files and an instance of its own.
 //! 2. A run begins with all tables in memory.
-//! 3. A run counts only when the 12 consistency conditions hold after it, the tables hold what sessions were told,
-//!    and what sessions asked for has the specified distributions.
+//! 3. A run counts only when the 12 consistency conditions hold after it, the tables hold what sessions
+//!    were told, and what sessions asked for has the specified distributions.
 //! 4. A user is a session with a thread of its own, whose stack is bounded ([`thread::STACK_BYTES`]).
 //!
 //! # How a run goes
@@ -435,7 +436,8 @@ impl Experiment for Users {
         let mut limits = vec![order_entry::DISCLAIMER.to_owned()];
         limits.extend(self.options.deviations());
         limits.push(format!(
-            "A user is a session with a thread of its own in the process of the engine, with a stack of {} KB at \
+            "A user is a session with a thread of its own in the process of the engine, with a stack of {} \
+             KB at \
              most; no network is in between.",
             thread::STACK_BYTES >> 10
         ));

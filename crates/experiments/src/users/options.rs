@@ -56,8 +56,8 @@ pub struct Typed {
     /// Numbers of data files, a further factor [default: 1,4,64, with --quick 1,4]
     #[arg(long, value_delimiter = ',', value_name = "N,...")]
     files: Option<Vec<u64>>,
-    /// Whether each transaction creates, fills and drops a table: off, on (in the database), tempdb (#t); several
-    /// make a factor [default: off,on, with --quick on]
+    /// Whether each transaction creates, fills and drops a table: off, on (in the database), tempdb (#t);
+    /// several make a factor [default: off,on, with --quick on]
     #[arg(long, value_delimiter = ',', value_parser = Churn::parse, value_name = "WORD,...")]
     churn: Option<Vec<Churn>>,
     #[command(flatten)]
@@ -232,7 +232,8 @@ impl Options {
             Keying::Spec => "with keying and think times",
         };
         format!(
-            "order entry: {} warehouses, hot rows {}, five transactions as {}, {pace}, for {} s; log {}, pool {}",
+            "order entry: {} warehouses, hot rows {}, five transactions as {}, {pace}, for {} s; log {}, \
+             pool {}",
             self.scale.warehouses,
             self.hot_rows.word(),
             self.calling.word(),
@@ -261,10 +262,12 @@ impl Options {
     pub(super) fn deviations(&self) -> Vec<String> {
         let mut found = vec![
             format!("The measured interval is {} s after one scan of all tables.", self.seconds),
-            "Transactions run at READ COMMITTED, with an update lock where a delivery looks for its order.".to_owned(),
+            "Transactions run at READ COMMITTED, with an update lock where a delivery looks for its \
+             order.".to_owned(),
             "A delivery is run at once, in ten transactions, not queued.".to_owned(),
             "No foreign keys are declared.".to_owned(),
-            "A transaction that is a deadlock's victim is run again; its latency counts from its first try.".to_owned(),
+            "A transaction that is a deadlock's victim is run again; its latency counts from its first \
+             try.".to_owned(),
         ];
         if self.keying == Keying::None {
             found.push(
@@ -273,7 +276,8 @@ impl Options {
             );
         }
         if self.churn.iter().any(|&churn| churn != Churn::Off) {
-            let text = "With churn each transaction also creates, fills and drops a table, before its commit.";
+            let text = "With churn each transaction also creates, fills and drops a table, before its \
+                commit.";
             found.push(text.to_owned());
         }
         found

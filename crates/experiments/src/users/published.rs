@@ -15,8 +15,10 @@ pub(super) fn published(options: &Options, results: &Results) -> Published {
     ];
     Published {
         source: "Linchi Shea, Performance impact: number of data files and allocation contention".to_owned(),
-        setting: "1,000 warehouses (160 GB, all files on one drive, log of 20 GB), four processor cores, 1 to 64 data \
-                  files, up to 600 users; the second load creates, fills and drops a table in each transaction"
+        setting: "1,000 warehouses (160 GB, all files on one drive, log of 20 GB), four processor cores, 1 \
+            to 64 data \
+                  files, up to 600 users; the second load creates, fills and drops a table in each \
+                  transaction"
             .to_owned(),
         points: Vec::new(),
         approximate: true,

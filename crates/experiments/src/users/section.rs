@@ -49,15 +49,18 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
             heading: "Latches of pages".to_owned(),
             finding: latch_finding(results),
             text: vec![
-                "PFS, GAM and SGAM pages are named database:file:page, as in sys.dm_os_waiting_tasks.".to_owned(),
-                format!("Up to {most} sessions wait at the same time: milliseconds a second may exceed 1,000."),
+                "PFS, GAM and SGAM pages are named database:file:page, as in \
+                 sys.dm_os_waiting_tasks.".to_owned(),
+                format!("Up to {most} sessions wait at the same time: milliseconds a second may exceed \
+                    1,000."),
             ],
             charts: Vec::new(),
             tables: vec![page_latches::table(results)],
         },
         Section {
             heading: "What was asked".to_owned(),
-            finding: "After every run that counts, the 12 consistency conditions held, and the tables held what \
+            finding: "After every run that counts, the 12 consistency conditions held, and the tables held \
+                what \
                       sessions were told"
                 .to_owned(),
             text: Vec::new(),
@@ -135,9 +138,11 @@ fn throughput(options: &Options, results: &Results) -> Chart {
     });
     Chart {
         finding,
-        description: "To the right users, upwards new orders per minute: means of the runs, with the least and the \
+        description:
+            "To the right users, upwards new orders per minute: means of the runs, with the least \
+            and the \
                       most of them. A curve for each number of data files."
-            .to_owned(),
+                .to_owned(),
         x: "users".to_owned(),
         y: "new orders per minute".to_owned(),
         x_by_powers: false,
@@ -194,7 +199,8 @@ fn latch_finding(results: &Results) -> String {
         mean(|l| !page_latches::is_allocation(l)),
     );
     format!(
-        "In a second of load sessions waited {maps:.1} ms for latches of PFS, GAM and SGAM pages, {rest:.1} ms for \
+        "In a second of load sessions waited {maps:.1} ms for latches of PFS, GAM and SGAM pages, {rest:.1} \
+         ms for \
          those of other pages"
     )
 }

@@ -2,8 +2,8 @@
 //!
 //! A [`ClassLatch`] is a readers-writer lock. Taking it tries the lock first; only where that fails the
 //! thread waits, as LATCH_SH or LATCH_EX on its task, and the class gets the time as well.
-//! The pool charges its page latches to [`LatchClass::Buffer`] by [`LatchStats::charge`], and to the kind of page
-//! by [`PageLatchStats::charge`].
+//! The pool charges its page latches to [`LatchClass::Buffer`] by [`LatchStats::charge`], and to the kind
+//! of page by [`PageLatchStats::charge`].
 
 mod kinds;
 mod latch;

@@ -1,8 +1,8 @@
 //! What waiting for the latches of pages cost, by kind of page; allocation pages one by one.
 //!
-//! A row is charged after a thread has slept for a latch: the map's mutex is short against that. Rows are bounded:
-//! a kind of page of a database has one for each mode, and so has each of the first [`MOST_PAGES`] allocation
-//! pages that are waited for.
+//! A row is charged after a thread has slept for a latch: the map's mutex is short against that. Rows are
+//! bounded: a kind of page of a database has one for each mode, and so has each of the first
+//! [`MOST_PAGES`] allocation pages that are waited for.
 
 use crate::table::class_table;
 use furrow_io::sync::Mutex;

@@ -76,7 +76,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "max_wait_time_us" BIGINT;
         },
         parameters: None,
-        text: "Waits for latches of pages in memory, by kind of page, and page by page for PFS, GAM and SGAM. \
+        text: "Waits for latches of pages in memory, by kind of page, and page by page for PFS, GAM and \
+            SGAM. \
             SQL Server has no such view.",
         rows: page_latches,
     },

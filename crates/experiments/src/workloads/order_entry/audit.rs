@@ -1,7 +1,7 @@
 //! What sessions asked for and got, held against what the specification has them ask.
 //!
-//! The specification has bounds for each share. A short run of a correct load falls outside of them by chance:
-//! the bounds are widened by four standard deviations of a share of so many draws.
+//! The specification has bounds for each share. A short run of a correct load falls outside of them by
+//! chance: the bounds are widened by four standard deviations of a share of so many draws.
 
 use super::calls::Outcome;
 use super::random::{DECK, Kind};

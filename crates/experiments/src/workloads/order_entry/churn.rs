@@ -1,4 +1,5 @@
-//! The segment of the published test's second load: a transaction creates, fills and drops a table of its own.
+//! The segment of the published test's second load: a transaction creates, fills and drops a table of its
+//! own.
 
 /// Whether transactions make tables of their own, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The 12 consistency conditions, each a query that counts the rows that break it, and the counts of the tables
-//! against what sessions were told.
+//! The 12 consistency conditions, each a query that counts the rows that break it, and the counts of the
+//! tables against what sessions were told.
 
 use super::audit::Asked;
 use super::random::Kind;
@@ -34,7 +34,8 @@ macro_rules! of_customers {
              LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, SUM(amount) AS amount FROM dbo.orders JOIN \
              (SELECT ol_w_id, ol_d_id, ol_o_id, SUM(ol_amount) AS amount FROM dbo.order_line \
              WHERE ol_delivery_d IS NOT NULL GROUP BY ol_w_id, ol_d_id, ol_o_id) AS l \
-             ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id GROUP BY o_w_id, o_d_id, o_c_id) AS o \
+             ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id GROUP BY o_w_id, o_d_id, o_c_id) \
+             AS o \
              ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id \
              LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, SUM(h_amount) AS paid FROM dbo.history \
              GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS h \
@@ -48,14 +49,16 @@ const CONDITIONS: [Condition; 12] = [
     Condition {
         number: 1,
         holds: "W_YTD is the sum of D_YTD",
-        broken: "SELECT w_id FROM dbo.warehouse LEFT JOIN (SELECT d_w_id, SUM(d_ytd) AS ytd FROM dbo.district \
+        broken: "SELECT w_id FROM dbo.warehouse LEFT JOIN (SELECT d_w_id, SUM(d_ytd) AS ytd FROM \
+            dbo.district \
                  GROUP BY d_w_id) AS d ON d_w_id = w_id WHERE w_ytd <> ISNULL(ytd, 0)",
     },
     Condition {
         number: 2,
         holds: "D_NEXT_O_ID - 1 is the highest O_ID and the highest NO_O_ID",
         broken: "SELECT d_id FROM dbo.district \
-                 LEFT JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS last FROM dbo.orders GROUP BY o_w_id, o_d_id) AS o \
+                 LEFT JOIN (SELECT o_w_id, o_d_id, MAX(o_id) AS last FROM dbo.orders GROUP BY o_w_id, \
+                 o_d_id) AS o \
                  ON o_w_id = d_w_id AND o_d_id = d_id \
                  LEFT JOIN (SELECT no_w_id, no_d_id, MAX(no_o_id) AS last FROM dbo.new_order \
                  GROUP BY no_w_id, no_d_id) AS n ON no_w_id = d_w_id AND no_d_id = d_id \
@@ -70,15 +73,18 @@ const CONDITIONS: [Condition; 12] = [
     Condition {
         number: 4,
         holds: "the sum of O_OL_CNT is the number of order lines",
-        broken: "SELECT o_d_id FROM (SELECT o_w_id, o_d_id, SUM(CAST(o_ol_cnt AS bigint)) AS lines FROM dbo.orders \
+        broken: "SELECT o_d_id FROM (SELECT o_w_id, o_d_id, SUM(CAST(o_ol_cnt AS bigint)) AS lines FROM \
+            dbo.orders \
                  GROUP BY o_w_id, o_d_id) AS o FULL JOIN (SELECT ol_w_id, ol_d_id, COUNT_BIG(*) AS lines \
-                 FROM dbo.order_line GROUP BY ol_w_id, ol_d_id) AS l ON ol_w_id = o_w_id AND ol_d_id = o_d_id \
+                 FROM dbo.order_line GROUP BY ol_w_id, ol_d_id) AS l ON ol_w_id = o_w_id AND ol_d_id = \
+                 o_d_id \
                  WHERE ISNULL(o.lines, 0) <> ISNULL(l.lines, 0)",
     },
     Condition {
         number: 5,
         holds: "O_CARRIER_ID is NULL exactly where there is a row in NEW-ORDER",
-        broken: "SELECT o_id FROM dbo.orders FULL JOIN dbo.new_order ON no_w_id = o_w_id AND no_d_id = o_d_id \
+        broken: "SELECT o_id FROM dbo.orders FULL JOIN dbo.new_order ON no_w_id = o_w_id AND no_d_id = \
+            o_d_id \
                  AND no_o_id = o_id WHERE o_id IS NULL OR (o_carrier_id IS NULL AND no_o_id IS NULL) \
                  OR (o_carrier_id IS NOT NULL AND no_o_id IS NOT NULL)",
     },
@@ -93,14 +99,16 @@ const CONDITIONS: [Condition; 12] = [
     Condition {
         number: 7,
         holds: "OL_DELIVERY_D is NULL exactly where O_CARRIER_ID is",
-        broken: "SELECT o_id FROM dbo.order_line JOIN dbo.orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND \
+        broken: "SELECT o_id FROM dbo.order_line JOIN dbo.orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id \
+            AND \
                  o_id = ol_o_id WHERE (ol_delivery_d IS NULL AND o_carrier_id IS NOT NULL) \
                  OR (ol_delivery_d IS NOT NULL AND o_carrier_id IS NULL)",
     },
     Condition {
         number: 8,
         holds: "W_YTD is the sum of H_AMOUNT",
-        broken: "SELECT w_id FROM dbo.warehouse LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS paid FROM dbo.history \
+        broken: "SELECT w_id FROM dbo.warehouse LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS paid FROM \
+            dbo.history \
                  GROUP BY h_w_id) AS h ON h_w_id = w_id WHERE w_ytd <> ISNULL(paid, 0)",
     },
     Condition {

@@ -248,8 +248,8 @@ fn work(session: Box<dyn Session>, population: &Population, shared: &Shared<'_>)
     }
 }
 
-/// Makes the tables of the load in a database, fills them, makes their indexes, and ends with a checkpoint. `live`
-/// is called with the share that is done.
+/// Makes the tables of the load in a database, fills them, makes their indexes, and ends with a
+/// checkpoint. `live` is called with the share that is done.
 pub(crate) fn load(
     target: &dyn Target,
     database: &str,

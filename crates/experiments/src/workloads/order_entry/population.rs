@@ -1,7 +1,7 @@
 //! The rows with which the tables begin.
 //!
-//! A part of the work (the items; the stock, the customers or the orders of one warehouse) is generated from a
-//! random stream of its own: the rows do not depend on which thread loads which part.
+//! A part of the work (the items; the stock, the customers or the orders of one warehouse) is generated
+//! from a random stream of its own: the rows do not depend on which thread loads which part.
 
 use super::random::{Constants, Random, decimal, last_name};
 use super::schema::Scale;

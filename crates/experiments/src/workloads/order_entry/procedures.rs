@@ -11,18 +11,22 @@ const DIST: &str = "CASE @d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 
     WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 \
     WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 END";
 
-/// What the update of a row of stock sets, whatever its form: `@quantity`, `@supply` and `@w_id` are variables.
+/// What the update of a row of stock sets, whatever its form: `@quantity`, `@supply` and `@w_id` are
+/// variables.
 pub(super) const STOCK_CHANGES: &str = "s_quantity = CASE WHEN s_quantity - @quantity >= 10 \
     THEN s_quantity - @quantity ELSE s_quantity - @quantity + 91 END, s_ytd = s_ytd + @quantity, \
-    s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + CASE WHEN @supply <> @w_id THEN 1 ELSE 0 END";
+    s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + CASE WHEN @supply <> @w_id THEN 1 ELSE 0 \
+    END";
 
 /// The text of a customer with bad credit after a payment.
 pub(super) const BAD_CREDIT: &str = "c_data = LEFT(CONCAT(@c_id, ' ', @c_d_id, ' ', @c_w_id, ' ', @d_id, \
     ' ', @w_id, ' ', @amount, '|', c_data), 500)";
 
 /// The customer in the middle of those with a last name, in the order of their first names.
-pub(super) const BY_NAME: &str = "SELECT @c_id = c_id FROM (SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_first) AS n, \
-    COUNT(*) OVER () AS named FROM dbo.customer WHERE c_w_id = @c_w_id AND c_d_id = @c_d_id AND c_last = @c_last) \
+pub(super) const BY_NAME: &str = "SELECT @c_id = c_id FROM (SELECT c_id, ROW_NUMBER() OVER (ORDER BY \
+    c_first) AS n, \
+    COUNT(*) OVER () AS named FROM dbo.customer WHERE c_w_id = @c_w_id AND c_d_id = @c_d_id AND c_last = \
+    @c_last) \
     AS found WHERE n = (named + 1) / 2;";
 
 /// The items of the last 20 orders of which less than the threshold is in stock.
@@ -46,10 +50,12 @@ fn chosen(letter: char) -> String {
 
 fn new_order(churn: &str) -> String {
     format!(
-        "CREATE PROCEDURE dbo.oe_new_order @w_id int, @d_id tinyint, @c_id int, @lines tinyint, @all_local tinyint, {}
+        "CREATE PROCEDURE dbo.oe_new_order @w_id int, @d_id tinyint, @c_id int, @lines tinyint, @all_local \
+         tinyint, {}
 AS
 SET NOCOUNT ON; SET XACT_ABORT ON;
-DECLARE @discount decimal(4, 4), @last varchar(16), @credit char(2), @w_tax decimal(4, 4), @d_tax decimal(4, 4),
+DECLARE @discount decimal(4, 4), @last varchar(16), @credit char(2), @w_tax decimal(4, 4), @d_tax
+    decimal(4, 4),
     @o_id int, @line tinyint = 1, @item int, @supply int, @quantity smallint, @price decimal(5, 2),
     @name varchar(24), @i_data varchar(50), @s_data varchar(50), @in_stock smallint, @dist char(24),
     @amount decimal(6, 2), @brand char(1), @total decimal(12, 2) = 0, @now datetime = GETDATE();
@@ -74,14 +80,16 @@ BEGIN
     UPDATE dbo.stock SET {STOCK_CHANGES}, @in_stock = s_quantity, @s_data = s_data, @dist = {DIST}
     WHERE s_w_id = @supply AND s_i_id = @item;
     SET @amount = @quantity * @price;
-    SET @brand = CASE WHEN CHARINDEX('ORIGINAL', @i_data) > 0 AND CHARINDEX('ORIGINAL', @s_data) > 0 THEN 'B' ELSE 'G' END;
+    SET @brand = CASE WHEN CHARINDEX('ORIGINAL', @i_data) > 0 AND CHARINDEX('ORIGINAL', @s_data) > 0 THEN
+        'B' ELSE 'G' END;
     INSERT INTO dbo.order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d,
         ol_quantity, ol_amount, ol_dist_info)
     VALUES (@o_id, @d_id, @w_id, @line, @item, @supply, NULL, @quantity, @amount, @dist);
     SELECT @total = @total + @amount, @line = @line + 1;
 END
 {churn}COMMIT TRANSACTION;
-SELECT @o_id AS o_id, @last AS c_last, @credit AS c_credit, @discount AS c_discount, @w_tax AS w_tax, @d_tax AS d_tax,
+SELECT @o_id AS o_id, @last AS c_last, @credit AS c_credit, @discount AS c_discount, @w_tax AS w_tax,
+    @d_tax AS d_tax,
     CAST(@total * (1 - @discount) * (1 + @w_tax + @d_tax) AS decimal(12, 2)) AS total, @now AS entered;",
         line_parameters(),
         chosen('i'),
@@ -96,7 +104,8 @@ fn payment(churn: &str) -> String {
     @c_last varchar(16), @amount decimal(6, 2)
 AS
 SET NOCOUNT ON; SET XACT_ABORT ON;
-DECLARE @w_name varchar(10), @d_name varchar(10), @credit char(2), @balance decimal(12, 2), @first varchar(16),
+DECLARE @w_name varchar(10), @d_name varchar(10), @credit char(2), @balance decimal(12, 2), @first
+    varchar(16),
     @now datetime = GETDATE();
 BEGIN TRANSACTION;
 IF @c_id IS NULL
@@ -112,7 +121,8 @@ UPDATE dbo.warehouse SET w_ytd = w_ytd + @amount, @w_name = w_name WHERE w_id = 
 INSERT INTO dbo.history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
 VALUES (@c_id, @c_d_id, @c_w_id, @d_id, @w_id, @now, @amount, @w_name + '    ' + @d_name);
 {churn}COMMIT TRANSACTION;
-SELECT @c_id AS c_id, @first AS c_first, @c_last AS c_last, @credit AS c_credit, @balance AS c_balance, @now AS paid;"
+SELECT @c_id AS c_id, @first AS c_first, @c_last AS c_last, @credit AS c_credit, @balance AS c_balance, \
+@now AS paid;"
     )
 }
 
@@ -141,7 +151,8 @@ fn delivery(churn: &str) -> String {
         "CREATE PROCEDURE dbo.oe_delivery @w_id int, @districts tinyint, @carrier tinyint
 AS
 SET NOCOUNT ON; SET XACT_ABORT ON;
-DECLARE @d_id tinyint = 1, @o_id int, @c_id int, @total decimal(12, 2), @now datetime = GETDATE(), @delivered int = 0;
+DECLARE @d_id tinyint = 1, @o_id int, @c_id int, @total decimal(12, 2), @now datetime = GETDATE(),
+    @delivered int = 0;
 WHILE @d_id <= @districts
 BEGIN
     SELECT @o_id = NULL;
@@ -153,8 +164,10 @@ BEGIN
         DELETE dbo.new_order WHERE no_w_id = @w_id AND no_d_id = @d_id AND no_o_id = @o_id;
         UPDATE dbo.orders SET o_carrier_id = @carrier, @c_id = o_c_id
         WHERE o_w_id = @w_id AND o_d_id = @d_id AND o_id = @o_id;
-        UPDATE dbo.order_line SET ol_delivery_d = @now WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND ol_o_id = @o_id;
-        SELECT @total = SUM(ol_amount) FROM dbo.order_line WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND ol_o_id = @o_id;
+        UPDATE dbo.order_line SET ol_delivery_d = @now WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND
+            ol_o_id = @o_id;
+        SELECT @total = SUM(ol_amount) FROM dbo.order_line WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND
+            ol_o_id = @o_id;
         UPDATE dbo.customer SET c_balance = c_balance + @total, c_delivery_cnt = c_delivery_cnt + 1
         WHERE c_w_id = @w_id AND c_d_id = @d_id AND c_id = @c_id;
         SET @delivered = @delivered + 1;

@@ -73,12 +73,14 @@ impl Statements {
             begin: p("BEGIN TRANSACTION;", "")?,
             commit: p("COMMIT TRANSACTION;", "")?,
             terms: p(
-                "SELECT c_discount, c_last, c_credit, w_tax FROM dbo.warehouse JOIN dbo.customer ON c_w_id = w_id \
+                "SELECT c_discount, c_last, c_credit, w_tax FROM dbo.warehouse JOIN dbo.customer ON c_w_id \
+                 = w_id \
                  WHERE w_id = @c_w_id AND c_d_id = @c_d_id AND c_id = @c_id;",
                 OF_CUSTOMER,
             )?,
             next_order: p(
-                "UPDATE dbo.district SET d_next_o_id = d_next_o_id + 1 OUTPUT deleted.d_next_o_id, deleted.d_tax \
+                "UPDATE dbo.district SET d_next_o_id = d_next_o_id + 1 OUTPUT deleted.d_next_o_id, \
+                 deleted.d_tax \
                  WHERE d_w_id = @w_id AND d_id = @d_id;",
                 "@w_id int, @d_id tinyint",
             )?,
@@ -97,7 +99,8 @@ impl Statements {
             )?,
             line: p(
                 "INSERT INTO dbo.order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
-                 ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) VALUES (@o_id, @d_id, @w_id, @n, @item, \
+                 ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) VALUES (@o_id, @d_id, @w_id, @n, \
+                 @item, \
                  @supply, NULL, @quantity, @quantity * @price, @dist);",
                 "@w_id int, @d_id tinyint, @o_id int, @n tinyint, @item int, @supply int, @quantity tinyint, \
                  @price decimal(5, 2), @dist char(24)",
@@ -108,8 +111,10 @@ impl Statements {
             )?,
             pay: p(
                 &format!(
-                    "UPDATE dbo.customer SET c_balance = c_balance - @amount, c_ytd_payment = c_ytd_payment + \
-                     @amount, c_payment_cnt = c_payment_cnt + 1 OUTPUT inserted.c_credit, inserted.c_balance, \
+                    "UPDATE dbo.customer SET c_balance = c_balance - @amount, c_ytd_payment = c_ytd_payment \
+                     + \
+                     @amount, c_payment_cnt = c_payment_cnt + 1 OUTPUT inserted.c_credit, \
+                     inserted.c_balance, \
                      inserted.c_first, inserted.c_last {WHERE_CUSTOMER};"
                 ),
                 &format!("{OF_CUSTOMER}, @amount decimal(6, 2)"),
@@ -128,7 +133,8 @@ impl Statements {
                 "@w_id int, @amount decimal(6, 2)",
             )?,
             history: p(
-                "INSERT INTO dbo.history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
+                "INSERT INTO dbo.history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, \
+                 h_data) \
                  VALUES (@c_id, @c_d_id, @c_w_id, @d_id, @w_id, GETDATE(), @amount, @data);",
                 &format!(
                     "{OF_CUSTOMER}, @amount decimal(6, 2), @w_id int, @d_id tinyint, @data varchar(24)"
@@ -174,7 +180,8 @@ impl Statements {
             )?,
             credit: p(
                 &format!(
-                    "UPDATE dbo.customer SET c_balance = c_balance + @total, c_delivery_cnt = c_delivery_cnt + 1 \
+                    "UPDATE dbo.customer SET c_balance = c_balance + @total, c_delivery_cnt = \
+                     c_delivery_cnt + 1 \
                      {WHERE_CUSTOMER};"
                 ),
                 &format!("{OF_CUSTOMER}, @total decimal(12, 2)"),

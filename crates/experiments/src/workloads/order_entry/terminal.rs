@@ -49,8 +49,8 @@ impl Calling {
     }
 }
 
-/// What the sessions of a run share: counts and latencies. One for all sessions, so that its size does not depend
-/// on how many they are.
+/// What the sessions of a run share: counts and latencies. One for all sessions, so that its size does not
+/// depend on how many they are.
 #[derive(Debug)]
 struct Ledger {
     asked: Asked,

@@ -130,7 +130,8 @@ fn a_planted_violation_of_each_condition_is_found() {
         ),
         (
             7,
-            "UPDATE dbo.order_line SET ol_delivery_d = NULL WHERE ol_o_id = 1 AND ol_d_id = 1 AND ol_number = 1",
+            "UPDATE dbo.order_line SET ol_delivery_d = NULL WHERE ol_o_id = 1 AND ol_d_id = 1 AND ol_number \
+             = 1",
         ),
         (8, "UPDATE dbo.warehouse SET w_ytd = w_ytd - 1"),
         (9, "DELETE TOP (1) dbo.history WHERE h_d_id = 2"),
