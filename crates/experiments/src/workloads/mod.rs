@@ -5,7 +5,7 @@ pub(crate) mod ceilings;
 pub mod figures;
 pub mod inserts;
 pub mod load;
-pub(crate) mod order_entry;
+pub mod order_entry;
 pub mod pace;
 pub(crate) mod page_latches;
 pub mod place;

@@ -26,6 +26,28 @@ struct Condition {
     broken: &'static str,
 }
 
+impl Condition {
+    fn query(&self, scale: Scale) -> String {
+        let delivered = scale.delivered().to_string();
+        let broken = self.broken.replace("@delivered", &delivered);
+        format!("SELECT COUNT_BIG(*) FROM ({broken}) AS broken;")
+    }
+}
+
+/// Number and query of each condition that holds at any time in a database of the full scale. A query counts
+/// the rows that break its condition: another program can check with them what a run has left.
+pub fn queries() -> Vec<(u32, String)> {
+    let always = CONDITIONS
+        .iter()
+        .filter(|c| c.number != ONLY_BEFORE_DELIVERIES);
+    always
+        .map(|c| (c.number, c.query(Scale::full(1))))
+        .collect()
+}
+
+/// The condition that the first delivery breaks.
+const ONLY_BEFORE_DELIVERIES: u32 = 11;
+
 /// Customers with the sums of their delivered lines and their payments.
 macro_rules! of_customers {
     ($broken:literal) => {
@@ -155,10 +177,7 @@ pub(crate) fn broken(
     let threads = thread::available_cpus().min(CONDITIONS.len());
     let sessions: Result<Vec<_>, _> = (0..threads).map(|_| session_in(target, database)).collect();
     let check = |session: &mut dyn crate::targets::Session, condition: &Condition| {
-        let broken = condition
-            .broken
-            .replace("@delivered", &scale.delivered().to_string());
-        let reply = session.batch(&format!("SELECT COUNT_BIG(*) FROM ({broken}) AS broken;"))?;
+        let reply = session.batch(&condition.query(scale))?;
         let rows = reply.scalar().map_or(0, Value::count);
         if rows > 0 {
             let text = format!(
@@ -176,7 +195,7 @@ pub(crate) fn broken(
             let Some(condition) = CONDITIONS.iter().rev().nth(place) else {
                 break;
             };
-            if condition.number == 11 && moment == Moment::Run {
+            if condition.number == ONLY_BEFORE_DELIVERIES && moment == Moment::Run {
                 continue;
             }
             if let Err(e) = check(session.as_mut(), condition) {

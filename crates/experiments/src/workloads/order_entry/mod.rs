@@ -22,7 +22,7 @@
 mod audit;
 mod calls;
 mod churn;
-pub(crate) mod conditions;
+pub mod conditions;
 mod loader;
 mod population;
 mod procedures;
