@@ -10,7 +10,7 @@
 //!    run begins with copies of those files and an instance of its own.
 //! 2. A run begins with all tables in memory.
 //! 3. A run counts only when the 12 consistency conditions hold after it, the tables hold what sessions
-//!    were told, and what sessions asked for has the specified distributions.
+//!    got, and what sessions asked for has the specified distributions.
 //! 4. A user is a session with a thread of its own, whose stack is bounded ([`thread::STACK_BYTES`]).
 //!
 //! # How a run goes
@@ -23,6 +23,7 @@
 //! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
 
 mod options;
+mod own_figures;
 mod published;
 mod section;
 #[cfg(test)]
@@ -34,17 +35,18 @@ use crate::plugin::{Plugin, Start};
 use crate::targets::{DatabaseLayout, Embedded, Startup, Target, TargetError, quoted};
 use crate::workloads::load::{self, End, Load};
 use crate::workloads::order_entry::conditions::{self, Moment, Totals};
-use crate::workloads::order_entry::{self as order_entry, Asked, Kind, OrderEntry, Population};
+use crate::workloads::order_entry::{self as order_entry, Asked, OrderEntry, Population};
 use crate::workloads::place::{RunPlace, clear, failed};
 use crate::workloads::prepared::{literal, session_in};
 use crate::workloads::{figures, page_latches};
-use furrow_io::{Volume, process, thread};
+use furrow_io::{Volume, thread};
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::{Forecast, Reset};
-use furrow_lab::results::{self, Better, Figure, Published, Results, Run, Section};
+use furrow_lab::results::{self, Better, Published, Results, Run, Section};
 use furrow_lab::terminal::Live;
 use options::Setting;
+use own_figures::figures_of;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -228,7 +230,7 @@ impl Users {
         let new_orders = totals.next_orders.saturating_sub(before.next_orders);
         run.response = Some(new_orders as f64 / minutes);
         run.commits_per_s = Some(worked.units as f64 / worked.seconds);
-        run.figures = run_figures(&run, &asked);
+        run.figures = figures_of(&run, &asked);
         section::keep(&mut run, &asked)?;
         Ok((run, asked))
     }
@@ -240,28 +242,6 @@ fn refuse(faults: &[String]) -> Result<(), StepError> {
         true => Ok(()),
         false => Err(StepError::Failed(faults.join("; "))),
     }
-}
-
-fn run_figures(run: &Run, asked: &Asked) -> Vec<Figure> {
-    let latency = |kind: Kind| run.latency.iter().find(|l| l.operation == kind.name());
-    let p99 = latency(Kind::NewOrder).map_or(0.0, |l| l.p99_us as f64 / 1e3);
-    let mb = |bytes: Option<u64>| bytes.unwrap_or(0) as f64 / f64::from(1 << 20);
-    let seconds = run.seconds.unwrap_or(1.0).max(1e-6);
-    vec![
-        Figure::lower("new order p99", "ms", p99),
-        Figure::lower(
-            "PAGELATCH on PFS, GAM, SGAM",
-            "ms/s",
-            page_latches::ms_a_second(run, page_latches::is_allocation),
-        ),
-        Figure::lower(
-            "PAGELATCH on other pages",
-            "ms/s",
-            page_latches::ms_a_second(run, |latch| !page_latches::is_allocation(latch)),
-        ),
-        Figure::lower("deadlocks", "/s", asked.deadlocks as f64 / seconds),
-        Figure::neutral("memory of the process", "MB", mb(process::memory())),
-    ]
 }
 
 impl Plugin for Users {

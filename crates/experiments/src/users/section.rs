@@ -61,7 +61,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
             heading: "What was asked".to_owned(),
             finding: "After every run that counts, the 12 consistency conditions held, and the tables held \
                 what \
-                      sessions were told"
+                      sessions had got"
                 .to_owned(),
             text: Vec::new(),
             charts: Vec::new(),

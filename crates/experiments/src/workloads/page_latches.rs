@@ -30,7 +30,7 @@ impl PageLatch {
         key(self) == key(other)
     }
 
-    /// `PAGELATCH_UP on 2:1:1 (PFS)`, and `PAGELATCH_EX (DATA)` where pages are not told apart.
+    /// `PAGELATCH_UP on 2:1:1 (PFS)`, and `PAGELATCH_EX (DATA)` where a row stands for many pages.
     pub(crate) fn name(&self) -> String {
         let (database, mode, kind) = (self.database, &self.mode, &self.kind);
         match self.page {
@@ -196,12 +196,12 @@ mod tests {
             latch("SGAM", Some((3, 3)), 1),
         ];
         let found = since(&before, after);
-        let told: Vec<_> = found.iter().map(|l| (l.name(), l.waits)).collect();
+        let named: Vec<_> = found.iter().map(|l| (l.name(), l.waits)).collect();
         let expected = [
             ("PAGELATCH_UP on 2:1:1 (PFS)", 4),
             ("PAGELATCH_UP on 2:3:3 (SGAM)", 1),
         ];
-        assert_eq!(told, expected.map(|(name, n)| (name.to_owned(), n)));
+        assert_eq!(named, expected.map(|(name, n)| (name.to_owned(), n)));
         let mut run = Run {
             seconds: Some(2.0),
             ..Run::default()

@@ -31,7 +31,7 @@ impl Churn {
     }
 }
 
-/// The table in the user database: its name is new each time, so that each statement is compiled anew.
+/// The table in the user database: its name is new each time, so that each statement is compiled again.
 const IN_DATABASE: &str =
     "DECLARE @tb varchar(36), @create_sql varchar(100), @drop_sql varchar(100), \
 @insert_sql varchar(100);

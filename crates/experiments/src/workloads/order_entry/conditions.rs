@@ -1,5 +1,5 @@
 //! The 12 consistency conditions, each a query that counts the rows that break it, and the counts of the
-//! tables against what sessions were told.
+//! tables against what sessions got.
 
 use super::audit::Asked;
 use super::random::Kind;
@@ -250,13 +250,13 @@ pub(crate) fn totals(target: &dyn Target, database: &str) -> Result<Totals, Targ
     }
 }
 
-/// What the database has lost or made up, by what sessions were told: one sentence each.
+/// What the database has lost or made up, by what sessions got: one sentence each.
 pub(crate) fn differences(before: Totals, after: Totals, asked: &Asked) -> Vec<String> {
     let mut found = Vec::new();
-    let mut compare = |what: &str, stored: u64, told: u64| {
-        if stored != told {
+    let mut compare = |what: &str, stored: u64, got: u64| {
+        if stored != got {
             found.push(format!(
-                "{what}: the database has {stored} of this run, sessions were told of {told}"
+                "{what}: the database has {stored} of this run, sessions got {got}"
             ));
         }
     };

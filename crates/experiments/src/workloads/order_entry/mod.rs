@@ -14,7 +14,7 @@
 //!
 //! Proofs, by the invariant's number: 1: `population` draws each part from a stream of its own. 2:
 //! `the_conditions_hold_after_the_load_and_after_runs` and the experiments, which check after each run. 3:
-//! `differences` compares the tables with what sessions were told. 4: `Ledger` is one for all sessions.
+//! `differences` compares the tables with what sessions got. 4: `Ledger` is one for all sessions.
 //!
 //! # What can fail
 //! [`crate::targets::TargetError`] with the engine's number.
