@@ -65,6 +65,9 @@ pub struct Typed {
     /// Warehouses, of about 80 MB each; users are dealt to them in turn [default: 10, with --quick 1]
     #[arg(long, value_name = "N")]
     warehouses: Option<u32>,
+    /// One part in so many of the customers, orders and items of a warehouse: 1, 10 or 100 [default: 1]
+    #[arg(long, value_name = "N")]
+    part: Option<u32>,
     /// Seconds that the load of a run lasts [default: 60, with --quick 1.5]
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
@@ -93,6 +96,7 @@ pub struct Options {
     pub(super) churn: Vec<Churn>,
     pub(super) places: Places,
     pub(super) scale: Scale,
+    part: u32,
     pub(super) seconds: f64,
     pub(super) keying: Keying,
     pub(super) calling: Calling,
@@ -111,6 +115,14 @@ pub(super) struct Setting {
 
 fn between<T: Copy + PartialOrd>(values: &[T], low: T, high: T) -> bool {
     !values.is_empty() && values.iter().all(|&value| (low..=high).contains(&value))
+}
+
+/// A part that the tables can be made of.
+fn part_of(typed: Option<u32>) -> Result<u32, OptionsError> {
+    match typed.unwrap_or(1) {
+        part @ (1 | 10 | 100) => Ok(part),
+        _ => Err(OptionsError("--part must be 1, 10 or 100".to_owned())),
+    }
 }
 
 impl Options {
@@ -135,7 +147,11 @@ impl Options {
                 false => vec![Churn::Off, Churn::Database],
             }),
             places: typed.place.resolve(start)?,
-            scale: Scale::full(typed.warehouses.unwrap_or(if quick { 1 } else { 10 })),
+            scale: Scale::part(
+                typed.warehouses.unwrap_or(if quick { 1 } else { 10 }),
+                part_of(typed.part)?,
+            ),
+            part: typed.part.unwrap_or(1),
             seconds: typed.seconds.unwrap_or(if quick { 1.5 } else { 60.0 }),
             keying: typed.pace.unwrap_or(Keying::None),
             calling: typed.calls.unwrap_or(Calling::Procedures),
@@ -231,8 +247,12 @@ impl Options {
             Keying::None => "without keying and think times",
             Keying::Spec => "with keying and think times",
         };
+        let part = match self.part {
+            1 => String::new(),
+            part => format!(" with 1/{part} of the rows"),
+        };
         format!(
-            "order entry: {} warehouses, hot rows {}, five transactions as {}, {pace}, for {} s; log {}, \
+            "order entry: {} warehouses{part}, hot rows {}, five transactions as {}, {pace}, for {} s; log {}, \
              pool {}",
             self.scale.warehouses,
             self.hot_rows.word(),
@@ -269,6 +289,12 @@ impl Options {
             "A transaction that is a deadlock's victim is run again; its latency counts from its first \
              try.".to_owned(),
         ];
+        if self.part > 1 {
+            found.push(format!(
+                "Customers, orders and items are one part in {} of those of a whole warehouse.",
+                self.part
+            ));
+        }
         if self.keying == Keying::None {
             found.push(
                 "Sessions neither key in nor think: contention by warehouse is far higher."

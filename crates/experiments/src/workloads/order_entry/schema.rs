@@ -18,11 +18,17 @@ pub(crate) struct Scale {
 impl Scale {
     /// The cardinalities of the specification.
     pub(crate) fn full(warehouses: u32) -> Scale {
+        Scale::part(warehouses, 1)
+    }
+
+    /// One part in so many of the customers of a district, of their orders and of the items: 1, 10 or 100.
+    pub(crate) fn part(warehouses: u32, parts: u32) -> Scale {
+        debug_assert!(3000 / parts % 10 == 0, "seven in ten orders are delivered");
         Scale {
             warehouses,
             districts: 10,
-            customers: 3000,
-            items: 100_000,
+            customers: 3000 / parts,
+            items: 100_000 / parts,
         }
     }
 
