@@ -34,8 +34,10 @@ pub mod restore;
 pub mod scan;
 pub mod settings;
 pub mod targets;
+pub mod tempdb;
 #[cfg(test)]
 mod testing;
+pub mod users;
 pub mod workloads;
 
 pub use drives::{Place, Places};

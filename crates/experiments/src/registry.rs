@@ -1,7 +1,9 @@
 //! Every experiment there is: one line each.
 
 use crate::plugin::Entry;
-use crate::{ab, arrays, backup, check, datafiles, disk, proportional_fill, restore, scan};
+use crate::{
+    ab, arrays, backup, check, datafiles, disk, proportional_fill, restore, scan, tempdb, users,
+};
 
 /// The experiments, in the order in which they are listed.
 pub static REGISTRY: &[Entry] = &[
@@ -14,6 +16,8 @@ pub static REGISTRY: &[Entry] = &[
     Entry::of::<backup::Backup>(),
     Entry::of::<restore::Restore>(),
     Entry::of::<check::Check>(),
+    Entry::of::<users::Users>(),
+    Entry::of::<tempdb::Tempdb>(),
 ];
 
 /// The experiment of this name.

@@ -1,5 +1,10 @@
 //! The state that the pool's callers and its own threads share.
 
+#![expect(
+    unsafe_code,
+    reason = "a page is classified under the latch that was waited for"
+)]
+
 use crate::config::PoolConfig;
 use crate::error::PoolError;
 use crate::files::{Database, FileState, Registry};
@@ -16,14 +21,14 @@ use crate::read_queue::ReadQueue;
 use crate::snapshot::Snapshots;
 use crate::table::PageTable;
 use crate::watch::{PageMark, Watches};
-use furrow_format::Lsn;
+use furrow_format::{Lsn, Page, PageType};
 use furrow_io::AlignedBuf;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::sync::{Condvar, Mutex, RwLock};
 use furrow_io::time::Moment;
 use furrow_observe::counters::CounterSet;
-use furrow_observe::latches::LatchClass;
+use furrow_observe::latches::{LatchClass, PageKind, PageLatchKey};
 use furrow_observe::task::{self, Resource, Wait};
 use furrow_observe::waits::WaitType;
 use std::sync::Arc;
@@ -53,11 +58,16 @@ pub(crate) struct Core {
     pub(crate) snapshots: Snapshots,
 }
 
+/// The index part of the allocation unit of the first user table; those of system tables are below.
+const FIRST_USER_INDEX: u64 = 256;
+
 /// The wait for one page latch, from the first sleep on.
 pub(crate) struct PageWait {
     key: PageKey,
     mode: LatchMode,
     wait: Option<Wait>,
+    /// Whether the page was being read in.
+    is_io: bool,
     signalled: Moment,
 }
 
@@ -67,6 +77,7 @@ impl PageWait {
             key,
             mode,
             wait: None,
+            is_io: false,
             signalled: Moment::default(),
         }
     }
@@ -86,6 +97,7 @@ impl Sleeps for PageWait {
                 memory_wait(self.mode)
             };
             self.wait = Some(task::wait(kind, resource(self.key)));
+            self.is_io = loading;
         }
     }
 
@@ -94,17 +106,37 @@ impl Sleeps for PageWait {
     }
 }
 
-impl Drop for PageWait {
-    fn drop(&mut self) {
+impl PageWait {
+    /// Ends the wait, if there was one; `kind` is asked for what the page is.
+    #[inline]
+    fn finish(self, kind: impl FnOnce() -> PageKind) {
+        if self.wait.is_some() {
+            self.charge(kind());
+        }
+    }
+
+    #[cold]
+    fn charge(mut self, kind: PageKind) {
         let Some(wait) = self.wait.take() else { return };
         let us = if self.signalled > Moment::default() {
             wait.finish_signalled(self.signalled)
         } else {
             wait.finish()
         };
-        task::current()
-            .instruments()
-            .charge_latch(LatchClass::Buffer, us);
+        let task = task::current();
+        let instruments = task.instruments();
+        instruments.charge_latch(LatchClass::Buffer, us);
+        if self.is_io {
+            return;
+        }
+        let page = (self.key.page.file.0, self.key.page.page.0);
+        let row = PageLatchKey {
+            db: self.key.db.0,
+            kind,
+            mode: self.mode.name(),
+            page: kind.is_allocation_map().then_some(page),
+        };
+        instruments.latches.pages.charge(row, us);
     }
 }
 
@@ -149,16 +181,39 @@ impl Core {
 
     /// Sleeps until `index` is latched in `mode`.
     pub(crate) fn latch(&self, index: u32, key: PageKey, mode: LatchMode) {
-        self.frame(index)
-            .latch
-            .acquire(mode, &mut PageWait::new(key, mode));
+        let mut wait = PageWait::new(key, mode);
+        self.frame(index).latch.acquire(mode, &mut wait);
+        wait.finish(|| self.kind_of(index, key));
+    }
+
+    /// What the page in a frame is for; the caller holds its latch.
+    fn kind_of(&self, index: u32, key: PageKey) -> PageKind {
+        if !self.frame(index).holds(key) {
+            return PageKind::Other;
+        }
+        // SAFETY: the caller holds the latch in some mode, so that nobody writes the page meanwhile.
+        let page = Page::new(unsafe { self.memory.page(index as usize) });
+        // Units of system tables have index parts below that of the first user table.
+        let is_system = page.unit().0 >> 48 < FIRST_USER_INDEX;
+        match page.page_type() {
+            PageType::Pfs => PageKind::Pfs,
+            PageType::Gam => PageKind::Gam,
+            PageType::Sgam => PageKind::Sgam,
+            PageType::Iam => PageKind::Iam,
+            PageType::Data | PageType::Index if is_system => PageKind::Catalog,
+            PageType::Index => PageKind::Index,
+            PageType::Data => PageKind::Data,
+            _ => PageKind::Other,
+        }
     }
 
     pub(crate) fn upgrade(&self, index: u32) {
         let frame = self.frame(index);
         let key = PageKey::unpack(frame.key_word());
         debug_assert!(frame.key().is_some(), "a latched frame holds a page");
-        frame.latch.upgrade(&mut PageWait::new(key, LatchMode::Ex));
+        let mut wait = PageWait::new(key, LatchMode::Ex);
+        frame.latch.upgrade(&mut wait);
+        wait.finish(|| self.kind_of(index, key));
     }
 
     #[inline]

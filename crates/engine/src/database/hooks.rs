@@ -2,7 +2,7 @@
 
 use super::Database;
 use crate::keeper::SLOW_GROWTH_MS;
-use furrow_format::FileId;
+use furrow_format::{FileId, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::{Fill, IoError};
 use furrow_messages::Message;
@@ -49,6 +49,10 @@ impl FileCatalog for Hooks {
     fn resized(&self, file: FileId, size_pages: u32) -> Result<(), SpaceError> {
         if let Some(database) = self.database() {
             database.note_size(file, size_pages);
+            let files = &database.shared.instruments.files;
+            if let Some(stats) = files.get(database.id.0, file.0) {
+                stats.set_size_bytes(u64::from(size_pages) * PAGE_SIZE as u64);
+            }
         }
         Ok(())
     }

@@ -210,6 +210,24 @@ fn engine_value(value: &Value) -> types::Value {
     }
 }
 
+impl Worker {
+    fn run(
+        &mut self,
+        statement: StatementId,
+        values: &[Value],
+        mut taken: Taken,
+    ) -> Result<Reply, TargetError> {
+        let prepared = self.prepared.get(statement.0);
+        let prepared =
+            prepared.ok_or_else(|| TargetError::other("the statement is not of this session"))?;
+        let values: Vec<types::Value> = values.iter().map(engine_value).collect();
+        let end = self
+            .connection
+            .execute_prepared(prepared, &values, &mut taken);
+        taken.ended(end)
+    }
+}
+
 impl Session for Worker {
     fn batch(&mut self, text: &str) -> Result<Reply, TargetError> {
         let mut taken = Taken::rows();
@@ -224,15 +242,12 @@ impl Session for Worker {
     }
 
     fn execute(&mut self, statement: StatementId, values: &[Value]) -> Result<u64, TargetError> {
-        let prepared = self.prepared.get(statement.0);
-        let prepared =
-            prepared.ok_or_else(|| TargetError::other("the statement is not of this session"))?;
-        let values: Vec<types::Value> = values.iter().map(engine_value).collect();
-        let mut taken = Taken::default();
-        let end = self
-            .connection
-            .execute_prepared(prepared, &values, &mut taken);
-        taken.ended(end).map(|reply| reply.count)
+        let reply = self.run(statement, values, Taken::default())?;
+        Ok(reply.count)
+    }
+
+    fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError> {
+        self.run(statement, values, Taken::rows())
     }
 
     fn canceller(&self) -> Box<dyn Fn() + Send + Sync> {

@@ -126,6 +126,9 @@ pub trait Session: Send {
     /// Runs a prepared text and discards its rows; gives how many rows it returned or changed.
     fn execute(&mut self, statement: StatementId, values: &[Value]) -> Result<u64, TargetError>;
 
+    /// Runs a prepared text and gives its rows.
+    fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError>;
+
     /// What ends the statement under way, from another thread.
     fn canceller(&self) -> Box<dyn Fn() + Send + Sync>;
 

@@ -194,6 +194,14 @@ impl Session for Voice {
         Ok(1)
     }
 
+    fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError> {
+        let count = self.execute(statement, values)?;
+        Ok(Reply {
+            count,
+            ..Reply::default()
+        })
+    }
+
     fn canceller(&self) -> Box<dyn Fn() + Send + Sync> {
         Box::new(|| {})
     }

@@ -16,6 +16,9 @@ use hdrhistogram::Histogram;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// Histograms of latency at most: more sessions share them, so that many sessions take no more memory.
+const MOST_HISTOGRAMS: u32 = 32;
+
 /// Between two looks.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
@@ -76,6 +79,12 @@ pub trait Work: Sync {
 
 /// What one session does.
 pub trait Job: Send {
+    /// How long the session rests before its next piece of work; not counted as latency. Asked before each
+    /// piece, unless the load has a rate.
+    fn pause(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Does the next piece of work, of at most `most` units; gives how many it did, 1 at least.
     fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError>;
 }
@@ -134,11 +143,19 @@ struct Shared<'a> {
     done: Vec<AtomicU64>,
     running: AtomicU64,
     failure: Mutex<Option<String>>,
+    latencies: Vec<Mutex<Histogram<u64>>>,
     /// Units of each session when the first one had done its share.
     first_end: Mutex<Option<Vec<u64>>>,
 }
 
 impl Shared<'_> {
+    fn record(&self, place: usize, latency_us: u64) {
+        let shared = self.latencies.get(place % self.latencies.len().max(1));
+        if let Some(histogram) = shared {
+            histogram.lock().saturating_record(latency_us.max(1));
+        }
+    }
+
     fn must_stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed)
     }
@@ -157,7 +174,6 @@ impl Shared<'_> {
 struct Ended {
     end: Moment,
     pieces: u64,
-    latency: Histogram<u64>,
     waits: (Vec<WaitCounters>, Vec<WaitCounters>),
 }
 
@@ -184,6 +200,7 @@ pub fn run(
         done: (0..load.sessions).map(|_| AtomicU64::new(0)).collect(),
         running: AtomicU64::new(u64::from(load.sessions)),
         failure: Mutex::new(None),
+        latencies: histograms(load.sessions)?,
         first_end: Mutex::new(None),
     };
     let shared = &shared;
@@ -231,6 +248,15 @@ pub fn run(
     worked.looks = looks;
     worked.counters = (before, after);
     Ok(worked)
+}
+
+/// Where so many sessions count their latencies.
+fn histograms(sessions: u32) -> Result<Vec<Mutex<Histogram<u64>>>, StepError> {
+    let histograms = 0..sessions.clamp(1, MOST_HISTOGRAMS);
+    let made: Result<Vec<_>, _> = histograms
+        .map(|_| new_histogram().map(Mutex::new))
+        .collect();
+    made.map_err(|e| StepError::Failed(e.to_string()))
 }
 
 /// A session and what it is to do.
@@ -281,8 +307,6 @@ fn work_on(
     place: usize,
     shared: &Shared<'_>,
 ) -> Result<Ended, TargetError> {
-    let other = |e: hdrhistogram::CreationError| TargetError::other(e.to_string());
-    let mut latency = new_histogram().map_err(other)?;
     let before = read_waits(session)?;
     while !shared.go.load(Ordering::Acquire) && !shared.must_stop() {
         sleep(Duration::from_micros(200));
@@ -296,7 +320,11 @@ fn work_on(
     let mut pieces = 0;
     while left > 0 && !shared.must_stop() && over.is_none_or(|over| Moment::now() < over) {
         let from = match load.rate {
-            None => Moment::now(),
+            None => match job.pause() {
+                Duration::ZERO => Moment::now(),
+                pause if !wait_until(Moment::now().after(pause), over, shared) => break,
+                _ => Moment::now(),
+            },
             Some(rate) => {
                 let due =
                     (pieces * u64::from(load.sessions) + place as u64) as f64 / rate.max(1e-9);
@@ -308,7 +336,7 @@ fn work_on(
             }
         };
         let done = job.next(session, left)?.max(1);
-        latency.saturating_record(from.elapsed_us().max(1));
+        shared.record(place, from.elapsed_us());
         left = left.saturating_sub(done);
         pieces += 1;
         if let Some(all) = shared.done.get(place) {
@@ -317,12 +345,7 @@ fn work_on(
     }
     let end = Moment::now();
     let waits = (before, read_waits(session)?);
-    Ok(Ended {
-        end,
-        pieces,
-        latency,
-        waits,
-    })
+    Ok(Ended { end, pieces, waits })
 }
 
 /// Sleeps until a unit is due; `false` where the load ends before.
@@ -456,8 +479,8 @@ fn show(looks: &[Look], load: &Load, context: &mut RunContext<'_>) {
 fn gather(ended: Vec<Ended>, shared: &Shared<'_>, start: Moment) -> Result<Worked, StepError> {
     let failed = |e: String| StepError::Failed(e);
     let mut latency = new_histogram().map_err(|e| failed(e.to_string()))?;
-    for session in &ended {
-        let added = latency.add(&session.latency);
+    for shared in &shared.latencies {
+        let added = latency.add(&*shared.lock());
         added.map_err(|e| failed(e.to_string()))?;
     }
     let end = ended

@@ -17,6 +17,7 @@ mod interrupted;
 mod lab_designs;
 mod memory_limit;
 mod nesting;
+mod order_entry;
 mod reader;
 mod refusals;
 mod shell;

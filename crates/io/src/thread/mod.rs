@@ -12,6 +12,9 @@ pub use plain::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_s
 #[cfg(feature = "weave")]
 pub use woven::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_scoped, yield_now};
 
+/// Bytes of the stack of a thread started here. The system gives memory to the pages of it that are touched.
+pub const STACK_BYTES: usize = 2 << 20;
+
 /// Bytes that are left of this thread's stack; `None` where the system does not say.
 #[inline]
 pub fn stack_left() -> Option<usize> {

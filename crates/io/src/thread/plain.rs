@@ -1,5 +1,6 @@
 //! Threads as the system runs them.
 
+use super::STACK_BYTES;
 use std::io;
 
 pub use std::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, yield_now};
@@ -10,7 +11,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    std::thread::Builder::new().name(name.into()).spawn(body)
+    builder(name).spawn(body)
 }
 
 /// Starts a named thread inside a [`scope`].
@@ -23,7 +24,10 @@ where
     F: FnOnce() -> T + Send + 'scope,
     T: Send + 'scope,
 {
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn_scoped(scope, body)
+    builder(name).spawn_scoped(scope, body)
+}
+
+fn builder(name: impl Into<String>) -> std::thread::Builder {
+    let named = std::thread::Builder::new().name(name.into());
+    named.stack_size(STACK_BYTES)
 }

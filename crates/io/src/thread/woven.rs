@@ -1,5 +1,6 @@
 //! Threads that go on by a schedule, when the one that starts them does.
 
+use super::STACK_BYTES;
 use crate::schedule::run::Run;
 use crate::schedule::strand::{self, Strand};
 use std::any::Any;
@@ -70,7 +71,10 @@ where
     let name = name.into();
     let strand = strand_for(&name);
     let given = strand.clone();
-    let inner = Builder::new().name(name).spawn(move || live(given, body))?;
+    let inner = Builder::new()
+        .name(name)
+        .stack_size(STACK_BYTES)
+        .spawn(move || live(given, body))?;
     strand::point();
     Ok(JoinHandle { inner, strand })
 }
@@ -88,7 +92,7 @@ where
     let name = name.into();
     let strand = strand_for(&name);
     let given = strand.clone();
-    let started = Builder::new().name(name);
+    let started = Builder::new().name(name).stack_size(STACK_BYTES);
     let inner = started.spawn_scoped(scope, move || live(given, body))?;
     SCOPED.with_borrow_mut(|scoped| scoped.extend(strand.clone()));
     strand::point();

@@ -2,12 +2,15 @@
 //!
 //! A [`ClassLatch`] is a readers-writer lock. Taking it tries the lock first; only where that fails the
 //! thread waits, as LATCH_SH or LATCH_EX on its task, and the class gets the time as well.
-//! The pool charges its page latches to [`LatchClass::Buffer`] by [`LatchStats::charge`].
+//! The pool charges its page latches to [`LatchClass::Buffer`] by [`LatchStats::charge`], and to the kind
+//! of page by [`PageLatchStats::charge`].
 
 mod kinds;
 mod latch;
+mod pages;
 mod stats;
 
 pub use kinds::{LatchClass, render_markdown};
 pub use latch::{ClassLatch, ExclusiveGuard, SharedGuard};
+pub use pages::{PageKind, PageLatchKey, PageLatchStats, PageLatchTotals};
 pub use stats::{LatchRow, LatchStats};

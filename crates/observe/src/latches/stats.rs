@@ -1,6 +1,7 @@
 //! What waiting for latches cost, by class.
 
-use super::LatchClass;
+use super::kinds::LatchClass;
+use super::pages::PageLatchStats;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -15,12 +16,15 @@ struct Cell {
 #[derive(Debug)]
 pub struct LatchStats {
     cells: Box<[Cell]>,
+    /// The waits of [`LatchClass::Buffer`] by kind of page.
+    pub pages: PageLatchStats,
 }
 
 impl Default for LatchStats {
     fn default() -> LatchStats {
         LatchStats {
             cells: LatchClass::ALL.iter().map(|_| Cell::default()).collect(),
+            pages: PageLatchStats::default(),
         }
     }
 }
@@ -76,6 +80,7 @@ impl LatchStats {
 
     /// Sets every figure to zero.
     pub fn clear(&self) {
+        self.pages.clear();
         for cell in &self.cells {
             for atomic in [&cell.waits, &cell.wait_us, &cell.max_us] {
                 atomic.store(0, Relaxed);

@@ -29,3 +29,10 @@ FROM sys.dm_os_performance_counters c CROSS JOIN sys.database_files f
 WHERE c.counter_name = 'Data File(s) Size (KB)' AND c.instance_name = 'master' AND f.type = 0 GROUP BY c.cntr_value;
 SELECT COUNT(*) AS waiting FROM sys.dm_os_waiting_tasks WHERE session_id = @@SPID;
 GO
+GO
+-- Waits for page latches by kind of page: empty until sessions wait for each other.
+SELECT c.name, TYPE_NAME(c.system_type_id) AS type, c.is_nullable FROM sys.all_columns c
+WHERE c.object_id = OBJECT_ID('sys.dm_os_page_latch_stats') ORDER BY c.column_id;
+SELECT COUNT(*) AS negative FROM sys.dm_os_page_latch_stats WHERE wait_time_us < max_wait_time_us OR waiting_requests_count < 1;
+DBCC SQLPERF ('sys.dm_os_latch_stats', CLEAR) WITH NO_INFOMSGS;
+SELECT COUNT(*) AS n FROM sys.dm_os_page_latch_stats;

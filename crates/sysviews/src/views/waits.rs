@@ -69,6 +69,20 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
     SystemView {
         schema: "sys",
+        name: "dm_os_page_latch_stats",
+        columns: columns! {
+            "database_id" SMALLINT; "page_kind" DESC; "latch_mode" DESC; "file_id" SMALLINT null;
+            "page_id" BIGINT null; "waiting_requests_count" BIGINT; "wait_time_us" BIGINT;
+            "max_wait_time_us" BIGINT;
+        },
+        parameters: None,
+        text: "Waits for latches of pages in memory, by kind of page, and page by page for PFS, GAM and \
+            SGAM. \
+            SQL Server has no such view.",
+        rows: page_latches,
+    },
+    SystemView {
+        schema: "sys",
         name: "dm_os_spinlock_stats",
         columns: columns! {
             "name" NAME; "collisions" BIGINT; "spins" BIGINT; "spins_per_collision" REAL; "sleep_time" BIGINT;
@@ -210,6 +224,24 @@ fn latches(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             big(row.waiting_requests),
             big(row.wait_us / 1000),
             big(row.max_us / 1000),
+        ]);
+    }
+    Ok(())
+}
+
+fn page_latches(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
+    let instance = view.cx.server.instance();
+    for (key, totals) in instance.instruments().latches.pages.snapshot() {
+        let page = |of: fn((u16, u32)) -> Value| key.page.map_or(Value::Null, of);
+        rows(vec![
+            small(i32::from(key.db)),
+            text(key.kind.name()),
+            text(key.mode),
+            page(|(file, _)| small(i32::from(file))),
+            page(|(_, page)| big(u64::from(page))),
+            big(totals.waiting_requests),
+            big(totals.wait_us),
+            big(totals.max_us),
         ]);
     }
     Ok(())

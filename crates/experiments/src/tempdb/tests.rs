@@ -1,0 +1,67 @@
+//! The experiment with the engine.
+
+use super::*;
+use crate::testing::{made, run_blocks};
+
+#[test]
+fn equal_files_and_an_added_one_are_compared() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let words = "--files 1,unequal,added --sessions 4 --seconds 0.3 --total 16MB";
+    let results = run_blocks::<Tempdb>(&out, words);
+    let keys: Vec<&str> = results
+        .levels
+        .iter()
+        .map(|level| level.level.as_str())
+        .collect();
+    assert_eq!(keys, ["1", "unequal", "added"]);
+    for run in &results.runs {
+        assert!(run.response.unwrap() > 0.0);
+        let data = run
+            .files
+            .iter()
+            .filter(|file| file.role == results::FileRole::Data)
+            .count();
+        assert_eq!(
+            data,
+            match run.level.as_str() {
+                "1" => 1,
+                "unequal" => 4,
+                _ => 2,
+            }
+        );
+        if run.level == "added" {
+            let written = |id: u32| {
+                run.files
+                    .iter()
+                    .find(|file| file.file_id == id)
+                    .unwrap()
+                    .size_bytes
+            };
+            assert_eq!(written(1), written(3), "the two files have one size");
+        }
+    }
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |words: &str| made::<Tempdb>(dir.path(), words).unwrap_err();
+    assert!(refused("--files 0").contains("write a number of files"));
+    assert!(refused("--files 1 --sessions 4").contains("nothing to be compared"));
+    assert!(refused("--sessions 0").contains("--sessions takes"));
+    assert!(refused("--total 1MB").contains("--total"));
+}
+
+#[test]
+fn unequal_files_have_the_total_together() {
+    let total: u64 = 150 << 20;
+    for layout in [Layout::Equal(3), Layout::Unequal, Layout::Added] {
+        let sizes = layout.sizes(total);
+        let sum: u64 = sizes.iter().sum();
+        assert!(sum.abs_diff(total) < 1 << 20, "{sizes:?}");
+    }
+    let sizes = Layout::Unequal.sizes(total);
+    assert_eq!(sizes.len(), 4);
+    assert!(sizes.windows(2).all(|pair| pair[1] > pair[0]));
+}

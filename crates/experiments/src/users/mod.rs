@@ -1,0 +1,442 @@
+//! The experiment "how many users does this database carry, and do more data files carry more?"
+//!
+//! # Purpose
+//! An order-entry load by 1 to 600 users on 1 to 64 data files, with and without a table that each
+//! transaction creates, fills and drops: the published question of what the number of files does to a load
+//! of many users.
+//!
+//! # Invariants
+//! 1. For each number of files the tables are loaded once, by the same statements from the same seed. Each
+//!    run begins with copies of those files and an instance of its own.
+//! 2. A run begins with all tables in memory.
+//! 3. A run counts only when the 12 consistency conditions hold after it, the tables hold what sessions
+//!    got, and what sessions asked for has the specified distributions.
+//! 4. A user is a session with a thread of its own, whose stack is bounded ([`thread::STACK_BYTES`]).
+//!
+//! # How a run goes
+//! 1. *Prepare*, once: a database for each number of files; loaded, checked, detached.
+//! 2. *Set-up*: copies of the files; instance; attached; scanned once.
+//! 3. *Measure*: sessions run transactions for the time; the response is new orders per minute by the tables.
+//! 4. *Verify*: conditions, totals, audit. *Tear-down*: stopped and removed.
+//!
+//! # What can fail
+//! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
+
+mod options;
+mod own_figures;
+mod published;
+mod section;
+#[cfg(test)]
+mod tests;
+
+pub use options::{Options, Typed};
+
+use crate::plugin::{Plugin, Start};
+use crate::targets::{DatabaseLayout, Embedded, Startup, Target, TargetError, quoted};
+use crate::workloads::load::{self, End, Load};
+use crate::workloads::order_entry::conditions::{self, Moment, Totals};
+use crate::workloads::order_entry::{self as order_entry, Asked, OrderEntry, Population};
+use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::prepared::{literal, session_in};
+use crate::workloads::{figures, page_latches};
+use furrow_io::{Volume, thread};
+use furrow_lab::design::{Cell, Factor};
+use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
+use furrow_lab::plan::{Forecast, Reset};
+use furrow_lab::results::{self, Better, Published, Results, Run, Section};
+use furrow_lab::terminal::Live;
+use options::Setting;
+use own_figures::figures_of;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Tables that set-up scans, so that a run begins with them in memory.
+const TABLES: [&str; 9] = [
+    "warehouse",
+    "district",
+    "customer",
+    "history",
+    "orders",
+    "new_order",
+    "order_line",
+    "stock",
+    "item",
+];
+/// The inputs of the load at the same place are the same in every experiment.
+const SEED: u64 = 0x0E_5E_ED;
+/// Seconds that copying, attaching, checking and removing a warehouse are thought to take.
+const ASSUMED_OVERHEAD_S: f64 = 1.5;
+
+/// The experiment.
+#[derive(Debug)]
+pub struct Users {
+    options: Options,
+    out_dir: PathBuf,
+    target: Box<dyn Target>,
+    /// The files of a detached database, for each number of files.
+    prepared: Vec<(u64, RunPlace)>,
+    run: Option<UsersRun>,
+}
+
+/// The run under way.
+#[derive(Debug)]
+struct UsersRun {
+    place: RunPlace,
+    before: Totals,
+    asked: Asked,
+}
+
+impl Users {
+    fn population(&self) -> Population {
+        Population::new(self.options.scale, SEED)
+    }
+
+    fn place(&self, files: u64, tag: &str) -> RunPlace {
+        let volumes = self.options.places.data(&self.out_dir);
+        RunPlace::new(&volumes, self.options.places.log.as_deref(), files, tag)
+    }
+
+    fn layout(&self, place: &RunPlace) -> DatabaseLayout {
+        let log = (place.log.as_path(), self.options.log_bytes);
+        let each = self.options.file_bytes(place.data.len() as u64);
+        DatabaseLayout::even(&place.name, &place.data, each, log)
+    }
+
+    fn startup(&self, place: &RunPlace) -> Startup {
+        Startup {
+            directory: place.instance(),
+            pool_bytes: self.options.pool_bytes(),
+            ..Startup::default()
+        }
+    }
+
+    /// Makes, loads, checks and detaches a database of so many files.
+    fn prepare_files(&mut self, files: u64, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        let place = self.place(files, &format!("{}_{files}", context.tag()));
+        place.make_directories(context)?;
+        let (layout, startup) = (self.layout(&place), self.startup(&place));
+        place.start(self.target.as_mut(), &startup, &layout, context)?;
+        let population = self.population();
+        let cancel = context.cancel_flag();
+        let mut live = |share: f64| {
+            context.live(&Live {
+                share: Some(share),
+                rate: None,
+                rate_unit: "rows/s".to_owned(),
+                free_bytes: None,
+            });
+        };
+        let target = self.target.as_ref();
+        order_entry::load(
+            target,
+            &place.name,
+            &population,
+            self.options.hot_rows,
+            cancel,
+            &mut live,
+        )?;
+        let broken = conditions::broken(target, &place.name, population.scale, Moment::Loaded);
+        refuse(&broken.map_err(failed)?)?;
+        let mut session = target.connect().map_err(failed)?;
+        session
+            .batch(&format!("EXEC sp_detach_db N'{}';", place.name))
+            .map_err(failed)?;
+        drop(session);
+        self.target.stop().map_err(failed)?;
+        self.prepared.push((files, place));
+        Ok(())
+    }
+
+    /// Copies of the prepared files under an instance of the run's own.
+    fn attach(
+        &mut self,
+        files: u64,
+        place: &RunPlace,
+        context: &mut RunContext<'_>,
+    ) -> Result<(), StepError> {
+        let prepared = self.prepared.iter().find(|(of, _)| *of == files);
+        let (_, from) =
+            prepared.ok_or_else(|| StepError::Failed("no files are prepared".to_owned()))?;
+        let copies = from.data.iter().zip(&place.data);
+        for (from, to) in copies.chain([(&from.log, &place.log)]) {
+            context.restore(from, to)?;
+        }
+        for path in self.target.paths(&self.layout(place)) {
+            if !place.data.contains(&path) && path != place.log {
+                context.claim_file(&path)?;
+            }
+        }
+        let startup = self.startup(place);
+        context.claim_tree(&startup.directory)?;
+        let volume = context.volume().clone();
+        self.target.start(&volume, &startup).map_err(failed)?;
+        let file = |path: &PathBuf| format!("(FILENAME = {})", literal(path));
+        let all: Vec<String> = place.data.iter().chain([&place.log]).map(file).collect();
+        let text = format!(
+            "CREATE DATABASE {} ON {} FOR ATTACH;",
+            quoted(&place.name),
+            all.join(", ")
+        );
+        let mut session = self.target.connect().map_err(failed)?;
+        session.batch(&text).map(|_| ()).map_err(failed)
+    }
+
+    fn scan(&self, database: &str) -> Result<Totals, TargetError> {
+        let mut session = session_in(self.target.as_ref(), database)?;
+        for table in TABLES {
+            session.batch(&format!("SELECT COUNT_BIG(*) FROM dbo.{table};"))?;
+        }
+        conditions::totals(self.target.as_ref(), database)
+    }
+
+    fn measured(
+        &self,
+        setting: Setting,
+        (place, before): (&RunPlace, Totals),
+        context: &mut RunContext<'_>,
+    ) -> Result<(Run, Asked), StepError> {
+        let database = place.name.as_str();
+        let target = self.target.as_ref();
+        let manner = self.options.manner(setting.churn);
+        let seed = SEED + u64::from(context.run_id());
+        let work = OrderEntry::new(target, database, self.population(), manner, seed)?;
+        let load = Load {
+            database: database.to_owned(),
+            sessions: setting.users,
+            end: End::Seconds(self.options.seconds),
+            rate: None,
+            unit: "transactions",
+            looks_at_extents: false,
+        };
+        let mut session = session_in(target, database).map_err(failed)?;
+        let latches = page_latches::read(session.as_mut()).map_err(failed)?;
+        let worked = load::run(target, &load, &work, context)?;
+        let after = page_latches::read(session.as_mut()).map_err(failed)?;
+        let totals = conditions::totals(target, database).map_err(failed)?;
+        let asked = work.asked();
+        let mut run = Run::default();
+        figures::fill(
+            &mut run,
+            &worked,
+            "transactions",
+            "transaction",
+            &self.volumes(),
+        );
+        run.latency = work.latencies();
+        let kept = page_latches::keep(&mut run, &page_latches::since(&latches, after));
+        kept.map_err(|e| StepError::Failed(e.to_string()))?;
+        let minutes = worked.seconds / 60.0;
+        let new_orders = totals.next_orders.saturating_sub(before.next_orders);
+        run.response = Some(new_orders as f64 / minutes);
+        run.commits_per_s = Some(worked.units as f64 / worked.seconds);
+        run.figures = figures_of(&run, &asked);
+        section::keep(&mut run, &asked)?;
+        Ok((run, asked))
+    }
+}
+
+/// Fails with all sentences, if there are any.
+fn refuse(faults: &[String]) -> Result<(), StepError> {
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(StepError::Failed(faults.join("; "))),
+    }
+}
+
+impl Plugin for Users {
+    const NAME: &'static str = "users";
+    const QUESTION: &'static str =
+        "How many users does a database carry, and do more data files carry more? (order entry)";
+    type Options = Typed;
+
+    fn new(typed: Typed, start: &Start) -> Result<Users, OptionsError> {
+        Ok(Users {
+            options: Options::of(typed, start)?,
+            out_dir: start.out_dir.clone(),
+            target: Box::new(Embedded::new()),
+            prepared: Vec::new(),
+            run: None,
+        })
+    }
+}
+
+impl Experiment for Users {
+    fn subject(&self) -> results::Experiment {
+        let names: Vec<String> = self
+            .factors()
+            .into_iter()
+            .map(|factor| factor.name)
+            .collect();
+        let one = names.len() == 1;
+        results::Experiment {
+            name: Users::NAME.to_owned(),
+            question: "How many users does this database carry, and do more data files carry more?"
+                .to_owned(),
+            target: self.target.name(),
+            database: "one for each number of files, loaded once and copied for each run"
+                .to_owned(),
+            workload: self.options.workload(),
+            factor: results::Factor {
+                singular: if one { "user" } else { "" }.to_owned(),
+                plural: names.join(" / "),
+                option: if one { "--users" } else { "" }.to_owned(),
+            },
+            response: results::Response {
+                name: "new orders per minute".to_owned(),
+                unit: "NOPM".to_owned(),
+                better: Better::Higher,
+            },
+        }
+    }
+
+    fn factors(&self) -> Vec<Factor> {
+        self.options.factors()
+    }
+
+    fn settings(&self) -> BTreeMap<String, String> {
+        self.options.settings(&self.target.version())
+    }
+
+    fn reset(&self) -> Reset {
+        Reset::Restore
+    }
+
+    fn volumes(&self) -> Vec<PathBuf> {
+        self.options.places.all(&self.out_dir)
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.options.places.models()
+    }
+
+    fn drives(&self, real: &Arc<dyn Volume>) -> Result<Arc<dyn Volume>, StepError> {
+        self.options.places.drives(real)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let users = self.options.users.iter().max().copied().unwrap_or(1);
+        self.options.pool_bytes() + u64::from(users) * section::ASSUMED_SESSION_BYTES
+    }
+
+    fn forecast(&self, cell: &Cell) -> Forecast {
+        let setting = self.options.of_cell(cell);
+        let place = self.place(setting.files, "HASH_START_rN_aN");
+        let mut peak_bytes: Vec<(PathBuf, u64)> = Vec::new();
+        for &files in self.options.files.iter().chain([&setting.files]) {
+            let each = self.options.file_bytes(files) + self.target.extra_bytes_per_file();
+            peak_bytes.extend(
+                self.place(files, "HASH_START_p1")
+                    .peak(each, self.options.log_bytes),
+            );
+        }
+        let first = peak_bytes.first().map(|(volume, _)| volume.clone());
+        peak_bytes.extend(first.map(|volume| (volume, 2 * self.target.instance_bytes())));
+        let warehouses = f64::from(self.options.scale.warehouses);
+        let create = self.layout(&place).create_statement();
+        let mut steps = vec![format!(
+            "once for each number of files: load {warehouses} warehouses, detach"
+        )];
+        steps.extend(create.lines().map(str::to_owned));
+        steps.push("copy the files, attach them, scan every table".to_owned());
+        steps.push(format!(
+            "{} users run transactions for {} s",
+            setting.users, self.options.seconds
+        ));
+        steps.push("check the 12 consistency conditions, stop, remove every file".to_owned());
+        Forecast {
+            seconds: self.options.seconds + ASSUMED_OVERHEAD_S * warehouses.max(1.0),
+            peak_bytes,
+            bytes_written: self.options.scale.bytes() + self.options.seconds as u64 * (4 << 20),
+            steps,
+        }
+    }
+
+    fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        for files in self.options.files.clone() {
+            self.prepare_files(files, context)?;
+        }
+        Ok(())
+    }
+
+    fn setup(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        let setting = self.options.of_cell(cell);
+        let place = self.place(setting.files, &context.tag());
+        place.make_directories(context)?;
+        self.attach(setting.files, &place, context)?;
+        let before = self.scan(&place.name).map_err(failed)?;
+        self.run = Some(UsersRun {
+            place,
+            before,
+            asked: Asked::default(),
+        });
+        Ok(())
+    }
+
+    fn measure(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
+        let run = self.run.as_ref();
+        let run = run.ok_or_else(|| StepError::Failed("no database is open".to_owned()))?;
+        let setting = self.options.of_cell(cell);
+        let (record, asked) = self.measured(setting, (&run.place, run.before), context)?;
+        if let Some(run) = &mut self.run {
+            run.asked = asked;
+        }
+        Ok(record)
+    }
+
+    fn verify(
+        &mut self,
+        cell: &Cell,
+        _record: &Run,
+        _context: &mut RunContext<'_>,
+    ) -> Result<(), StepError> {
+        let run = self.run.as_ref();
+        let run = run.ok_or_else(|| StepError::Failed("no database is open".to_owned()))?;
+        let (name, scale) = (run.place.name.as_str(), self.options.scale);
+        let users = self.options.of_cell(cell).users;
+        let broken = conditions::broken(self.target.as_ref(), name, scale, Moment::Run);
+        let mut faults = broken.map_err(failed)?;
+        let after = conditions::totals(self.target.as_ref(), name).map_err(failed)?;
+        faults.extend(conditions::differences(run.before, after, &run.asked));
+        faults.extend(run.asked.faults(users, scale.warehouses));
+        refuse(&faults)
+    }
+
+    fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
+        self.run = None;
+        clear(self.target.as_mut(), context)
+    }
+
+    fn dispose(&mut self) -> Result<(), StepError> {
+        self.prepared.clear();
+        self.target.stop().map_err(failed)
+    }
+
+    fn limits(&self) -> Vec<String> {
+        let mut limits = vec![order_entry::DISCLAIMER.to_owned()];
+        limits.extend(self.options.deviations());
+        limits.push(format!(
+            "A user is a session with a thread of its own in the process of the engine, with a stack of {} \
+             KB at \
+             most; no network is in between.",
+            thread::STACK_BYTES >> 10
+        ));
+        limits.push(
+            "Contention of latches needs threads that run at the same time: few processors show little of it."
+                .to_owned(),
+        );
+        limits.push(
+            "The engine is Furrow, not SQL Server: a difference carries over where its cause is."
+                .to_owned(),
+        );
+        limits
+    }
+
+    fn sections(&self, results: &Results) -> Vec<Section> {
+        section::sections(&self.options, results)
+    }
+
+    fn published(&self, results: &Results) -> Option<Published> {
+        Some(published::published(&self.options, results))
+    }
+}

@@ -1,0 +1,216 @@
+//! The sections of the report: throughput by users and files, latencies, page latches, input audit.
+
+use super::options::{Options, Setting};
+use crate::workloads::order_entry::{Asked, DISCLAIMER, Kind};
+use crate::workloads::page_latches;
+use furrow_lab::design::cells;
+use furrow_lab::experiment::{StepError, histogram_of, new_histogram};
+use furrow_lab::report::words::count;
+use furrow_lab::results::{Chart, Curve, Panel, Point, Results, Run, Section, SheetTable};
+
+/// Memory that a session is thought to take: the stack that it touches, its plans, its statistics.
+pub(super) const ASSUMED_SESSION_BYTES: u64 = 1 << 20;
+
+/// The name of the record in `Run::extra`.
+const RECORD: &str = "order entry";
+
+/// Keeps what sessions asked for.
+pub(super) fn keep(run: &mut Run, asked: &Asked) -> Result<(), StepError> {
+    let record = serde_json::to_value(asked).map_err(|e| StepError::Failed(e.to_string()))?;
+    run.extra.insert(RECORD.to_owned(), record);
+    Ok(())
+}
+
+fn asked(run: &Run) -> Option<Asked> {
+    serde_json::from_value(run.extra.get(RECORD)?.clone()).ok()
+}
+
+/// The sections; none where no run was finished.
+pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
+    if !results.runs.iter().any(|run| run.status.is_good()) {
+        return Vec::new();
+    }
+    let chart = throughput(options, results);
+    let most = options.users.iter().max().copied().unwrap_or(1);
+    let mut text = vec![DISCLAIMER.to_owned()];
+    text.push(format!(
+        "How it differs: {}",
+        options.deviations().join(" ")
+    ));
+    vec![
+        Section {
+            heading: "Users and data files".to_owned(),
+            finding: chart.finding.clone(),
+            text,
+            charts: vec![chart],
+            tables: vec![latencies(results)],
+        },
+        Section {
+            heading: "Latches of pages".to_owned(),
+            finding: latch_finding(results),
+            text: vec![
+                "PFS, GAM and SGAM pages are named database:file:page, as in \
+                 sys.dm_os_waiting_tasks.".to_owned(),
+                format!("Up to {most} sessions wait at the same time: milliseconds a second may exceed \
+                    1,000."),
+            ],
+            charts: Vec::new(),
+            tables: vec![page_latches::table(results)],
+        },
+        Section {
+            heading: "What was asked".to_owned(),
+            finding: "After every run that counts, the 12 consistency conditions held, and the tables held \
+                what \
+                      sessions had got"
+                .to_owned(),
+            text: Vec::new(),
+            charts: Vec::new(),
+            tables: vec![audit(options, results)],
+        },
+    ]
+}
+
+fn mean_response(results: &Results, key: &str) -> Option<(f64, f64, f64)> {
+    let values: Vec<f64> = results
+        .good_runs(key)
+        .filter_map(|run| run.response)
+        .collect();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    (!values.is_empty()).then(|| (furrow_stats::mean(&values), low, high))
+}
+
+/// New orders per minute by users, a curve for each number of files, a panel for each churn.
+fn throughput(options: &Options, results: &Results) -> Chart {
+    let factors = options.factors();
+    let all = cells(&factors);
+    let key = |wanted: Setting| {
+        let cell = all.iter().find(|cell| options.of_cell(cell) == wanted)?;
+        Some(cell.key(&factors))
+    };
+    let mut best: Option<(f64, Setting)> = None;
+    let mut panels = Vec::new();
+    for &churn in &options.churn {
+        let mut curves = Vec::new();
+        for &files in &options.files {
+            let mut points = Vec::new();
+            for &users in &options.users {
+                let setting = Setting {
+                    users,
+                    files,
+                    churn,
+                };
+                let Some((mean, low, high)) =
+                    key(setting).and_then(|key| mean_response(results, &key))
+                else {
+                    continue;
+                };
+                if best.is_none_or(|(most, _)| mean > most) {
+                    best = Some((mean, setting));
+                }
+                points.push(Point {
+                    x: f64::from(users),
+                    y: mean,
+                    low: Some(low),
+                    high: Some(high),
+                });
+            }
+            let name = if files == 1 {
+                "1 file".to_owned()
+            } else {
+                format!("{files} files")
+            };
+            curves.push(Curve { name, points });
+        }
+        panels.push(Panel {
+            title: format!("churn {}", churn.word()),
+            curves,
+            marks: Vec::new(),
+        });
+    }
+    let finding = best.map_or_else(String::new, |(most, at)| {
+        let files = if at.files == 1 { "file" } else { "files" };
+        let (orders, churn) = (count(most.round() as u64), at.churn.word());
+        format!(
+            "Most new orders per minute: {orders}, at {} users on {} {files}, churn {churn}",
+            at.users, at.files
+        )
+    });
+    Chart {
+        finding,
+        description:
+            "To the right users, upwards new orders per minute: means of the runs, with the least \
+            and the \
+                      most of them. A curve for each number of data files."
+                .to_owned(),
+        x: "users".to_owned(),
+        y: "new orders per minute".to_owned(),
+        x_by_powers: false,
+        panels,
+    }
+}
+
+/// p50, p95 and p99 of each kind of transaction at each level, over all its runs.
+fn latencies(results: &Results) -> SheetTable {
+    let cell = |level: &str, kind: Kind| {
+        let mut sum = new_histogram().ok()?;
+        for run in results.good_runs(level) {
+            let of_kind = run
+                .latency
+                .iter()
+                .find(|latency| latency.operation == kind.name());
+            let histogram = of_kind.and_then(histogram_of);
+            sum.add(histogram?).ok()?;
+        }
+        let at = |quantile: f64| sum.value_at_quantile(quantile) as f64 / 1e3;
+        (!sum.is_empty()).then(|| format!("{:.1} / {:.1} / {:.1}", at(0.5), at(0.95), at(0.99)))
+    };
+    let rows = results.levels.iter().map(|level| {
+        let cells =
+            Kind::ALL.map(|kind| cell(&level.level, kind).unwrap_or_else(|| "-".to_owned()));
+        [level.level.clone()].into_iter().chain(cells).collect()
+    });
+    let heads = Kind::ALL.map(|kind| kind.name().to_owned());
+    SheetTable {
+        caption: "Latency in ms: median / 95th / 99th percentile".to_owned(),
+        columns: [results.experiment.factor.plural.clone()]
+            .into_iter()
+            .chain(heads)
+            .collect(),
+        rows: rows.collect(),
+    }
+}
+
+fn latch_finding(results: &Results) -> String {
+    let mean = |is_wanted: fn(&page_latches::PageLatch) -> bool| {
+        let good: Vec<&Run> = results
+            .runs
+            .iter()
+            .filter(|run| run.status.is_good())
+            .collect();
+        let sum: f64 = good
+            .iter()
+            .map(|run| page_latches::ms_a_second(run, is_wanted))
+            .sum();
+        sum / good.len().max(1) as f64
+    };
+    let (maps, rest) = (
+        mean(page_latches::is_allocation),
+        mean(|l| !page_latches::is_allocation(l)),
+    );
+    format!(
+        "In a second of load sessions waited {maps:.1} ms for latches of PFS, GAM and SGAM pages, {rest:.1} \
+         ms for \
+         those of other pages"
+    )
+}
+
+fn audit(options: &Options, results: &Results) -> SheetTable {
+    let mut sum = Asked::default();
+    for run in results.runs.iter().filter(|run| run.status.is_good()) {
+        if let Some(asked) = asked(run) {
+            sum.add(&asked);
+        }
+    }
+    sum.table(options.scale.warehouses)
+}

@@ -1,0 +1,70 @@
+//! The experiment with the engine.
+
+use super::*;
+use crate::testing::{made, run_blocks};
+
+#[test]
+fn users_on_one_and_two_files_are_compared_and_every_run_is_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let words =
+        "--users 1,6 --files 1,2 --churn tempdb --warehouses 2 --part 100 --seconds 0.4 --log 32MB";
+    let results = run_blocks::<Users>(&out, words);
+    assert_eq!(results.levels.len(), 4);
+    assert_eq!(results.experiment.response.name, "new orders per minute");
+    for run in &results.runs {
+        assert!(run.response.unwrap() > 0.0);
+        assert_eq!(run.latency[0].operation, "new order");
+    }
+    let page = furrow_lab::report::render(&results);
+    assert!(
+        page.contains("not comparable"),
+        "the disclaimer is in the report"
+    );
+    for word in ["tpmC", "TPM "] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |words: &str| made::<Users>(dir.path(), words).unwrap_err();
+    assert!(refused("--users 0,1").contains("--users takes numbers"));
+    assert!(refused("--users 4 --files 1").contains("nothing to be compared"));
+    assert!(refused("--warehouses 0").contains("--warehouses"));
+    assert!(refused("--part 7").contains("--part must be 1, 10 or 100"));
+    assert!(refused("--churn maybe").contains("write off, on"));
+    assert!(refused("--pace slow").contains("write none or spec"));
+    assert!(refused("--pool 1MB").contains("--pool"));
+}
+
+/// A look at a machine: prints the table of a quick experiment with these words.
+#[test]
+#[ignore = "takes minutes; FURROW_WORDS has the options"]
+fn a_quick_look_prints_its_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = std::env::var("FURROW_WORDS").unwrap_or_default();
+    let begun = furrow_io::time::Moment::now();
+    let results = run_blocks::<Users>(&dir.path().join("out"), &words);
+    println!("{} s", begun.elapsed_us() / 1_000_000);
+    for run in &results.runs {
+        let figures: Vec<String> = run
+            .figures
+            .iter()
+            .map(|figure| format!("{} {:.1} {}", figure.name, figure.value, figure.unit))
+            .collect();
+        println!(
+            "{} {:.0} {}",
+            run.level,
+            run.response.unwrap(),
+            figures.join(", ")
+        );
+        for latch in run.latches.iter().take(12) {
+            println!("    {} {} {} us", latch.class, latch.waits, latch.total_us);
+        }
+        for wait in run.waits.iter().filter(|wait| !wait.benign).take(8) {
+            println!("    {} {} {} us", wait.wait_type, wait.count, wait.total_us);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What sessions asked for and got, held against what the specification has them ask.
+//!
+//! The specification has bounds for each share. A short run of a correct load falls outside of them by
+//! chance: the bounds are widened by four standard deviations of a share of so many draws.
+
+use super::calls::Outcome;
+use super::random::{DECK, Kind};
+use super::requests::{Finding, Request};
+use furrow_lab::results::SheetTable;
+use serde::{Deserialize, Serialize};
+
+/// Counts of one run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    /// Transactions that ended, by kind.
+    pub(crate) transactions: [u64; Kind::ALL.len()],
+    /// New orders that committed.
+    pub(crate) new_orders: u64,
+    /// New orders that were rolled back because an item does not exist.
+    pub(crate) rolled_back: u64,
+    /// Lines of all new orders.
+    pub(crate) lines: u64,
+    /// Lines from another warehouse.
+    pub(crate) remote_lines: u64,
+    /// Payments by a customer of another warehouse.
+    pub(crate) remote_payments: u64,
+    /// Payments that found their customer by name.
+    pub(crate) payments_by_name: u64,
+    /// Order statuses that found their customer by name.
+    pub(crate) statuses_by_name: u64,
+    /// Orders that were delivered.
+    pub(crate) delivered: u64,
+    /// Districts in which a delivery found nothing to deliver.
+    pub(crate) skipped: u64,
+    /// Times that a transaction was run again because it had been a deadlock's victim.
+    pub(crate) deadlocks: u64,
+    /// What was not answered as asked, in words: the first of it.
+    pub(crate) wrong: Option<String>,
+}
+
+/// Standard deviations of a share that are left to chance.
+const REACH: f64 = 4.0;
+
+impl Asked {
+    /// Transactions of a kind.
+    pub(crate) fn of(&self, kind: Kind) -> u64 {
+        self.transactions.get(kind as usize).copied().unwrap_or(0)
+    }
+
+    /// All transactions.
+    pub(crate) fn all(&self) -> u64 {
+        self.transactions.iter().sum()
+    }
+
+    /// Adds the counts of another run.
+    pub(crate) fn add(&mut self, other: &Asked) {
+        for (sum, count) in self.transactions.iter_mut().zip(other.transactions) {
+            *sum += count;
+        }
+        self.new_orders += other.new_orders;
+        self.rolled_back += other.rolled_back;
+        self.lines += other.lines;
+        self.remote_lines += other.remote_lines;
+        self.remote_payments += other.remote_payments;
+        self.payments_by_name += other.payments_by_name;
+        self.statuses_by_name += other.statuses_by_name;
+        self.delivered += other.delivered;
+        self.skipped += other.skipped;
+        self.deadlocks += other.deadlocks;
+    }
+
+    /// Counts a transaction that ended.
+    pub(super) fn count(&mut self, request: &Request, outcome: Outcome, w: u32, districts: u32) {
+        if let Some(count) = self.transactions.get_mut(request.kind() as usize) {
+            *count += 1;
+        }
+        let by_name = |customer: &Finding| u64::from(matches!(customer, Finding::Name(_)));
+        match (request, outcome) {
+            (
+                Request::NewOrder {
+                    lines, is_invalid, ..
+                },
+                outcome,
+            ) => {
+                let is_rolled_back = outcome == Outcome::RolledBack;
+                match is_rolled_back {
+                    true => self.rolled_back += 1,
+                    false => self.new_orders += 1,
+                }
+                self.lines += lines.len() as u64;
+                self.remote_lines += lines.iter().filter(|line| line.supply != w).count() as u64;
+                if is_rolled_back != *is_invalid {
+                    let what = if *is_invalid {
+                        "committed"
+                    } else {
+                        "rolled back"
+                    };
+                    let items = if *is_invalid {
+                        "an item that does not exist"
+                    } else {
+                        "items that all exist"
+                    };
+                    let text = format!("a new order of {items} was {what}");
+                    self.wrong.get_or_insert(text);
+                }
+            }
+            (Request::Payment { home, customer, .. }, _) => {
+                self.remote_payments += u64::from(home.0 != w);
+                self.payments_by_name += by_name(customer);
+            }
+            (Request::OrderStatus { customer, .. }, _) => {
+                self.statuses_by_name += by_name(customer)
+            }
+            (Request::Delivery { .. }, Outcome::Delivered(orders)) => {
+                self.delivered += u64::from(orders);
+                self.skipped += u64::from(districts.saturating_sub(orders));
+            }
+            (Request::Delivery { .. } | Request::StockLevel { .. }, _) => {}
+        }
+    }
+
+    /// Shares with what the specification allows: name, hits, draws, lowest, highest.
+    fn shares(&self, warehouses: u32) -> Vec<(&'static str, u64, u64, f64, f64)> {
+        let new_orders = self.of(Kind::NewOrder);
+        let payments = self.of(Kind::Payment);
+        let mut shares = vec![
+            (
+                "new orders rolled back",
+                self.rolled_back,
+                new_orders,
+                0.009,
+                0.011,
+            ),
+            (
+                "payments by name",
+                self.payments_by_name,
+                payments,
+                0.57,
+                0.63,
+            ),
+            (
+                "order statuses by name",
+                self.statuses_by_name,
+                self.of(Kind::OrderStatus),
+                0.57,
+                0.63,
+            ),
+        ];
+        if warehouses > 1 {
+            shares.push((
+                "lines from another warehouse",
+                self.remote_lines,
+                self.lines,
+                0.0095,
+                0.0105,
+            ));
+            shares.push((
+                "payments from another warehouse",
+                self.remote_payments,
+                payments,
+                0.14,
+                0.16,
+            ));
+        }
+        shares
+    }
+
+    /// What is not as specified, one sentence each.
+    pub(crate) fn faults(&self, sessions: u32, warehouses: u32) -> Vec<String> {
+        let mut faults: Vec<String> = self.wrong.iter().cloned().collect();
+        for (name, hits, draws, low, high) in self.shares(warehouses) {
+            if draws == 0 {
+                continue;
+            }
+            let (share, n) = (hits as f64 / draws as f64, draws as f64);
+            let reach = |p: f64| REACH * (p * (1.0 - p) / n).sqrt() + 1.0 / n;
+            if share < low - reach(low) || share > high + reach(high) {
+                faults.push(format!(
+                    "{name}: {:.2}% of {draws}, where {:.2} to {:.2}% are specified",
+                    100.0 * share,
+                    100.0 * low,
+                    100.0 * high
+                ));
+            }
+        }
+        let orders = self.of(Kind::NewOrder);
+        let mean = self.lines as f64 / orders.max(1) as f64;
+        // Lines are 5 to 15 with equal probability: a variance of 10.
+        let reach = REACH * (10.0 / orders.max(1) as f64).sqrt();
+        if orders > 0 && !(9.5 - reach..=10.5 + reach).contains(&mean) {
+            faults.push(format!(
+                "an order has {mean:.2} lines on average, where 9.5 to 10.5 are specified"
+            ));
+        }
+        // Each session is at most one deck away from the exact mix.
+        let most = f64::from(sessions) * DECK as f64 / 4.0;
+        for kind in Kind::ALL {
+            let exact = self.all() as f64 * kind.cards() as f64 / DECK as f64;
+            if (self.of(kind) as f64 - exact).abs() > most {
+                let (name, found) = (kind.name(), self.of(kind));
+                faults.push(format!(
+                    "{name}: {found} transactions, where the deck deals {exact:.0}"
+                ));
+            }
+        }
+        faults
+    }
+
+    /// The audit as a table.
+    pub(crate) fn table(&self, warehouses: u32) -> SheetTable {
+        let percent =
+            |hits: u64, draws: u64| format!("{:.2}%", 100.0 * hits as f64 / draws.max(1) as f64);
+        let share = |&(name, hits, draws, low, high): &(&str, u64, u64, f64, f64)| {
+            let bounds = format!("{:.2} to {:.2}%", 100.0 * low, 100.0 * high);
+            vec![
+                name.to_owned(),
+                percent(hits, draws),
+                bounds,
+                draws.to_string(),
+            ]
+        };
+        let mut rows: Vec<Vec<String>> = self.shares(warehouses).iter().map(share).collect();
+        let mean = self.lines as f64 / self.of(Kind::NewOrder).max(1) as f64;
+        let orders = self.of(Kind::NewOrder).to_string();
+        rows.push(vec![
+            "lines of an order".to_owned(),
+            format!("{mean:.2}"),
+            "9.5 to 10.5".to_owned(),
+            orders,
+        ]);
+        for kind in Kind::ALL {
+            let exact = format!("{:.2}%", 100.0 * kind.cards() as f64 / DECK as f64);
+            let all = self.all();
+            rows.push(vec![
+                kind.name().to_owned(),
+                percent(self.of(kind), all),
+                exact,
+                all.to_string(),
+            ]);
+        }
+        SheetTable {
+            caption: "Input audit: what sessions asked for, in all good runs together".to_owned(),
+            columns: ["", "asked", "specified", "of"].map(str::to_owned).to_vec(),
+            rows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::Constants;
+    use super::super::requests::Requests;
+    use super::super::schema::Scale;
+    use super::*;
+
+    fn asked(warehouses: u32, decks: usize) -> Asked {
+        let seed = furrow_io::random::test_seed();
+        println!("FURROW_SEED={seed}");
+        let scale = Scale::full(warehouses);
+        let mut asked = Asked::default();
+        for place in 0..8 {
+            let constants = Constants::of_seed(seed);
+            let mut requests = Requests::new(scale, constants, (seed, place));
+            for _ in 0..decks * DECK {
+                let request = requests.next();
+                let outcome = match request {
+                    Request::NewOrder {
+                        is_invalid: true, ..
+                    } => Outcome::RolledBack,
+                    Request::Delivery { .. } => Outcome::Delivered(10),
+                    _ => Outcome::Committed,
+                };
+                asked.count(&request, outcome, requests.warehouse, scale.districts);
+            }
+        }
+        asked
+    }
+
+    #[test]
+    fn what_the_generator_asks_passes_the_audit() {
+        for (warehouses, decks) in [(1, 20), (1, 400), (5, 1000)] {
+            let asked = asked(warehouses, decks);
+            assert_eq!(
+                asked.faults(8, warehouses),
+                Vec::<String>::new(),
+                "{asked:?}"
+            );
+            assert_eq!(asked.all(), (8 * decks * DECK) as u64);
+        }
+    }
+
+    #[test]
+    fn every_share_that_is_off_is_named() {
+        let fair = asked(5, 500);
+        let faults = |change: fn(&mut Asked)| {
+            let mut changed = fair.clone();
+            change(&mut changed);
+            changed.faults(8, 5).join("; ")
+        };
+        assert!(faults(|a| a.rolled_back *= 2).contains("rolled back"));
+        assert!(faults(|a| a.payments_by_name = 0).contains("payments by name"));
+        assert!(faults(|a| a.statuses_by_name /= 2).contains("order statuses by name"));
+        assert!(faults(|a| a.remote_lines *= 2).contains("lines from another"));
+        assert!(faults(|a| a.remote_payments *= 2).contains("payments from another"));
+        assert!(faults(|a| a.lines += a.lines / 5).contains("lines on average"));
+        assert!(faults(|a| a.transactions[Kind::Delivery as usize] += 1000).contains("delivery"));
+    }
+
+    #[test]
+    fn an_order_that_ended_otherwise_than_asked_is_a_fault() {
+        let request = Request::NewOrder {
+            district: 1,
+            customer: 1,
+            lines: Vec::new(),
+            is_invalid: true,
+        };
+        let mut asked = Asked::default();
+        asked.count(&request, Outcome::Committed, 1, 10);
+        assert!(asked.faults(1, 1)[0].contains("does not exist was committed"));
+    }
+}

@@ -1,0 +1,189 @@
+//! The load on the embedded engine: conditions after the load, after runs, and after planted violations.
+
+use super::conditions::{Moment, broken, differences, totals};
+use super::*;
+use crate::targets::{DatabaseLayout, Embedded, Startup, Target};
+use crate::workloads::load::Work;
+use crate::workloads::prepared::session_in;
+use furrow_io::{MemoryVolume, Volume, thread};
+use random::DECK;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn loaded(scale: Scale, hot_rows: HotRows) -> (Embedded, Population) {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    volume.create_dir(Path::new("/v")).unwrap();
+    let startup = Startup {
+        directory: "/i".into(),
+        pool_bytes: 64 << 20,
+        ..Startup::default()
+    };
+    let mut target = Embedded::new();
+    target.start(&volume, &startup).unwrap();
+    let data = ["/v/data1.mdf".into(), "/v/data2.ndf".into()];
+    let layout = DatabaseLayout::even("oe", &data, 16 << 20, (Path::new("/v/log.ldf"), 16 << 20));
+    target.create_database(&layout).unwrap();
+    let seed = furrow_io::random::test_seed();
+    println!("FURROW_SEED={seed}");
+    let population = Population::new(scale, seed);
+    let cancel = AtomicBool::new(false);
+    load(&target, "oe", &population, hot_rows, &cancel, &mut |_| {}).unwrap();
+    (target, population)
+}
+
+fn none() -> Vec<String> {
+    Vec::new()
+}
+
+fn run(target: &Embedded, population: Population, manner: Manner, users: u32) -> Asked {
+    let before = totals(target, "oe").unwrap();
+    let work = OrderEntry::new(target, "oe", population, manner, 77).unwrap();
+    thread::scope(|scope| {
+        for place in 0..users {
+            let mut session = session_in(target, "oe").unwrap();
+            let mut job = work.open(place, session.as_mut()).unwrap();
+            let body = move || {
+                (0..2 * DECK).for_each(|_| assert_eq!(job.next(session.as_mut(), 1), Ok(1)))
+            };
+            thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
+        }
+    });
+    let asked = work.asked();
+    assert_eq!(asked.faults(users, population.scale.warehouses), none());
+    assert_eq!(
+        broken(target, "oe", population.scale, Moment::Run).unwrap(),
+        none()
+    );
+    let after = totals(target, "oe").unwrap();
+    assert_eq!(differences(before, after, &asked), none());
+    assert_eq!(work.latencies().len(), Kind::ALL.len());
+    asked
+}
+
+#[test]
+fn the_conditions_hold_after_the_load_and_after_runs() {
+    let (target, population) = loaded(Scale::small(2), HotRows::Packed);
+    assert_eq!(
+        broken(&target, "oe", population.scale, Moment::Loaded).unwrap(),
+        none()
+    );
+    let manner = |calling, churn| Manner {
+        calling,
+        churn,
+        has_pauses: false,
+    };
+    let asked = run(
+        &target,
+        population,
+        manner(Calling::Statements, Churn::Database),
+        6,
+    );
+    assert!(asked.new_orders > 50 && asked.delivered > 0, "{asked:?}");
+    run(
+        &target,
+        population,
+        manner(Calling::Procedures, Churn::Tempdb),
+        8,
+    );
+    assert_eq!(
+        broken(&target, "oe", population.scale, Moment::Loaded)
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn many_sessions_on_padded_hot_rows_leave_the_conditions_whole() {
+    let (target, population) = loaded(Scale::small(1), HotRows::Padded);
+    let manner = Manner {
+        calling: Calling::Procedures,
+        churn: Churn::Off,
+        has_pauses: false,
+    };
+    let asked = run(&target, population, manner, 40);
+    assert!(asked.rolled_back > 0 || asked.new_orders > 300, "{asked:?}");
+}
+
+#[test]
+fn a_planted_violation_of_each_condition_is_found() {
+    let (target, population) = loaded(Scale::small(1), HotRows::Packed);
+    let planted = [
+        (
+            1,
+            "UPDATE dbo.district SET d_ytd = d_ytd + 0.01 WHERE d_id = 1",
+        ),
+        (
+            2,
+            "UPDATE dbo.district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 2",
+        ),
+        (3, "DELETE dbo.new_order WHERE no_d_id = 1 AND no_o_id = 50"),
+        (4, "DELETE TOP (1) dbo.order_line WHERE ol_d_id = 3"),
+        (
+            5,
+            "UPDATE dbo.orders SET o_carrier_id = 1 WHERE o_id = 60 AND o_d_id = 1",
+        ),
+        (
+            6,
+            "UPDATE dbo.orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_id = 7 AND o_d_id = 1",
+        ),
+        (
+            7,
+            "UPDATE dbo.order_line SET ol_delivery_d = NULL WHERE ol_o_id = 1 AND ol_d_id = 1 AND ol_number \
+             = 1",
+        ),
+        (8, "UPDATE dbo.warehouse SET w_ytd = w_ytd - 1"),
+        (9, "DELETE TOP (1) dbo.history WHERE h_d_id = 2"),
+        (
+            10,
+            "UPDATE dbo.customer SET c_balance = c_balance + 0.01 WHERE c_id = 9 AND c_d_id = 2",
+        ),
+        (
+            11,
+            "DELETE dbo.new_order WHERE no_d_id = 3 AND no_o_id = 43",
+        ),
+        (
+            12,
+            "UPDATE dbo.customer SET c_ytd_payment = 0 WHERE c_id = 11 AND c_d_id = 3",
+        ),
+    ];
+    assert_eq!(planted.len(), conditions::COUNT);
+    let mut session = session_in(&target, "oe").unwrap();
+    for (number, violation) in planted {
+        session.batch("BEGIN TRANSACTION;").unwrap();
+        let changed = session.batch(violation).unwrap().count;
+        assert!(changed > 0, "{violation}");
+        session.batch("COMMIT TRANSACTION;").unwrap();
+        let found = broken(&target, "oe", population.scale, Moment::Loaded).unwrap();
+        let is_named = found
+            .iter()
+            .any(|text| text.starts_with(&format!("condition {number} (")));
+        assert!(is_named, "{number}: {found:?}");
+    }
+}
+
+#[test]
+fn a_row_that_sessions_were_told_of_and_that_is_not_there_is_missed() {
+    let before = conditions::Totals::default();
+    let after = conditions::Totals {
+        next_orders: 5,
+        payments: 7,
+        undelivered: 3,
+    };
+    let mut asked = Asked {
+        new_orders: 5,
+        delivered: 2,
+        ..Asked::default()
+    };
+    asked.transactions[Kind::Payment as usize] = 7;
+    assert_eq!(differences(before, after, &asked), none());
+    asked.new_orders = 6;
+    asked.delivered = 3;
+    let missed = differences(before, after, &asked);
+    assert_eq!(missed.len(), 1, "{missed:?}");
+    assert!(
+        missed[0].contains("new orders: the database has 5"),
+        "{missed:?}"
+    );
+}

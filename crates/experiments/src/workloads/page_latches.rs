@@ -1,0 +1,214 @@
+//! Waits for latches of pages in memory, by kind of page, as the engine's view has them.
+
+use crate::targets::{Session, TargetError, Value};
+use furrow_lab::results::{LatchTotal, Results, Run, SheetTable};
+use serde::{Deserialize, Serialize};
+
+/// The name of the record in `Run::extra`.
+const RECORD: &str = "page latches";
+
+/// Waits of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PageLatch {
+    /// The database's number.
+    pub(crate) database: u64,
+    /// `PFS`, `GAM`, `SGAM`, `IAM`, `CATALOG`, `INDEX`, `DATA`.
+    pub(crate) kind: String,
+    /// `SH`, `UP` or `EX`.
+    pub(crate) mode: String,
+    /// File and page, of an allocation page.
+    pub(crate) page: Option<(u64, u64)>,
+    /// Requests that waited.
+    pub(crate) waits: u64,
+    /// How long.
+    pub(crate) wait_us: u64,
+}
+
+impl PageLatch {
+    fn is_like(&self, other: &PageLatch) -> bool {
+        let key = |of: &PageLatch| (of.database, of.kind.clone(), of.mode.clone(), of.page);
+        key(self) == key(other)
+    }
+
+    /// `PAGELATCH_UP on 2:1:1 (PFS)`, and `PAGELATCH_EX (DATA)` where a row stands for many pages.
+    pub(crate) fn name(&self) -> String {
+        let (database, mode, kind) = (self.database, &self.mode, &self.kind);
+        match self.page {
+            Some((file, page)) => format!("PAGELATCH_{mode} on {database}:{file}:{page} ({kind})"),
+            None => format!("PAGELATCH_{mode} ({kind})"),
+        }
+    }
+}
+
+/// Everything since the start of the instance.
+pub(crate) fn read(session: &mut dyn Session) -> Result<Vec<PageLatch>, TargetError> {
+    let reply = session.batch(
+        "SELECT database_id, page_kind, latch_mode, file_id, page_id, waiting_requests_count, wait_time_us \
+         FROM sys.dm_os_page_latch_stats;",
+    )?;
+    let rows = reply.rows.iter().filter_map(|row| match row.as_slice() {
+        [database, kind, mode, file, page, waits, wait] => Some(PageLatch {
+            database: database.count(),
+            kind: kind.to_string(),
+            mode: mode.to_string(),
+            page: (*page != Value::Null).then(|| (file.count(), page.count())),
+            waits: waits.count(),
+            wait_us: wait.count(),
+        }),
+        _ => None,
+    });
+    Ok(rows.collect())
+}
+
+/// What came on top of `before`.
+pub(crate) fn since(before: &[PageLatch], after: Vec<PageLatch>) -> Vec<PageLatch> {
+    let mut found = after;
+    for latch in &mut found {
+        if let Some(earlier) = before.iter().find(|earlier| earlier.is_like(latch)) {
+            latch.waits = latch.waits.saturating_sub(earlier.waits);
+            latch.wait_us = latch.wait_us.saturating_sub(earlier.wait_us);
+        }
+    }
+    found.retain(|latch| latch.waits > 0);
+    found
+}
+
+/// Puts them into a run: as latch classes by kind of page, and page by page into its record.
+pub(crate) fn keep(run: &mut Run, latches: &[PageLatch]) -> Result<(), serde_json::Error> {
+    let mut classes: Vec<LatchTotal> = Vec::new();
+    for latch in latches {
+        let class = format!("PAGELATCH_{} ({})", latch.mode, latch.kind);
+        let place = classes.iter().position(|known| known.class == class);
+        let place = place.unwrap_or_else(|| {
+            classes.push(LatchTotal {
+                class,
+                ..LatchTotal::default()
+            });
+            classes.len() - 1
+        });
+        if let Some(total) = classes.get_mut(place) {
+            total.waits += latch.waits;
+            total.total_us += latch.wait_us;
+            // The longest wait of one kind is not read: its total bounds it.
+            total.max_us = total.total_us;
+        }
+    }
+    run.latches.extend(classes);
+    let record = serde_json::to_value(latches)?;
+    run.extra.insert(RECORD.to_owned(), record);
+    Ok(())
+}
+
+fn of(run: &Run) -> Vec<PageLatch> {
+    let record = run.extra.get(RECORD);
+    record
+        .and_then(|record| serde_json::from_value(record.clone()).ok())
+        .unwrap_or_default()
+}
+
+/// Waits a second of load at each level, with the kinds of pages in the order of what they cost.
+pub(crate) fn table(results: &Results) -> SheetTable {
+    let mut names: Vec<(String, f64)> = Vec::new();
+    let mut levels: Vec<(String, Vec<(String, f64, f64)>)> = Vec::new();
+    for level in &results.levels {
+        let mut sums: Vec<(String, f64, f64)> = Vec::new();
+        let mut seconds = 0.0;
+        for run in results.good_runs(&level.level) {
+            seconds += run.seconds.unwrap_or(0.0);
+            for latch in of(run) {
+                let name = latch.name();
+                let (waits, ms) = (latch.waits as f64, latch.wait_us as f64 / 1e3);
+                match sums.iter_mut().find(|sum| sum.0 == name) {
+                    Some(sum) => (sum.1, sum.2) = (sum.1 + waits, sum.2 + ms),
+                    None => sums.push((name, waits, ms)),
+                }
+            }
+        }
+        for sum in &mut sums {
+            (sum.1, sum.2) = (sum.1 / seconds.max(1e-6), sum.2 / seconds.max(1e-6));
+            match names.iter_mut().find(|name| name.0 == sum.0) {
+                Some(name) => name.1 += sum.2,
+                None => names.push((sum.0.clone(), sum.2)),
+            }
+        }
+        levels.push((level.level.clone(), sums));
+    }
+    names.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    names.truncate(12);
+    let cell = |sums: &[(String, f64, f64)], name: &str| {
+        let found = sums.iter().find(|sum| sum.0 == name);
+        found.map_or_else(
+            || "-".to_owned(),
+            |(_, waits, ms)| format!("{ms:.1} ms, {waits:.0} waits"),
+        )
+    };
+    let rows = levels.iter().map(|(level, sums)| {
+        let cells = names.iter().map(|(name, _)| cell(sums, name));
+        [level.clone()].into_iter().chain(cells).collect()
+    });
+    let heads = names.iter().map(|(name, _)| name.clone());
+    SheetTable {
+        caption: "Waits for latches of pages in a second of load, all sessions together".to_owned(),
+        columns: [results.experiment.factor.plural.clone()]
+            .into_iter()
+            .chain(heads)
+            .collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// Milliseconds a second of load that sessions of a run waited for latches of such pages.
+pub(crate) fn ms_a_second(run: &Run, is_wanted: impl Fn(&PageLatch) -> bool) -> f64 {
+    let waited: u64 = of(run)
+        .iter()
+        .filter(|l| is_wanted(l))
+        .map(|l| l.wait_us)
+        .sum();
+    waited as f64 / 1e3 / run.seconds.unwrap_or(1.0).max(1e-6)
+}
+
+/// Whether it is a PFS, GAM or SGAM page.
+pub(crate) fn is_allocation(latch: &PageLatch) -> bool {
+    matches!(latch.kind.as_str(), "PFS" | "GAM" | "SGAM")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn latch(kind: &str, page: Option<(u64, u64)>, waits: u64) -> PageLatch {
+        PageLatch {
+            database: 2,
+            kind: kind.to_owned(),
+            mode: "UP".to_owned(),
+            page,
+            waits,
+            wait_us: waits * 1000,
+        }
+    }
+
+    #[test]
+    fn allocation_pages_are_named_and_only_new_waits_count() {
+        let before = [latch("PFS", Some((1, 1)), 5), latch("DATA", None, 3)];
+        let after = vec![
+            latch("PFS", Some((1, 1)), 9),
+            latch("DATA", None, 3),
+            latch("SGAM", Some((3, 3)), 1),
+        ];
+        let found = since(&before, after);
+        let named: Vec<_> = found.iter().map(|l| (l.name(), l.waits)).collect();
+        let expected = [
+            ("PAGELATCH_UP on 2:1:1 (PFS)", 4),
+            ("PAGELATCH_UP on 2:3:3 (SGAM)", 1),
+        ];
+        assert_eq!(named, expected.map(|(name, n)| (name.to_owned(), n)));
+        let mut run = Run {
+            seconds: Some(2.0),
+            ..Run::default()
+        };
+        keep(&mut run, &found).unwrap();
+        assert_eq!(run.latches.len(), 2);
+        assert_eq!(run.latches[0].class, "PAGELATCH_UP (PFS)");
+        assert!((ms_a_second(&run, is_allocation) - 2.5).abs() < 1e-9);
+    }
+}

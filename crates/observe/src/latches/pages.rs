@@ -1,0 +1,128 @@
+//! What waiting for the latches of pages cost, by kind of page; allocation pages one by one.
+//!
+//! A row is charged after a thread has slept for a latch: the map's mutex is short against that. Rows are
+//! bounded: a kind of page of a database has one for each mode, and so has each of the first
+//! [`MOST_PAGES`] allocation pages that are waited for.
+
+use crate::table::class_table;
+use furrow_io::sync::Mutex;
+use std::collections::BTreeMap;
+
+class_table! {
+    /// What a page is for, as far as waits for its latch are told apart.
+    pub enum PageKind: bool {
+        Pfs "PFS" true, "Page free space.";
+        Gam "GAM" true, "Global allocation map.";
+        Sgam "SGAM" true, "Shared global allocation map.";
+        Iam "IAM" false, "Index allocation map.";
+        Catalog "CATALOG" false, "A page of a system table.";
+        Index "INDEX" false, "An upper page of a B-tree, or a leaf of a nonclustered one.";
+        Data "DATA" false, "Rows of a heap or of a clustered index.";
+        Other "OTHER" false, "Any other page: file headers, change maps, large values.";
+    }
+}
+
+impl PageKind {
+    /// Whether waits for it are told apart page by page.
+    pub fn is_allocation_map(self) -> bool {
+        self.extra()
+    }
+}
+
+/// Allocation pages that get rows of their own.
+const MOST_PAGES: usize = 4096;
+
+/// What a row of the statistics is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageLatchKey {
+    /// The database.
+    pub db: u16,
+    /// The kind of page.
+    pub kind: PageKind,
+    /// The mode that was asked for: `SH`, `UP` or `EX`.
+    pub mode: &'static str,
+    /// File and page, for an allocation page.
+    pub page: Option<(u16, u32)>,
+}
+
+/// The figures of one row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PageLatchTotals {
+    /// Requests that had to wait.
+    pub waiting_requests: u64,
+    /// Their waiting time.
+    pub wait_us: u64,
+    /// The longest of them.
+    pub max_us: u64,
+}
+
+/// Page latch statistics of an instance.
+#[derive(Debug, Default)]
+pub struct PageLatchStats {
+    rows: Mutex<BTreeMap<PageLatchKey, PageLatchTotals>>,
+}
+
+impl PageLatchStats {
+    /// Adds a wait that ended.
+    pub fn charge(&self, key: PageLatchKey, wait_us: u64) {
+        let mut rows = self.rows.lock();
+        let is_new = key.page.is_some() && !rows.contains_key(&key);
+        let key = match is_new && rows.keys().filter(|row| row.page.is_some()).count() >= MOST_PAGES
+        {
+            true => PageLatchKey { page: None, ..key },
+            false => key,
+        };
+        let totals = rows.entry(key).or_default();
+        totals.waiting_requests += 1;
+        totals.wait_us += wait_us;
+        totals.max_us = totals.max_us.max(wait_us);
+    }
+
+    /// All rows, in order.
+    pub fn snapshot(&self) -> Vec<(PageLatchKey, PageLatchTotals)> {
+        self.rows
+            .lock()
+            .iter()
+            .map(|(key, totals)| (*key, *totals))
+            .collect()
+    }
+
+    /// Drops every row.
+    pub fn clear(&self) {
+        self.rows.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_summed_by_key_and_bounded_by_pages() {
+        let stats = PageLatchStats::default();
+        let key = |page| PageLatchKey {
+            db: 2,
+            kind: PageKind::Pfs,
+            mode: "UP",
+            page: Some((1, page)),
+        };
+        stats.charge(key(1), 10);
+        stats.charge(key(1), 30);
+        let rows = stats.snapshot();
+        let totals = PageLatchTotals {
+            waiting_requests: 2,
+            wait_us: 40,
+            max_us: 30,
+        };
+        assert_eq!(rows, [(key(1), totals)]);
+        for page in 0..2 * MOST_PAGES as u32 {
+            stats.charge(key(page), 1);
+        }
+        let rows = stats.snapshot();
+        assert_eq!(rows.len(), MOST_PAGES + 1);
+        let waits: u64 = rows.iter().map(|(_, t)| t.waiting_requests).sum();
+        assert_eq!(waits, 2 + 2 * MOST_PAGES as u64, "no wait is lost");
+        stats.clear();
+        assert!(stats.snapshot().is_empty());
+    }
+}
