@@ -130,6 +130,10 @@ impl PageWait {
             return;
         }
         let page = (self.key.page.file.0, self.key.page.page.0);
+        debug_assert!(
+            !kind.is_allocation_map() || page.1 > 0,
+            "page 0 is the header of its file"
+        );
         let row = PageLatchKey {
             db: self.key.db.0,
             kind,
@@ -188,10 +192,14 @@ impl Core {
 
     /// What the page in a frame is for; the caller holds its latch.
     fn kind_of(&self, index: u32, key: PageKey) -> PageKind {
+        debug_assert!(
+            self.frame(index).latch.is_busy(),
+            "a page is classified under its latch"
+        );
         if !self.frame(index).holds(key) {
             return PageKind::Other;
         }
-        // SAFETY: the caller holds the latch in some mode, so that nobody writes the page meanwhile.
+        // SAFETY: the caller holds the latch in some mode, so that no thread writes the page meanwhile.
         let page = Page::new(unsafe { self.memory.page(index as usize) });
         // Units of system tables have index parts below that of the first user table.
         let is_system = page.unit().0 >> 48 < FIRST_USER_INDEX;

@@ -9,7 +9,7 @@ use furrow_io::sync::Mutex;
 use std::collections::BTreeMap;
 
 class_table! {
-    /// What a page is for, as far as waits for its latch are told apart.
+    /// What a page is for, as far as waits for its latch are distinguished.
     pub enum PageKind: bool {
         Pfs "PFS" true, "Page free space.";
         Gam "GAM" true, "Global allocation map.";
@@ -23,7 +23,7 @@ class_table! {
 }
 
 impl PageKind {
-    /// Whether waits for it are told apart page by page.
+    /// Whether each such page has a row of its own.
     pub fn is_allocation_map(self) -> bool {
         self.extra()
     }
