@@ -1,7 +1,7 @@
-//! Identity columns: values handed out, given by hand, and set anew.
+//! Identity columns: values from the counter, explicit values, and reseeding.
 //!
-//! A log record promises a range of values at a time, outside of any transaction: a rollback takes none back,
-//! and a crash leaves out what was promised and not used.
+//! A log record reserves a range of values at a time, outside of any transaction: a rollback takes none
+//! back, and after a crash the values that were reserved and not used are skipped.
 
 use crate::error::{EngineError, refuse};
 use crate::session::Session;
@@ -9,7 +9,7 @@ use crate::table::{IdentityCounter, IdentityState, RowBuffer, Table};
 use furrow_format::catalog::Identity;
 use furrow_types::{Decimal, TypeId, Value, decode};
 
-/// Identity values that one log record promises to hand out.
+/// Identity values that one log record reserves.
 const IDENTITY_RANGE: i128 = 1000;
 
 impl Session {

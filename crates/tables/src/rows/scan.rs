@@ -49,7 +49,7 @@ struct Locker<'v, 'r> {
     /// What the row that ends the batch waits for, and in which mode.
     blocked: Option<(Resource, LockMode)>,
     error: Option<LockError>,
-    /// Who looks at rows in place.
+    /// The callback that looks at rows in place.
     taker: Option<Taker<'v, 'r>>,
     /// The row whose lock was waited for, until it is met.
     expected: Option<Resource>,
@@ -76,7 +76,7 @@ impl Locker<'_, '_> {
             }
         };
         match taken {
-            // Who locks pages may have come meanwhile.
+            // A session that locks pages may have announced itself meanwhile.
             Ok(_) => self.pages.may_at(self.page) || self.is_kept_out(),
             Err(LockError::Timeout { .. }) => {
                 self.blocked = Some((resource, mode));
@@ -148,7 +148,7 @@ impl Locker<'_, '_> {
         let whole = Resource::Object(self.db, self.object);
         match self.reading {
             Reading::Dirty => true,
-            // Whoever has changed a row of the table holds IX on it until the end of its transaction.
+            // A transaction that has changed a row of the table holds IX on the table until it ends.
             Reading::Committed => self.locks.is_unwritten(self.owner, whole),
             Reading::Kept(mode) | Reading::Range(mode) => {
                 let held = self.owner.held(&whole);
@@ -257,7 +257,7 @@ impl Visitor for Locker<'_, '_> {
                 RowCheck::Skip
             }
             Some(false) => RowCheck::Wait,
-            // A row that cannot be read is reported by whoever decodes it.
+            // The caller that decodes the row reports that it cannot be read.
             None => RowCheck::Take,
         }
     }
@@ -419,7 +419,7 @@ impl Session {
     pub fn close_scan(&mut self, mut scan: OpenScan) {
         let _task = self.enter();
         while scan.candidates.is_some() && scan.advance() {
-            // Nobody asked for it.
+            // The caller has not looked at this row.
             self.pass_over(&mut scan);
         }
         self.give_back(scan.brief.take());

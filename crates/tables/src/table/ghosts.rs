@@ -2,14 +2,14 @@
 //!
 //! # Invariant
 //! Every ghost of a rowset is always one of these:
-//! 1. its key is in the queue, or in the hands of a cleaner that puts it back unless it has seen, under the
-//!    page's latch, that there is no ghost with that key;
+//! 1. its key is in the queue, or held by a cleaner that puts it back unless it has seen, under the page's
+//!    latch, that there is no ghost with that key;
 //! 2. it lies where the sweep has not been yet;
 //! 3. its transaction has just marked it, or its rollback has just brought it back, holds X on it, and is
 //!    about to put its key in the queue.
 //!
-//! A queue that is full lets keys go and calls for a sweep in their place, as the opening of a rowset
-//! does: who knows what its earlier life left. A row that takes the place of a ghost ends that ghost; the
+//! A queue that is full drops keys and requests a sweep in their place. Opening a rowset requests a sweep
+//! too, because ghosts may be left from before. A row that takes the place of a ghost ends that ghost; the
 //! rollback of that row brings it back and queues it again.
 
 use furrow_access::Key;

@@ -38,7 +38,7 @@ pub struct IndexKey {
 pub(crate) enum LeafColumn {
     /// The table's column with this place.
     Table(usize),
-    /// The number that tells equal clustered keys apart.
+    /// The number that makes equal clustered keys unique.
     Uniquifier,
     /// The address of the row in its heap.
     Rid,

@@ -9,7 +9,7 @@ use furrow_format::{Place, RecordKind, Status};
 use furrow_types::TypeId;
 use std::fmt;
 
-/// Who looks at rows in place, and which of them belong to the range.
+/// The callback that looks at rows in place, and which of them belong to the range.
 pub(crate) struct Taker<'v, 'r> {
     rows: LeafRows<'r>,
     within: Option<&'v Within>,
@@ -107,7 +107,7 @@ pub enum Number {
     Null,
     /// This number.
     Is(i64),
-    /// A row as it is not usual, or damaged: [`LeafRow::row`] tells.
+    /// A row of an unusual form, or damaged: [`LeafRow::row`] reads it.
     Unclear,
 }
 

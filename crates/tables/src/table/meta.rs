@@ -73,8 +73,8 @@ impl Column {
         self.default_text.is_some()
     }
 
-    /// What a row gets that does not name it. Refused when the default is an expression, which the engine
-    /// keeps for others to evaluate.
+    /// The value for a row that does not name the column. Refused when the default is an expression, which
+    /// the engine stores and does not evaluate.
     pub fn default_value(&self) -> Result<Value, EngineError> {
         match (&self.default, &self.default_text) {
             (Some(default), _) => Ok(default.value()),
@@ -104,7 +104,7 @@ pub struct Check {
     pub column: i32,
     /// Whether the system named it.
     pub system_named: bool,
-    /// Whether it is not asked.
+    /// Whether it is disabled: then it is not checked.
     pub disabled: bool,
     /// Whether all rows were held against it.
     pub trusted: bool,
@@ -153,8 +153,8 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// A transaction is going to guard gaps: from now on who inserts asks. Called before the first look, so
-    /// that an inserter whose row is missed by that look, and who thus latches its leaf later, sees it.
+    /// Announces a transaction that will guard gaps: inserters test for guards from now on. Called before
+    /// the first look: an inserter whose row that look misses latches its leaf later, and sees this.
     pub(crate) fn announce(&self) {
         self.range_readers.fetch_add(1, Ordering::SeqCst);
     }
@@ -163,8 +163,8 @@ impl Common {
         self.range_readers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// A transaction is going to lock whole pages: from now on who locks rows takes intents on their pages.
-    /// Called before the first page is looked at.
+    /// Announces that a transaction is going to lock whole pages: from now on sessions that lock rows take
+    /// intents on their pages. Called before the first page is looked at.
     pub(crate) fn announce_pages(&self) {
         self.page_lockers.fetch_add(1, Ordering::SeqCst);
     }
@@ -173,13 +173,13 @@ impl Common {
         self.page_lockers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether pages may be locked as a whole, asked by who has a row's lock, or its page latched.
+    /// Whether pages may be locked as a whole. The caller holds a row's lock, or has latched its page.
     #[inline]
     pub(crate) fn has_page_lockers(&self) -> bool {
         self.page_lockers.load(Ordering::SeqCst) > 0
     }
 
-    /// Whether gaps may be guarded, asked by an inserter that has latched its leaf.
+    /// Whether gaps may be guarded. The caller is an inserter that has latched its leaf.
     #[inline]
     pub(crate) fn has_range_readers(&self) -> bool {
         self.range_readers.load(Ordering::SeqCst) > 0
@@ -268,7 +268,7 @@ impl Table {
         indexes: Vec<Index>,
         unreadable: Option<String>,
     ) -> Table {
-        // Without values to hand out, one that cannot be read is of no use to anybody.
+        // An at-rest table hands out no identity values, so that one that cannot be read is left out.
         let identity = Self::identity(&rows, &columns).unwrap_or_default();
         let table = Self::put_together(rows, columns, indexes, identity);
         Table {

@@ -12,14 +12,14 @@
 //! - `insert`, `change`, `read`, `scan`: the operations, as methods of [`Session`](crate::Session).
 //!
 //! # Locks
-//! 1. Whoever changes rows holds IX on the object, whoever reads them IS; whoever changes the
+//! 1. A session that changes rows holds IX on the object, one that reads them IS, one that changes the
 //!    definition Sch-M.
 //! 2. The lock of a row is that of its clustered key (or RID), whichever index it is met in: entries of
 //!    nonclustered indexes carry that key. A unique nonclustered index has its visible keys locked
 //!    besides, against two uncommitted rows with the same one.
 //! 3. A SERIALIZABLE reader guards the gaps of the range that it reads by range locks on keys; the
 //!    protocol of readers, inserters, deleters, the ghost cleanup and rollbacks is in `locks`.
-//! 4. Pages may be locked in place of rows; `pages` says how the two see each other.
+//! 4. Pages may be locked in place of rows; `pages` describes how both kinds of locks exclude each other.
 //! 5. READ COMMITTED tests locks under the latch and waits without it.
 //!
 //! # What can fail
