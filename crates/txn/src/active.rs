@@ -1,4 +1,4 @@
-//! The active transactions: what a checkpoint must know of them.
+//! The active transactions, as a checkpoint records them.
 //!
 //! A transaction enters when it first writes to the log and leaves when its end is in the log. A
 //! checkpoint lists those present *after* it has taken the log's tail. Three races are closed here:
@@ -35,7 +35,7 @@ pub struct ActiveTxns {
     first: u64,
     /// Transactions that changed something and committed.
     pub(crate) committed: AtomicU64,
-    /// Room on pages that their rollbacks may want back.
+    /// Space on pages that rollbacks may need back.
     pub room: KeptRoom,
 }
 

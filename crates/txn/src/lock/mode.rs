@@ -15,7 +15,7 @@ pub(crate) const MODE_COUNT: usize = 21;
 pub enum LockMode {
     /// Schema stability: the definition must not change while it is used.
     SchS,
-    /// Schema modification: nobody else may use the object at all.
+    /// Schema modification: no other owner may use the object at all.
     SchM,
     /// Shared: reading.
     S,
@@ -35,7 +35,7 @@ pub enum LockMode {
     SIX,
     /// U with the intent to take X below.
     UIX,
-    /// Bulk update: bulk loads beside each other, nobody else.
+    /// Bulk update: bulk loads run beside each other; all other access is excluded.
     BU,
     /// Range shared, key shared: a serializable scan.
     RangeSS,
@@ -225,7 +225,7 @@ const fn least_cover(a: usize, b: usize) -> LockMode {
     best
 }
 
-/// On a key: gap joined with gap, key with key. (Conflicts alone can't tell `X` from `RangeI-X`.)
+/// On a key: gap joined with gap, key with key. (Conflicts alone can't distinguish `X` from `RangeI-X`.)
 const fn joined_range(a: usize, b: usize) -> LockMode {
     let gap = joined_gap(PARTS[a].2, PARTS[b].2);
     let key = if key_rank(a) > key_rank(b) {

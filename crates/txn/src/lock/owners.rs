@@ -1,5 +1,5 @@
-//! The list of owners: by number, for those who meet them in the lock table, and all of them, for those who
-//! look for what owners have noted themselves (see `weak`).
+//! The list of owners: by number, to find the owner of a request in the lock table, and all of them, to
+//! gather what owners have noted themselves (see `weak`).
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use super::timeout::Timeout;
 pub struct DeadlockReport {
     /// Position of the victim in `processes`.
     pub victim: usize,
-    /// Who took part: each waits for the next, the last for the first.
+    /// The members: each waits for the next, the last for the first.
     pub processes: Vec<DeadlockProcess>,
     /// What they wait for, without repetition.
     pub resources: Vec<DeadlockResource>,
