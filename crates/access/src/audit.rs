@@ -7,7 +7,7 @@
 //! - keys ascend within a page, and lie between the two entries above that enclose the page;
 //! - the pages of each level are linked, both ways, in the order of their keys.
 //!
-//! Whether the maps agree with the pages found is for the caller to compare.
+//! The caller compares the maps with the pages found.
 
 use crate::tree::Tree;
 use crate::{AccessError, Key};

@@ -19,10 +19,10 @@ const READ_AHEAD: usize = 512;
 /// Pages of a file asked for at once: what the pool reads at once.
 const RUN: usize = 64;
 
-/// What a cursor asks of its caller, under the page's latch: must not block.
+/// What a cursor calls, under the page's latch: must not block.
 pub trait HeapVisitor {
-    /// Whether rows are looked at in place. Then [`HeapStep::Rows`] tells of rows that were, and none are
-    /// copied.
+    /// Whether rows are looked at in place. Then [`HeapStep::Rows`] means that such rows were found, and none
+    /// are copied.
     fn in_place(&self) -> InPlace {
         InPlace::No
     }
@@ -30,8 +30,8 @@ pub trait HeapVisitor {
     fn take(&mut self, _row: &[u8]) {}
     /// Rows that are counted.
     fn count(&mut self, _rows: u64) {}
-    /// Whether every live row may be taken without asking: nobody else has changed rows that are not
-    /// committed.
+    /// Whether every live row may be taken without a call of `check`: no other transaction has changed rows
+    /// that are not committed.
     fn all_committed(&mut self) -> bool;
     /// What to do with a page of which not all rows may be taken.
     fn enter(&mut self, _page: Page<'_>) -> PagePass {
@@ -272,7 +272,7 @@ impl HeapScan {
             }
         }
         for slot in from..view.slot_count() {
-            // Empty slots have no record; one that cannot be read is for a consistency check to tell.
+            // Empty slots have no record; a consistency check reports one that cannot be read.
             let Some(row) = view.record(slot) else {
                 continue;
             };

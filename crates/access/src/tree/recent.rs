@@ -1,4 +1,4 @@
-//! Where rows were inserted last: what tells an ascending run from chance when a page is split.
+//! Where rows were inserted last, to recognize an ascending run when a page is split.
 //!
 //! A hint in memory, one word for each of a few hundred pages, written without order among threads: a wrong
 //! one costs a page that is less full than it could be.
@@ -6,7 +6,7 @@
 use furrow_format::PageId;
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 
-/// Words kept; pages share them by their number.
+/// Words of the hint; pages share them by their number.
 const WORDS: usize = 256;
 
 /// Whether an insert goes on where the one before it on the page left off.

@@ -1,12 +1,12 @@
-//! Trees in files that nobody changes, written maybe by another engine.
+//! Trees in files that no process changes, perhaps written by another engine.
 //!
 //! Three things differ from trees of our own:
-//! - levels: the lowest one above leaves of data is numbered 0 or 1, so that leaves are told by the type of
-//!   their page, and descents count on no number;
+//! - levels: the lowest one above leaves with data is numbered 0 or 1, so that leaves are recognized by the
+//!   type of their page, and descents do not use level numbers;
 //! - order: text may be sorted by weights that are not exactly ours. A scan therefore follows links and never
-//!   looks for its place again by a key; and before a key is looked for in such a tree, it is read once to
-//!   see whether its order is ours ([`Tree::is_in_our_order`]). Where it is not, searches read all of it;
-//! - rest: a page once read stays as it is, so that no latch is held from one page to the next.
+//!   finds its place again by a key. Before the first search by key the tree is read once to see whether its
+//!   order is ours ([`Tree::is_in_our_order`]). Where it is not, searches read all of it;
+//! - rest: pages do not change, so that no latch is held from one page to the next.
 //!
 //! Links and children of damaged files may run in circles: every walk is bounded.
 
@@ -69,7 +69,7 @@ impl Tree {
     }
 
     /// Whether keys may be looked for by halving: they are in the order that this engine compares them by.
-    /// Only text may be in another one; the first to ask reads the tree once.
+    /// Only text may be in another one; the first call reads the tree once.
     pub fn is_in_our_order(&self) -> Result<bool, AccessError> {
         let doubtful = |family| matches!(family, Family::Char | Family::NChar | Family::Variant);
         let mut columns = self.shape().key.iter();
@@ -174,7 +174,7 @@ impl TreeScan {
             return descend(self);
         }
         let Some((mut at, _)) = self.behind.take() else {
-            // Whoever had to wait for a row goes on by its key.
+            // A scan that had to wait for a row finds its place by the row's key.
             return descend(self);
         };
         loop {

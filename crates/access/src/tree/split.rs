@@ -29,8 +29,8 @@ use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank};
 use furrow_txn::{Author, Mini};
 
-/// Log space for a split: a page's rows at most, which move, links and the entry above. That the page above
-/// is split in turn is rare, and what is never promised away of the log covers it.
+/// Log space for a split: at most a page's rows, which move, links and the entry above. A split of the page
+/// above in turn is rare; the part of the log that is never promised covers it.
 const SPLIT_LOG_BYTES: usize = 9 * 1024;
 
 /// The new row fits on neither half: see [`Tree::new_row_fits_a_half`].
@@ -46,7 +46,7 @@ struct Level {
 /// A row to be put on a page that is being split: slot, key, bytes.
 type NewRow<'a> = (u16, &'a Key, &'a [u8]);
 
-/// The same kept for the page above.
+/// The same stored for the page above.
 type NewEntry = (u16, Key, Vec<u8>);
 
 /// The rows of a page as they will be, the new one among them.
@@ -172,7 +172,7 @@ impl Tree {
             .is_some())
     }
 
-    /// Bytes of a page that rollbacks may want back.
+    /// Bytes of a page that rollbacks may need back.
     fn kept_on(&self, page: Page<'_>) -> usize {
         match page.level() {
             0 => self.store().room().others(page.page_id(), None),
@@ -333,7 +333,7 @@ impl Tree {
         Ok((separator, right_id, next.is_none()))
     }
 
-    /// A page for rows of `from`, when the gate lets them go there: of a leaf it is asked.
+    /// A page for rows of `from`, if the gate allows them to go there: it is called for leaves only.
     fn take_page(
         pages: &mut SplitPages<'_>,
         from: Page<'_>,
@@ -490,7 +490,7 @@ impl Tree {
             } else {
                 Some(&zeros[..0])
             };
-            // A fixed column wider than the zeros repeats the separator's value; nobody reads it.
+            // A fixed column wider than the zeros repeats the separator's value; no search reads it.
             let value = match like.column(at) {
                 Some(mine) if fixed && mine.len() > zeros.len() => Some(mine),
                 None if fixed => None,
