@@ -56,7 +56,7 @@ impl Base {
         Ok(())
     }
 
-    /// Undoes what a log record says.
+    /// Undoes the operation of a log record.
     pub(super) fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), EngineError> {
         self.tree.undo(by, op)?;
         let rows = undone_rows(op, &self.ghosts);

@@ -72,7 +72,7 @@ fn sides(
     })
 }
 
-/// The unique index whose key these columns are, in whatever order: the primary key first.
+/// The unique index with exactly these key columns, in any order: the primary key first.
 fn key_of(target: &Table, columns: &[usize]) -> Option<i32> {
     let fits = |index: &&Index| {
         index.is_unique()

@@ -172,7 +172,7 @@ impl Module {
         self.kind
     }
 
-    /// What was set when it was made.
+    /// The SET options in effect when it was created.
     pub fn set(&self) -> ModuleSet {
         ModuleSet::of_status(self.row.status)
     }
@@ -182,7 +182,7 @@ impl Module {
         &self.text
     }
 
-    /// When it was made.
+    /// When it was created.
     pub fn created(&self) -> DateTime {
         self.row.created
     }

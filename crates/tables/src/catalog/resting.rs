@@ -272,7 +272,7 @@ impl Catalog {
         Ok(Arc::new(Rowset::new(body, rowset.rcrows, true)))
     }
 
-    /// What stands for rows that cannot be read: a heap without pages.
+    /// The replacement for rows that cannot be read: a heap without pages.
     fn no_rows(&self) -> Result<Arc<Rowset>, EngineError> {
         let leaf = RowLayout::from_columns(RowForm::Heap, Vec::new(), 4);
         let shape = Shape {

@@ -1,4 +1,4 @@
-//! Trees and heaps of users: made, opened, freed.
+//! Trees and heaps of users: creating, opening, freeing.
 
 use super::Catalog;
 use super::overlay::rowset_of;

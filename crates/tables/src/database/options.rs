@@ -19,7 +19,7 @@ pub struct DatabaseOptions {
     pub page_verify: PageVerify,
     /// Whether commits may return before they are durable.
     pub delayed_durability: DelayedDurability,
-    /// Who may be in the database: changed by `Database::set_user_access` alone.
+    /// Which sessions may use the database: changed by `Database::set_user_access` alone.
     pub user_access: UserAccess,
     /// Whether the first eight pages of a table or an index come from mixed extents.
     pub mixed_pages: bool,

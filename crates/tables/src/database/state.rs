@@ -87,7 +87,7 @@ impl StateCell {
         self.state.store(state as u8, Ordering::Release);
     }
 
-    /// Marks it suspect; `false` when it was already. The first reason is kept.
+    /// Marks it suspect; `false` when it was already. The first reason is stored.
     pub fn suspect(&self, reason: &str) -> bool {
         self.reason.lock().get_or_insert_with(|| reason.to_owned());
         let before = self

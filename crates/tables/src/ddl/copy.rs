@@ -256,8 +256,8 @@ impl Session {
         Ok(())
     }
 
-    /// Numbers the rows of a clustered index whose key is not unique: those with one key from 0, or, where
-    /// rows with that key are in already, on from them.
+    /// Numbers the rows of a clustered index whose key is not unique: rows with the same key from 0, or, if
+    /// the index has rows with that key already, from the next number.
     fn number_run(&self, table: &Table, index: &Index, run: &mut Run) -> Result<(), EngineError> {
         let visible = index.key.len();
         let mut buffer = RowBuffer::default();

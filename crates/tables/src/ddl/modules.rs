@@ -52,7 +52,7 @@ impl Session {
         })
     }
 
-    /// CREATE PROCEDURE, VIEW and the like. The text is kept as it is.
+    /// CREATE PROCEDURE, VIEW and the like. The text is stored as it is.
     pub fn create_module(
         &mut self,
         kind: ModuleKind,

@@ -125,8 +125,8 @@ impl Session {
         self.db.locks.mark(&self.owner)
     }
 
-    /// The row that a scan for candidates has gone to last does not qualify: its lock is given back, unless
-    /// the transaction had it before. Of other scans nothing is given back.
+    /// Gives back the lock of the row that a scan for candidates has reached last, which does not qualify,
+    /// unless the transaction had the lock before. Other scans give nothing back.
     pub fn pass_over(&mut self, scan: &mut OpenScan) {
         let Some(candidates) = &mut scan.candidates else {
             return;

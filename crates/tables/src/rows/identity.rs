@@ -90,8 +90,8 @@ impl Session {
         }
     }
 
-    /// The identity value of a row of which these columns are given: the next one, or the one that is there,
-    /// which the next ones go on behind.
+    /// The identity value of a row with these given columns: the next value, or the given one, behind which
+    /// the next values then continue.
     #[inline]
     pub(super) fn identity_of_row(
         &self,
@@ -145,7 +145,7 @@ impl Session {
         Ok(i64::try_from(value).ok())
     }
 
-    /// The value that the next ones go on behind becomes this one, in the log too.
+    /// Makes this value the one behind which the next ones continue, in the log too.
     fn set_identity(
         &self,
         table: &Table,

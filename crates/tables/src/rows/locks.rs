@@ -58,7 +58,7 @@ use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A lock that could not be had at once.
+/// A lock that was not granted at once.
 pub(super) type Blocked = (Resource, LockMode);
 
 /// Whether a lock in this mode forbids keys in the gap below.

@@ -64,7 +64,7 @@ pub(super) fn intent_of(row: LockMode) -> LockMode {
     }
 }
 
-/// What happens to the lock of a page that is asked for.
+/// Whether a requested lock of a page is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// It is held until the transaction ends.
@@ -73,7 +73,7 @@ pub(super) enum Keep {
     Tested,
 }
 
-/// Asks for locks of the pages of one index, under their latches.
+/// Requests locks of the pages of one index, under their latches.
 pub(super) struct PageAsk<'a> {
     locks: &'a LockManager,
     owner: &'a LockOwner,
@@ -215,7 +215,7 @@ impl<'a> PageAsk<'a> {
         )
     }
 
-    /// Whether this transaction has locked the page as a whole, in the mode that is asked for.
+    /// Whether this transaction has locked the page as a whole, in the mode that this statement needs.
     pub(super) fn holds(&self, page: PageId) -> bool {
         self.is_wanted()
             && self.whole
@@ -279,7 +279,7 @@ impl Session {
         !index.allows_row_locks() || self.granularity() == Granularity::Page
     }
 
-    /// 651 where a hint asks for what an index does not allow.
+    /// 651 where a hint demands a granularity that an index does not allow.
     pub(crate) fn check_granularity(&self, table: &Table) -> Result<(), EngineError> {
         let (hint, barred): (_, fn(&Index) -> bool) = match self.granularity() {
             Granularity::Page => ("PAGE", |i| !i.allows_page_locks()),
@@ -343,9 +343,8 @@ impl Session {
         }
     }
 
-    /// Whether every session that reaches a row of the table asks for the lock of a page. A session that
-    /// comes from an index whose pages this statement has not locked as a whole asks for the lock of the
-    /// row.
+    /// Whether every session that reaches a row of the table requests the lock of a page. A session that
+    /// comes from an index whose pages this statement has not locked as a whole requests the lock of the row.
     fn needs_no_row_locks(&self, table: &Table) -> bool {
         let mut indexes = table.indexes.iter();
         indexes.all(|index| self.works_on_pages(index) && index.allows_page_locks())

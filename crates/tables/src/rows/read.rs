@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// Copies a row of the clustered index, under the locks that `reading` asks for.
+    /// Copies a row of the clustered index, under the locks that `reading` requires.
     pub(super) fn read_row(
         &mut self,
         table: &Arc<Table>,

@@ -1,9 +1,8 @@
 //! Scans of ranges, over any index, in both directions.
 //!
-//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or
-//! taken while copying; a row whose lock is not to be had at once ends the batch, the scan waits, and
-//! goes on at that row. A scan over a nonclustered index then reads the row itself, unless the index
-//! has all the columns wanted.
+//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or taken
+//! while copying; a row whose lock is not free ends the batch, the scan waits, and continues at that row. A
+//! scan over a nonclustered index then reads the row itself, unless the index has all the columns wanted.
 //!
 //! A heap is scanned in the order of its allocation, files in turn, and only as a whole. SERIALIZABLE
 //! locks all of it: there are no gaps between addresses that could be locked instead.
@@ -40,7 +39,7 @@ struct Locker<'v, 'r> {
     table: &'v Table,
     index: &'v Index,
     reading: Reading,
-    /// Asks for the locks of pages.
+    /// Requests the locks of pages.
     pages: PageAsk<'v>,
     /// The page that is being read.
     page: PageId,
@@ -51,7 +50,7 @@ struct Locker<'v, 'r> {
     error: Option<LockError>,
     /// The callback that looks at rows in place.
     taker: Option<Taker<'v, 'r>>,
-    /// The row whose lock was waited for, until it is met.
+    /// The row whose lock was waited for, until the scan reaches it.
     expected: Option<Resource>,
     /// Whether rows may be looked at before they are locked.
     looks_first: bool,
@@ -263,7 +262,7 @@ impl Visitor for Locker<'_, '_> {
     }
 }
 
-/// What a reader asks of the pages that it comes to.
+/// The lock that a reader requests of each page.
 fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
     match reading {
         Reading::Kept(mode) | Reading::Range(mode) => (mode, Keep::Held),

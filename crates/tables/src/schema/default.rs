@@ -98,7 +98,7 @@ impl DefaultValue {
         }
     }
 
-    /// From the catalog's text; `None` for an expression that this engine does not know.
+    /// From the catalog's text; `None` for an expression that this engine does not support as a default.
     pub fn parse(text: &str, data_type: &DataType) -> Option<DefaultValue> {
         let mut text = text.trim();
         while let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {

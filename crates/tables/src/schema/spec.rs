@@ -126,7 +126,7 @@ impl Default for IndexOptions {
 }
 
 impl IndexOptions {
-    /// The bits of `sysidxstats.status` that say it.
+    /// Its bits in `sysidxstats.status`.
     pub(crate) fn bits(self) -> i32 {
         let bit = |allowed: bool, bit: i32| if allowed { 0 } else { bit };
         bit(self.rows, index_status::NO_ROW_LOCKS)

@@ -92,7 +92,7 @@ impl Session {
         self.hints.isolation.unwrap_or(self.isolation)
     }
 
-    /// 650 where READPAST cannot be had.
+    /// 650 where READPAST is not allowed.
     pub(crate) fn check_read_past(&self) -> Result<(), EngineError> {
         let allowed = [Isolation::ReadCommitted, Isolation::RepeatableRead];
         if self.hints.read_past && !allowed.contains(&self.level()) {

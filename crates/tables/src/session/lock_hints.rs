@@ -5,15 +5,15 @@ use furrow_txn::lock::Isolation;
 /// Which locks a scan takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ReadLock {
-    /// As the isolation level says.
+    /// The isolation level decides.
     #[default]
     Shared,
     /// U on each row, for a statement that changes those which qualify. Up to READ COMMITTED a row that does
     /// not is given back at once ([`crate::Session::pass_over`]).
     Candidate,
-    /// U on each row, kept (UPDLOCK).
+    /// U on each row, held (UPDLOCK).
     Update,
-    /// X on each row, kept (XLOCK).
+    /// X on each row, held (XLOCK).
     Exclusive,
 }
 

@@ -62,7 +62,7 @@ pub struct Session {
     pub(crate) ddl: DdlChanges,
     /// Tables that this transaction has announced range locks on.
     ranges: Vec<Arc<Table>>,
-    /// What tables share whose pages this transaction has announced to lock as a whole.
+    /// The shared parts of tables whose pages this transaction has announced to lock as a whole.
     paged: Vec<Arc<Common>>,
     /// Objects whose definitions the statement under way holds, in a transaction that had not locked them.
     held_definitions: Vec<Resource>,
@@ -152,7 +152,7 @@ impl Session {
         self.owner.canceller()
     }
 
-    /// Forgets a cancellation, for a transaction that goes on after it.
+    /// Forgets a cancellation, for a transaction that continues after it.
     pub fn rearm(&mut self) {
         self.owner.rearm();
     }

@@ -16,7 +16,8 @@ pub(crate) struct Taker<'v, 'r> {
     taken: usize,
 }
 
-/// What becomes of rows that are looked at where they lie: [`Session::step_leaf`](crate::Session::step_leaf).
+/// What a scan does with rows that it looks at where they lie:
+/// [`Session::step_leaf`](crate::Session::step_leaf).
 #[expect(
     missing_debug_implementations,
     reason = "a closure has nothing to show"

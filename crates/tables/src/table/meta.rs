@@ -1,4 +1,4 @@
-//! Tables: columns, indexes, identity, made from catalog rows.
+//! Tables: columns, indexes, identity, built from catalog rows.
 
 use super::catalog_rows::TableRows;
 use super::foreign::{ForeignKey, foreign_keys_of};
@@ -49,7 +49,7 @@ pub struct Column {
     pub storage: Storage,
 }
 
-/// Where the values of a column are. Columns of tables that this engine made are in their rows.
+/// Where the values of a column are. Tables created by this engine have them in their rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Storage {
     /// In the row, or where a pointer in it leads.
@@ -121,7 +121,7 @@ pub struct TableChild {
     pub type_code: String,
     /// Whether the system named it.
     pub system_named: bool,
-    /// When it was made.
+    /// When it was created.
     pub created: DateTime,
     /// When it was last changed.
     pub modified: DateTime,
@@ -488,7 +488,7 @@ impl Table {
         wanted.iter().map(place).collect()
     }
 
-    /// The counter of a changed table goes on where the one before it is.
+    /// The identity counter of a changed table continues that of the definition before.
     fn go_on(
         new: Option<Arc<IdentityCounter>>,
         before: Option<&Arc<IdentityCounter>>,
@@ -681,7 +681,7 @@ impl Table {
         self.rows.children.iter().map(child).collect()
     }
 
-    /// When it was made.
+    /// When it was created.
     pub fn created(&self) -> DateTime {
         self.rows.object.created
     }

@@ -1,7 +1,7 @@
 //! Tables as sessions see them, and what sessions do with their rows.
 //!
-//! - [`Table`]: columns and indexes of one object, made from catalog rows, shared by all sessions. A
-//!   change of the definition makes a new one; the old one is marked as superseded and refused (2801).
+//! - [`Table`]: columns and indexes of one object, built from catalog rows, shared by all sessions. A change
+//!   of the definition creates a new one; the old one is marked as superseded and refused (2801).
 //! - [`Index`]: a heap, a clustered or a nonclustered index: which columns lie where in its rows.
 //! - [`Rowset`]: the tree or heap behind it, unique in memory, with its count of rows.
 //!

@@ -1,5 +1,5 @@
-//! Ranges of keys in trees that are sorted by other weights than ours: all rows are read, and those that
-//! belong are kept.
+//! Ranges of keys in trees that are sorted by other weights than ours: all rows are read, and those that do
+//! not belong are left out.
 
 use super::Index;
 use crate::error::EngineError;
