@@ -3,8 +3,8 @@
 //! A transaction enters when it first writes to the log and leaves when its end is in the log. A
 //! checkpoint lists those present *after* it has taken the log's tail. Three races are closed here:
 //! - a first record before the tail, the transaction not listed: it enters before it appends;
-//! - a record before the tail, its LSN not yet noted: appending is bracketed by a sequence count, and the
-//!   checkpoint waits out a bracket it meets;
+//! - a record before the tail, its LSN not yet noted: appending is bracketed by a sequence count, and a
+//!   checkpoint that finds a bracket open waits until it is closed;
 //! - a commit before the tail, the transaction still listed: it is marked as ended inside the bracket.
 
 use crate::active_txn::ActiveTxn;

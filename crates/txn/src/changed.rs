@@ -289,8 +289,8 @@ impl ChangedExtents {
         files.flat_map(of_file).collect()
     }
 
-    /// Brings the bits that a changed-extent page lacks to it: `add` is called with the index and the bits of
-    /// a word. The caller holds the page EX, and is the only one that does this.
+    /// Adds to a changed-extent page the bits that it lacks: `add` is called with the index and the bits of a
+    /// word. The caller holds the page EX, and no other thread calls this.
     pub fn add_to_page(&self, page: PageId, mut add: impl FnMut(usize, u64)) {
         debug_assert_eq!(
             dcm_page_of(page.page),

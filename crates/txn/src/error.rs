@@ -16,7 +16,7 @@ pub enum TxnError {
     /// A page could not be latched.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// A lock could not be had: time-out, deadlock victim, cancelled.
+    /// A lock was not granted: time-out, deadlock victim, cancelled.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// A change that is in the log does not fit its page: the page is damaged, or the engine is

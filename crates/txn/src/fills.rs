@@ -35,14 +35,14 @@
 use furrow_format::PageId;
 use furrow_pool::PageRun;
 
-/// Pages that the lazy writer is asked for at a time.
+/// Pages that are handed to the lazy writer at a time.
 const ASK_PAGES: usize = 128;
 
 /// The pages that a transaction has to force.
 #[derive(Debug, Default)]
 pub(crate) struct Fills {
     runs: Vec<PageRun>,
-    /// The last of them, which the lazy writer has not been asked for yet.
+    /// The last of them, which were not handed to the lazy writer yet.
     fresh: Vec<PageId>,
 }
 
@@ -65,7 +65,7 @@ impl Fills {
         );
     }
 
-    /// The pages to ask the lazy writer for, when there are enough of them.
+    /// The pages to hand to the lazy writer, when there are enough of them.
     pub(crate) fn take_fresh(&mut self) -> Option<Vec<PageId>> {
         (self.fresh.len() >= ASK_PAGES).then(|| std::mem::take(&mut self.fresh))
     }

@@ -22,7 +22,7 @@ use furrow_log::{Record, RecordKind};
 use furrow_pool::PageWrite;
 use smallvec::SmallVec;
 
-/// On whose behalf a mini-transaction is logged.
+/// The author of a mini-transaction.
 #[derive(Debug)]
 pub enum Author<'a> {
     /// No transaction: a structural change, never undone.

@@ -74,7 +74,7 @@ pub struct Store {
     pub changed: ChangedExtents,
     /// What holds the log back besides recovery.
     pub holds: Arc<LogHolds>,
-    /// What flushes for want of frames take of the log, for each record of a rollback.
+    /// The log space that flushes take when frames run short, as a share for each record of a rollback.
     padding_share: u64,
     relief: OnceLock<Arc<dyn LogRelief>>,
     poisoned: AtomicBool,

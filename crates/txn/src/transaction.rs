@@ -1,9 +1,9 @@
 //! A transaction from its begin to its end.
 //!
-//! It enters the list of active transactions with its first log record. Its log space is promised
-//! in two parts: what a step writes, and what undoing the step would write. The first is given back as soon
-//! as the step is in the log; the second stays promised until the step is undone or the transaction
-//! ends, so that a rollback never lacks space and never has to ask for any.
+//! It enters the list of active transactions with its first log record. Its log space is promised in two
+//! parts: for what a step writes, and for what undoing the step would write. The first is given back as soon
+//! as the step is in the log. The second stays promised until the step is undone or the transaction ends, so
+//! that a rollback never lacks space and never requests any.
 
 use crate::active_txn::ActiveTxn;
 use crate::lock::{LockManager, LockOwner};
@@ -111,8 +111,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Says that the operations to come fill new pages past the log and change none that was filled so
-    /// before, or that this is over.
+    /// Sets whether the operations to come fill new pages past the log. Such operations change no page that
+    /// was filled so before.
     pub fn set_filling(&mut self, filling: bool) {
         self.filling = filling;
         self.filled |= filling;
@@ -161,7 +161,7 @@ impl Transaction {
         self.kept += keep;
     }
 
-    /// Logs and applies a row operation of this transaction; `undo` says how it is undone.
+    /// Logs and applies a row operation of this transaction; `undo` describes how to undo it.
     pub fn commit_mini(&mut self, mini: Mini<'_>, undo: &[u8]) -> Result<Lsn, TxnError> {
         let active = Arc::clone(self.active());
         let lsn = mini.commit(&Author::Txn(&active, undo))?;

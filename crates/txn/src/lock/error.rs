@@ -24,7 +24,7 @@ pub enum Granted {
 pub enum LockError {
     /// The time allowed is over (1222).
     Timeout {
-        /// What was asked for.
+        /// The requested resource.
         resource: Resource,
         /// In which mode.
         mode: LockMode,

@@ -3,9 +3,9 @@
 //! 1. Row, key and page locks taken with [`LockManager::lock_within`] are counted by object, from the
 //!    beginning of a statement ([`LockOwner::begin_statement`]) on.
 //! 2. At 5,000 of them, and again after each further 1,250 while it can't be done,
-//!    [`LockManager::escalation_due`] says so.
-//! 3. [`LockManager::escalate`] converts the intent lock on the object into S or X without waiting; if that
-//!    works the fine locks are released, otherwise the transaction goes on with them.
+//!    [`LockManager::escalation_due`] returns `true`.
+//! 3. [`LockManager::escalate`] converts the intent lock on the object into S or X without waiting. If that
+//!    works the fine locks are released, otherwise the transaction continues with them.
 //!
 //! Trace flag 1211 forbids escalation. Trace flag 1224 forbids it by number of locks; it still happens when
 //! the whole lock table is 40% full.

@@ -55,7 +55,7 @@ impl Table {
         );
     }
 
-    /// Asks for a lock on a resource that the owner doesn't hold.
+    /// Requests a lock on a resource that the owner doesn't hold.
     #[inline]
     fn acquire(
         &self,
@@ -411,7 +411,7 @@ impl LockManager {
         true
     }
 
-    /// Ends a transaction: releases all locks but those kept for the session.
+    /// Ends a transaction: releases all locks but those that the session holds.
     pub fn release_all(&self, owner: &LockOwner) {
         let mut locks = owner.locks.lock();
         let release = |held| self.table.release_one(&owner.core, &held);
@@ -426,7 +426,7 @@ impl LockManager {
         );
     }
 
-    /// Ends a session: releases what was kept for it.
+    /// Ends a session: releases the locks that it holds.
     #[cfg(test)]
     pub(crate) fn release_session(&self, owner: &LockOwner) {
         self.table.release_where(owner, |held| held.session);

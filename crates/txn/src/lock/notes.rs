@@ -56,7 +56,7 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(super) struct Strong(pub(super) Counts);
 
-/// How many notes there are that stand in the way of S, by hash of the object.
+/// How many notes there are that conflict with S, by hash of the object.
 #[derive(Debug, Default)]
 pub(super) struct Writers(pub(super) Counts);
 

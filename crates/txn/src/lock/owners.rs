@@ -10,6 +10,6 @@ use super::core::OwnerCore;
 pub(super) struct Owners {
     pub(super) slots: Vec<Option<Arc<OwnerCore>>>,
     pub(super) free: Vec<u32>,
-    /// Locks that owners which are gone had noted themselves.
+    /// Locks granted by notes of owners that no longer exist.
     pub(super) noted_before: u64,
 }

@@ -38,7 +38,7 @@ pub struct DeadlockProcess {
     pub isolation: Isolation,
     /// What it waits for.
     pub resource: Resource,
-    /// In which mode it wants it.
+    /// The mode that it requests.
     pub mode: LockMode,
     /// For how long it has waited.
     pub wait_ms: u64,

@@ -105,7 +105,7 @@ pub(super) struct Shard {
     free_request: u32,
     live_requests: usize,
     limit: usize,
-    /// Locks and conversions asked for.
+    /// Locks and conversions requested.
     pub(super) asked: u64,
 }
 
@@ -144,7 +144,7 @@ impl Shard {
         &mut self.heads[head as usize]
     }
 
-    /// Asks for a lock that the owner doesn't hold in any mode.
+    /// Requests a lock that the owner doesn't hold in any mode.
     #[inline]
     pub(super) fn acquire(
         &mut self,

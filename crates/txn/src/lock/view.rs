@@ -107,7 +107,8 @@ impl LockManager {
         rows
     }
 
-    /// Locks and conversions asked for since the instance was started, such as were held already left out.
+    /// Locks and conversions requested since the instance was started, without requests for locks that were
+    /// held already.
     pub fn requests(&self) -> u64 {
         let shards = 0..self.table.shard_count();
         let there: u64 = shards.map(|n| self.table.shard(n).asked).sum();

@@ -12,9 +12,9 @@
 //!
 //! - A weak request latches its owner's [`Notes`](super::notes::Notes), reads the count, and notes the lock
 //!   if the count is 0. Otherwise it goes to the shard like any other.
-//! - A strong request raises the count, latches the shard, and before it asks there, *gathers*: it latches
-//!   the notes of each owner in turn, its own too, and makes a granted request in the shard of each note of
-//!   the object. Where the note was, the number of that request stays behind for the owner.
+//! - A strong request raises the count, latches the shard, and before its request there, *gathers*: it
+//!   latches the notes of each owner in turn, its own too, and adds a granted request to the shard for each
+//!   note of the object. The note is replaced by the number of that request, for the owner.
 //! - The count is lowered when the strong lock is no longer in the shard, neither granted nor waiting: after
 //!   it was released or weakened, or after its request failed. A [`Stake`] is one such count.
 //! - An owner that releases or strengthens a lock that it had noted takes its notes' latch. If it finds the
