@@ -1,4 +1,4 @@
-//! On whose behalf a row operation runs.
+//! The author of a row operation.
 
 use crate::AccessError;
 use furrow_format::{Lsn, PageId, RowsetId, TxnId};

@@ -80,7 +80,7 @@ pub fn read_large<E: From<AccessError>>(
     Ok(())
 }
 
-/// How many bytes the value has that `pointer` leads to, as far as the pointer itself says so.
+/// How many bytes the value has that `pointer` leads to, if the pointer contains its length.
 pub fn large_len(pointer: &[u8]) -> Option<u64> {
     let last = pointer.len().checked_sub(12).filter(|&at| at >= 12)?;
     bytes_at(pointer, last).map(|end| u64::from(u32::from_le_bytes(end)))

@@ -143,7 +143,7 @@ impl Shape {
         Some(key)
     }
 
-    /// The key of a leaf row made of these values (one for each leaf column).
+    /// The key of a leaf row with these values (one for each leaf column).
     pub fn key_of_values(&self, values: &[Option<&[u8]>]) -> Key {
         let mut key = Key::new();
         for column in &self.key {

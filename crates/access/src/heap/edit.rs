@@ -15,7 +15,7 @@ struct Touched {
     page: PageId,
     at: usize,
     before: Fullness,
-    /// Free bytes once the changes are made.
+    /// Free bytes after the changes.
     free: usize,
     slots: u16,
     fresh: bool,

@@ -21,7 +21,7 @@ const UNDO_PART_BYTES: usize = 40;
 
 /// Where a row that does not fit where it is goes.
 enum Destination {
-    /// A page of the heap that had room when it was looked at.
+    /// A page of the heap that had enough space when it was read.
     Page(PageId),
     /// A new page.
     New,

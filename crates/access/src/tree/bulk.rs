@@ -271,7 +271,7 @@ impl Tree {
         list.ok_or(AccessError::Row(RowError::Layout { column_id: 0 }))
     }
 
-    /// Fills new leaves behind the last one, which is full; the parent has room for one entry at least.
+    /// Fills new leaves behind the last one, which is full; the parent has space for one entry at least.
     fn append_leaves<'p>(
         &'p self,
         by: &mut By<'_>,
@@ -342,7 +342,7 @@ impl Tree {
         Ok(rows)
     }
 
-    /// The leaves that a record makes, as far as rows, pages set aside and room in the parent go.
+    /// The leaves that a record creates: as many as rows, reserved pages and space in the parent allow.
     fn next_leaves<'a>(
         &self,
         scope: Scope,

@@ -18,10 +18,10 @@ use crate::{AccessError, Key};
 use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
 use furrow_pool::{PageKey, PageRead, Sh};
 
-/// Leaves asked for in advance at first: a scan may be a short one. Twice as many after each descent.
+/// Leaves requested in advance at first: a scan may be a short one. Twice as many after each descent.
 const FIRST_READ_AHEAD: usize = 128;
 
-/// Leaves asked for at once: what the pool reads at once.
+/// Leaves requested at once: what the pool reads at once.
 const RUN: usize = 64;
 
 /// With fewer rows than these wanted, a page is not copied as a whole.
@@ -137,14 +137,14 @@ pub struct Cursor<'t> {
 #[derive(Debug)]
 pub struct TreeScan {
     pub(super) direction: Direction,
-    /// Where to go on.
+    /// Where to continue.
     from: Bound,
     to: Bound,
     done: bool,
     pub(super) read_ahead: bool,
     ahead: Vec<PageId>,
     asked_up_to: Option<PageId>,
-    /// How many leaves to ask for in advance now.
+    /// How many leaves to request in advance now.
     window: usize,
     /// The leaf copied last, whole up to its last row, and its LSN then.
     pub(super) behind: Option<(PageId, Lsn)>,
@@ -202,7 +202,7 @@ impl Tree {
 }
 
 impl Cursor<'_> {
-    /// Asks the pool for the leaves to come, 512 at most; for scans of many leaves.
+    /// Requests the leaves to come from the pool, 512 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.scan.read_ahead = true;
@@ -221,7 +221,7 @@ impl Cursor<'_> {
 }
 
 impl TreeScan {
-    /// Asks the pool for the leaves to come, 512 at most; for scans of many leaves.
+    /// Requests the leaves to come from the pool, 512 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.read_ahead = true;
@@ -330,7 +330,7 @@ impl TreeScan {
             tree.expect_level(&right, 0)?;
             self.by_link += 1;
             free_pass = visitor.all_committed();
-            // Where the scan has come to is asked only of the leaf at which it stops: of this one, if the
+            // The position of the scan is taken only from the leaf at which it stops: from this one, if the
             // next has a row to wait for, or no row at all.
             if !free_pass || Page::new(&right).slot_count() == 0 {
                 self.copied(tree, &leaf, slot..end)?;
@@ -339,7 +339,7 @@ impl TreeScan {
         }
     }
 
-    /// Whether a step forward goes on to the next leaf.
+    /// Whether a step forward continues with the next leaf.
     fn goes_on(&self, tree: &Tree, visitor: &dyn Visitor) -> bool {
         let forward = self.direction == Direction::Forward && !tree.shape().at_rest;
         let by_link = self.by_link < LEAVES_BY_LINK;
@@ -599,9 +599,9 @@ impl TreeScan {
         Ok(())
     }
 
-    /// The row at `slot` has to be waited for, and `before` rows of the leaf have been dealt with: the scan
-    /// goes on behind the last of these. Not at the row itself: while its lock is waited for, rows may come
-    /// in between that belong to the scan.
+    /// The row at `slot` has to be waited for, and `before` rows of the leaf are done: the scan continues
+    /// behind the last of these. Not at the row itself: while its lock is waited for, rows may be inserted in
+    /// between that belong to the scan.
     fn resume_behind(
         &mut self,
         tree: &Tree,
@@ -645,7 +645,7 @@ impl TreeScan {
         Ok(())
     }
 
-    /// All rows in `slots` have been dealt with: notes where to go on.
+    /// All rows in `slots` are done: notes where to continue.
     fn copied(
         &mut self,
         tree: &Tree,
@@ -676,14 +676,14 @@ impl TreeScan {
         }
     }
 
-    /// Asks for the leaves to come, as soon as there is room for a run in the window.
+    /// Requests the leaves to come, as soon as the window has space for a run.
     fn prefetch(&mut self, tree: &Tree) -> Result<(), AccessError> {
         let asked = self
             .asked_up_to
             .and_then(|p| self.ahead.iter().position(|&a| a == p));
         let first = asked.map_or(0, |at| at + 1);
         let end = self.ahead.len().min(self.window);
-        // Less than a run is worth a read only at the end of what the parents say.
+        // Less than a run is read only at the end of the entries of the parents.
         let runs = match end < self.window {
             true => end,
             false => first + end.saturating_sub(first) / RUN * RUN,

@@ -13,7 +13,7 @@ use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank, Mode, PageGuard, PageRead, PageWrite};
 use std::cmp::Ordering;
 
-/// Most leaves asked for in advance: twice what the pool's threads read at once, so that none of them is ever
+/// Most leaves requested in advance: twice what the pool's threads read at once, so that none of them is ever
 /// without a request while the scan works.
 pub(super) const READ_AHEAD: usize = 512;
 
@@ -213,9 +213,9 @@ impl Tree {
         let first = slot.saturating_add(1).saturating_add(known);
         let most = READ_AHEAD.saturating_sub(ahead.len());
         self.note_children(page, first, most, ahead)?;
-        // Behind the parent's last child come those of its neighbour: else every parent's end would find
-        // nothing asked for. One that is not in memory is asked for itself, before the leaves that were asked
-        // for already: behind them it would come when the scan has arrived there.
+        // Behind the parent's last child come those of its neighbour: otherwise no leaf would be requested in
+        // advance at the end of each parent. A neighbour that is not in memory is requested before the
+        // leaves: behind them it would arrive only when the scan is there.
         let right = Page::new(page).next();
         let more = READ_AHEAD.saturating_sub(ahead.len());
         if more == 0 || right.is_none() {
@@ -312,7 +312,7 @@ impl Tree {
     }
 
     /// The pages that a split of the leaf for `key` may change, all latched EX, the leaf last: from the
-    /// lowest page that has room for another entry, or from the root.
+    /// lowest page that has space for another entry, or from the root.
     pub(super) fn path_for_split(&self, key: &Key) -> Result<Vec<PathStep<'_>>, AccessError> {
         let room = self.parts.shape.largest_node_row();
         self.path_from(key, &|page| usize::from(page.free_count()) >= room)
@@ -327,8 +327,8 @@ impl Tree {
     /// The path to the leaf for `key`, latched EX, from the lowest page that is `enough`: the change that is
     /// to come does not go above it.
     ///
-    /// Nearly always the leaf's parent is: readers' latches lead down to it. Only when it is not, everything
-    /// is latched EX from the root, and ancestors are let go as soon as a page below is enough.
+    /// Nearly always the leaf's parent is enough: then SH latches lead down to it. Only when it is not,
+    /// everything is latched EX from the root, and ancestors are released as soon as a page below is enough.
     fn path_from(
         &self,
         key: &Key,

@@ -1,4 +1,4 @@
-//! What a change asks its caller while the leaf is latched.
+//! The gate that a change calls while the leaf is latched.
 //!
 //! A reader of a range guards its gaps by locks on the keys above them, and takes these locks under the latch
 //! of the leaf that it reads. An inserter calls its gate under the EX latch of the leaf that the new key goes
@@ -56,7 +56,7 @@ impl Gate for Open {
     }
 }
 
-/// Asks a gate about a leaf, latched EX.
+/// Calls a gate for a leaf, latched EX.
 pub(super) fn may_change(leaf: &PageBuf, gate: &dyn Gate) -> Result<(), AccessError> {
     match gate.may_change(Page::new(leaf)) {
         true => Ok(()),
@@ -65,7 +65,7 @@ pub(super) fn may_change(leaf: &PageBuf, gate: &dyn Gate) -> Result<(), AccessEr
 }
 
 impl Tree {
-    /// Asks the gate about a row that goes to `spot` of this leaf, latched EX.
+    /// Calls the gate for a row that goes to `spot` of this leaf, latched EX.
     pub(super) fn pass(
         &self,
         leaf: &PageBuf,
@@ -91,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// Asks the gate about a key behind the last row of this leaf.
+    /// Calls the gate for a key behind the last row of this leaf.
     fn pass_below_right(&self, leaf: &PageBuf, gate: &dyn Gate) -> Result<bool, AccessError> {
         let mut next = Page::new(leaf).next();
         let mut held = None;

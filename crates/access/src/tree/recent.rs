@@ -9,7 +9,7 @@ use furrow_io::sync::atomic::{AtomicU64, Ordering};
 /// Words of the hint; pages share them by their number.
 const WORDS: usize = 256;
 
-/// Whether an insert goes on where the one before it on the page left off.
+/// Whether an insert goes right behind the one before it on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Run {
     /// It goes right behind the row inserted last.
@@ -48,7 +48,7 @@ impl Recent {
             .store(Recent::pack(page, slot), Ordering::Relaxed);
     }
 
-    /// What an insert at `slot` goes on with.
+    /// Whether an insert at `slot` continues a run.
     pub(super) fn run_at(&self, page: PageId, slot: u16) -> Run {
         let before = slot.checked_sub(1).map(|before| Recent::pack(page, before));
         match before {

@@ -24,7 +24,7 @@ use std::cmp::Ordering;
 
 /// Most levels that a tree can have; more is a circle.
 const MOST_LEVELS: usize = 32;
-/// Leaves asked for and not yet seen, below which more are asked for.
+/// If fewer requested leaves than this are left, more are requested.
 const FEW_AHEAD: usize = READ_AHEAD / 4;
 
 /// Takes every row that is not a ghost.
@@ -45,7 +45,7 @@ impl Visitor for Live {
 }
 
 impl Tree {
-    /// The leaf with the place `side` of `key`, and where its parent goes on.
+    /// The leaf with the place `side` of `key`, and the next entry of its parent.
     pub(super) fn resting_leaf<M: Mode>(
         &self,
         key: &Key,
@@ -162,8 +162,8 @@ impl Tree {
 type Place<'t> = (PageRead<'t>, u16);
 
 impl TreeScan {
-    /// Where the scan goes on: beside the leaf copied last, or where `descend` leads at first. `None` at the
-    /// end. Going back, the number of rows to be taken stands for the slot.
+    /// Where the scan continues: beside the leaf copied last, or at first where `descend` leads. `None` at
+    /// the end. Backward, the slot is the number of rows to be taken.
     pub(super) fn resting_place<'t>(
         &mut self,
         tree: &'t Tree,
@@ -204,7 +204,7 @@ impl TreeScan {
         }
     }
 
-    /// Notes where the leaves behind the first one are named, and asks for some.
+    /// Notes where the leaves behind the first one are named, and requests some.
     pub(super) fn begin_ahead(
         &mut self,
         tree: &Tree,
@@ -215,7 +215,7 @@ impl TreeScan {
         self.ask_ahead(tree)
     }
 
-    /// Asks for leaves to come, by the entries of the pages above, once few are left of those asked for.
+    /// Requests leaves to come, by the entries of the pages above, once few requested ones are left.
     fn ask_ahead(&mut self, tree: &Tree) -> Result<(), AccessError> {
         self.resting.asked = self.resting.asked.saturating_sub(1);
         if self.direction == Direction::Backward || self.resting.asked >= FEW_AHEAD {

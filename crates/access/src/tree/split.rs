@@ -1,16 +1,16 @@
 //! Splitting pages.
 //!
 //! A full page gives part of its rows to a new right neighbour, and its parent gets an entry for it. Where:
-//! - a row that goes behind the last one of the level, or goes on with an ascending run (the row before it is
+//! - a row that goes behind the last one of the level, or continues an ascending run (the row before it is
 //!   the one that was inserted last: see `recent`) at the end of its page, starts the new page alone:
 //!   ascending loads leave full pages, also when many of them interleave;
-//! - a run that ascends in the middle of a page, before the rows of another, is parted from these;
+//! - a run that ascends in the middle of a page, before the rows of another, is split off from these;
 //! - a row before the first one of the whole level keeps the old page alone, for descending loads;
 //! - otherwise where both halves have about the same bytes.
 //!
-//! The path from the lowest ancestor with room is latched EX; the new pages were reserved before. Everything
-//! is planned in one mini-transaction, bottom up: an entry that does not fit its page splits that page in
-//! turn. The root keeps its number: its rows move to two new pages below it.
+//! The path from the lowest ancestor with enough space is latched EX; the new pages were reserved before.
+//! Everything is planned in one mini-transaction, bottom up: an entry that does not fit its page splits that
+//! page in turn. The root keeps its number: its rows move to two new pages below it.
 
 use super::descend::PathStep;
 use super::gate::Gate;
@@ -139,7 +139,7 @@ impl Tree {
         Ok(SplitPages::new(pages, self.uppers.begin()))
     }
 
-    /// Splits the leaf at the end of `path` as a step of its own, to make room on it.
+    /// Splits the leaf at the end of `path` as a step of its own, to free space on it.
     pub(super) fn split_only(
         &self,
         path: Vec<PathStep<'_>>,
@@ -239,7 +239,7 @@ impl Tree {
             let above = depth.checked_sub(1).and_then(|d| levels.get(d));
             row = Some((above.map_or(0, |level| level.slot) + 1, separator, entry));
         }
-        // The path starts at the root or at a page with room, so that the loop returns.
+        // The path starts at the root or at a page with enough space, so that the loop returns.
         Err(damaged(mini.page(0), "a split ran out of ancestors"))
     }
 
