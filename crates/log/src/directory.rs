@@ -161,7 +161,7 @@ impl Directory {
     }
 }
 
-/// Writes the copy whose turn it is, durably.
+/// Writes the next of the two copies, durably.
 pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<(), LogError> {
     let bytes = AlignedBuf::copy_of(&directory.encode());
     let bufs = [IoSlice::new(&bytes)];

@@ -83,7 +83,7 @@ pub enum LogError {
     /// Blocks behind this one were durable, and cannot be read any more (message 9004).
     #[error("the log is damaged behind {0}: what was durable there cannot be read")]
     Damaged(Lsn),
-    /// The header has no room for more growth steps of different size.
+    /// The header has no space for more growth steps of different size.
     #[error("the log has too many groups of virtual log files of different size")]
     TooManyVlfs,
 }
