@@ -7,7 +7,7 @@
 //! - keys ascend within a page, and lie between the two entries above that enclose the page;
 //! - the pages of each level are linked, both ways, in the order of their keys.
 //!
-//! Whether the maps agree with the pages found is for the caller to compare.
+//! The caller compares the maps with the pages found.
 
 use crate::tree::Tree;
 use crate::{AccessError, Key};
@@ -159,8 +159,8 @@ impl Tree {
         let mut keys: Vec<Key> = Vec::with_capacity(usize::from(view.slot_count()));
         for slot in 0..view.slot_count() {
             let key = self.key_of_row(page, self.row_at(page, slot)?)?;
-            // The first entry of a non-leaf page stands for what is less than the second; its key is not
-            // looked at.
+            // The first entry of a non-leaf page covers what is less than the second; its key is not
+            // compared.
             let counts = view.level() == 0 || slot > 0;
             let after = |low: &Key| {
                 let order = self.shape().compare_keys(low, &key);

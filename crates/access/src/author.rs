@@ -1,10 +1,10 @@
-//! On whose behalf a row operation runs.
+//! The author of a row operation.
 
 use crate::AccessError;
 use furrow_format::{Lsn, PageId, RowsetId, TxnId};
 use furrow_txn::{ActiveTxn, Author, Mini, Store, Transaction};
 
-/// Who changes rows: a transaction, the undoing of one, or the engine itself.
+/// The author of row changes: a transaction, the undoing of one, or the engine itself.
 #[derive(Debug)]
 pub enum By<'a> {
     /// A transaction; its rollback undoes the operation.
@@ -21,13 +21,13 @@ pub enum By<'a> {
 }
 
 impl By<'_> {
-    /// Makes sure of log space for an operation: `redo` bytes of page changes, and `undo` bytes that say how
+    /// Promises log space for an operation: `redo` bytes of page changes, and `undo` bytes that describe how
     /// it is undone. No latch may be held.
     pub fn prepare(&mut self, store: &Store, redo: usize, undo: usize) -> Result<(), AccessError> {
         furrow_pool::assert_no_latches();
         match self {
             By::Txn(txn) => txn.prepare(redo, undo)?,
-            // Undoing draws on what the transaction was promised.
+            // Undoing uses the space that was promised to the transaction.
             By::Undo { .. } => {}
             By::System => {
                 let bytes = (redo + undo) as u64;
@@ -38,8 +38,8 @@ impl By<'_> {
         Ok(())
     }
 
-    /// Says that the operations to come fill new pages past the log, or that this is over; whether they may:
-    /// only a transaction forces pages.
+    /// Sets whether the operations to come fill new pages past the log. Returns whether they may: only a
+    /// transaction forces pages.
     pub(crate) fn set_filling(&mut self, filling: bool) -> bool {
         if let By::Txn(txn) = self {
             txn.set_filling(filling);
@@ -47,15 +47,16 @@ impl By<'_> {
         filling && matches!(self, By::Txn(_))
     }
 
-    /// Of what the operation has prepared, so much more than its undo part is needed if it is undone.
+    /// Undoing the operation needs `bytes` more log space than its undo part: they are taken from what it
+    /// prepared.
     pub(crate) fn keep_for_undo(&mut self, bytes: usize) {
         if let By::Txn(txn) = self {
             txn.keep_for_undo(bytes);
         }
     }
 
-    /// Bytes of a latched page that this one must leave free, for the rollbacks of others may want them. A
-    /// rollback itself finds all that it needs.
+    /// Bytes of a latched page that this author must leave free, because the rollbacks of others may need
+    /// them. A rollback itself may use all that it needs.
     pub(crate) fn must_leave(&self, store: &Store, page: PageId) -> usize {
         match self {
             By::Txn(txn) => store.room().others(page, Some(txn.id())),
@@ -73,8 +74,9 @@ impl By<'_> {
         }
     }
 
-    /// A row on a latched page gets shorter by this operation: the room stays its transaction's. Or a
-    /// rollback makes one longer again.
+    /// Records that this operation changes the length of a row on a latched page. If a transaction makes it
+    /// shorter, the free space stays reserved for the transaction; if a rollback makes it longer, it uses
+    /// that space.
     pub(crate) fn resizes(&mut self, store: &Store, page: PageId, before: usize, after: usize) {
         match self {
             By::Txn(txn) => {

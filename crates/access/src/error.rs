@@ -15,7 +15,7 @@ pub enum AccessError {
     /// A transaction's, log's or lock's error.
     #[error(transparent)]
     Txn(#[from] TxnError),
-    /// No space could be had.
+    /// No space was found.
     #[error(transparent)]
     Space(#[from] SpaceError),
     /// The row cannot be encoded: too large, NULL where none may be, a value of the wrong length.
@@ -33,8 +33,7 @@ pub enum AccessError {
     /// No row has this key or RID.
     #[error("no such row")]
     NotFound,
-    /// A log record says how to undo an operation of a tree, and its rowset is a heap, or the other way
-    /// round.
+    /// The undo part of a log record is for a tree, and its rowset is a heap, or the other way round.
     #[error("the log record to undo does not belong to a structure of this kind")]
     WrongUndo,
     /// A page does not hold what its place in the structure demands.
@@ -45,7 +44,7 @@ pub enum AccessError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// A node of a large value is not there, or is not what leads to it says (7105).
+    /// A node of a large value is missing, or does not match the link to it (7105).
     #[error("large value at {at}: {what}")]
     Large {
         /// The node.

@@ -14,7 +14,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key of no columns: before every row, or after, as the search says.
+    /// A key of no columns: before every row, or after, depending on the search.
     pub fn new() -> Key {
         Key::default()
     }

@@ -2,20 +2,20 @@
 //!
 //! A pointer is one of three: 16 bytes (`text`, `ntext`, `image`), the root of a `(max)` value that lies in
 //! the row, and the link to a column that left a row too long for its page. Records are a small root with the
-//! bytes themselves, roots and inner nodes with links, and pieces. A link says where its piece ends; the
-//! bytes delivered must agree.
+//! bytes themselves, roots and inner nodes with links, and pieces. A link contains the offset at which its
+//! piece ends; the bytes delivered must agree.
 //!
 //! # Steps
 //! 1. Links to be followed lie on a stack, the next one on top.
 //! 2. A page is latched only while its record is read: pieces are handed on from a copy, links are stacked.
 //! 3. A record met twice, more bytes than the pointer promises, or than a value may have, end it.
 //!
-//! Memory is a page and the links of at most one record for each level; what is delivered is the caller's to
-//! keep.
+//! Memory is a page and the links of at most one record for each level; the caller stores the delivered
+//! bytes.
 //!
 //! # What can fail
-//! [`AccessError::Large`] (7105) for a node that is not there, or is another value's; what the pool says of a
-//! page (824).
+//! [`AccessError::Large`] (7105) for a node that is not there, or belongs to another value; the pool's error
+//! for a page (824).
 
 #![deny(clippy::indexing_slicing)]
 
@@ -43,8 +43,8 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes_at(bytes, at).map(u16::from_le_bytes)
 }
 
-/// A record to be read, and where the value must have come to behind it; nothing is said of a text
-/// pointer's root.
+/// A record to be read, and the length of the value behind it, which must match; a text pointer's root has
+/// none.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     at: RowId,
@@ -80,7 +80,7 @@ pub fn read_large<E: From<AccessError>>(
     Ok(())
 }
 
-/// How many bytes the value has that `pointer` leads to, as far as the pointer itself says so.
+/// How many bytes the value has that `pointer` leads to, if the pointer contains its length.
 pub fn large_len(pointer: &[u8]) -> Option<u64> {
     let last = pointer.len().checked_sub(12).filter(|&at| at >= 12)?;
     bytes_at(pointer, last).map(|end| u64::from(u32::from_le_bytes(end)))

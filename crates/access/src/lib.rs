@@ -1,11 +1,11 @@
 //! Heaps and B+trees: row operations and scans.
 //!
-//! - [`Shape`]: what rows look like; [`Key`]: what trees are searched by.
+//! - [`Shape`]: the layout of rows and keys; [`Key`]: what trees are searched by.
 //! - [`Tree`]: a B+tree with its insert, delete, update, point read and range scan.
 //! - [`Heap`]: rows by address, with its insert, delete, update, point read and allocation-order scan.
 //! - [`read_large`]: values that lie outside of their rows.
-//! - [`By`]: on whose behalf an operation runs: a transaction, the undoing of one, the engine itself.
-//! - [`UndoOp`]: what a log record says about undoing.
+//! - [`By`]: the author of an operation: a transaction, the undoing of one, the engine itself.
+//! - [`UndoOp`]: the undo part of a log record.
 //!
 //! # Invariants
 //! 1. No latch is held while waiting for a lock, for log space, for pages or for a flush.

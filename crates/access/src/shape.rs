@@ -23,7 +23,7 @@ pub struct KeyColumn {
     pub data_type: DataType,
     /// Descending.
     pub descending: bool,
-    /// The hidden number that tells equal keys apart.
+    /// The hidden number that makes equal keys unique.
     pub uniquifier: bool,
 }
 
@@ -38,8 +38,8 @@ pub struct Shape {
     pub key: Vec<KeyColumn>,
     /// Whether a whole key occurs once (then without the uniquifier or locator).
     pub unique: bool,
-    /// Whether the rows lie in files that nobody changes and that another engine may have written. Such trees
-    /// number their levels as they like: leaves of data are told by the type of their page.
+    /// Whether the rows lie in files that no process changes and that another engine may have written. Such
+    /// trees number their levels differently: leaves with data are recognized by the type of their page.
     pub at_rest: bool,
 }
 
@@ -96,7 +96,7 @@ impl Shape {
         })
     }
 
-    /// The same for rows in files that nobody changes: [`Shape::at_rest`].
+    /// The same for rows in files that no process changes: [`Shape::at_rest`].
     #[must_use]
     pub fn resting(mut self) -> Shape {
         self.at_rest = true;
@@ -143,7 +143,7 @@ impl Shape {
         Some(key)
     }
 
-    /// The key of a leaf row made of these values (one for each leaf column).
+    /// The key of a leaf row with these values (one for each leaf column).
     pub fn key_of_values(&self, values: &[Option<&[u8]>]) -> Key {
         let mut key = Key::new();
         for column in &self.key {

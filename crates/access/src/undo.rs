@@ -1,4 +1,4 @@
-//! What log records say about undoing row operations.
+//! The undo parts of log records of row operations.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -79,7 +79,7 @@ pub enum UndoOp {
     HeapUpdate {
         /// The row's address.
         rid: RowId,
-        /// Where its record was: there, or elsewhere. Logs of earlier builds do not say.
+        /// Where its record was: there, or elsewhere. Logs of earlier builds do not contain it.
         was: Option<RowId>,
         /// The record.
         old: Vec<u8>,

@@ -15,7 +15,7 @@ use furrow_scalar::ops::{BoundCompare, CompareOp};
 use furrow_types::Family;
 use std::sync::Arc;
 
-/// What a condition says of one column, fit for a seek.
+/// The part of a condition on one column that a seek can use.
 struct Sarg {
     column: usize,
     says: Says,
@@ -45,7 +45,7 @@ fn same_order(table: &Table, column: usize, compare: &BoundCompare) -> bool {
     true
 }
 
-/// Whether a value is the same for all rows and can be asked for before the scan begins.
+/// Whether a value is the same for all rows and can be evaluated before the scan begins.
 fn is_free(expr: &Expr) -> bool {
     shift::columns_of(expr).is_empty() && !shift::is_volatile(expr)
 }
@@ -83,7 +83,7 @@ fn sarg(table: &Table, cond: &Cond) -> Option<Sarg> {
     }
 }
 
-/// IN, or the like: each part says that the same column is equal to something.
+/// IN, or the like: each part compares the same column with a value for equality.
 fn any(table: &Table, parts: &[Cond]) -> Option<Sarg> {
     let (mut of, mut values) = (None, Vec::with_capacity(parts.len()));
     for part in parts {
@@ -296,7 +296,7 @@ fn narrowest(table: &Table, wanted: &[usize]) -> usize {
         .enumerate()
         .filter(|(_, i)| has_all(i));
     let least = narrow.map(|(at, index)| (width(index), at)).min();
-    // What is hardly narrower is not worth another order of the rows.
+    // An index that is hardly narrower does not justify another order of the rows.
     least
         .filter(|(width, _)| width * 2 <= whole)
         .map_or(0, |(_, at)| at)

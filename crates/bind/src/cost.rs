@@ -1,8 +1,8 @@
 //! What sources and joins are estimated to cost, from row counts, the uniqueness of keys and guesses.
 //!
-//! The unit is a row read in a scan. There are no statistics of values: a unique key tells how many rows have
-//! one value of it, anything else is a guess. A guess only has to keep plans apart whose costs differ by
-//! much, and rather says too many rows than too few.
+//! The unit is a row read in a scan. There are no statistics of values: for a unique key the number of rows
+//! with one value is known, anything else is a guess. A guess only has to distinguish plans whose costs
+//! differ by much, and is rather too high than too low.
 
 use super::access::{self, Find};
 use super::from::{Node, TableNode};
@@ -24,7 +24,7 @@ const SEEK: f64 = 5.0;
 /// A row that a seek finds, and one that is looked up in the table besides.
 const SOUGHT: f64 = 1.0;
 const LOOKED_UP: f64 = 5.0;
-/// A row kept for a hash join, a row held against them, a pair of a join without equality.
+/// A row stored for a hash join, a row compared with them, a pair of a join without equality.
 const KEPT: f64 = 1.5;
 const PROBE: f64 = 1.0;
 const PAIR: f64 = 0.5;
@@ -379,7 +379,7 @@ fn rows_of_key(rows: f64, columns: usize, index: &Index) -> f64 {
     rows.powf(1.0 - power).max(1.0)
 }
 
-/// What a condition says of a column of a table, with other sources' columns as values.
+/// The part of a condition on a column of a table that a seek can use, with other sources' columns as values.
 pub(crate) fn find(table: &TableNode, cond: &Cond) -> Option<Find> {
     let own = table.start..table.start + table.table.columns().len();
     let mut cond = cond.clone();

@@ -1,8 +1,8 @@
 //! Common table expressions, recursive ones too.
 //!
-//! A common table expression is bound anew wherever it is named. One whose last parts under UNION ALL name
-//! the expression itself is recursive: the parts before are the anchor, and where the others name it stands
-//! the row that the recursion is at.
+//! A common table expression is bound again wherever it is named. One whose last parts under UNION ALL name
+//! the expression itself is recursive: the parts before are the anchor. Where the other parts name it, they
+//! read the row that the recursion is at.
 
 use super::from::renamed;
 use super::query::BoundQuery;
@@ -55,7 +55,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The rows of a common table expression, where its name stands within its own recursive part.
+    /// The rows of a common table expression that is named within its own recursive part.
     pub(super) fn recursion(&mut self, cte: &CteDef) -> Option<(Plan, Vec<ResultColumn>)> {
         let found = self.recursions.iter().rev().find(|r| r.at == cte.sees)?;
         // It is another row each time, whatever is around: nothing on it is run only once.

@@ -22,7 +22,7 @@ use furrow_types::{Collation, DataType, TypeId, Value};
 /// A function that neither table has: it looks at types.
 const VARIANT: &str = "SQL_VARIANT_PROPERTY";
 
-/// A bound expression and what operators want to know of it.
+/// A bound expression and its properties that operators need.
 #[derive(Debug, Clone)]
 pub struct Bound {
     /// The expression.
@@ -251,7 +251,7 @@ impl Binder<'_> {
         match &case.arms {
             CaseArms::Simple(of, arms) => {
                 for (value, then) in arms {
-                    // Bound anew for each arm: it is evaluated for each, as SQL Server does.
+                    // Bound again for each arm: it is evaluated for each, as SQL Server does.
                     let (of, value) = (self.expr(of)?, self.expr(value)?);
                     whens.push(self.compare(of, CompareOp::Equal, value)?);
                     results.push(self.expr(then)?);
@@ -370,7 +370,7 @@ impl Binder<'_> {
         }
         let nullable = !bound.null_in_null_out || arguments.iter().any(|a| a.nullable);
         let exprs: Vec<Expr> = arguments.into_iter().map(|a| a.expr).collect();
-        // RAND() is asked once for all rows, unless its seed is of the row.
+        // RAND() is evaluated once for all rows, unless its seed depends on the row.
         let same = |expr: &Expr| matches!(expr, Expr::Const(_) | Expr::Variable(_));
         let once = bound.function.name == "RAND" && exprs.iter().all(same);
         let is_json = matches!(bound.function.name, "JSON_QUERY" | "JSON_MODIFY");

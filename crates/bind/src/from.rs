@@ -55,7 +55,7 @@ pub struct TableNode {
     pub db: Arc<Database>,
     pub table: Arc<Table>,
     pub hints: LockHints,
-    /// The index that a hint asks for.
+    /// The index that a hint names.
     pub index: Option<usize>,
     pub start: usize,
     /// Whether its rows end in their own names, a column without a name.
@@ -481,7 +481,7 @@ pub(crate) fn renamed(
     Ok(columns)
 }
 
-/// What a hint says is to be locked (1047 when another one says otherwise).
+/// Applies the granularity of a hint (1047 when another hint contradicts it).
 fn grain(locks: &mut LockHints, wanted: Granularity) -> Result<()> {
     if locks.granularity != Granularity::Row && locks.granularity != wanted {
         let text = "Conflicting locking hints specified.";
@@ -491,7 +491,7 @@ fn grain(locks: &mut LockHints, wanted: Granularity) -> Result<()> {
     Ok(())
 }
 
-/// The isolation level that a hint stands for.
+/// The isolation level of a hint.
 fn level_of(hint: &str) -> Option<Isolation> {
     Some(match hint {
         "NOLOCK" | "READUNCOMMITTED" => Isolation::ReadUncommitted,
@@ -502,7 +502,7 @@ fn level_of(hint: &str) -> Option<Isolation> {
     })
 }
 
-/// Locks and the index that hints ask for.
+/// The locks and the index of table hints.
 pub fn table_hints(table: &Table, hints: &[TableHint]) -> Result<(LockHints, Option<usize>)> {
     let mut locks = LockHints::default();
     let mut index = None;

@@ -230,7 +230,7 @@ pub(super) fn is_json(query: &Query) -> bool {
     }
 }
 
-/// What an item of a select list is, as far as its text tells.
+/// The kind of an item of a select list, as far as its text shows it.
 fn inner_item(item: &SelectItem) -> Inner {
     match item {
         SelectItem::Expr { expr, .. } => match &expr.kind {
@@ -248,7 +248,7 @@ fn inner_item(item: &SelectItem) -> Inner {
     }
 }
 
-/// What the items of a select list are, as far as they can be told from columns: not behind a star.
+/// The kinds of the items of a select list, as far as they can be assigned to columns: not behind a star.
 fn inner_of(body: &QueryBody, columns: usize) -> Vec<Inner> {
     match body {
         QueryBody::Select(select) if select.items.len() == columns => {

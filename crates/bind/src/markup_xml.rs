@@ -10,7 +10,7 @@ use furrow_exec::markup::{Form, XmlColumn, XmlForm, XmlPlace};
 use furrow_tsql::ast::query::{ForOption, Query};
 use furrow_types::{DataType, TypeId};
 
-/// Whose name it is: the word that a message begins with, and the one within it.
+/// The owner of a name: the word that a message begins with, and the one within it.
 type Owner = (&'static str, &'static str);
 
 const COLUMN: Owner = ("Column", "column");
@@ -98,7 +98,7 @@ fn tags(query: &Query, options: &[ForOption]) -> Result<(Option<String>, Option<
     Ok((row, root))
 }
 
-/// Whether XML can stand where a column's name says.
+/// Whether the place that a column's name gives may contain XML.
 fn check_xml(name: &str, place: &XmlPlace) -> Result<()> {
     let last = name.rsplit('/').next().unwrap_or(name);
     match place {
@@ -108,7 +108,7 @@ fn check_xml(name: &str, place: &XmlPlace) -> Result<()> {
     }
 }
 
-/// Whether values are bytes, for which RAW and AUTO want to be told how.
+/// Whether values are bytes, for which RAW and AUTO require an option.
 fn is_binary(data_type: &DataType) -> bool {
     matches!(
         data_type.id,
@@ -142,7 +142,7 @@ fn late_attribute(columns: &[XmlColumn]) -> Option<&str> {
     None
 }
 
-/// Elements and place that a column's name stands for.
+/// The elements and the place that a column's name gives.
 fn by_path(name: &str) -> Result<(Vec<String>, XmlPlace)> {
     if name.is_empty() {
         return Ok((Vec::new(), XmlPlace::Text));
@@ -223,7 +223,8 @@ fn encoded(name: &str) -> String {
     let mut chars = name.chars().peekable();
     let mut first = true;
     while let Some(c) = chars.next() {
-        // What looks like a number's beginning is written by number, too, or nobody could tell them apart.
+        // `_x` begins such a number, so a name's own `_` before `x` is written by number too: otherwise the
+        // two would be ambiguous.
         let escapes = c == '_' && chars.peek() == Some(&'x');
         let plain = can_be_named(c, first) || (c == ':' && !first);
         match u32::from(c) {

@@ -9,7 +9,7 @@
 
 use super::cost::{Graph, MOST, Set, bit};
 
-/// Sources whose orders are all looked at: 2 to the power of it sets.
+/// Most sources for which all orders are compared: 2 to the power of it sets.
 const MOST_EXACT: usize = 9;
 /// Sources that a greedy order is begun with.
 const STARTS: usize = 8;

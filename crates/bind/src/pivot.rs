@@ -1,4 +1,4 @@
-//! PIVOT and UNPIVOT, as the queries that they stand for.
+//! PIVOT and UNPIVOT, rewritten as queries.
 //!
 //! `PIVOT (f(x) FOR c IN (a, b))` is a grouping by all other columns with `f` of `CASE WHEN c = 'a' THEN x
 //! END` and so on; `UNPIVOT (v FOR c IN (a, b))` applies a row `(a, 'a'), (b, 'b')` to each row and keeps

@@ -23,7 +23,7 @@ pub struct BoundQuery {
     pub columns: Vec<ResultColumn>,
     /// What SELECT @x = ... sets, a column each.
     pub assigns: Vec<Assign>,
-    /// How many of the last columns are for nobody but the statement that changes rows through the query.
+    /// How many of the last columns are only for the statement that changes rows through the query.
     pub(crate) hidden: usize,
 }
 
@@ -63,7 +63,7 @@ impl Binder<'_> {
         self.ordered(query)
     }
 
-    /// Query hints: those that only say how to run it are taken as said; others are refused.
+    /// Query hints: those that only affect how the query runs are accepted; others are refused.
     pub fn hints(&mut self, hints: &[QueryHint]) -> Result<()> {
         for hint in hints {
             match hint {

@@ -1,4 +1,4 @@
-//! What the name of a table, view or common table expression stands for.
+//! Resolution of the name of a table, view or common table expression.
 //!
 //! # Rules
 //! 1. A name of one part is looked up among the common table expressions first.
@@ -30,7 +30,7 @@ pub struct Home {
     pub schema: String,
 }
 
-/// What a name in FROM stands for.
+/// The object that a name in FROM refers to.
 #[derive(Debug)]
 pub enum Resolved {
     /// A table.
@@ -106,7 +106,7 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// What a name in FROM stands for: 208 for nothing.
+    /// The object that a name in FROM refers to: 208 if there is none.
     pub fn resolve(&mut self, name: &ObjectName) -> Result<Resolved> {
         if name.parts.len() == 1
             && let Some(cte) = self

@@ -134,20 +134,20 @@ pub struct Binder<'c> {
     pub(crate) recursions: Vec<super::cte::Recursing>,
     /// MAXRECURSION.
     pub(crate) max_recursion: u32,
-    /// Aggregates at this level say nothing of NULLs that they leave out.
+    /// Aggregates at this level give no warning about NULLs that they leave out.
     pub(crate) quiet_level: usize,
     /// What names led to.
     pub basis: Basis,
-    /// Whether a hint asks for joins in the order of the text.
+    /// Whether a hint demands joins in the order of the text.
     pub(super) force_order: bool,
     /// How many sources the statement may still have.
     pub(super) sources_left: usize,
 }
 
 /// Sources that FROM may have in one statement, those of views and common table expressions counted wherever
-/// they are named. As each naming is bound anew, definitions that name others twice double at each level, and
-/// a short text would take all memory. SQL Server gives up on such a statement as well; no plan of so many
-/// sources is of use to anybody.
+/// they are named. Each naming is bound again, so that definitions that name others twice double at each
+/// level, and a short text would take all memory. SQL Server refuses such a statement as well; no plan of so
+/// many sources is useful.
 pub(super) const MOST_SOURCES: usize = 100_000;
 
 /// Places of aggregates in expressions that are still to be put on the grouped row begin here.
@@ -228,7 +228,7 @@ impl<'c> Binder<'c> {
         }
     }
 
-    /// One more source is bound (8623), unless the client wants no more of it.
+    /// Counts one more source (8623), and tests whether the client has cancelled.
     pub(super) fn count_source(&mut self) -> Result<()> {
         self.cx.check_cancel()?;
         match self.sources_left.checked_sub(1) {
@@ -254,7 +254,7 @@ impl<'c> Binder<'c> {
         bound
     }
 
-    /// Says that these columns of the wide row are looked at.
+    /// Marks these columns of the wide row as used.
     pub fn use_all(&mut self, columns: std::ops::Range<usize>) {
         if let Some(used) = self.level().used.get_mut(columns) {
             used.fill(true);
@@ -384,7 +384,7 @@ impl<'c> Binder<'c> {
         })
     }
 
-    /// A variable whose value is looked at: 137 has another state than where one is set.
+    /// A variable whose value is read: 137 has another state than where one is set.
     pub(super) fn value_of_variable(&mut self, name: &str) -> Result<Bound> {
         self.variable(name).map_err(|mut error| {
             for message in error.messages.iter_mut().filter(|m| m.number == 137) {

@@ -251,7 +251,7 @@ impl Binder<'_> {
         let (mut items, mut of_star) = (Vec::new(), Vec::new());
         for item in &select.items {
             let is_star = matches!(item, SelectItem::Star(_));
-            // A star stands for no column in particular: there need be none.
+            // In EXISTS a star names no column, so it is valid without FROM.
             if !is_star || !select.from.is_empty() {
                 items.extend(self.items(std::slice::from_ref(item))?);
             }

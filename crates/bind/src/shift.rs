@@ -3,8 +3,8 @@
 use furrow_exec::visit::Part;
 use furrow_exec::{Cond, Expr};
 
-/// Visits an expression and what is in it, from the outside in; where `visit` says true, it goes no deeper.
-/// What subqueries take from the row belongs to it.
+/// Visits an expression and its parts, from the outside in; where `visit` returns `true`, it goes no deeper.
+/// Columns of the row that subqueries use are parts of the expression.
 pub(crate) fn walk(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr) -> bool) {
     if visit(expr) {
         return;

@@ -1,5 +1,5 @@
 //! Correlated subqueries that find their rows by equality with the row around them, without an index of the
-//! table: the rows are kept by what is compared ([`furrow_exec::spool`]).
+//! table: the rows are stored by the compared columns ([`furrow_exec::spool`]).
 
 use super::cost::seeks_outer;
 use super::from::Node;
@@ -28,7 +28,7 @@ struct Pair {
     data_type: DataType,
 }
 
-/// Whether a value is made of the row alone, or of what is around alone: without subqueries.
+/// Whether a value depends only on the row, or only on outer columns: without subqueries.
 fn made_of(expr: &Expr, own: bool) -> bool {
     let mut fits = columns_of(expr).is_empty() != own;
     expr.visit(&mut |part| {

@@ -107,7 +107,7 @@ impl Binder<'_> {
         Ok(Some(node))
     }
 
-    /// A constant in the place of an expression that is one, whatever it is made of.
+    /// A constant in the place of a constant expression.
     pub(super) fn folded(&mut self, expr: Expr) -> Result<Expr> {
         match is_constant(&expr) {
             true => Ok(Expr::Const(expr.eval(&[], self.cx)?.into_owned())),
@@ -116,7 +116,7 @@ impl Binder<'_> {
     }
 }
 
-/// Whether an expression has the same value always: made of constants alone.
+/// Whether an expression always has the same value: it has constants alone.
 fn is_constant(expr: &Expr) -> bool {
     let mut constant = true;
     expr.visit(&mut |part| {
@@ -201,7 +201,7 @@ fn split(
     Ok((plan, columns))
 }
 
-/// The third argument of STRING_SPLIT: a constant 0 or 1, for it says which columns there are.
+/// The third argument of STRING_SPLIT: a constant 0 or 1, because it decides which columns there are.
 fn with_ordinal(binder: &mut Binder<'_>, flag: &Bound) -> Result<bool> {
     if flag.is_null_literal {
         return Ok(false);

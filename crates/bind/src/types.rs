@@ -14,7 +14,7 @@ fn number(text: &str) -> u32 {
     text.parse().unwrap_or(u32::MAX)
 }
 
-/// Names that stand for another type.
+/// Names that are synonyms of another type.
 fn synonym(name: &str) -> &str {
     match name {
         "integer" => "int",

@@ -101,8 +101,8 @@ impl Binder<'_> {
     }
 
     /// Binds the query of a cursor through which rows may be changed: behind its columns its rows have the
-    /// row of the table beneath, and the name of that row. An error says that rows can't be changed through
-    /// it, or that it is wrong; then the binder is of no more use.
+    /// row of the table beneath, and the name of that row. An error means that rows can't be changed through
+    /// it, or that the query is wrong; then the binder must not be used again.
     pub fn query_with_rows(&mut self, query: &Query, of: &str) -> Result<(BoundQuery, BaseTable)> {
         if query.for_clause.is_some() {
             return Err(unsupported("changing rows through a query with FOR"));

@@ -2,9 +2,9 @@
 //! under the latch of their page, into lanes that are used again for the next page.
 //!
 //! Conditions that compare a column of whole numbers with a value that is known before the scan begins, and
-//! LIKE with a constant pattern, are asked there too ([`Quick`]), as far as they come first in the filter:
-//! so no condition is asked of a row that one before it has turned away, and what may raise an error is
-//! asked with no latch held.
+//! LIKE with a constant pattern, are tested there too ([`Quick`]), as far as they come first in the filter.
+//! So no condition is tested for a row that an earlier one has rejected, and a condition that may raise an
+//! error is tested with no latch held.
 
 use super::expr::{Cond, Expr, Like};
 use super::scan::ScanPlan;
@@ -104,7 +104,7 @@ fn number_of(
     }
 }
 
-/// A condition that can be asked of a row where it lies.
+/// A condition that can be tested for a row where it lies.
 #[derive(Debug)]
 enum Quick {
     Number(QuickNumber),
@@ -178,7 +178,7 @@ impl QuickLike {
         if let Some(text) = row.bytes(self.column) {
             return Ok(self.pattern.matches(text) != self.not);
         }
-        // NULL, of which nothing holds; or what can't be read, and says so.
+        // NULL, for which no condition is true; or a value that cannot be read, which is an error.
         row.value(self.column).map(|_| false)
     }
 }
@@ -224,7 +224,7 @@ fn quick(plan: &ScanPlan, cond: &Cond, cx: &mut Context) -> Option<Quick> {
         _ => return None,
     };
     let kind = plan.table.columns().get(column)?.data_type.id;
-    // What can't be converted is for the filter itself to tell.
+    // The filter itself reports what cannot be converted.
     let value = value.eval(&[], cx).ok()?;
     let number = value.as_i64();
     (is_whole(kind) && number.is_some() != value.is_null()).then_some(Quick::Number(QuickNumber {
@@ -242,15 +242,15 @@ pub struct Batches<'p> {
     quick: Vec<Quick>,
     /// What is left of the filter.
     pub rest: &'p [Cond],
-    /// The columns that are wanted behind the conditions asked here.
+    /// The columns that are wanted behind the conditions tested here.
     columns: Vec<usize>,
     /// For each of them.
     lanes: Vec<Lane>,
     /// Where those of whole numbers are, once the scan is open.
     places: Vec<Option<NumberColumn>>,
     opened: bool,
-    /// How many rows are taken before no page is begun any more: one page at first, for those who want only a
-    /// few rows.
+    /// After so many rows no further page is begun: one page at first, for a caller that wants only a few
+    /// rows.
     most: usize,
     rows: usize,
     /// The row that is given next.
@@ -326,7 +326,7 @@ impl<'p> Batches<'p> {
         }
     }
 
-    /// The values of an expression that [`Batches::can`] tells of.
+    /// The values of an expression for which [`Batches::can`] returns `true`.
     pub(crate) fn compute(&self, expr: &Expr, settings: &Settings) -> Result<Lane> {
         let mut lane = Whole {
             kind: match expr {
@@ -362,7 +362,7 @@ impl<'p> Batches<'p> {
                 };
                 match op.eval_whole(a, b) {
                     Some(result) => Some(result),
-                    // It says what is wrong.
+                    // This returns the error.
                     None => op
                         .eval(&Value::BigInt(a), &Value::BigInt(b), settings)?
                         .as_i64(),

@@ -325,7 +325,7 @@ fn exists(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<bool> {
         return Ok(*found);
     }
     query.bring(row, cx)?;
-    // Of its rows nothing is told but that there are some: no more is of their NULLs.
+    // Only the existence of a row is used, so NULLs in its aggregates cause no warning.
     let told = cx.null_eliminated;
     let mut cursor = query.plan.open(cx)?;
     let found = cursor.next(cx, &mut Vec::new());

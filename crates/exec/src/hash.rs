@@ -1,8 +1,9 @@
-//! Joins whose right side is kept, by key or as it is: it is run once, and each left row is held against it.
+//! Joins whose right side is stored, by key or as it is: it is run once, and each left row is compared with
+//! it.
 //!
-//! Where there is no room for all of the right side it is kept a block at a time: what is left of it, and the
-//! left side, are written to files, and the left side is read again for each block. A left row that needs a
-//! pair in none of the blocks comes with the last one; a right row, with its own.
+//! Where there is no memory for all of the right side it is stored a block at a time: what is left of it, and
+//! the left side, are written to files, and the left side is read again for each block. A left row that needs
+//! a pair in none of the blocks comes with the last one; a right row, with its own.
 
 use super::expr::Expr;
 use super::join::{JoinKind, JoinPlan, Method, joined, picked};
@@ -42,7 +43,7 @@ impl Built {
         }
     }
 
-    /// Takes a row; `false` where there is no room for another one.
+    /// Takes a row; `false` where there is no memory for another one.
     fn add(&mut self, plan: &JoinPlan, row: &[Value], cx: &mut Context) -> Result<bool> {
         let kept: Vec<Value> = picked(plan, row).cloned().collect();
         let mut bytes = row_bytes(&kept) + ENTRY;
@@ -137,7 +138,7 @@ impl<'p> Hash<'p> {
         Ok(())
     }
 
-    /// Goes on to the next block of the right side; `false` where there is none.
+    /// Continues with the next block of the right side; `false` where there is none.
     fn next_block(&mut self, cx: &mut Context) -> Result<bool> {
         let Some(mut right) = self.right.take() else {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Joins: nested loops, with the inner side opened anew for each outer row, and hash joins.
+//! Joins: nested loops, with the inner side opened again for each outer row, and hash joins.
 //!
 //! The row of a join is columns of the left row and columns of the right row behind them: those that are
 //! looked at above. A right join is a left join of the two sides exchanged: the binder does that.
@@ -29,9 +29,9 @@ pub enum Method {
         /// Places of the frame, and what of the left row goes there.
         takes: Vec<(usize, Expr)>,
     },
-    /// The right side is run once and kept; each left row is held against all of it.
+    /// The right side is run once and stored; each left row is compared with all of it.
     Materialized,
-    /// The right side is run once and kept by key.
+    /// The right side is run once and stored by key.
     Hash {
         /// Keys of the left side.
         left: Vec<Expr>,

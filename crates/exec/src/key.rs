@@ -32,8 +32,8 @@ impl Hasher for Identity {
     }
 }
 
-/// A hasher under the seeds of this process. Rows come from outside, and a user who knows the seeds could
-/// send rows that all hash alike.
+/// A hasher under the seeds of this process. Rows come from outside: with known seeds a user could send rows
+/// that all have the same hash.
 fn hasher() -> FoldHasher<'static> {
     static SEEDS: OnceLock<(u64, SharedSeed)> = OnceLock::new();
     let (own, shared) = SEEDS.get_or_init(|| (random_seed(), SharedSeed::from_u64(random_seed())));
@@ -82,7 +82,7 @@ pub enum Place {
     Known(usize),
     /// It has come for the first time.
     New(usize),
-    /// It is not there, and there is no room for it: its hash.
+    /// It is not there, and there is no memory for it: its hash.
     Full(u64),
 }
 
@@ -90,11 +90,11 @@ pub enum Place {
 #[derive(Debug)]
 pub struct KeyTable {
     types: Vec<DataType>,
-    /// What a key's owner keeps beside it.
+    /// Bytes that the owner of the table stores beside each key.
     beside: usize,
-    /// What it may take however little room is left.
+    /// What it may take however little memory is left.
     least: usize,
-    /// Whether it has refused a key: then it refuses all that are not there, for what is refused is looked at
+    /// Whether it has refused a key. Then it refuses all that are not there: refused keys are read again
     /// later and must not come twice.
     full: bool,
     heads: HashMap<u64, u32, BuildHasherDefault<Identity>>,
@@ -118,19 +118,19 @@ impl KeyTable {
         }
     }
 
-    /// The same, with so many bytes kept beside each key.
+    /// The same, with so many bytes stored beside each key.
     pub(crate) fn with(mut self, beside: usize) -> KeyTable {
         self.beside = beside;
         self
     }
 
-    /// The same as one of many: it takes nothing where there is no room.
+    /// The same as one of many: it takes nothing where there is no memory.
     pub(crate) fn among_many(mut self) -> KeyTable {
         self.least = 0;
         self
     }
 
-    /// The number of a key, and whether it is new: 701 where there is no room for one more.
+    /// The number of a key, and whether it is new: 701 where there is no memory for one more.
     pub(crate) fn insert(&mut self, key: &[Value]) -> Result<(usize, bool)> {
         let hash = hash_key(key, &self.types);
         let head = self.heads.get(&hash).copied().unwrap_or(NONE);
@@ -141,7 +141,7 @@ impl KeyTable {
         Ok((self.add(hash, head, key), true))
     }
 
-    /// The number of a key, if there is room for it.
+    /// The number of a key, if there is memory for it.
     pub fn place(&mut self, key: &[Value]) -> Place {
         let hash = hash_key(key, &self.types);
         let head = self.heads.get(&hash).copied().unwrap_or(NONE);

@@ -1,6 +1,6 @@
 //! Query operators: plans and how they run.
 //!
-//! Purpose: a [`Plan`] is a tree of operators that the binder has made; it can be run again and again.
+//! Purpose: a [`Plan`] is a tree of operators that the binder has created; it can be run again and again.
 //! [`Plan::open`] returns a [`Cursor`](operator::Cursor) that pulls one row at a time into a buffer of the
 //! caller: columns that nothing reads are never copied.
 //!

@@ -1,4 +1,4 @@
-//! Subqueries that look at nothing around them: they are run once in a statement, and what they gave is kept.
+//! Subqueries without outer columns: they are run once in a statement, and their result is stored.
 //!
 //! A binder gives such a subquery a number of its own ([`fresh`]); the context keeps results by number
 //! until the next statement begins.
@@ -24,11 +24,11 @@ pub enum SubqueryResult {
     Exists(bool),
     /// Of IN, ANY, ALL.
     List(Arc<List>),
-    /// Rows that have been read once, to be kept if they are asked for again.
+    /// Rows that have been read once, to be stored if they are wanted again.
     Begun,
-    /// Rows that are kept.
+    /// Rows that are stored.
     Spool(Arc<Spool>),
-    /// What there was no room for: it is run each time.
+    /// There was no memory for the result: it is run each time.
     NoRoom,
 }
 
@@ -50,7 +50,7 @@ pub fn fresh() -> u64 {
     NUMBERS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Takes the first column of all rows; `false` where there is no room for them.
+/// Takes the first column of all rows; `false` where there is no memory for them.
 fn fill(
     values: &mut Vec<Value>,
     grant: &mut Grant,
@@ -68,7 +68,8 @@ fn fill(
 }
 
 impl Quantified {
-    /// The values of the query, run now or before in this statement; `None` where there is no room for them.
+    /// The values of the query, run now or before in this statement; `None` where there is no memory for
+    /// them.
     pub fn list(&self, number: u64, cx: &mut Context) -> Result<Option<Arc<List>>> {
         match cx.subqueries.get::<SubqueryResult>(&number) {
             Some(SubqueryResult::List(list)) => return Ok(Some(Arc::clone(list))),

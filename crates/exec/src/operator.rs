@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 /// Rows, one at a time. Operators pull from each other through [`Cursor`].
 pub trait Operator {
-    /// Puts the next row in `out`, or says that there is none. Columns that nothing looks at are left as they
-    /// are: the caller passes the same buffer each time, or an empty one.
+    /// Puts the next row in `out`; `false` when there is none. Columns that no operator above reads are left
+    /// as they are: the caller passes the same buffer each time, or an empty one.
     fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool>;
 
-    /// Lets go of scans. Called once; what was not run to its end is ended by it.
+    /// Closes scans. Called once; it ends what was not run to its end.
     fn close(&mut self, cx: &mut Context);
 }
 
@@ -104,12 +104,12 @@ pub enum Plan {
     Recursive(Box<RecursivePlan>),
     /// The row that the recursive part of one works on, by its slot.
     Work(usize),
-    /// Rows by key, kept for one statement.
+    /// Rows by key, stored for one statement.
     Spool(Box<SpoolPlan>),
 }
 
 impl Plan {
-    /// Starts it: 8631 where the stack has no room for what is below it.
+    /// Starts it: 8631 where the stack has no space for what is below it.
     pub fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
         furrow_context::depth::check()?;
         Ok(match self {

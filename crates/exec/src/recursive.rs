@@ -18,7 +18,7 @@ pub struct RecursivePlan {
     pub anchor: Plan,
     /// The parts that name the expression itself.
     pub steps: Vec<Plan>,
-    /// Where the row at hand is kept for them.
+    /// The slot where the current row is stored for them.
     pub slot: usize,
     /// MAXRECURSION; 0 is no limit.
     pub limit: u32,

@@ -157,7 +157,7 @@ impl ScanPlan {
         let mut specs = SmallVec::new();
         let mut prefixes = self.prefixes(cx)?;
         if prefixes.len() > MOST_RANGES {
-            // The filter tells what belongs.
+            // The filter decides which rows belong.
             prefixes = vec![Vec::new()];
         }
         if self.backward {
@@ -303,8 +303,8 @@ impl ScanPlan {
         }))
     }
 
-    /// Runs it by pages, where no more of the filter is left than can be asked there: `None` where that is
-    /// not so, or rows are not to be had in this way.
+    /// Runs it by pages, if the rest of the filter can be tested there. `None` if it cannot, or if rows are
+    /// not available in this way.
     pub(crate) fn by_page(
         &self,
         wanted: Vec<usize>,
@@ -357,7 +357,7 @@ struct TableScan<'p> {
     scan: Option<OpenScan>,
     /// Ranges to come.
     specs: smallvec::IntoIter<[ScanSpec; 1]>,
-    /// Rows by pages, where they are to be had so.
+    /// Rows by pages, where they are available so.
     batches: Option<Batches<'p>>,
 }
 

@@ -96,7 +96,7 @@ struct Others {
     keys: KeyTable,
     wanted: bool,
     level: u32,
-    /// Those that found no room.
+    /// Those for which there was no memory.
     apart: Option<Partitions>,
 }
 
@@ -117,7 +117,7 @@ impl Others {
         Ok(())
     }
 
-    /// Whether a left row passes; `None`: those that found no room will tell.
+    /// Whether a left row passes; `None` if the rows for which there was no memory decide it.
     fn pass(&self, row: &[Value]) -> Option<bool> {
         let found = self.keys.find(row).is_some();
         (found || self.apart.is_none()).then_some(found == self.wanted)
@@ -141,8 +141,8 @@ enum Source<'p> {
     Apart(Reader),
 }
 
-/// Rows that pass, once each. Those for which there is no room are put apart by their hash, together with
-/// those of the other side, and come later.
+/// Rows that pass, once each. Those for which there is no memory are written to partitions by their hash,
+/// together with those of the other side, and come later.
 struct Unique<'p> {
     source: Source<'p>,
     types: Vec<DataType>,
@@ -150,7 +150,7 @@ struct Unique<'p> {
     others: Option<Others>,
     wanted: bool,
     level: u32,
-    /// Left rows that found no room, or wait for right rows that did not.
+    /// Left rows for which there was no memory, or that wait for such right rows.
     apart: Option<Partitions>,
     pending: Vec<Pending>,
 }
@@ -197,7 +197,7 @@ impl<'p> Unique<'p> {
         to.push(hash, row, &[Value::Bit(passes)])
     }
 
-    /// Goes on to the next partition; `false` where there is none.
+    /// Continues with the next partition; `false` where there is none.
     fn advance(&mut self, cx: &mut Context) -> Result<bool> {
         let others = self.others.take().and_then(|others| others.apart);
         if let Some(left) = self.apart.take() {
@@ -212,7 +212,7 @@ impl<'p> Unique<'p> {
                 }
             }
         }
-        // What this round has kept is let go of before the next one keeps.
+        // What this round has stored is freed before the next one stores.
         self.seen = KeyTable::new(self.types.clone(), Grant::new(&cx.memory));
         let Some((left, right, level)) = self.pending.pop() else {
             return Ok(false);

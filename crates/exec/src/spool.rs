@@ -1,10 +1,10 @@
-//! An index made for one statement: rows that a correlated subquery finds by equality where the table has no
-//! index for it.
+//! An index created for one statement: rows that a correlated subquery finds by equality where the table has
+//! no index for it.
 //!
-//! A subquery that is run for each row around it would read all of its table each time. The first run does;
-//! when it is run a second time, what the subquery reads apart from the row around it is kept by the
-//! columns that are compared with that row, and from then on rows are looked up. Where there is no room for
-//! them, it goes on as it began.
+//! A subquery that is run for each row around it would read all of its table each time. The first run does.
+//! At the second run, the rows that do not depend on the row around the subquery are stored by the columns
+//! that are compared with that row, and from then on rows are looked up. Where there is no memory for them,
+//! every run reads the table.
 
 use super::expr::Expr;
 use super::key::{KeyTable, Place};
@@ -33,7 +33,7 @@ pub struct SpoolPlan {
     pub direct: Plan,
 }
 
-/// The rows, once they are kept.
+/// The rows, once they are stored.
 #[derive(Debug)]
 pub struct Spool {
     rows: Vec<Vec<Value>>,
@@ -81,7 +81,7 @@ impl SpoolPlan {
         }))
     }
 
-    /// Keeps the rows; `None` where there is no room for them.
+    /// Stores the rows; `None` where there is no memory for them.
     fn build(&self, cx: &mut Context) -> Result<Option<Arc<Spool>>> {
         let mut spool = Spool {
             rows: Vec::new(),

@@ -25,7 +25,7 @@ pub enum Part<'p> {
     Expr(&'p Expr),
 }
 
-/// Looks at a part; says whether the visit goes into it.
+/// Looks at a part; returns whether the visit goes into it.
 pub(crate) type Visitor<'v> = &'v mut dyn FnMut(Part<'_>) -> bool;
 
 impl Plan {

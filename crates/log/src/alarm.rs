@@ -4,7 +4,7 @@ use crate::sync::atomic::{AtomicI64, Ordering};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// Tells somebody once when little is left.
+/// Calls a function once when little space is left.
 #[derive(Default)]
 pub(crate) struct Alarm {
     /// Rings when less than this is free; 0 when it is off.
@@ -13,7 +13,7 @@ pub(crate) struct Alarm {
 }
 
 impl Alarm {
-    /// Told what is free now, whenever that has changed.
+    /// Called with the free bytes whenever they have changed.
     pub(crate) fn look(&self, free_bytes: i64) {
         if free_bytes >= self.below_bytes.load(Ordering::Relaxed) {
             return;
@@ -45,7 +45,7 @@ mod tests {
     fn the_alarm_rings_once_for_each_setting_and_only_below_its_mark() {
         let rung = Arc::new(AtomicU32::new(0));
         let alarm = Alarm::default();
-        // Nobody is named yet: nothing happens.
+        // No function is set yet: nothing happens.
         alarm.below_bytes.store(10, Ordering::Relaxed);
         alarm.look(5);
         let counted = Arc::clone(&rung);

@@ -10,7 +10,7 @@ use furrow_format::Lsn;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 
-/// With this many closed blocks waiting, the background writer is woken, or its work done.
+/// With this many closed blocks waiting, the background writer is woken, or the appender writes them itself.
 const BACKLOG_BLOCKS: u64 = 8;
 /// The same in a temporary log, where fewer and larger writes cost no commit anything.
 const TEMPORARY_BACKLOG_BLOCKS: u64 = LOG_BUFFERS as u64 * 3 / 4;
@@ -19,7 +19,7 @@ impl Log {
     /// Appends a record; it is durable only after [`Log::flush_to`] its LSN.
     ///
     /// Never waits for space in the file; it waits only when all log buffers are full and being written
-    /// (LOGBUFFER). Does no I/O but then, and in a log without a thread of its own.
+    /// (LOGBUFFER). Does no I/O otherwise, except in a log without a thread of its own.
     pub fn append(&self, record: &Record<'_>) -> Result<Lsn, LogError> {
         let len = record.len_bytes();
         if len > Log::MAX_RECORD_BYTES {
@@ -39,7 +39,7 @@ impl Log {
         }
     }
 
-    /// Closes block `number`, if it is still the current one, and opens the next with room for `len` bytes.
+    /// Closes block `number`, if it is still the current one, and opens the next with space for `len` bytes.
     fn roll_over(&self, number: u64, len: usize) -> Result<(), LogError> {
         let mut roll = self.roll.lock();
         if self.current.load(Ordering::Acquire) != number {
@@ -74,7 +74,7 @@ impl Log {
         Ok(())
     }
 
-    /// Closes the current block and notes its size; no harm when it is closed already.
+    /// Closes the current block and records its size. Closing it twice does no harm.
     pub(crate) fn close_current(&self, roll: &mut Roll) -> State {
         let number = self.current.load(Ordering::Acquire);
         let block = self.block(number);
@@ -116,7 +116,8 @@ impl Log {
             roll.next_offset = 0;
         }
         let number = self.current.load(Ordering::Acquire) + 1;
-        // A block is padded to the sector: a VLF of another size has a rest that takes no records.
+        // A block is padded to the sector: a VLF whose size is not a multiple of it has a rest that takes no
+        // records.
         let sector = self.config.sector_bytes as usize;
         let left = (vlf.size - roll.next_offset) as usize / sector * sector;
         let base = Lsn::new(vlf.seq, (roll.next_offset / SECTOR as u64) as u32, 0)

@@ -1,17 +1,18 @@
 //! Behind the last block that can be read: the end of the log, or damage.
 //!
-//! Where no valid block follows, the power went while one was being written, or one was damaged later. Blocks
-//! behind the place tell: each says which block was the newest durable one when it was written. If one of
-//! them names a block behind the last that can be read, what lies between was durable, and is lost.
+//! Where no valid block follows, either the power failed while one was being written, or one was damaged
+//! later. Blocks behind the place distinguish the two: each names the newest block that was durable when it
+//! was written. If one of them names a block behind the last that can be read, what lies between was durable,
+//! and is lost.
 //!
 //! # Why it is never a false alarm
-//! A log goes on behind everything that was durable, so that what a block says stays true: be it left over
-//! from before the last power loss, or from an earlier use of its VLF.
+//! A log continues behind everything that was durable. So the statement of a block stays true, whether the
+//! block was left over from before the last power loss, or from an earlier use of its VLF.
 //!
 //! # How far to look
-//! A block can be sealed before an earlier one is durable only while both stand in the ring of buffers. So a
-//! whole ring behind a lost block there is one that tells, if so much was written. What was lost of the last
-//! writes cannot be told from what a power loss cut off.
+//! A block can be sealed before an earlier one is durable only while both are in the ring of buffers. So if a
+//! whole ring was written behind a lost block, it contains a block that names a later one as durable. A loss
+//! among the last writes cannot be distinguished from what a power loss cut off.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -20,7 +21,7 @@ use crate::layout::{BLOCK_MAX_BYTES, BlockHeader, LOG_BUFFERS, SECTOR};
 use furrow_format::Lsn;
 use furrow_io::{AlignedBuf, File, read_around};
 
-/// How far is looked in a VLF that the log goes on in: two rings.
+/// How far a VLF is searched in which the log continues: two rings.
 const REACH_BYTES: u64 = 2 * (LOG_BUFFERS * BLOCK_MAX_BYTES) as u64;
 /// Blocks are looked for in so many bytes at once.
 const CHUNK_BYTES: usize = 256 * 1024;
@@ -30,7 +31,7 @@ const CHUNK_BYTES: usize = 256 * 1024;
 pub(crate) struct Place {
     /// Where it begins in the file, and where it ends.
     pub(crate) span: (u64, u64),
-    /// Whether the log is known to go on here; if not, a chunk without a later block is enough.
+    /// Whether the log is known to continue here; if not, the search ends at a chunk without a later block.
     pub(crate) surely: bool,
 }
 
@@ -56,7 +57,7 @@ impl Beyond<'_> {
         Ok(())
     }
 
-    /// Whether a block in this place says that one behind the last was durable.
+    /// Whether a block in this place names a block behind the last one as durable.
     fn goes_on(&self, place: Place) -> Result<bool, LogError> {
         let (mut at, limit) = place.span;
         let end = limit.min(at.saturating_add(REACH_BYTES));

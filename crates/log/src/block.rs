@@ -54,7 +54,7 @@ impl State {
     }
 }
 
-/// What an attempt to reserve space came to.
+/// The result of an attempt to reserve space.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reserved {
     /// The range starts at this offset; the record has this LSN.
@@ -73,19 +73,19 @@ pub(crate) struct Block {
     filled: AtomicU32,
     capacity: AtomicU32,
     base: AtomicU64,
-    /// Counts wake-ups of those who wait for this block.
+    /// Counts wake-ups of the sessions that wait for this block.
     pub(crate) event: AtomicU32,
-    /// How many wait for it.
+    /// How many sessions wait for it.
     pub(crate) waiters: AtomicU32,
     /// When its waiters were woken, in the clock's nanoseconds.
     pub(crate) woken_at: AtomicU64,
 }
 
-// SAFETY: `mem` points into `_memory`, which lives and stays as long as the block. It is written
-// only by `fill`, within the range that the caller alone reserved through `state`, and through
-// `bytes_mut` by the one writer of a closed and filled block; it is read by others only for ranges
-// known to be filled (`copy_out`). `reopen` is called only when nobody uses the block. All these
-// hand-overs synchronise through `filled` and `state` (release/acquire).
+// SAFETY: `mem` points into `_memory`, which lives and stays as long as the block. It is written only by
+// `fill`, within the range that the caller alone reserved through `state`, and through `bytes_mut` by the one
+// writer of a closed and filled block; it is read by others only for ranges known to be filled (`copy_out`).
+// `reopen` is called only when no thread uses the block. All these hand-overs synchronise through `filled`
+// and `state` (release/acquire).
 unsafe impl Sync for Block {}
 // SAFETY: as above; the memory is owned by the block and not tied to a thread.
 unsafe impl Send for Block {}
@@ -120,13 +120,13 @@ impl Block {
         }
     }
 
-    /// Makes it block `number`, empty, open, at `base` in the log. Only while nobody uses it.
+    /// Makes it block `number`, empty, open, at `base` in the log. Called only while no thread uses it.
     pub(crate) fn reopen(&self, number: u64, base: Lsn, capacity: usize) {
         debug_assert!(capacity <= BLOCK_MAX_BYTES, "a block fits its buffer");
         debug_assert_eq!(base.slot(), 0, "slot 0 is the block's own LSN");
         self.watch.whole();
-        // No generation has this state: whoever still holds the old one fails from here on, before
-        // the base changes.
+        // No generation has this state: an appender that still has the old one fails from here on, before the
+        // base changes.
         self.state
             .store(State::open(u64::MAX).0 | CLOSED, Ordering::Relaxed);
         self.base.store(base.0, Ordering::Release);
@@ -231,7 +231,7 @@ impl Block {
     )]
     pub(crate) unsafe fn bytes_mut(&self) -> &mut [u8] {
         self.watch.whole();
-        // SAFETY: by the caller's promise nobody else touches the memory until the block is durable.
+        // SAFETY: by the caller's promise no other thread touches the memory until the block is durable.
         unsafe { std::slice::from_raw_parts_mut(self.mem, BLOCK_MAX_BYTES) }
     }
 

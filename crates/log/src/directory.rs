@@ -1,4 +1,4 @@
-//! The header page of a log file: which VLFs there are, and where recovery starts.
+//! The header page of a log file: its VLFs, and where recovery starts.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -10,13 +10,13 @@ use std::io::IoSlice;
 
 /// Bytes of one copy of the directory.
 const DIRECTORY_BYTES: usize = 4096;
-/// How much is looked at in one go.
+/// How many bytes are read in one go.
 const ZERO_CHUNK_BYTES: usize = 64 << 10;
 const DIRECTORY_MAGIC: u64 = u64::from_le_bytes(*b"FURLOG\x00\x01");
 const DIRECTORY_HEAD_BYTES: usize = 64;
 const RUN_BYTES: usize = 12;
 
-/// What the header of a log file says; two copies are written in turn, the newer valid one counts.
+/// The header of a log file. Two copies are written in turn; the newer valid one counts.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -161,7 +161,7 @@ impl Directory {
     }
 }
 
-/// Writes the copy whose turn it is, durably.
+/// Writes the next of the two copies, durably.
 pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<(), LogError> {
     let bytes = AlignedBuf::copy_of(&directory.encode());
     let bufs = [IoSlice::new(&bytes)];
@@ -172,8 +172,8 @@ pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<
     Ok(file.sync()?)
 }
 
-/// Both copies, or what there is of them, and zeros behind it; what the device says of what it cannot read. A
-/// copy that was being written when the power went may be unreadable; the other one is not.
+/// Both copies, or what there is of them, and zeros behind it; and the device's error for what it cannot
+/// read. A copy that was being written at a power loss may be unreadable; the other one is not.
 fn read_head(file: &dyn File) -> Result<(AlignedBuf, Option<IoError>), LogError> {
     let mut bytes = AlignedBuf::new(2 * DIRECTORY_BYTES);
     let len = file.len_bytes()?.min(2 * DIRECTORY_BYTES as u64) as usize;
@@ -194,7 +194,7 @@ fn newest(head: &[u8]) -> Option<Directory> {
         .max_by_key(|d| d.version)
 }
 
-/// The newer valid copy, of a file that is as long as it says.
+/// The newer valid copy, if the file is at least as long as the copy requires.
 pub(crate) fn read_directory(file: &dyn File) -> Result<Directory, LogError> {
     let not_a_log = || LogError::NotALog(file.path().display().to_string());
     if file.len_bytes()? < FIRST_VLF_OFFSET {
@@ -214,8 +214,8 @@ pub(crate) fn read_directory(file: &dyn File) -> Result<Directory, LogError> {
     Ok(newest)
 }
 
-/// Whether a file is what a crash leaves of a log of this database that was being made: nothing was written
-/// to it but its first directory, or no checkpoint was completed in it. Nobody can need what is in it.
+/// Whether a file is an unfinished log of this database, left by a crash during its creation: only its first
+/// directory was written, or no checkpoint was completed in it. Its contents are not needed.
 pub fn is_unfinished(file: &dyn File, binding: [u8; 16]) -> Result<bool, LogError> {
     let (head, _) = read_head(file)?;
     match newest(&head) {
@@ -224,9 +224,9 @@ pub fn is_unfinished(file: &dyn File, binding: [u8; 16]) -> Result<bool, LogErro
     }
 }
 
-/// Whether a file holds nothing but zeros, if anything, and perhaps what a power loss left where the first
-/// directory of a log is written: anything, or what cannot be read. That one is durable before anything else
-/// is written.
+/// Whether a file has only zeros, or nothing, apart from the place of the first directory of a log. That
+/// place may contain anything after a power loss, or be unreadable. The first directory is durable before
+/// anything else is written.
 fn is_zero_but_for_the_first(file: &dyn File) -> Result<bool, LogError> {
     let len = file.len_bytes()?;
     let mut bytes = AlignedBuf::new(ZERO_CHUNK_BYTES);

@@ -4,7 +4,7 @@ use furrow_format::Lsn;
 use furrow_io::IoError;
 use thiserror::Error;
 
-/// Why the log cannot be cut at its old end (`log_reuse_wait_desc`).
+/// Why the log cannot be truncated at its old end (`log_reuse_wait_desc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReuseWait {
     /// Nothing holds it; space would come free.
@@ -77,13 +77,13 @@ pub enum LogError {
     /// A record that must be there cannot be read.
     #[error("the log record at {0} cannot be read")]
     Missing(Lsn),
-    /// A page says that it was changed by a record that was never written.
+    /// A page has the LSN of a record that was never written.
     #[error("there is no log record at {0} yet, though a page was changed by it")]
     Unwritten(Lsn),
     /// Blocks behind this one were durable, and cannot be read any more (message 9004).
     #[error("the log is damaged behind {0}: what was durable there cannot be read")]
     Damaged(Lsn),
-    /// The header has no room for more growth steps of different size.
+    /// The header has no space for more growth steps of different size.
     #[error("the log has too many groups of virtual log files of different size")]
     TooManyVlfs,
 }

@@ -42,7 +42,7 @@ impl LogBlock {
     }
 }
 
-/// A place in an open log from which blocks are copied. What lies there must be held
+/// A place in an open log from which blocks are copied. The caller must hold the log from there on
 /// (`furrow_txn::LogHolds`).
 #[derive(Debug)]
 pub struct LogCursor {

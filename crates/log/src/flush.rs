@@ -1,10 +1,10 @@
 //! Making the log durable: group commit.
 //!
-//! A session that needs its block durable becomes a *leader* when a write slot is free: it closes
-//! the open block, takes every block nobody has taken yet, writes them with one durable write and
-//! wakes those who wait for them. Otherwise it waits on its block; a leader that ends wakes one of
-//! the sessions behind it to be the next. Several writes may be under way; a block counts as
-//! durable only when all before it are.
+//! A session that needs its block durable becomes a *leader* when a write slot is free. It closes the open
+//! block, takes every block that no other leader has taken, writes them with one durable write and wakes the
+//! sessions that wait for them. Otherwise it waits on its block; a leader that ends wakes one of the sessions
+//! behind it to be the next. Several writes may be under way; a block counts as durable only when all before
+//! it are.
 
 use crate::LogError;
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR};
@@ -23,8 +23,8 @@ use std::io::IoSlice;
 const BLOCKS_PER_WRITE: usize = 17;
 
 impl Log {
-    /// Returns once the record at `lsn`, and all before it, are durable. An error for one that was not
-    /// appended yet: only a damaged page speaks of such. A temporary log has nothing to make durable and
+    /// Returns once the record at `lsn`, and all before it, are durable. Returns an error for an LSN that was
+    /// not appended yet: only a damaged page has such an LSN. A temporary log has nothing to make durable and
     /// writes nothing.
     pub fn flush_to(&self, lsn: Lsn) -> Result<(), LogError> {
         if self.config.temporary {
@@ -86,7 +86,8 @@ impl Log {
         (lsn >= self.durable()).then_some(number.unwrap_or(current))
     }
 
-    /// Returns once block `number` is durable; when it had to wait for another's write, when that ended.
+    /// Returns once block `number` is durable. If it waited for the write of another session, returns when
+    /// that write ended.
     pub(crate) fn flush_block(&self, number: u64) -> Result<Option<Moment>, LogError> {
         let mut woken_at = None;
         while self.durable_number.load(Ordering::SeqCst) <= number {
@@ -114,7 +115,7 @@ impl Log {
         Ok(woken_at)
     }
 
-    /// Whether waiting is right: the block is not durable, and leading would bring nothing.
+    /// Whether to wait: the block is not durable, and this session cannot lead a write for it.
     fn must_wait(&self, number: u64) -> bool {
         self.durable_number.load(Ordering::SeqCst) <= number
             && !self.failed.load(Ordering::SeqCst)
@@ -134,13 +135,13 @@ impl Log {
             .is_ok()
     }
 
-    /// Wakes one who waits for a block that nobody has taken, to lead the next write.
+    /// Wakes one session that waits for a block that no leader has taken, to lead the next write.
     fn hand_over(&self) {
         let first = self.roll.lock().next_to_write;
         for number in first..=self.current.load(Ordering::SeqCst) {
             let block = self.block(number);
             if block.waiters.load(Ordering::SeqCst) > 0 {
-                // Before the event: who sees that it was raised reads the time of this waking.
+                // Before the event: a session that sees the event raised reads the time of this waking.
                 block
                     .woken_at
                     .store(Moment::now().as_ns(), Ordering::Relaxed);
@@ -151,8 +152,8 @@ impl Log {
         }
     }
 
-    /// Writes what is pending up to block `wanted` and what has gathered behind it. `false` when others had
-    /// taken that block already.
+    /// Writes what is pending up to block `wanted` and what has gathered behind it. `false` when another
+    /// leader had taken that block already.
     fn write_pending(&self, wanted: u64) -> Result<bool, LogError> {
         let (durable, first, metas) = {
             let mut roll = self.roll.lock();
@@ -182,7 +183,7 @@ impl Log {
             end = current + 1;
             let room = end - self.durable_number.load(Ordering::Acquire)
                 < crate::layout::LOG_BUFFERS as u64;
-            // Without room, or in a full log, the next appender opens the block, or is told so.
+            // Without a free buffer, or in a full log, the next appender opens the block, or gets the error.
             if room {
                 let _ = self.open_next(roll, BLOCK_HEADER_BYTES);
             }
@@ -286,7 +287,7 @@ impl Log {
         &bytes[..meta.padded]
     }
 
-    /// Moves the durable end over all finished blocks and wakes those who wait for them.
+    /// Moves the durable end over all finished blocks and wakes the sessions that wait for them.
     pub(crate) fn publish_durable(&self, roll: &mut Roll) {
         let before = self.durable_number.load(Ordering::Relaxed);
         let current = self.current.load(Ordering::Acquire);
@@ -316,8 +317,9 @@ impl Log {
         );
         let now = Moment::now().as_ns();
         for n in before..number {
-            // Before anybody can see that it is over, and also where nobody sleeps yet: who finds the event
-            // raised would read the time of an earlier use of the buffer.
+            // Set before any session can see that the block is durable, and also where none sleeps yet: a
+            // session that finds the event raised would otherwise read the time of an earlier use of the
+            // buffer.
             self.block(n).woken_at.store(now, Ordering::Relaxed);
         }
         self.durable_number.store(number, Ordering::SeqCst);

@@ -1,8 +1,8 @@
 //! A log file put together from blocks of another one: what a restore writes.
 //!
 //! The VLFs of the new file have the sequence numbers and sizes of those that the blocks come from, so that
-//! every LSN stays the place that it names. They lie in the file in the order of their numbers. Each block is
-//! sealed again for the new log's identity.
+//! every LSN still names the place of its record. They lie in the file in the order of their numbers. Each
+//! block is sealed again with the new log's identity.
 
 use crate::directory::{Directory, write_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// VLFs that a log needs beside those that hold its blocks.
 const SPARE_VLFS: u64 = 1;
 
-/// A log file that is being put together. Until [`LogImage::finish`] it is none.
+/// A log file that is being put together. It is not a valid log before [`LogImage::finish`].
 #[derive(Debug)]
 pub struct LogImage {
     file: Arc<dyn File>,
@@ -24,7 +24,7 @@ pub struct LogImage {
 }
 
 impl LogImage {
-    /// Makes the file in an empty one: for the VLFs `vlfs` (number, size), which follow one another, and at
+    /// Creates the file in an empty one: for the VLFs `vlfs` (number, size), which follow one another, and at
     /// least `least_bytes` long.
     pub fn create(
         file: Arc<dyn File>,
@@ -54,7 +54,7 @@ impl LogImage {
             .try_for_each(|&(_, size)| directory.push(size, 1));
         let largest = vlfs.iter().map(|v| v.1).max().unwrap_or(0);
         if own.is_err() {
-            // A block's place in its VLF is what counts: a larger one holds it as well.
+            // Only a block's place within its VLF matters: a larger VLF holds it as well.
             directory.runs = vec![(largest, vlfs.len() as u32)];
         }
         let missing = least_bytes.saturating_sub(directory.file_bytes());
@@ -68,7 +68,7 @@ impl LogImage {
         })
     }
 
-    /// Goes on with a log file that was put together before, and not opened since; where its log ends.
+    /// Continues a log file that was put together before, and not opened since. Returns where its log ends.
     pub fn reopen(file: Arc<dyn File>, binding: [u8; 16]) -> Result<(LogImage, Lsn), LogError> {
         let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
         let mut end = scan.checkpoint();
@@ -92,7 +92,7 @@ impl LogImage {
         Ok((image, end))
     }
 
-    /// Makes place for more VLFs (number, size), which may begin with such as are there.
+    /// Adds space for more VLFs (number, size); the first of them may be there already.
     pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
         let mut directory = self.directory.clone();
         let there = directory.vlfs().len() as u32;
@@ -128,7 +128,7 @@ impl LogImage {
         Ok(last)
     }
 
-    /// Where recovery begins, as the file says.
+    /// Where recovery begins, according to the file.
     pub fn checkpoint(&self) -> Lsn {
         self.directory.checkpoint
     }

@@ -32,8 +32,8 @@ pub(crate) const SECTOR: usize = 512;
 pub(crate) const BLOCK_MAX_BYTES: usize = 61_440;
 /// Bytes of a block's header.
 pub(crate) const BLOCK_HEADER_BYTES: usize = 48;
-/// Log buffers in memory; each holds one block of at most 60 KB. The model checker has a few: it tries
-/// every order of what happens to them.
+/// Log buffers in memory; each holds one block of at most 60 KB. The model checker has a few, because it
+/// tries every order of the steps on them.
 pub(crate) const LOG_BUFFERS: usize = if cfg!(loom) { 4 } else { 64 };
 /// Where the first VLF starts in the file.
 pub const FIRST_VLF_OFFSET: u64 = 8192;
@@ -59,7 +59,7 @@ pub(crate) struct BlockHeader {
     pub prev: Lsn,
     /// Identity of the log the block belongs to.
     pub log_id: u64,
-    /// The newest block that was durable when this one was written, as far as it tells; else zero.
+    /// The newest block that was durable when this one was written; zero if the field cannot name it.
     pub durable: Lsn,
 }
 
@@ -79,7 +79,7 @@ fn durable_word(lsn: Lsn, prev: Lsn, durable: Lsn) -> u32 {
     }
 }
 
-/// The block that is named so.
+/// The block that the field names.
 fn durable_of(word: u32, lsn: Lsn, prev: Lsn) -> Lsn {
     let back = || Lsn::new(lsn.vlf(), lsn.block().checked_sub(word)?, 0);
     match word {
@@ -133,7 +133,7 @@ impl BlockHeader {
     }
 
     /// Reads the header at the start of `bytes`; `None` unless magic, sizes and identity fit, and each record
-    /// has an LSN of its own. The checksum is not looked at.
+    /// has an LSN of its own. The checksum is not tested.
     pub(crate) fn read(bytes: &[u8], log_id: u64) -> Option<BlockHeader> {
         let (lsn, prev) = (Lsn(u64_at(bytes, 16)?), Lsn(u64_at(bytes, 24)?));
         let header = BlockHeader {
@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(durable_word(here, before, durable), word);
             assert_eq!(durable_of(word, here, before), durable);
         }
-        // Farther back than this VLF it is not told.
+        // The field cannot name a block in an earlier VLF.
         assert_eq!(durable_word(here, before, lsn(39, 400)), 0);
         assert_eq!(durable_of(65, here, before), Lsn::ZERO);
     }

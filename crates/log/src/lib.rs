@@ -3,13 +3,12 @@
 //! # How a record travels
 //! 1. [`Log::append`] reserves space in the open block by one compare-and-swap, which also gives
 //!    the record its [`Lsn`](furrow_format::Lsn), and copies the record in outside any lock.
-//! 2. A full block is closed and the next opened; 64 buffers of 60 KB stand in a ring.
-//! 3. [`Log::flush_to`] makes a record durable: the first who finds a free write slot closes the
-//!    open block, waits for the copies into it, seals it with a checksum, and writes all that is
-//!    pending with one durable write. Others wait on their block (WRITELOG). Two writes may be
-//!    under way at once.
-//! 4. Blocks lie in virtual log files (VLFs) used in a circle; [`Log::truncate_before`] frees the
-//!    VLFs that nobody needs, [`Log::grow`] adds some.
+//! 2. A full block is closed and the next opened; 64 buffers of 60 KB form a ring.
+//! 3. [`Log::flush_to`] makes a record durable: the first session that finds a free write slot closes the
+//!    open block, waits for the copies into it, seals it with a checksum, and writes all that is pending with
+//!    one durable write. Other sessions wait on their block (WRITELOG). Two writes may be under way at once.
+//! 4. Blocks lie in virtual log files (VLFs) used in a circle; [`Log::truncate_before`] frees the VLFs that
+//!    are no longer needed, [`Log::grow`] adds some.
 //!
 //! # Invariants
 //! 1. LSNs grow in the order of appending. A record never spans blocks, a block never spans VLFs.
@@ -18,8 +17,8 @@
 //!    its VLF is reused.
 //! 4. Blocks behind a hole left by a crash never come back: see `reader`.
 //! 5. What was durable is never taken for the end of the log when it cannot be read: see `beyond`.
-//! 6. A temporary log ([`LogConfig::temporary`]) promises nothing of 2: its blocks are written without being
-//!    made durable, and only for want of buffers, for a rollback, or before their VLF is reused.
+//! 6. A temporary log ([`LogConfig::temporary`]) does not promise 2: its blocks are written without being
+//!    made durable, and only if buffers run short, for a rollback, or before their VLF is reused.
 //! 7. After a failed write the log is poisoned: nothing more is appended or acknowledged.
 //!
 //! Proofs, by the invariant's number: 1: assertions in `append` and `block`,

@@ -13,7 +13,7 @@ use furrow_format::Lsn;
 use furrow_io::File;
 use std::sync::{Arc, OnceLock};
 
-/// How a log is made and run.
+/// How a log is created and run.
 #[derive(Debug, Clone, Copy)]
 pub struct LogConfig {
     /// Blocks are padded to this many bytes: a power of two from 512 to 4096. 4096 never makes a device
@@ -23,8 +23,8 @@ pub struct LogConfig {
     pub writes_in_flight: u32,
     /// How many VLFs a growth makes.
     pub vlf_rule: VlfRule,
-    /// Whether a thread of the log writes full blocks while nobody commits. Without it whoever fills one too
-    /// many writes them: what one thread does is then the same every time.
+    /// Whether a thread of the log writes full blocks while no session commits. Without it the appender that
+    /// fills one block too many writes them: then one thread does the same steps in every run.
     pub background: bool,
     /// Whether no record is read after a restart (`tempdb`): [`Log::flush_to`] then writes nothing. Blocks
     /// are written only when the log buffers are nearly full, or when a rollback reads them.
@@ -50,9 +50,9 @@ pub struct LogCounters {
     pub flushes: Counter,
     /// Bytes they wrote, padding included.
     pub bytes_flushed: Counter,
-    /// Times somebody waited for a flush.
+    /// Times a session waited for a flush.
     pub flush_waits: Counter,
-    /// Microseconds that was waited.
+    /// Microseconds of these waits.
     pub flush_wait_us: Counter,
     /// Microseconds that the writes took.
     pub write_us: Counter,
@@ -64,7 +64,7 @@ pub struct LogCounters {
     pub truncations: Counter,
 }
 
-/// What the log knows of a block besides its bytes.
+/// The state of a block besides its bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BlockMeta {
     pub(crate) prev: Lsn,
@@ -74,7 +74,7 @@ pub(crate) struct BlockMeta {
     pub(crate) done: bool,
 }
 
-/// What changes only when a block is closed, opened or written.
+/// State that changes only when a block is closed, opened or written.
 #[derive(Debug)]
 pub(crate) struct Roll {
     pub(crate) vlfs: VlfTable,
@@ -88,7 +88,7 @@ pub(crate) struct Roll {
     pub(crate) durable_base: Lsn,
     /// Whether the current block is closed and the next could not be opened yet.
     pub(crate) unopened: bool,
-    /// First block that nobody has taken for writing.
+    /// First block that no leader has taken for writing.
     pub(crate) next_to_write: u64,
 }
 
@@ -112,7 +112,7 @@ pub struct Log {
     pub(crate) roll: Mutex<Roll>,
     pub(crate) free_bytes: AtomicI64,
     pub(crate) promised_bytes: AtomicI64,
-    /// Whether it is to be taken for short of space.
+    /// Whether [`Log::is_short`] always returns `true`.
     pub(crate) sparing: AtomicBool,
     pub(crate) alarm: Alarm,
     pub(crate) space_freed: Condvar,

@@ -8,7 +8,7 @@ use crate::sync::atomic::Ordering;
 use crate::{LogError, OwnedRecord};
 use furrow_format::Lsn;
 
-/// Reads single records of an open log, newest first as rollback does; keeps the last block it saw.
+/// Reads single records of an open log, newest first as rollback does; caches the last block it read.
 #[derive(Debug, Default)]
 pub struct RecordReader {
     cached: Option<ReadBlock>,

@@ -3,8 +3,8 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p furrow-log --lib --release modelled`
 //!
-//! The log is the real one, on a file in memory, with four buffers. The checker reports a session that nobody
-//! wakes as a deadlock, and a buffer that is sealed or used again while somebody copies into it.
+//! The log is the real one, on a file in memory, with four buffers. The checker reports a session that no
+//! thread wakes as a deadlock, and a buffer that is sealed or used again while another thread copies into it.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -25,7 +25,7 @@ fn check(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     model.check(body);
 }
 
-/// Two appenders and one who closes the block, waits for their copies and seals it.
+/// Two appenders and a thread that closes the block, waits for their copies and seals it.
 fn two_appenders_and_a_sealer() {
     let block = Arc::new(Block::new());
     let base = Lsn::new(32, 1, 0).unwrap();
@@ -47,7 +47,7 @@ fn two_appenders_and_a_sealer() {
         pause(&mut spins);
     }
     #[expect(unsafe_code, reason = "the part of the one writer")]
-    // SAFETY: the block is closed and filled, and nobody else seals it.
+    // SAFETY: the block is closed and filled, and no other thread seals it.
     let bytes = unsafe { block.bytes_mut() };
     let sealed = bytes[..state.used()].to_vec();
     let placed = [(100, one.join().unwrap()), (200, other.join().unwrap())];
@@ -70,8 +70,8 @@ fn two_appenders_and_a_sealer() {
     );
 }
 
-/// Who asks for a block that has been closed and used again gets no place in the new one under the old base,
-/// and who asks where the log ends gets no mixture of the two.
+/// A thread that asks for a block that has been closed and used again gets no place in the new one under the
+/// old base. A thread that reads the end of the log gets no mixture of the two.
 fn a_block_used_again() {
     let block = Arc::new(Block::new());
     let (old, new) = (Lsn::new(32, 1, 0).unwrap(), Lsn::new(32, 500, 0).unwrap());

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 const FIRST_VLF_SEQ: u32 = 32;
 
 impl Log {
-    /// Makes a log in an empty file: `bytes` long, zeroed, for the database with this binding GUID.
+    /// Creates a log in an empty file: `bytes` long, zeroed, for the database with this binding GUID.
     pub fn create(
         file: Arc<dyn File>,
         bytes: u64,
@@ -64,7 +64,7 @@ impl Log {
         Log::start(file, directory, vlfs, end, config)
     }
 
-    /// Goes on with a log that was scanned to its end. Nothing before `oldest` is needed any more.
+    /// Continues a log that was scanned to its end. Nothing before `oldest` is needed any more.
     pub fn resume(scan: LogScan, oldest: Lsn, config: LogConfig) -> Result<Arc<Log>, LogError> {
         let (file, directory, seqs, end) = scan.into_parts();
         let config = LogConfig {

@@ -1,11 +1,10 @@
 //! Reading the log forward, from a checkpoint to its end, at restart.
 //!
-//! The end of the log is the first place where no valid block follows, unless blocks behind it prove that
-//! some did (`beyond`). A valid block is one with a right checksum,
-//! our log's identity, the expected LSN, the LSN of the block before it, and an incarnation not
-//! below the last one's. The last two keep apart blocks that were in flight behind a lost one at a
-//! crash: the next start writes with a higher incarnation, so such blocks can never join a later
-//! log.
+//! The end of the log is the first place where no valid block follows, unless blocks behind it prove that a
+//! durable one did (`beyond`). A valid block is one with a right checksum, our log's identity, the expected
+//! LSN, the LSN of the block before it, and an incarnation not below the last one's. The last two exclude
+//! blocks that were in flight behind a lost one at a crash: the next start writes with a higher incarnation,
+//! so that such blocks can never join a later log.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -66,8 +65,8 @@ pub struct LogScan {
     block: Option<ReadBlock>,
     at: usize,
     slot: u16,
-    /// What the device said where it could not read. That is no block, unless it turns out that there must be
-    /// one.
+    /// The device's error where it could not read. Such a place counts as no block, unless a block must be
+    /// there.
     unreadable: Option<IoError>,
 }
 
@@ -114,12 +113,12 @@ impl LogScan {
         Ok(scan)
     }
 
-    /// The device's error, if there was any, for one that follows from it.
+    /// The device's error if there was any, because `error` follows from it; else `error`.
     fn unreadable_or(&mut self, error: LogError) -> LogError {
         self.unreadable.take().map_or(error, LogError::Io)
     }
 
-    /// The block at an offset of the file, as [`read_block`]; what cannot be read is none.
+    /// The block at an offset of the file, as [`read_block`]; a place that cannot be read counts as no block.
     fn block_at(&mut self, offset: u64, room: u64) -> Result<Option<ReadBlock>, LogError> {
         match read_block(&*self.file, offset, room, self.directory.log_id()) {
             Err(LogError::Io(e)) if matches!(e.kind, IoErrorKind::Os(..)) => {
@@ -130,8 +129,8 @@ impl LogScan {
         }
     }
 
-    /// Sequence number of each VLF, as its first block says; of two that claim the same, the later
-    /// incarnation has it.
+    /// Sequence number of each VLF, from its first block. If two claim the same number, the one with the
+    /// later incarnation has it.
     fn find_seqs(&mut self) -> Result<Vec<u32>, LogError> {
         let mut seen: Vec<Option<BlockHeader>> = Vec::new();
         for (start, size) in self.directory.vlfs() {
@@ -165,7 +164,7 @@ impl LogScan {
         let here = self.valid_block(seq, offset)?;
         let found = match (here, self.last) {
             (Some(block), _) => Some(block),
-            // The rest of this VLF is empty: the log goes on at the start of the next one.
+            // The rest of this VLF is empty: the log continues at the start of the next one.
             (None, Some(_)) => self.valid_block(seq + 1, 0)?,
             (None, None) => None,
         };
@@ -196,7 +195,7 @@ impl LogScan {
         let Some(last) = self.last.filter(|_| !mutated(Mutation::HoleIsTheEnd)) else {
             return Ok(());
         };
-        // A device that reads nothing at all any more proves nothing.
+        // A device that can no longer read anything proves nothing.
         let known_bytes = read_directory(&*self.file)?.file_bytes();
         let vlfs = self.directory.vlfs().into_iter().zip(&self.seqs);
         let places = vlfs.filter_map(|((start, size), &seq)| {
@@ -206,13 +205,13 @@ impl LogScan {
                 0
             };
             let span = (start + from.min(size), start + size);
-            // An older VLF that nothing has been written to since has nothing to tell.
+            // An older VLF that was not written since cannot contain a later block.
             (seq == 0 || seq >= last.lsn.vlf()).then_some(Place {
                 span,
                 surely: seq != 0,
             })
         });
-        // The directory that knows of a growth may be lost.
+        // The directory that records a growth may be lost.
         let unknown = Place {
             span: (known_bytes, self.file.len_bytes()?),
             surely: false,
@@ -294,8 +293,8 @@ pub(crate) fn find_record(block: &ReadBlock, lsn: Lsn) -> Option<OwnedRecord> {
     OwnedRecord::copy(block.bytes.get(at..)?, lsn)
 }
 
-/// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF. The
-/// device's error, if there is none as far as it can read.
+/// Reads the block at `offset`, if a whole valid one lies there; `room` bytes are left in its VLF. Returns
+/// the device's error if there is no block in what it can read.
 pub(crate) fn read_block(
     file: &dyn File,
     offset: u64,

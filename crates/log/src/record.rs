@@ -16,7 +16,7 @@ use furrow_format::{Lsn, TxnId};
 /// Bytes of a record's header.
 pub(crate) const RECORD_HEADER_BYTES: usize = 24;
 
-/// What a record says.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordKind {
@@ -53,7 +53,7 @@ impl RecordKind {
 /// A record as it is handed to the log, or as it lies in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// What it says.
+    /// Its kind.
     pub kind: RecordKind,
     /// The transaction it belongs to; `TxnId(0)` for none.
     pub txn: TxnId,

@@ -1,6 +1,6 @@
-//! A log file that becomes smaller: VLFs that hold nothing of the active log go from its end.
+//! A log file that becomes smaller: VLFs without active log are removed from its end.
 //!
-//! The order of things, so that a crash at any moment does no harm:
+//! The order of the steps, so that a crash at any moment does no harm:
 //! 1. The VLFs leave memory: nothing is written there any more.
 //! 2. The header no longer has them, durably.
 //! 3. The file becomes shorter. Until then it is only longer than its header says.
@@ -17,10 +17,10 @@ use furrow_io::Fill;
 /// A log has at least so many VLFs: one can be reused while the other is active.
 const LEAST_VLFS: usize = 2;
 
-/// Why a log file is not as small as it was to be.
+/// Why a log file is larger than requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// It is.
+    /// It is not.
     Nothing,
     /// The VLF at the end of the file is part of the active log (message 9008).
     InUse,
@@ -33,8 +33,8 @@ pub enum Kept {
 }
 
 impl Log {
-    /// Takes unused VLFs from the end of the file, as long as it does not become smaller than `target_bytes`;
-    /// why it is larger, if it is.
+    /// Takes unused VLFs from the end of the file, as long as it does not become smaller than `target_bytes`.
+    /// Returns why the file is larger, if it is.
     pub fn cut(&self, target_bytes: u64) -> Result<Kept, LogError> {
         let _turn = self.size_turn.lock();
         let (gone, kept) = self.take_out(target_bytes);
@@ -69,13 +69,13 @@ impl Log {
         while let Some(&last) = left.checked_sub(1).and_then(|at| roll.vlfs.all().get(at)) {
             kept = self.why_stays(&roll, (left, last), target_bytes);
             if kept != Kept::Nothing {
-                // A file of the size asked for has nothing to tell.
+                // A file of the requested size needs no reason.
                 if last.start + last.size == target_bytes {
                     kept = Kept::Nothing;
                 }
                 break;
             }
-            // Who asks for a promise from now on is given less; who was given one before counts.
+            // Later promises are granted from the smaller size; earlier ones are counted below.
             let less = free - last.size as i64;
             self.free_bytes.store(less, Ordering::SeqCst);
             let promised = self.promised_bytes.fetch_add(0, Ordering::SeqCst);
@@ -95,7 +95,7 @@ impl Log {
         (gone, kept)
     }
 
-    /// Why the last of `left` VLFs cannot go.
+    /// Why the last of `left` VLFs stays.
     fn why_stays(&self, roll: &Roll, (left, last): (usize, Vlf), target_bytes: u64) -> Kept {
         if last.start < target_bytes.max(MIN_LOG_BYTES) {
             Kept::Larger
@@ -108,8 +108,9 @@ impl Log {
         }
     }
 
-    /// If the VLF being written ends behind `target_bytes`, and one before it is free, goes on there, and
-    /// leaves the rest unused; whether it did. Once a checkpoint has been taken there, what was left can go.
+    /// If the VLF being written ends behind `target_bytes`, and one before it is free: continues the log
+    /// there, and leaves the rest unused. Returns whether it did. After the next checkpoint the VLFs behind
+    /// can be removed.
     pub fn turn_back(&self, target_bytes: u64) -> Result<bool, LogError> {
         let _turn = self.size_turn.lock();
         self.write_all()?;
@@ -125,7 +126,7 @@ impl Log {
             return Ok(false);
         }
         let number = self.current.load(Ordering::Acquire);
-        // A VLF that holds no block cannot be left: who reads the log goes from each to the next.
+        // A VLF without a block cannot be left: a reader of the log goes from each VLF to the next.
         if roll.next_offset == 0 && self.block(number).state().records() == 0 {
             return Ok(false);
         }

@@ -1,8 +1,8 @@
 //! Space in the log file: promises to transactions, truncation, growth.
 //!
-//! A transaction asks for a *promise* before it takes a latch: room for the records of its next step and
-//! for the compensation records that a rollback of it would write. While promises are kept,
-//! `append` cannot run out of space, and a rollback never does.
+//! A transaction requests a *promise* before it takes a latch: space for the records of its next step and for
+//! the compensation records of a rollback of that step. So `append` cannot run out of space within a promise,
+//! and a rollback never does.
 
 use crate::layout::{BLOCK_MAX_BYTES, FIRST_VLF_OFFSET, SECTOR};
 use crate::log::Log;
@@ -14,7 +14,7 @@ use furrow_io::time::Duration;
 use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 
-/// Never promised away: unused ends of VLFs, the padding of blocks, the engine's own records.
+/// Bytes that are never promised: unused ends of VLFs, the padding of blocks, the engine's own records.
 pub(crate) const MARGIN_BYTES: i64 = 3 * BLOCK_MAX_BYTES as i64;
 
 /// Sizes and use of a log, in bytes.
@@ -60,21 +60,22 @@ impl Log {
         );
     }
 
-    /// Whether no more than what is promised is left, and a little. Whoever need not make the log durable
-    /// leaves it then: the rest of the last sector is lost in each flush, and nobody was promised that.
+    /// Whether little more is left than what is promised. Then a caller that need not make the log durable
+    /// should not flush it: each flush wastes the rest of the last sector, which was promised to no
+    /// transaction.
     pub fn is_short(&self) -> bool {
         let promised = self.promised_bytes.load(Ordering::Acquire);
         let spare = self.free_bytes.load(Ordering::Acquire) - promised;
         self.sparing.load(Ordering::Relaxed) || spare < MARGIN_BYTES + BLOCK_MAX_BYTES as i64
     }
 
-    /// Says that the log is to be taken for short, or that this is over. A restart says so while it undoes:
-    /// what the transactions were promised before the crash is nowhere counted any more.
+    /// Makes [`Log::is_short`] always return `true`, or ends that. A restart sets this while it undoes: the
+    /// promises that transactions got before the crash are no longer counted.
     pub fn set_sparing(&self, sparing: bool) {
         self.sparing.store(sparing, Ordering::Relaxed);
     }
 
-    /// Size of the largest VLF: so much space, and no less, may have to wait for its other records.
+    /// Size of the largest VLF: so much space may stay in use until no record of its VLF is needed.
     pub fn largest_vlf_bytes(&self) -> u64 {
         let roll = self.roll.lock();
         roll.vlfs.all().iter().map(|v| v.size).max().unwrap_or(0)
@@ -96,8 +97,8 @@ impl Log {
         self.roll.lock().vlfs.keeps_before(lsn.vlf())
     }
 
-    /// Lets the VLFs be reused whose records all lie before `lsn`, and are durable: a block still on
-    /// its way must not meet a newer one in its place.
+    /// Frees the VLFs whose records all lie before `lsn`, and are durable: a block that is still being
+    /// written must not meet a newer one in its place.
     pub fn truncate_before(&self, lsn: Lsn) {
         let lsn = lsn.min(self.durable());
         debug_assert!(lsn <= self.tail(), "what is not written is not freed");
@@ -118,8 +119,8 @@ impl Log {
         }
     }
 
-    /// Names whom [`Log::set_alarm`] wakes; only the first one named counts. `ring` is called with the log's
-    /// lock held: it must not use the log, nor wait.
+    /// Sets the function that [`Log::set_alarm`] arms; only the first call counts. `ring` is called with the
+    /// log's lock held: it must not use the log, nor wait.
     pub fn on_alarm(&self, ring: impl Fn() + Send + Sync + 'static) {
         let _first = self.alarm.ring.set(Box::new(ring));
     }
@@ -157,7 +158,7 @@ impl Log {
             self.file
                 .resize(directory.file_bytes(), Fill::Zero)
                 .inspect_err(|_| {
-                    // A half-made growth is of no use; the header does not know of it.
+                    // A half-done growth is of no use; the header does not have it.
                     let _ = self.file.resize(old_len, Fill::Allocate);
                 })?;
             Ok(())

@@ -1,4 +1,4 @@
-//! What the log's threads meet through, so that the model checker can stand in for it.
+//! The log's synchronization primitives, which the model checker can replace.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p furrow-log --lib --release modelled`
 
@@ -12,8 +12,8 @@ pub(crate) use checked::{Condvar, Mutex, Watch, atomic, futex};
 #[cfg(all(test, loom))]
 pub(crate) use checked::{Weak, weakened};
 
-/// Tells the model checker who touches a buffer: many who fill ranges of their own, or one who has it alone.
-/// To anybody else it is nothing.
+/// Reports accesses of a buffer to the model checker: by many threads that fill ranges of their own, or by
+/// one that has it alone. Outside of the checker it does nothing.
 #[cfg(not(loom))]
 #[derive(Debug)]
 pub(crate) struct Watch;
@@ -24,7 +24,7 @@ impl Watch {
         Watch
     }
 
-    /// The caller touches a range that nobody else has.
+    /// The caller accesses a range that no other thread has.
     #[inline(always)]
     pub(crate) fn range(&self) {}
 
@@ -33,14 +33,14 @@ impl Watch {
     pub(crate) fn whole(&self) {}
 }
 
-/// A number that is only ever told, and decides nothing.
+/// A number that is only reported and decides nothing.
 pub(crate) type Counter = std::sync::atomic::AtomicU64;
 
-/// Looks that are worth it before the processor is given away.
+/// How often a thread spins before it yields the processor.
 #[cfg(not(loom))]
 const SPINS: u32 = 100;
 
-/// Passes the time until the next look at what another thread is about to finish.
+/// Waits a moment until the next test of what another thread is about to finish.
 pub(crate) fn pause(spins: &mut u32) {
     #[cfg(loom)]
     {

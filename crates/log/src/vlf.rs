@@ -1,4 +1,4 @@
-//! Virtual log files: how many a growth makes, which are in use.
+//! Virtual log files: how many a growth creates, which are in use.
 
 use crate::layout::{FIRST_VLF_OFFSET, SECTOR};
 use furrow_format::Lsn;
@@ -12,7 +12,7 @@ const VLF_MAX: u64 = (Lsn::MAX_BLOCK as u64 + 1) * 512;
 /// Smallest VLF: it must hold several of the largest blocks.
 const VLF_MIN: u64 = 128 * KB;
 
-/// Which release's rule decides how many VLFs a creation or a growth makes.
+/// Which release's rule decides how many VLFs a creation or a growth adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VlfRule {
     /// Up to 2012: 4, 8 or 16 by size.
@@ -25,7 +25,7 @@ pub enum VlfRule {
 }
 
 impl VlfRule {
-    /// VLFs that growing a log of `current_bytes` (0: creation) by `growth_bytes` makes.
+    /// VLFs that growing a log of `current_bytes` (0: creation) by `growth_bytes` adds.
     pub fn count(self, current_bytes: u64, growth_bytes: u64) -> u32 {
         let small_share = current_bytes > 0 && growth_bytes < current_bytes / 8;
         match self {
@@ -100,8 +100,8 @@ impl VlfTable {
         table
     }
 
-    /// A table as found on disk: `seqs[i]` is the sequence number seen in the i-th VLF, 0 for none. `None` if
-    /// one that is needed is missing: it would be taken for free, and written over.
+    /// A table as found on disk: `seqs[i]` is the sequence number found in the i-th VLF, 0 for none. `None`
+    /// if one that is needed is missing: it would count as free, and be overwritten.
     pub(crate) fn restored(
         places: &[(u64, u64)],
         seqs: &[u32],
@@ -206,12 +206,12 @@ impl VlfTable {
         Some(vlf)
     }
 
-    /// Where the VLF being written stands in the file.
+    /// The place of the VLF being written in the file.
     pub(crate) fn current_place(&self) -> usize {
         self.current
     }
 
-    /// Takes the VLFs from this place on out of the file; the caller has seen that none is active.
+    /// Removes the VLFs from this place on from the table; the caller has checked that none is active.
     pub(crate) fn cut(&mut self, from: usize) -> Vec<Vlf> {
         debug_assert!(self.current < from, "the VLF being written stays");
         let gone = self.vlfs.split_off(from.min(self.vlfs.len()));

@@ -1,6 +1,6 @@
-//! The log writer: a thread that writes full blocks when no committer does, so that a large transaction
-//! does not fill all buffers. In a log without it ([`crate::LogConfig::background`]) who fills a block too
-//! many does that.
+//! The log writer: a thread that writes full blocks when no committer does, so that a large transaction does
+//! not fill all buffers. In a log without it ([`crate::LogConfig::background`]) the appender that fills one
+//! block too many writes them.
 
 use crate::signal::Signal;
 use crate::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! How sqlcmd prints a result: the text of each value, the width of each column, which side it stands on.
+//! How sqlcmd prints a result: the text of each value, the width of each column, and its alignment.
 
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ pub(crate) fn text_width(data_type: &DataType) -> u32 {
     }
 }
 
-/// Whether values stand at the right of their column: numbers do.
+/// Whether values are aligned to the right of their column: numbers are.
 pub const fn is_right_aligned(id: TypeId) -> bool {
     matches!(
         id.family(),

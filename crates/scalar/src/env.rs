@@ -10,7 +10,7 @@ use furrow_types::{DateOrder, DateTimeOffset, Guid};
 pub struct Settings {
     /// SET DATEFORMAT.
     pub date_order: DateOrder,
-    /// SET DATEFIRST: the first day of the week, 1 = Monday. `us_english` says 7.
+    /// SET DATEFIRST: the first day of the week, 1 = Monday. The default of `us_english` is 7.
     pub date_first: u8,
     /// What is ON of ANSI_WARNINGS and the like.
     pub switches: Switches,
@@ -103,7 +103,7 @@ impl Default for Settings {
     }
 }
 
-/// What the functions of a statement may ask.
+/// What the functions of a statement may read besides their arguments.
 pub struct Env<'a> {
     /// The session's settings.
     pub settings: Settings,

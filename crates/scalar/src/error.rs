@@ -1,4 +1,4 @@
-//! Errors of expressions: SQL Server's messages, made in one place each.
+//! Errors of expressions: SQL Server's messages, each created in one place.
 
 use furrow_messages::{Arg, Message};
 use furrow_types::{DataType, TypeError, TypeId};

@@ -1,9 +1,9 @@
 //! T-SQL's values: types, conversions, operators and functions, as SQL Server has them.
 //!
-//! Purpose: what the binder asks (which type has this expression, is this conversion allowed, which
-//! function is this, with which error is it refused) and what the executor runs (the bound operator,
-//! conversion, function or aggregate on values). Values and column types are `furrow_format`'s: there is
-//! one `Value` in SQL Server.
+//! Purpose: answers for the binder (which type has this expression, is this conversion allowed, which
+//! function is this, with which error is it refused) and code that the executor runs (the bound operator,
+//! conversion, function or aggregate on values). Values and column types are `furrow_format`'s: the workspace
+//! has one `Value`.
 //!
 //! # Invariants
 //! 1. Binding decides everything that types decide; what is left for a row are errors of its values. A bound
@@ -27,14 +27,14 @@
 //! 1. The binder describes each operand as an [`Operand`]: type, literal NULL or not, constant or not, where
 //!    its collation comes from.
 //! 2. [`ops::bind_binary`], [`ops::bind_compare`], [`functions::resolve`] or
-//!    [`convert::Conversion::explicit`] answer with a bound operator, comparison, function or conversion that
-//!    knows its result's type; or with the message for the client (206, 257, 402, 529, 8116, 8117...).
+//!    [`convert::Conversion::explicit`] return a bound operator, comparison, function or conversion with the
+//!    type of its result; or the message for the client (206, 257, 402, 529, 8116, 8117...).
 //! 3. The executor calls `eval` with borrowed values.
 //!
 //! # What can fail
 //! A [`Message`] and nothing else: overflow (8115, 220, 232), division by zero (8134), text that is no number
 //! or date (245, 8114, 241, 242), texts that are too long (7119) or for which there is no memory (701), and
-//! what the functions say themselves. Nothing here panics on a value.
+//! the errors of single functions. Nothing here panics on a value.
 
 pub mod aggregate;
 pub mod convert;

@@ -1,10 +1,10 @@
-//! What the binder knows of an expression before it is evaluated.
+//! What the binder has of an expression before it is evaluated.
 
 use furrow_types::{Collation, DataType, TypeId, Value};
 
 use crate::error::{SqlResult, message};
 
-/// Where an expression's collation comes from: who wins when two meet.
+/// Where an expression's collation comes from: it decides which of two collations is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Coercibility {
     /// The database's: literals, variables, results of functions on such.

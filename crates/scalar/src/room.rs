@@ -1,8 +1,8 @@
-//! Room for texts that are made: how long they may become, and whether there is memory for them.
+//! Limits for result texts: how long they may become, and whether there is memory for them.
 //!
-//! What joins, repeats and replaces reckons the length of its result before it makes it. A value has at most
-//! 2^31-1 bytes, as SQL Server counts them (7119); memory that is not to be had ends the statement (701)
-//! and not the process.
+//! Functions that join, repeat and replace calculate the length of their result before they create it. A
+//! value has at most 2^31-1 bytes, as SQL Server counts them (7119). Memory that cannot be allocated ends the
+//! statement (701) and not the process.
 
 use crate::error::{SqlResult, message};
 use crate::text::units;
@@ -61,7 +61,7 @@ pub(crate) fn check_texts<'t>(
     check_units(texts.map(|text| units(text, unicode)).sum(), unicode)
 }
 
-/// An empty text with room for so many bytes of UTF-8 (701).
+/// An empty text with memory for so many bytes of UTF-8 (701).
 pub(crate) fn text(bytes: usize) -> SqlResult<String> {
     let mut text = String::new();
     match text.try_reserve_exact(bytes) {
@@ -70,12 +70,12 @@ pub(crate) fn text(bytes: usize) -> SqlResult<String> {
     }
 }
 
-/// Makes room for so many bytes more (701).
+/// Reserves memory for so many bytes more (701).
 pub(crate) fn more(text: &mut String, bytes: usize) -> SqlResult<()> {
     text.try_reserve(bytes).map_err(|_| no_memory())
 }
 
-/// An empty list with room for so many (701).
+/// An empty list with memory for so many items (701).
 pub(crate) fn list<T>(count: usize) -> SqlResult<Vec<T>> {
     let mut list = Vec::new();
     match list.try_reserve_exact(count) {
@@ -84,7 +84,7 @@ pub(crate) fn list<T>(count: usize) -> SqlResult<Vec<T>> {
     }
 }
 
-/// Makes room in a list for so many more (701).
+/// Reserves memory in a list for so many items more (701).
 pub(crate) fn more_of<T>(list: &mut Vec<T>, count: usize) -> SqlResult<()> {
     list.try_reserve(count).map_err(|_| no_memory())
 }
@@ -169,8 +169,7 @@ pub(crate) fn collected(bytes: usize, chars: impl Iterator<Item = char>) -> SqlR
 /// Items that pass between two looks whether the statement is to end.
 const CHECK_ITEMS: usize = 1 << 20;
 
-/// For `map_while`: passes items on until the statement is cancelled. What is made of them is not looked at
-/// then.
+/// For `map_while`: passes items on until the statement is cancelled. The result is not used then.
 pub(crate) fn polled<T>() -> impl FnMut(T) -> Option<T> {
     let mut passed = 0_usize;
     move |item| {

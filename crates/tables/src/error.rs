@@ -14,9 +14,9 @@ use thiserror::Error;
 
 /// An error of the engine.
 ///
-/// What a user did wrong, or meets as a state of things, is [`EngineError::Refused`] with SQL Server's
-/// messages. What failed below keeps its own type, so that nothing of its reason is lost;
-/// [`EngineError::messages`] says both in SQL Server's words.
+/// A mistake of a user, or a state that prevents the statement, is [`EngineError::Refused`] with SQL Server's
+/// messages. An error of a lower crate keeps its own type, so that its reason is not lost.
+/// [`EngineError::messages`] returns SQL Server's messages for both.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -47,7 +47,7 @@ pub enum EngineError {
     /// Checkpoint or restart.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
-    /// The database says things of itself that cannot be.
+    /// The contents of the database contradict each other.
     #[error("the database is damaged: {0}")]
     Damaged(String),
     /// A thread could not be started.
@@ -105,7 +105,7 @@ impl EngineError {
         EngineError::Refused(vec![message])
     }
 
-    /// With one more message behind it, such as 1802 behind what kept CREATE DATABASE from going on.
+    /// With one more message behind it, such as 1802 behind the error that ended CREATE DATABASE.
     #[must_use]
     pub fn followed_by(self, message: Message) -> EngineError {
         let mut messages = self.messages();
@@ -113,7 +113,7 @@ impl EngineError {
         EngineError::Refused(messages)
     }
 
-    /// With one more message before it, such as 5009 before what kept ADD FILE from going on.
+    /// With one more message before it, such as 5009 before the error that ended ADD FILE.
     #[must_use]
     pub fn after(self, message: Message) -> EngineError {
         let mut messages = vec![message];
@@ -121,7 +121,7 @@ impl EngineError {
         EngineError::Refused(messages)
     }
 
-    /// 5149 where the device had no room for a file that was being made; other errors as they are.
+    /// 5149 where the device had no space for a new file; other errors as they are.
     #[must_use]
     pub fn of_expansion(self) -> EngineError {
         match self.device() {
@@ -130,7 +130,7 @@ impl EngineError {
         }
     }
 
-    /// What the device said, where it is to blame.
+    /// The device's error, if the device is the cause.
     fn device(&self) -> Option<&IoError> {
         match self {
             EngineError::Io(e)
@@ -224,12 +224,12 @@ pub(crate) fn space_error(error: &EngineError) -> Option<&SpaceError> {
     }
 }
 
-/// Whether an error says that a filegroup is full.
+/// Whether an error means that a filegroup is full.
 pub(crate) fn is_full(error: &EngineError) -> bool {
     matches!(space_error(error), Some(SpaceError::FilegroupFull { .. }))
 }
 
-/// Why the log is full, if that is what the error says.
+/// Why the log is full, if the error means that.
 pub(crate) fn full_log_reason(error: &EngineError) -> Option<ReuseWait> {
     let txn = match error {
         EngineError::Log(e) | EngineError::Recovery(RecoveryError::Log(e)) => {
@@ -292,7 +292,8 @@ fn space_messages(e: &SpaceError) -> Vec<Message> {
         SpaceError::Txn(e) => vec![txn_message(e)],
         SpaceError::Io { source, .. } => vec![io_message(source)],
         SpaceError::Expand { source, .. } => vec![expand_message(source)],
-        // Who knows the object and the database says it in SQL Server's words.
+        // `DatabaseCore::with_names` replaces this with SQL Server's text, which names the object and the
+        // database.
         SpaceError::FilegroupFull { cause, .. } => {
             let cause = cause.iter().map(expand_message);
             cause.chain([numbered(1105)]).collect()

@@ -1,8 +1,8 @@
 //! Tables of one open database: their definitions, their catalog, and what sessions do with their rows.
 //!
 //! Folders, each of which imports only those before it:
-//! 1. `error`: what can go wrong, with SQL Server's messages.
-//! 2. `schema`: what DDL asks for, and its rules.
+//! 1. `error`: the errors, with SQL Server's messages.
+//! 2. `schema`: the requests of DDL, and their rules.
 //! 3. `table`: [`Table`], [`Index`], [`Rowset`] in memory; rows encoded and decoded.
 //! 4. `catalog`: the base tables on disk, and the tables in memory that are made from them.
 //! 5. `database`: [`DatabaseCore`], the part of an open database that sessions use.

@@ -1,5 +1,5 @@
 //! Prints what a script gives, in the form of the golden files: the script on standard input, the outcome on
-//! standard output. `tests/golden/update.sh` writes the outcomes of all of them anew.
+//! standard output. `tests/golden/update.sh` writes all outcomes again.
 
 #[path = "../tests/support/compact.rs"]
 mod compact;

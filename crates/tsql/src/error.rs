@@ -239,7 +239,7 @@ pub(crate) const STRAY_THROW: Message = syntax(
 );
 
 impl Message {
-    /// The error that says this of `span`, each `%s` filled in.
+    /// This error at `span`, each `%s` filled in.
     pub(crate) fn at(self, span: Span, line: u32, args: &[&str]) -> Box<SyntaxError> {
         let mut message = String::with_capacity(self.text.len() + 32);
         let mut args = args.iter();

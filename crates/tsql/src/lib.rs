@@ -1,8 +1,8 @@
 //! # T-SQL text to syntax tree, and back
 //!
-//! This room turns a batch of T-SQL into a typed tree ([`ast`]), or into the errors SQL Server would give,
-//! and a tree back into text. It knows grammar only: no catalog, no types, no session. Nothing of the house
-//! lies below.
+//! This crate turns a batch of T-SQL into a typed tree ([`ast`]), or into the errors SQL Server would give,
+//! and a tree back into text. It implements grammar only: no catalog, no types, no session. It depends on no
+//! other crate of the workspace.
 //!
 //! ## How a text is read
 //! 1. [`lex`] cuts the text into tokens in one pass. A token is a kind and a range; nothing is copied.

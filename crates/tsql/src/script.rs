@@ -34,7 +34,7 @@ pub enum Piece<'a> {
 pub struct ScriptBatch<'a> {
     /// Its text; lines are counted within it, as the server does.
     pub text: &'a str,
-    /// Where it stands in the script.
+    /// Its place in the script.
     pub span: Span,
     /// The line of the script on which it begins, from 1.
     pub line: u32,
@@ -55,8 +55,8 @@ pub enum LineKind {
     Command,
 }
 
-/// What a line means that does not begin within a comment or string; a client that reads line by line asks
-/// [`LineScanner::kind`].
+/// The meaning of a line that does not begin within a comment or string; a client that reads line by line
+/// calls [`LineScanner::kind`].
 #[must_use]
 pub fn line_kind(line: &str) -> LineKind {
     let line = line.trim();
@@ -95,8 +95,8 @@ fn without_comment(rest: &str) -> &str {
 
 /// Where a text read line by line ends: in plain text, or within something that the next line continues.
 ///
-/// A client that reads lines one at a time asks it what the next line means, and passes it each line that is
-/// text. The work is linear in the text, however many lines a batch has.
+/// A client that reads lines one at a time calls it for the meaning of the next line, and passes it each line
+/// that is text. The work is linear in the text, however many lines a batch has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LineScanner {
     inside: Inside,
@@ -150,7 +150,7 @@ impl LineScanner {
                 (Inside::Comment(depth), b'*', Some(b'/')) => {
                     self.enter(Inside::Comment(depth - 1)) + 1
                 }
-                // Doubled, it stands for itself.
+                // Doubled, it is the character itself.
                 (Inside::Quoted(close), _, Some(next)) if byte == close && *next == close => 2,
                 (Inside::Quoted(close), _, _) if byte == close => self.enter(Inside::Nothing),
                 _ => 1,
@@ -158,7 +158,7 @@ impl LineScanner {
         }
     }
 
-    /// Goes on in another state; returns the bytes passed.
+    /// Enters another state; returns the bytes passed.
     fn enter(&mut self, inside: Inside) -> usize {
         self.inside = inside;
         1

@@ -1,11 +1,11 @@
-//! Places in a text: byte ranges, and the lines and columns they stand for.
+//! Places in a text: byte ranges, and their lines and columns.
 
 use std::fmt;
 
 /// A range of bytes in the text that was parsed.
 ///
-/// Two spans always compare equal: where a node stands is no part of what it means, and two trees are to be
-/// equal when they mean the same. Compare `start` and `end` where the place itself is asked for.
+/// Two spans always compare equal: the place of a node is no part of its meaning, and two trees with the same
+/// meaning must be equal. Compare `start` and `end` where the place itself matters.
 #[derive(Clone, Copy, Default)]
 pub struct Span {
     /// Offset of the first byte.
@@ -79,7 +79,7 @@ impl<'a> LineIndex<'a> {
         Self { text, starts }
     }
 
-    /// Where `offset` stands; an offset past the end counts as the end.
+    /// The place of `offset`; an offset past the end counts as the end.
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
         let mut offset = (offset as usize).min(self.text.len());

@@ -1,10 +1,10 @@
-//! The active transactions: what a checkpoint must know of them.
+//! The active transactions, as a checkpoint records them.
 //!
 //! A transaction enters when it first writes to the log and leaves when its end is in the log. A
 //! checkpoint lists those present *after* it has taken the log's tail. Three races are closed here:
 //! - a first record before the tail, the transaction not listed: it enters before it appends;
-//! - a record before the tail, its LSN not yet noted: appending is bracketed by a sequence count, and the
-//!   checkpoint waits out a bracket it meets;
+//! - a record before the tail, its LSN not yet noted: appending is bracketed by a sequence count, and a
+//!   checkpoint that finds a bracket open waits until it is closed;
 //! - a commit before the tail, the transaction still listed: it is marked as ended inside the bracket.
 
 use crate::active_txn::ActiveTxn;
@@ -35,7 +35,7 @@ pub struct ActiveTxns {
     first: u64,
     /// Transactions that changed something and committed.
     pub(crate) committed: AtomicU64,
-    /// Room on pages that their rollbacks may want back.
+    /// Space on pages that rollbacks may need back.
     pub room: KeptRoom,
 }
 

@@ -17,7 +17,7 @@ pub struct ActiveTxn {
     last: AtomicU64,
     appending: AtomicU32,
     ended: AtomicBool,
-    /// Pages on which space is kept for its rollback; `None` once it has left.
+    /// Pages on which space is reserved for its rollback; `None` once it has left the list.
     pub(crate) kept: Mutex<Option<Vec<PageId>>>,
     counted: Mutex<Deltas>,
     /// Pages filled past the log, to be forced.
@@ -85,7 +85,7 @@ impl ActiveTxn {
         result
     }
 
-    /// Its last LSN as of a moment after the call began; `None` when it has ended.
+    /// Its last LSN at some moment after the call began; `None` when it has ended.
     pub(crate) fn settled(&self) -> Option<Lsn> {
         let seen = self.appending.load(Ordering::SeqCst);
         while seen % 2 == 1 && self.appending.load(Ordering::SeqCst) == seen {

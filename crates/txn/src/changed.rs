@@ -13,8 +13,8 @@
 //!    record since the last completed checkpoint. The changed-extent pages have the bits of the records
 //!    before.
 //! 3. The map of an extent is the union of the page's bit and the bit here.
-//! 4. A changed-extent page that is formatted anew has lost its bits:
-//!    [`ChangedExtents::rewrite`] makes the next checkpoint add all of them again.
+//! 4. A changed-extent page that is formatted again has lost its bits: [`ChangedExtents::rewrite`] makes the
+//!    next checkpoint add all of them again.
 //! 5. A full backup begins a new base for differential backups ([`ChangedExtents::begin_base`]). Until
 //!    the base counts, the bits set before are kept apart and still belong to the map.
 //!    [`Mini::commit`](crate::Mini::commit) compares the generation before its first bit and behind its
@@ -230,7 +230,7 @@ impl ChangedExtents {
         }
     }
 
-    /// Forgets a file: its number is about to be another's, whose pages nobody has changed yet.
+    /// Forgets a file: another file is about to get its number, and none of that file's pages has changed.
     pub fn forget(&self, file: FileId) {
         let file = self.files.get(usize::from(file.0));
         for (_, interval) in file.into_iter().flat_map(Sparse::filled) {
@@ -241,7 +241,7 @@ impl ChangedExtents {
     }
 
     /// The changed-extent page at `page` cannot be read: which of its extents have changed is unknown. All of
-    /// them count as changed from now on. The page takes no bits until it is formatted anew.
+    /// them count as changed from now on. The page takes no bits until it is formatted again.
     pub fn lose(&self, page: PageId) {
         let (interval, ..) = place_of(page.page);
         let file = usize::from(page.file.0);
@@ -289,8 +289,8 @@ impl ChangedExtents {
         files.flat_map(of_file).collect()
     }
 
-    /// Brings the bits that a changed-extent page lacks to it: `add` is called with the index and the bits of
-    /// a word. The caller holds the page EX, and is the only one that does this.
+    /// Adds to a changed-extent page the bits that it lacks: `add` is called with the index and the bits of a
+    /// word. The caller holds the page EX, and no other thread calls this.
     pub fn add_to_page(&self, page: PageId, mut add: impl FnMut(usize, u64)) {
         debug_assert_eq!(
             dcm_page_of(page.page),

@@ -1,10 +1,10 @@
-//! Rows of each rowset, as far as they are committed.
+//! Committed rows of each rowset.
 //!
-//! A transaction gathers by how much it has changed the number of rows of each rowset. Its commit record says
-//! so, and the counts here follow. A checkpoint takes all counts *at* the LSN of its begin: commits share a
-//! gate while they append their record and change the counts, the checkpoint has it for itself. So after a
-//! crash a count is that of the last completed checkpoint, and what the commit records behind its begin say:
-//! no row is counted, and none is missed.
+//! A transaction sums up by how much it has changed the number of rows of each rowset. Its commit record
+//! contains these sums, and the counts here change with it. A checkpoint takes all counts *at* the LSN of its
+//! begin record: commits share a gate while they append their record and change the counts, and the
+//! checkpoint has the gate exclusively. So after a crash a count is that of the last completed checkpoint
+//! plus the sums of the commit records behind its begin. Rows are not counted again, and none is missed.
 
 use furrow_format::{Lsn, RowsetId};
 use furrow_io::sync::RwLock;
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 /// By how much a transaction changes the numbers of rows.
 pub type Deltas = SmallVec<[(RowsetId, i64); 4]>;
 
-/// Rowsets in one commit record: it has to fit in a block of the log. Counts of what else one transaction
-/// changes are exact until a crash, and then as of the checkpoint before.
+/// Most rowsets in one commit record, which has to fit in a block of the log. If a transaction changes more,
+/// the counts of the rest are exact until a crash; after it they are those of the last checkpoint.
 const MOST_IN_RECORD: usize = 3000;
 
 /// The body of a commit record.
@@ -80,7 +80,7 @@ impl Counts {
         self.rows.write().retain(|rowset, _| keep(*rowset));
     }
 
-    /// Appends a commit record by `append`, and counts what it says.
+    /// Appends a commit record by `append`, and adds its sums to the counts.
     pub(crate) fn commit<E>(
         &self,
         deltas: &Deltas,

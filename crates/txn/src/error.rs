@@ -13,10 +13,10 @@ pub enum TxnError {
     /// The log refused.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A page could not be had.
+    /// A page could not be latched.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// A lock could not be had: time-out, deadlock victim, cancelled.
+    /// A lock was not granted: time-out, deadlock victim, cancelled.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// A change that is in the log does not fit its page: the page is damaged, or the engine is
@@ -39,7 +39,7 @@ pub enum TxnError {
     /// The database takes no changes: it is read-only, or was poisoned by an earlier failure.
     #[error("the database takes no changes: {0}")]
     NoChanges(String),
-    /// Rows were to go past the log on behalf of somebody who forces no pages.
+    /// Rows were to go past the log on behalf of an author that forces no pages.
     #[error("rows that are not logged need a transaction that forces their pages")]
     NotForced,
     /// Undoing an operation failed; the transaction stays open until recovery.

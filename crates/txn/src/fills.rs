@@ -1,49 +1,48 @@
 //! Pages that a transaction has filled past the log: minimal logging.
 //!
-//! A bulk load puts most of its rows on pages that it has just allocated. The log then says that a page was
-//! allocated and where it stands ([`Change::FormatForced`](furrow_format::Change)), not what is on it; the
-//! page itself is made durable before anything may depend on it. A load writes its rows once instead of
-//! twice.
+//! A bulk load puts most of its rows on pages that it has just allocated. The log then records that a page
+//! was allocated and its place ([`Change::FormatForced`](furrow_format::Change)), not its contents. The page
+//! itself is made durable before anything may depend on it. So a load writes its rows once instead of twice.
 //!
 //! # Invariants
-//! 1. The pages of [`Mini::fill`](crate::Mini::fill) are new: nobody's before the record that formats them,
-//!    reached by nobody who would change rows on them, because the transaction holds X on the table.
-//! 2. *Forced before anything depends on it.* The transaction notes them ([`Fills`]) before the record is
-//!    appended, and forces them before each of its records that is not a fill itself
-//!    ([`Transaction::prepare`](crate::Transaction::prepare)), its commit included. So a record behind that,
-//!    which changes rows of such a page, or says that it is there to stay, finds it on the disk, with an LSN
-//!    not below that of its format.
-//! 3. *Undone by rebuilding.* Whoever undoes a fill logs a plain `Format` for each of its pages, in each
-//!    attempt, before a page goes out of the tree.
+//! 1. The pages of [`Mini::fill`](crate::Mini::fill) are new: they belong to no object before the record that
+//!    formats them. No other session changes rows on them, because the transaction holds X on the table.
+//! 2. *Forced before anything depends on it.* The transaction notes the pages ([`Fills`]) before the record
+//!    is appended. It forces them before each of its records that is not a fill itself
+//!    ([`Transaction::prepare`](crate::Transaction::prepare)), its commit included. So when a later record
+//!    changes rows of such a page, or commits it, the page is on the disk with an LSN not below that of its
+//!    format.
+//! 3. *Undone by rebuilding.* Undoing a fill logs a plain `Format` for each of its pages, in each attempt,
+//!    before a page is removed from the tree.
 //!
 //! # A crash
-//! - *Before the commit record is durable.* The transaction is rolled back. A page that is on the disk is
-//!   taken as it is; one that is not, or is torn (its first write needs no image: its place held nothing),
-//!   is made empty by redo. Undo empties both and gives them back.
-//! - *After.* All pages were durable before. Later writes of them are protected by images like those of
-//!   any page.
-//! - *After a rollback* that is in the log to its end: a page that is not on the disk is passed over by redo
-//!   until the `Format` of the rollback (or that of its next life) rebuilds it.
-//! - A page that a *committed* fill needs and that is not on the disk was lost by the disk: redo reports it
-//!   (824) rather than make it empty. This is what the log cannot repair, and a full log could.
+//! - *Before the commit record is durable.* The transaction is rolled back. Redo keeps a page that is on the
+//!   disk. It makes a page empty that is not on the disk, or torn (its first write needs no image, because
+//!   its place held nothing). Undo empties both and frees them.
+//! - *After.* All pages were durable before. Later writes of them are protected by images like those of any
+//!   page.
+//! - *After a rollback* that is in the log to its end: redo passes over a page that is not on the disk until
+//!   the `Format` of the rollback (or of the page's next use) rebuilds it.
+//! - A page that a *committed* fill needs and that is not on the disk was lost by the disk. Redo reports it
+//!   (824) and does not make it empty. The log cannot repair this; a fully logged load it could.
 //!
 //! Checkpoints and the lazy writer treat the pages as any others: write-ahead holds for the format record,
 //! and the redo point passes that record only when the page is durable.
 //!
 //! # What can fail
-//! Forcing: then nothing is forgotten; the transaction cannot commit.
+//! Forcing. Then the pages stay in the list, and the transaction cannot commit.
 
 use furrow_format::PageId;
 use furrow_pool::PageRun;
 
-/// Pages that the lazy writer is asked for at a time.
+/// Pages that are handed to the lazy writer at a time.
 const ASK_PAGES: usize = 128;
 
-/// The pages of a transaction that are to be forced.
+/// The pages that a transaction has to force.
 #[derive(Debug, Default)]
 pub(crate) struct Fills {
     runs: Vec<PageRun>,
-    /// The last of them, which the lazy writer has not been asked for yet.
+    /// The last of them, which were not handed to the lazy writer yet.
     fresh: Vec<PageId>,
 }
 
@@ -66,7 +65,7 @@ impl Fills {
         );
     }
 
-    /// The pages to ask the lazy writer for, when there are enough of them.
+    /// The pages to hand to the lazy writer, when there are enough of them.
     pub(crate) fn take_fresh(&mut self) -> Option<Vec<PageId>> {
         (self.fresh.len() >= ASK_PAGES).then(|| std::mem::take(&mut self.fresh))
     }
@@ -81,7 +80,7 @@ impl Fills {
         std::mem::take(&mut self.runs)
     }
 
-    /// What could not be forced is to be forced still.
+    /// Returns runs to the list that could not be forced.
     pub(crate) fn restore(&mut self, runs: Vec<PageRun>) {
         debug_assert!(runs.iter().all(|run| run.1 > 0), "a run has pages");
         self.runs.extend(runs);

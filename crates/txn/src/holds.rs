@@ -1,8 +1,8 @@
 //! What holds the log back besides recovery: backups under way, and the next log backup.
 //!
 //! # Invariant
-//! The log from the smallest position held on is not let go. A hold is entered, and the log is cut, under one
-//! lock: a hold that was entered at a position which was there is never too late.
+//! The log from the smallest held position on is not truncated. Entering a hold and truncating the log take
+//! one lock. So if the log has a position when its hold is entered, the log keeps it.
 
 use furrow_format::Lsn;
 use furrow_io::sync::Mutex;
@@ -24,7 +24,7 @@ impl Held {
     }
 }
 
-/// The positions from which on the log is needed by others than recovery.
+/// The positions from which on backups need the log.
 #[derive(Debug, Default)]
 pub struct LogHolds {
     held: Mutex<Held>,

@@ -10,9 +10,9 @@
 //!    log does not have are on their pages, durably, before the transaction logs anything else: see `fills`.
 //! 2. Log space is promised before the first latch; a rollback never lacks it.
 //! 3. A transaction's records form a chain through `prev`; compensation records skip what is undone, so that
-//!    undoing, interrupted and begun again, never undoes twice.
-//! 4. Room that a transaction's shorter rows left on their pages is nobody else's until it ends: a
-//!    rollback needs no page that there may not be.
+//!    an undo that is interrupted and started again never undoes a record twice.
+//! 4. Space that a transaction's shorter rows left on their pages stays reserved for it until it ends: a
+//!    rollback never needs another page for them.
 //! 5. Locks are released only after the transaction's end is in the log (a commit: durable).
 //!
 //! Proofs, by the invariant's number: 1: the pool asserts that a page is changed only after `begin_change`,

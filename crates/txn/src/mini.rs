@@ -3,13 +3,13 @@
 //! 1. The caller latches pages EX and hands them over with [`Mini::adopt`]; it plans the changes with
 //!    [`Mini::push`]. Nothing is changed yet.
 //! 2. [`Mini::commit`] marks the pages dirty and their extents changed, appends **one** log record with all
-//!    changes, gives snapshots the pages as they are (`furrow_pool::snapshot`), applies the changes in order
-//!    by the same `apply` as redo, stamps the pages with the record's LSN and lets go of the latches.
+//! changes, gives snapshots the pages as they are (`furrow_pool::snapshot`), applies the changes in order by
+//! the same `apply` as redo, stamps the pages with the record's LSN and releases the latches.
 //!
 //! A bulk load may [`fill`](Mini::fill) new pages with rows that are not in the log; see `fills`.
 //!
-//! An error before the record is in the log leaves the pages as they were. A change that then does
-//! not apply poisons the database: the log says something that memory does not.
+//! An error before the record is in the log leaves the pages as they were. If a logged change then does not
+//! apply, the database is poisoned: the log has a change that memory does not have.
 
 use crate::active_txn::ActiveTxn;
 use crate::{Store, TxnError};
@@ -22,12 +22,12 @@ use furrow_log::{Record, RecordKind};
 use furrow_pool::PageWrite;
 use smallvec::SmallVec;
 
-/// On whose behalf a mini-transaction is logged.
+/// The author of a mini-transaction.
 #[derive(Debug)]
 pub enum Author<'a> {
-    /// Nobody's: a structural change, never undone.
+    /// No transaction: a structural change, never undone.
     System,
-    /// A transaction's row operation, undone by what `undo` says.
+    /// A transaction's row operation; `undo` describes how to undo it.
     Txn(&'a ActiveTxn, &'a [u8]),
     /// The undoing of a transaction's record; the next one to undo is `next`.
     Undo(&'a ActiveTxn, Lsn),
@@ -93,8 +93,8 @@ impl<'p> Mini<'p> {
         ChangeWriter::new(&mut self.redo).push(page, change);
     }
 
-    /// Plans the making of the page with number `at`, new and nobody else's, with rows that are not logged:
-    /// only a transaction may commit that, which then forces the page. The caller holds X on the table.
+    /// Plans a new page with number `at`, which no other object uses yet, with rows that are not logged: only
+    /// a transaction may commit that, which then forces the page. The caller holds X on the table.
     pub fn fill(&mut self, at: usize, init: PageInit, rows: RowList<'p>) {
         debug_assert!(
             self.fills.iter().all(|fill| fill.0 != at),
@@ -114,7 +114,7 @@ impl<'p> Mini<'p> {
         self.redo.is_empty()
     }
 
-    /// Logs and applies the changes and lets go of the pages; returns the record's LSN.
+    /// Logs and applies the changes and releases the pages; returns the record's LSN.
     pub fn commit(mut self, author: &Author<'_>) -> Result<Lsn, TxnError> {
         self.apply(author)
     }
@@ -189,7 +189,7 @@ impl<'p> Mini<'p> {
         Ok(lsn)
     }
 
-    /// Pages with rows that are not logged are the transaction's to force, whatever becomes of the record.
+    /// The transaction has to force pages with rows that are not logged, even if appending the record fails.
     fn note_fills(&self, author: &Author<'_>) -> Result<(), TxnError> {
         if self.fills.is_empty() {
             return Ok(());

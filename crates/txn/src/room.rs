@@ -1,21 +1,23 @@
-//! Room on pages that rollbacks may want back.
+//! Space on pages that rollbacks may need back.
 //!
-//! A row that gets shorter leaves room on its page, and its transaction may yet be rolled back: then the row
-//! needs that room again, and there may be no other page to be had. So the room stays the transaction's until
-//! it ends. SQL Server keeps two counts for this in the page's header; here memory keeps, by page, what each
-//! transaction is owed. After a restart nobody but rollbacks is at work until the last of them is done, so
-//! nothing of this has to be on disk.
+//! A row that gets shorter leaves free space on its page. If its transaction is rolled back, the row needs
+//! that space again, and there may be no other page for it. So the space stays reserved for the transaction
+//! until it ends. SQL Server stores two counts for this in the page's header; here memory has, by page, the
+//! bytes reserved for each transaction. After a restart only rollbacks run until the last of them is done, so
+//! that none of this has to be on disk.
 //!
 //! # Invariants
-//! 1. On every page there is at least as much free as all transactions together may want back.
-//! 2. Who takes room leaves what is [owed to others](KeptRoom::others). What it is owed itself it may use for
-//!    what a rollback gives back whole: that goes in the reverse order, so that each step finds what the
-//!    step's operation left. What stays behind, as a slot of a heap's page does, must not come out of that.
+//! 1. Every page has at least as many free bytes as all transactions together may need back.
+//! 2. A change that takes space leaves what is [reserved for others](KeptRoom::others). Space reserved for
+//!    its own transaction it may use for what a rollback gives back whole: the rollback goes in reverse
+//!    order, so that each step finds what the step's operation left. What a rollback does not give back, such
+//!    as a slot of a heap's page, must not come out of that space.
 //! 3. A rollback puts back on a page what its transaction took from that page. Where it may choose another
-//!    page, what is owed must be owed there too.
-//! 4. When rows go from one page to another by a split, what is owed on the one is owed on both.
+//!    page, the space must be reserved there too.
+//! 4. When rows go from one page to another by a split, the space reserved on the old page is reserved on
+//!    both.
 //!
-//! Everything of a page is asked and noted under the page's EX latch.
+//! Everything about a page is read and changed under the page's EX latch.
 
 use crate::active_txn::ActiveTxn;
 use furrow_format::{PageId, TxnId};
@@ -28,11 +30,11 @@ use std::sync::Arc;
 /// Parts of the table, each with its own lock.
 const SHARDS: usize = 32;
 
-/// Bytes owed on one page to one transaction.
+/// Bytes reserved on one page for one transaction.
 type Claim = (Arc<ActiveTxn>, usize);
 type Shard = HashMap<PageId, SmallVec<[Claim; 1]>>;
 
-/// What transactions are owed on pages.
+/// Bytes reserved for transactions, by page.
 #[derive(Debug, Default)]
 pub struct KeptRoom {
     shards: [Mutex<Shard>; SHARDS],
@@ -46,7 +48,7 @@ impl KeptRoom {
         &self.shards[number % SHARDS]
     }
 
-    /// Bytes of the page owed to transactions other than `txn`.
+    /// Bytes of the page reserved for transactions other than `txn`.
     #[inline]
     pub fn others(&self, page: PageId, txn: Option<TxnId>) -> usize {
         if self.claims.load(Ordering::Acquire) == 0 {
@@ -58,7 +60,7 @@ impl KeptRoom {
         others.map(|claim| claim.1).sum()
     }
 
-    /// A row of `txn` left `bytes` on the page: they stay owed to it.
+    /// A row of `txn` left `bytes` on the page: they stay reserved for it.
     pub fn keep(&self, page: PageId, txn: &Arc<ActiveTxn>, bytes: usize) {
         if bytes == 0 {
             return;
@@ -94,7 +96,7 @@ impl KeptRoom {
         }
     }
 
-    /// Rows of `from` went to `to`: what is owed there is owed on both from now on.
+    /// Rows of `from` went to `to`: what is reserved on `from` is reserved on both from now on.
     pub fn split(&self, from: PageId, to: PageId) {
         if self.claims.load(Ordering::Acquire) == 0 {
             return;
@@ -116,7 +118,7 @@ impl KeptRoom {
         debug_assert!(before >= gone, "claims are counted once");
     }
 
-    /// The transaction has ended: nothing is owed to it any more.
+    /// The transaction has ended: nothing is reserved for it any more.
     pub(crate) fn forget(&self, txn: &ActiveTxn) {
         let pages = txn.kept.lock().take();
         for page in pages.into_iter().flatten() {

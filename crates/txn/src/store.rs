@@ -16,13 +16,13 @@ use furrow_pool::{
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes that undoing a record takes besides what its undo part says: headers, changes of maps and links, and
-/// the padding of a block that ends early.
+/// Bytes that undoing a record takes besides its undo part: headers, changes of maps and links, and the
+/// padding of a block that ends early.
 const UNDO_OVERHEAD_BYTES: u64 = 256;
 
-/// Makes room in a full log: by a checkpoint, by growth. Called with no latch held.
+/// Frees space in a full log: by a checkpoint, by growth. Called with no latch held.
 pub trait LogRelief: Send + Sync + Debug {
-    /// Returns when it is worth trying again; an error (9002) when there is no hope.
+    /// Returns when the caller should try again; an error (9002) when no space can be freed.
     fn relieve(&self, wanted_bytes: u64) -> Result<(), LogError>;
 }
 
@@ -74,7 +74,7 @@ pub struct Store {
     pub changed: ChangedExtents,
     /// What holds the log back besides recovery.
     pub holds: Arc<LogHolds>,
-    /// What flushes for want of frames take of the log, for each record of a rollback.
+    /// The log space that flushes take when frames run short, as a share for each record of a rollback.
     padding_share: u64,
     relief: OnceLock<Arc<dyn LogRelief>>,
     poisoned: AtomicBool,
@@ -137,7 +137,7 @@ impl Store {
         &self.log
     }
 
-    /// Room on pages that rollbacks may want back.
+    /// Space on pages that rollbacks may need back.
     #[inline]
     pub fn room(&self) -> &KeptRoom {
         &self.active.room
@@ -148,7 +148,7 @@ impl Store {
         self.ahead.redo_point()
     }
 
-    /// Moves the redo point, once a checkpoint that says so is durable.
+    /// Moves the redo point, once a checkpoint with it is durable.
     pub fn set_redo_point(&self, lsn: Lsn) {
         debug_assert!(
             lsn <= self.log.tail(),
@@ -157,7 +157,7 @@ impl Store {
         self.ahead.redo_point.fetch_max(lsn.0, Ordering::AcqRel);
     }
 
-    /// Says who makes room in a full log; only the first call counts.
+    /// Sets what frees space in a full log; only the first call counts.
     pub fn set_relief(&self, relief: Arc<dyn LogRelief>) {
         let _ = self.relief.set(relief);
     }
@@ -191,8 +191,8 @@ impl Store {
         Ok(self.pool.create(self.key(page), rank)?)
     }
 
-    /// Promises log space, making room if need be. Called with no latch held: it may wait for a
-    /// checkpoint or a growth.
+    /// Promises log space, and frees some if needed. Called with no latch held: it may wait for a checkpoint
+    /// or a growth.
     pub fn promise(&self, bytes: u64) -> Result<(), TxnError> {
         self.pool.spill_snapshots(self.db);
         furrow_pool::assert_no_latches();
@@ -224,7 +224,7 @@ impl Store {
         Ok(())
     }
 
-    /// From now on the database takes no changes: memory and log may disagree, only recovery can tell.
+    /// From now on the database takes no changes: memory and log may disagree until recovery.
     pub fn poison(&self, reason: String) {
         tracing::error!(
             database = self.db.0,

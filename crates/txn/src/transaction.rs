@@ -1,9 +1,9 @@
 //! A transaction from its begin to its end.
 //!
-//! It enters the list of active transactions with its first log record. Its log space is promised
-//! in two parts: what a step writes, and what undoing the step would write. The first is given back as soon
-//! as the step is in the log; the second stays promised until the step is undone or the transaction
-//! ends, so that a rollback never lacks space and never has to ask for any.
+//! It enters the list of active transactions with its first log record. Its log space is promised in two
+//! parts: for what a step writes, and for what undoing the step would write. The first is given back as soon
+//! as the step is in the log. The second stays promised until the step is undone or the transaction ends, so
+//! that a rollback never lacks space and never requests any.
 
 use crate::active_txn::ActiveTxn;
 use crate::lock::{LockManager, LockOwner};
@@ -20,9 +20,9 @@ const OVERHEAD_BYTES: u64 = 256;
 /// Promised once a transaction, for its end and the padding of its last block.
 const END_BYTES: u64 = 4096 + 512;
 
-/// Undoes one row operation; implemented where rows are known.
+/// Undoes one row operation; implemented by the crates that can read rows.
 pub trait Undo {
-    /// Undoes what `record.undo` says, logging by [`Author::Undo`] with `txn` and `next`.
+    /// Undoes the operation that `record.undo` describes, logging by [`Author::Undo`] with `txn` and `next`.
     fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError>;
 }
 
@@ -90,8 +90,8 @@ impl Transaction {
             .get_or_insert_with(|| store.active.enter(id, store.log().tail(), Lsn::ZERO))
     }
 
-    /// Makes sure of log space for one operation: `redo` bytes of page changes, and `undo` bytes that say
-    /// how it is undone, which both its record and the record of its undoing hold. To be called before the
+    /// Promises log space for one operation: `redo` bytes of page changes, and `undo` bytes that describe how
+    /// it is undone, which both its record and the compensation record hold. To be called before the
     /// operation's first latch; may be called again for more of the same operation.
     ///
     /// Pages filled past the log are forced first: the operation may change them.
@@ -111,8 +111,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Says that the operations to come fill new pages past the log and change none that was filled so
-    /// before, or that this is over.
+    /// Sets whether the operations to come fill new pages past the log. Such operations change no page that
+    /// was filled so before.
     pub fn set_filling(&mut self, filling: bool) {
         self.filling = filling;
         self.filled |= filling;
@@ -142,8 +142,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Of what the operation under way has planned, `bytes` more than usual are needed if it is undone: they
-    /// stay promised until the transaction ends.
+    /// Undoing the operation under way needs `bytes` more than usual. They are taken from what it has
+    /// planned, and stay promised until the transaction ends.
     pub fn keep_for_undo(&mut self, bytes: usize) {
         let promised = self.planned + self.kept;
         let more = (bytes as u64).min(self.planned);
@@ -152,7 +152,7 @@ impl Transaction {
         debug_assert_eq!(self.planned + self.kept, promised, "nothing goes back");
     }
 
-    /// An operation is logged, or has failed: what it planned and does not keep goes back.
+    /// An operation is logged, or has failed: what it planned goes back, except `keep` bytes.
     fn settle(&mut self, keep: u64) {
         // An operation that planned too little keeps what it planned.
         let keep = keep.min(self.planned);
@@ -161,7 +161,7 @@ impl Transaction {
         self.kept += keep;
     }
 
-    /// Logs and applies a row operation of this transaction; `undo` says how it is undone.
+    /// Logs and applies a row operation of this transaction; `undo` describes how to undo it.
     pub fn commit_mini(&mut self, mini: Mini<'_>, undo: &[u8]) -> Result<Lsn, TxnError> {
         let active = Arc::clone(self.active());
         let lsn = mini.commit(&Author::Txn(&active, undo))?;
@@ -211,8 +211,9 @@ impl Transaction {
         self.log_commit()
     }
 
-    /// Its record takes what was promised for undoing, which is not needed any more: whoever changes the
-    /// rows of a rowset was promised more for that than the record says of it.
+    /// Appends the commit record. It takes the log space that was promised for undo, which is not needed any
+    /// more. That is enough: each change of a rowset's rows was promised more than the record takes for its
+    /// count.
     fn log_commit(&mut self) -> Result<Option<Lsn>, TxnError> {
         let Some(active) = self.active.clone().filter(|a| a.last() > Lsn::ZERO) else {
             return Ok(None);
@@ -276,7 +277,7 @@ impl Transaction {
     }
 
     fn roll_back_to(&mut self, stop: Lsn, undo: &dyn Undo) -> Result<(), TxnError> {
-        // What failed is not logged.
+        // An operation that failed has logged nothing.
         self.settle(0);
         let Some(active) = self.active.clone() else {
             return Ok(());
@@ -329,7 +330,7 @@ impl Drop for Transaction {
 }
 
 /// Undoes the records of `txn` from its last one back to (not with) `stop`. Used by rollback and by restart.
-/// `undone` hears after each record how much log space had been kept for its undoing.
+/// `undone` is called after each record with the log space that was reserved for undoing it.
 pub fn undo_chain(
     store: &Store,
     txn: &ActiveTxn,
@@ -340,8 +341,8 @@ pub fn undo_chain(
     undo_chain_of(store, store.log(), txn, (undo, undone), stop)
 }
 
-/// As [`undo_chain`], of a transaction whose records are in `log`, which may be the log of another database:
-/// a snapshot undoes on its own pages what its source's log says. Compensation goes to the store's log.
+/// As [`undo_chain`], for a transaction whose records are in `log`, which may be the log of another database:
+/// a snapshot undoes on its own pages the records of its source's log. Compensation goes to the store's log.
 pub fn undo_chain_of(
     store: &Store,
     log: &Log,

@@ -45,7 +45,7 @@ pub fn parse_value(to: &DataType, text: &str) -> Result<Value, TypeError> {
         return Ok(Value::Null);
     }
     if to.id == TypeId::Xml {
-        // Whether it is well-formed is for those above to say.
+        // The layers above check whether it is well-formed.
         return Ok(Value::NVarChar(text.to_owned()));
     }
     let typed = Value::VarChar(text.to_owned());
@@ -101,7 +101,7 @@ fn to_integer(value: &Value, to: &DataType) -> Result<Value, TypeError> {
     fits.map_err(|_| integer_overflow(value, to, whole))
 }
 
-/// The integer that a value stands for: decimals, floats are cut off, money is rounded.
+/// The integer for a value: decimals and floats are cut off, money is rounded.
 fn whole_number(value: &Value, to: &DataType) -> Result<i128, TypeError> {
     Ok(match value {
         Value::VarChar(text) | Value::NVarChar(text) => {

@@ -208,7 +208,7 @@ const fn collation_of(id: TypeId) -> Collation {
     }
 }
 
-/// Precision and scale that the catalog shows for a type nobody gave one.
+/// Precision and scale that the catalog shows for a type that was declared without them.
 const fn implied_precision(id: TypeId) -> (u8, u8) {
     match id {
         TypeId::Bit => (1, 0),

@@ -1,7 +1,7 @@
 //! SQL Server's data types: what a column may hold, and how it lies on disk.
 //!
-//! Purpose: one place that knows, for each type, its id, its declared form, its bytes on disk, its text and
-//! its order. Rows, keys, the catalog and the readers of real files all go through here.
+//! Purpose: one place that defines, for each type, its id, its declared form, its bytes on disk, its text and
+//! its order. Rows, keys, the catalog and the readers of real files all use it.
 //!
 //! Invariants
 //! - `decode(t, encode(t, v))` is `v` converted to `t` (text loses what code page 1252 doesn't have).

@@ -9,7 +9,7 @@
 use super::TypeId;
 use super::calendar::{Date, DateTime2, Time};
 
-/// What SET DATEFORMAT says: the order of day, month and year in a date of three numbers.
+/// SET DATEFORMAT: the order of day, month and year in a date of three numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DateOrder {
     /// Month, day, year: `us_english`.
@@ -45,7 +45,7 @@ impl DateOrder {
         matches!(self, DateOrder::Dmy | DateOrder::Ydm | DateOrder::Dym)
     }
 
-    /// Where the year stands among three short numbers.
+    /// The place of the year among three short numbers.
     const fn year_place(self) -> usize {
         match self {
             DateOrder::Mdy | DateOrder::Dmy => 2,
@@ -152,7 +152,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, MomentError> {
     Ok(out)
 }
 
-/// What the text says of the date.
+/// The parts of the date found in the text.
 #[derive(Debug, Default)]
 struct Day {
     numbers: [(u32, usize); 3],

@@ -20,7 +20,7 @@ pub(super) fn integer(text: &str) -> Option<i128> {
     }))
 }
 
-/// What became of a text that should be an exact number.
+/// The result of reading a text as an exact number.
 pub(super) enum Exact {
     Number(Decimal),
     TooLarge,

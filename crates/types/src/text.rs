@@ -7,8 +7,8 @@ use super::code_page::byte_of_unit;
 use super::collation::{Collation, compare_weights_of, equality_weight};
 
 /// Compares two texts as [`compare_1252`](super::compare_1252) and [`compare_utf16`](super::compare_utf16)
-/// compare their bytes. `unicode` says which: it matters to binary collations only, which go by the code
-/// page's bytes or by UTF-16 units.
+/// compare their bytes. `unicode` chooses between them: it matters only to binary collations, which compare
+/// the code page's bytes or UTF-16 units.
 pub fn compare_text(a: &str, b: &str, collation: Collation, unicode: bool) -> Ordering {
     compare_units(a.encode_utf16(), b.encode_utf16(), collation, unicode)
 }

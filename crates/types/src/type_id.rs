@@ -46,7 +46,7 @@ macro_rules! types {
                 }
             }
 
-            /// Bytes on disk, for types whose length nothing declares.
+            /// Bytes on disk, for types whose declaration has no length.
             pub const fn implied_len(self) -> Option<u16> {
                 let bytes: u16 = match self {
                     $(TypeId::$variant => $bytes,)*

@@ -47,7 +47,7 @@ pub enum Value {
     VarChar(String),
     /// `nchar`, `nvarchar`, `ntext`; the text of `xml`.
     NVarChar(String),
-    /// `binary`, `varbinary`, `image`, and what is kept as bytes: `timestamp`, UDTs.
+    /// `binary`, `varbinary`, `image`, and types that are stored as bytes: `timestamp`, UDTs.
     Binary(Vec<u8>),
     /// `date`.
     Date(Date),

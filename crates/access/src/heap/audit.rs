@@ -1,7 +1,7 @@
 //! Proof that a heap is sound.
 //!
 //! For consistency checks and tests: the heap must be at rest. What is proven of every page that the maps
-//! give its unit:
+//! assign to its unit:
 //! - it is of the unit, names itself, is no index page, is linked to nothing;
 //! - its records and free-space counts agree, its count of ghosts too, and PFS has its class of fullness;
 //! - each stub leads to a record that leads back to it, and each moved record has such a stub; no record is

@@ -10,7 +10,7 @@ use furrow_format::{Page, PageBuf, PageId, RecordKind, RowId, Status};
 use furrow_pool::{Ex, Sh};
 use smallvec::SmallVec;
 
-/// What may be taken out.
+/// Which form of a row may be taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Only {
     Any,
@@ -127,8 +127,8 @@ impl Heap {
         Ok(true)
     }
 
-    /// Removes the ghosts of the page where the row with this address lies, as far as `dead` says of their
-    /// addresses that nobody can want them back. `dead` must not block.
+    /// Removes the ghosts of the page where the row with this address lies for which `dead` returns `true`:
+    /// no transaction can restore a ghost with this address. `dead` must not block.
     pub fn purge_ghost(
         &self,
         rid: RowId,
@@ -146,7 +146,7 @@ impl Heap {
             Err(e) => return Err(e),
         };
         let gone = self.purge_ghosts(page, dead)?;
-        // It may have been locked then.
+        // The ghost may have been locked when `dead` was called.
         let left = self.look(rid, &mut |_, ghost| ghost)?;
         Ok(Purge {
             gone,
@@ -167,8 +167,9 @@ impl Heap {
         Ok((found, ids.next().is_some()))
     }
 
-    /// Removes the ghosts of a page, as far as `dead` says of their addresses that nobody can want them back.
-    /// Returns how many went. `dead` is called under the page's latch: it must not block.
+    /// Removes the ghosts of a page for which `dead` returns `true`: no transaction can restore a ghost with
+    /// this address. Returns how many were removed. `dead` is called under the page's latch: it must not
+    /// block.
     pub fn purge_ghosts(
         &self,
         page: PageId,
@@ -237,7 +238,7 @@ impl Heap {
     }
 }
 
-/// Ghosts of rows at their addresses that nobody can want back.
+/// Addresses of ghosts that are not moved rows and that no transaction can restore.
 fn dead_ghosts(page: &PageBuf, id: PageId, dead: &dyn Fn(RowId) -> bool) -> Vec<RowId> {
     let view = Page::new(page);
     if view.ghost_count() == 0 {

@@ -1,4 +1,4 @@
-//! Changes of a few pages of a heap, and what follows for PFS.
+//! Changes of a few pages of a heap, and the changes of PFS that follow from them.
 
 use super::{Heap, damaged};
 use crate::{AccessError, By};
@@ -15,7 +15,7 @@ struct Touched {
     page: PageId,
     at: usize,
     before: Fullness,
-    /// Free bytes once the changes are made.
+    /// Free bytes after the changes.
     free: usize,
     slots: u16,
     fresh: bool,
@@ -54,7 +54,7 @@ impl<'p> Edits<'p> {
         });
     }
 
-    /// Takes over a page that is to be made.
+    /// Takes over a page that is about to be formatted.
     pub(super) fn adopt_fresh(&mut self, page: PageWrite<'p>) {
         let id = page.key().page;
         let at = self.mini.adopt(page);
@@ -115,7 +115,7 @@ impl<'p> Edits<'p> {
         Ok(())
     }
 
-    /// Plans that a record goes. Should it come back, its slot may be taken.
+    /// Plans that a record is removed. If it comes back, another record may have taken its slot.
     pub(super) fn free(&mut self, rid: RowId) -> Result<(), AccessError> {
         let len = self.len_at(rid)?;
         let (touched, mini) = self.find(rid.page)?;
@@ -180,7 +180,7 @@ impl<'p> Edits<'p> {
         Ok(())
     }
 
-    /// Plans what PFS has to say, then logs and applies everything.
+    /// Plans the changes of PFS, then logs and applies everything.
     pub(super) fn commit(
         mut self,
         by: &mut By<'_>,
@@ -191,7 +191,7 @@ impl<'p> Edits<'p> {
         for &(page, before, after) in &self.resized {
             by.resizes(self.heap.store(), page, before, after);
         }
-        // In the order of the pages, which is that of the PFS pages that speak of them.
+        // In the order of the pages, which is also that of their PFS pages.
         self.touched.sort_unstable_by_key(|touched| touched.page);
         for touched in &self.touched {
             let class = Fullness::of_free_bytes(touched.free as u16);

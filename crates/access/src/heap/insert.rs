@@ -1,4 +1,4 @@
-//! Finding room for a row, and inserting it.
+//! Finding space for a row, and inserting it.
 
 use super::edit::Edits;
 use super::{HINTS, Heap};
@@ -12,12 +12,13 @@ use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank, PageWrite};
 use furrow_space::{Reservation, class_with_room};
 
-/// Slots of a page that are offered to the lock before another page is looked for.
+/// Slots of a page that are offered to the lock before another page is tried.
 const MOST_REFUSALS: usize = 4;
 
 impl Heap {
-    /// Inserts a row and gives its address. `try_lock` is asked for each address that might do, under the
-    /// page's latch: it takes the row's lock if that is free, never waits, and says whether it has it.
+    /// Inserts a row and returns its address. `try_lock` is called with each possible address, under the
+    /// page's latch: it takes the row's lock if that is free, never waits, and returns whether it has the
+    /// lock.
     pub fn insert(
         &self,
         by: &mut By<'_>,
@@ -62,7 +63,7 @@ impl Heap {
             let id = pages.take()?;
             let rid = RowId { page: id, slot: 0 };
             if !try_lock(rid) {
-                // Somebody's lock on a page of an earlier life of this space.
+                // Another session has a lock on this address, from an earlier use of the page.
                 continue;
             }
             let mut edits = Edits::new(self);
@@ -90,7 +91,7 @@ impl Heap {
         }
     }
 
-    /// Pages that surely have room for a record of this length, as far as is known.
+    /// Pages that have space for a record of this length, according to PFS and what memory has of it.
     pub(super) fn candidates(&self, len: usize) -> Result<Vec<PageId>, AccessError> {
         let Some(class) = class_with_room(len + SLOT_SIZE) else {
             return Ok(Vec::new());
@@ -99,8 +100,8 @@ impl Heap {
         Ok(found.into_iter().collect())
     }
 
-    /// The page, if nobody else is at it and it has room for a record of this length; what is known of it is
-    /// put right.
+    /// The page, if its latch is free and it has space for a record of this length. If the space is missing,
+    /// the fullness that is stored for the page is corrected.
     fn try_candidate(&self, id: PageId, len: usize) -> Result<Option<PageWrite<'_>>, AccessError> {
         let store = self.store();
         store.pool().count(Counter::FreeSpacePageFetches, 1);
@@ -121,7 +122,7 @@ impl Heap {
         Ok(self.space().reserve(self.unit(), 1, near)?)
     }
 
-    /// Inserts on this page if there is room and an address whose lock is free.
+    /// Inserts on this page if there is space and an address whose lock is free.
     fn insert_here(
         &self,
         by: &mut By<'_>,

@@ -6,21 +6,23 @@
 //! behind; the moved record points back at the stub. When it moves again the stub is changed: there are no
 //! chains.
 //!
-//! A deleted row stays as a ghost until nobody can want it back. The ghost of a moved row is the moved
-//! record, with its status B saying what it was; its stub goes together with it.
+//! A deleted row stays as a ghost until no transaction can restore it. The ghost of a moved row is the moved
+//! record, with a bit of its status B for it; its stub is removed together with it.
 //!
 //! # Where rows go
-//! 1. To the page that this session (or one that shares its hint) inserted into last, if it has room.
-//! 2. To a page that PFS, or memory of it, says has room for sure.
+//! 1. To the page that this session (or one that shares its hint) inserted into last, if it has space.
+//! 2. To a page that has space for sure according to PFS, or to the copy of PFS in memory.
 //! 3. To a new page. PFS classes follow the free bytes of every page, in the same mini-transaction.
 //!
 //! # What a rollback needs
-//! An undone update puts the old record back on the page that it was on: see `restore` for why there is room.
+//! An undone update puts the old record back on the page that it was on: `restore` proves that there is
+//! space.
 //!
 //! # Latching
-//! Readers hold one page at a time: from a stub they go on without its latch, and check the back pointer of
-//! what they meet. Writers that need several pages latch them in the order of their ids, and check what they
-//! latched; PFS pages come last, in the same order. A new page is latched last: nobody knows it.
+//! Readers hold one page at a time: they follow a stub without the latch of its page, and check the back
+//! pointer of the record that they find. Writers that need several pages latch them in the order of their
+//! ids, and check what they latched; PFS pages come last, in the same order. A new page is latched last: no
+//! other thread can reach it.
 
 mod audit;
 mod delete;
@@ -63,7 +65,7 @@ pub struct HeapParts {
     pub shape: Shape,
 }
 
-/// A heap. A new one has no pages: nothing has to be made.
+/// A heap. A new one has no pages: nothing has to be created.
 #[derive(Debug)]
 pub struct Heap {
     parts: HeapParts,
@@ -141,7 +143,7 @@ impl Heap {
         view.page_type() == PageType::Data && self.shape().owns(view, self.unit().id())
     }
 
-    /// Reads the row with this address, as it is now; no locks are looked at. The closure gets the record.
+    /// Reads the row with this address, as it is now; no locks are tested. The closure gets the record.
     pub fn get<T>(
         &self,
         rid: RowId,
@@ -196,7 +198,8 @@ impl Heap {
             if let Some(record) = moved.filter(|r| record::home_of(r) == Some(rid)) {
                 return Ok(Some(with(record, Status(first(record)).is_ghost())));
             }
-            // A row moves, or comes home, with its stub: one whose page nobody has changed leads nowhere.
+            // A row and its stub change together. So if the stub's page has not changed, the stub leads to no
+            // row.
             if self.shape().at_rest || before == seen {
                 return Err(damaged(rid.page, "a forwarding stub leads to no row of it"));
             }
@@ -218,7 +221,7 @@ impl Heap {
         }
     }
 
-    /// Undoes what an undo part of a log record says of this heap.
+    /// Undoes an operation on this heap, as the undo part of its log record describes it.
     pub fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
         match op {
             UndoOp::HeapInsert(rid) => self.erase(by, *rid),

@@ -1,22 +1,22 @@
 //! Undoing the replacement of a row: the old record goes back to the page that it was on.
 //!
-//! # Why there is room
+//! # Why there is space
 //! An operation of a transaction changes the free bytes of a page in one of four ways, and its undoing does
 //! the exact opposite on the same page:
 //!
-//! | operation | undone | asks of the page |
+//! | operation | undone | needs of the page |
 //! |---|---|---|
-//! | a record gets shorter | it gets longer | nothing; the difference is owed from now on |
-//! | a record gets longer | it gets shorter | that what is owed to others stays free |
-//! | a record leaves | it comes back | nothing; its bytes and a slot entry are owed |
-//! | a record comes | it leaves, but for its slot | the same, and a slot besides all that is owed |
+//! | a record gets shorter | it gets longer | nothing; the difference is reserved from now on |
+//! | a record gets longer | it gets shorter | that what is reserved for others stays free |
+//! | a record leaves | it comes back | nothing; its bytes and a slot entry are reserved |
+//! | a record comes | it leaves, but for its slot | the same, and a slot besides all that is reserved |
 //!
 //! Take a page and any set of operations on it that come last in their transactions. The free bytes, and what
-//! undoing these takes off the page, are at least what undoing them puts on it. Each line keeps this, and so
-//! do each undoing, the end of a transaction (there are fewer such sets then) and the removal of ghosts.
-//! Nothing else changes a row that its transaction has locked, and a transaction undoes its last operation
-//! first. So the place that a row left has room for it, in whatever order transactions roll back; after a
-//! restart too, when what is owed is forgotten: only rollbacks are at work then.
+//! undoing these takes off the page, are at least what undoing them puts on it. Each line of the table keeps
+//! this true. So do each undoing, the end of a transaction (there are fewer such sets then) and the removal
+//! of ghosts. Nothing else changes a row that its transaction has locked, and a transaction undoes its last
+//! operation first. So the place that a row left has space for it, in whatever order transactions roll back.
+//! This holds after a restart too, when the reservations are lost: only rollbacks run then.
 
 use super::edit::Edits;
 use super::insert::free_slots;
@@ -56,7 +56,7 @@ impl Heap {
                 Outcome::NoRoom => break,
             }
         }
-        // What is said above rules this out; a row that finds room elsewhere is better than none.
+        // The proof above rules this out. Another place for the row is better than a lost row.
         tracing::error!(
             ?rid,
             ?was,
@@ -68,7 +68,7 @@ impl Heap {
         self.put_anywhere(by, rid, &row)
     }
 
-    /// Puts a row back wherever there is room for it, as earlier builds did always.
+    /// Puts a row back wherever there is space for it, as earlier builds always did.
     fn put_anywhere(&self, by: &mut By<'_>, rid: RowId, row: &[u8]) -> Result<(), AccessError> {
         let undoable = false;
         self.replace(by, &Update { rid, row, undoable })

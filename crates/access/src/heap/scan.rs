@@ -1,8 +1,8 @@
 //! Scans of all rows, in the order of the allocation maps, files in turn.
 //!
 //! A cursor copies the rows of one page at a time under its SH latch and hands them out with no latch held. A
-//! moved row is met at its address: its stub is noted, and followed once the latch is gone; moved records
-//! themselves are passed over. So a row that moves while the scan goes on is neither missed nor seen twice.
+//! moved row is found at its address: its stub is noted, and followed once the latch is released; moved
+//! records themselves are passed over. So a row that moves during the scan is neither missed nor seen twice.
 
 use super::{Heap, first, record, record_kind};
 use crate::AccessError;
@@ -12,17 +12,17 @@ use furrow_pool::{PageKey, Sh};
 use furrow_space::PageWalk;
 use std::collections::VecDeque;
 
-/// Pages asked for in advance, of all files together: twice what the pool's threads read at once, so that
+/// Pages requested in advance, of all files together: twice what the pool's threads read at once, so that
 /// none of them is ever without a request while the scan works.
 const READ_AHEAD: usize = 512;
 
-/// Pages of a file asked for at once: what the pool reads at once.
+/// Pages of a file requested at once: what the pool reads at once.
 const RUN: usize = 64;
 
-/// What a cursor asks of its caller, under the page's latch: must not block.
+/// What a cursor calls, under the page's latch: must not block.
 pub trait HeapVisitor {
-    /// Whether rows are looked at in place. Then [`HeapStep::Rows`] tells of rows that were, and none are
-    /// copied.
+    /// Whether rows are looked at in place. Then [`HeapStep::Rows`] means that such rows were found, and none
+    /// are copied.
     fn in_place(&self) -> InPlace {
         InPlace::No
     }
@@ -30,8 +30,8 @@ pub trait HeapVisitor {
     fn take(&mut self, _row: &[u8]) {}
     /// Rows that are counted.
     fn count(&mut self, _rows: u64) {}
-    /// Whether every live row may be taken without asking: nobody else has changed rows that are not
-    /// committed.
+    /// Whether every live row may be taken without a call of `check`: no other transaction has changed rows
+    /// that are not committed.
     fn all_committed(&mut self) -> bool;
     /// What to do with a page of which not all rows may be taken.
     fn enter(&mut self, _page: Page<'_>) -> PagePass {
@@ -57,7 +57,7 @@ pub enum HeapStep {
 struct Lane {
     walk: PageWalk,
     queue: VecDeque<PageId>,
-    /// How many of the queue have been asked for.
+    /// How many of the queue have been requested.
     asked: usize,
 }
 
@@ -75,7 +75,7 @@ pub struct HeapScan {
     lanes: Vec<Lane>,
     turn: usize,
     read_ahead: bool,
-    /// The page being copied, and the slot to go on with.
+    /// The page being copied, and the slot to continue with.
     current: Option<(PageId, u16)>,
     /// Moved rows met on it, last first.
     moved: Vec<RowId>,
@@ -131,7 +131,7 @@ impl Heap {
 }
 
 impl HeapCursor<'_> {
-    /// Asks the pool for the pages to come, 64 of a file at a time and 512 at most, or 128 of each file.
+    /// Requests the pages to come from the pool, 64 of a file at a time and 512 at most, or 128 of each file.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.scan.read_ahead = true;
@@ -150,7 +150,7 @@ impl HeapCursor<'_> {
 }
 
 impl HeapScan {
-    /// Asks the pool for the pages to come, 64 of a file at a time and 512 at most, or 128 of each file.
+    /// Requests the pages to come from the pool, 64 of a file at a time and 512 at most, or 128 of each file.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.read_ahead = true;
@@ -272,7 +272,7 @@ impl HeapScan {
             }
         }
         for slot in from..view.slot_count() {
-            // Empty slots have no record; one that cannot be read is for a consistency check to tell.
+            // Empty slots have no record; a consistency check reports one that cannot be read.
             let Some(row) = view.record(slot) else {
                 continue;
             };
@@ -332,7 +332,7 @@ impl HeapScan {
 }
 
 impl Lane {
-    /// Asks for the pages to come, as soon as there is room for a run in the window.
+    /// Requests the pages to come, as soon as the window has space for a run.
     fn prefetch(&mut self, heap: &Heap, window: usize) -> Result<(), AccessError> {
         if self.asked + RUN > window {
             return Ok(());

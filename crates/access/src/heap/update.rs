@@ -21,7 +21,7 @@ const UNDO_PART_BYTES: usize = 40;
 
 /// Where a row that does not fit where it is goes.
 enum Destination {
-    /// A page of the heap that had room when it was looked at.
+    /// A page of the heap that had enough space when it was read.
     Page(PageId),
     /// A new page.
     New,
@@ -47,7 +47,7 @@ impl Heap {
         )
     }
 
-    /// Replaces a row where it is, or where there is room.
+    /// Replaces a row where it is, or where there is space.
     pub(super) fn replace(&self, by: &mut By<'_>, update: &Update<'_>) -> Result<(), AccessError> {
         check_size(update.row)?;
         let old_bytes = self.look(update.rid, &mut |row, _| row.len())?;
@@ -75,7 +75,7 @@ impl Heap {
             if done {
                 return Ok(());
             }
-            // Where it is it does not fit.
+            // It does not fit where it is.
             let candidates = self
                 .candidates(moved.len())?
                 .into_iter()
@@ -225,8 +225,8 @@ impl Heap {
         Ok(true)
     }
 
-    /// Whether a record of `new` bytes can take the place of one of `old` bytes, and leave what others may
-    /// want back. What its own transaction may want back it may take: undone, it gives that back first.
+    /// Whether a record of `new` bytes can take the place of one of `old` bytes, and leave free what others
+    /// may need back. It may use what its own transaction may need back: undone, it gives that back first.
     fn has_room(&self, by: &By<'_>, page: &PageBuf, old: usize, new: usize) -> bool {
         let Some(needed) = new.checked_sub(old) else {
             return true;
@@ -236,8 +236,8 @@ impl Heap {
         needed + left <= usize::from(view.free_count())
     }
 
-    /// Whether a record of this length can come to the page. Undone, it leaves its slot entry behind: that
-    /// must not come out of what anybody is owed, its own transaction included.
+    /// Whether a record of this length can come to the page. Undone, it leaves its slot entry behind. That
+    /// entry must not come out of space that is reserved for any transaction, its own included.
     pub(super) fn can_take(&self, by: &By<'_>, page: &PageBuf, len: usize) -> bool {
         let view = Page::new(page);
         let (room, id) = (self.store().room(), view.page_id());

@@ -1,28 +1,29 @@
 //! Loading rows in key order behind the last row of a tree.
 //!
-//! 1. The rows of a [`RowBatch`] that ascend among themselves are looked for; what follows is the caller's to
-//!    insert one by one.
-//! 2. The last leaf and its parent are latched EX. The first row must belong behind all rows of the tree.
-//! 3. What fits goes on the last leaf, in one log record. When it is full, up to [`LEAVES_A_RECORD`] new
-//!    leaves are formatted and filled, linked, and entered in the parent, in one log record as well.
-//! 4. Where the parent has no room, or the root is the leaf, one row goes in by a split as usual
-//!    (see `split`), and the load goes on behind it.
+//! 1. Take the rows of a [`RowBatch`] that ascend among themselves; the caller inserts those behind them one
+//!    by one.
+//! 2. Latch the last leaf and its parent EX. The first row must belong behind all rows of the tree.
+//! 3. Put what fits on the last leaf, in one log record. When it is full, format and fill up to
+//!    [`LEAVES_A_RECORD`] new leaves, link them, and enter them in the parent, in one log record as well.
+//! 4. Where the parent has no space, or the root is the leaf, insert one row by a split as usual (see
+//!    `split`), and continue the load behind it.
 //!
 //! # Filling pages past the log
-//! [`Tree::fill_batch`] makes up to [`MOST_FILLED`] new leaves by a record, and the log has the rows of the
-//! last of them only; the transaction makes the others durable before it logs anything else. The essay of
-//! `furrow_txn`'s `fills` says why nothing is lost by that. Here it takes three things:
-//! - A leaf is filled only when it is full, or the next row does not fit: nothing is added to it later, and
-//!   both its links are in the record that formats it. So until they are durable no other record of the load
-//!   speaks of pages filled before: it changes the last leaf and the pages above, which are in the log.
-//! - The caller holds X on all of the table: nobody else changes their rows.
+//! [`Tree::fill_batch`] creates up to [`MOST_FILLED`] new leaves by a record, and the log has only the rows
+//! of the last of them; the transaction makes the others durable before it logs anything else. `furrow_txn`'s
+//! `fills` proves that nothing is lost by that. It requires three things of this module:
+//! - A leaf is filled only if it becomes full, or the next row does not fit: nothing is added to it later,
+//!   and both its links are in the record that formats it. So until the leaves are durable, no other record
+//!   of the load refers to pages filled before: such a record changes the last leaf and the pages above,
+//!   which are in the log.
+//! - The caller holds X on all of the table: no other session changes their rows.
 //! - Undoing rebuilds them: see `unload`.
 //!
 //! # Undoing
-//! Each record says between which keys its rows lie (of pages filled past the log also which keys lead to
-//! them), and no more: whatever has happened to the pages since, the rows between these keys are taken out
-//! again. So nobody else may put rows between them while the transaction lasts: its caller holds X on all of
-//! the table.
+//! Each record stores only the two keys between which its rows lie (of pages filled past the log also the
+//! keys that lead to them). Undo takes out all rows between these keys, whatever has happened to the pages
+//! since. So no other session may insert rows between them while the transaction lasts: its caller holds X on
+//! all of the table.
 
 use super::batch::{RowBatch, Rows, Run};
 use super::descend::PathStep;
@@ -59,7 +60,7 @@ const LEAVES_A_RESERVATION: usize = 64;
 
 const _: () = assert!(LEAVES_A_RECORD <= MOST_FILLED && MOST_FILLED <= LEAVES_A_RESERVATION);
 
-/// What one log record may make.
+/// What one log record may create.
 #[derive(Clone, Copy)]
 struct Scope {
     /// Whether leaves are filled past the log.
@@ -68,7 +69,7 @@ struct Scope {
     leaves: usize,
 }
 
-/// A leaf about to be made.
+/// A leaf about to be created.
 struct NewLeaf<'a> {
     id: PageId,
     key: Key,
@@ -77,8 +78,8 @@ struct NewLeaf<'a> {
 
 impl Tree {
     /// Appends the rows of the batch, from its front, as far as each of them is greater than the one before
-    /// it and than all that the tree has, until something fails. Gives their number; the others are the
-    /// caller's to insert one by one. An error means that none was appended.
+    /// it and than all rows of the tree, until something fails. Returns their number; the caller inserts the
+    /// others one by one. An error means that none was appended.
     ///
     /// The caller holds X on all of the table until the end of the transaction: see the module.
     pub fn append_batch(&self, by: &mut By<'_>, batch: &RowBatch) -> Result<usize, AccessError> {
@@ -118,8 +119,8 @@ impl Tree {
             match self.append_some(by, scope, &mut rest, &mut pages) {
                 Ok(0) => break,
                 Ok(rows) => done += rows,
-                // What is in the log is undone row by row if it must be, and so has to be counted. The caller
-                // meets what stopped it here with the next row, or gets past it.
+                // Rows that are in the log are undone row by row if they must be, so that they have to be
+                // counted. The caller gets this error with the next row, or inserts that row without it.
                 Err(_) if done > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -270,7 +271,7 @@ impl Tree {
         list.ok_or(AccessError::Row(RowError::Layout { column_id: 0 }))
     }
 
-    /// Fills new leaves behind the last one, which is full; the parent has room for one entry at least.
+    /// Fills new leaves behind the last one, which is full; the parent has space for one entry at least.
     fn append_leaves<'p>(
         &'p self,
         by: &mut By<'_>,
@@ -341,7 +342,7 @@ impl Tree {
         Ok(rows)
     }
 
-    /// The leaves that a record makes, as far as rows, pages set aside and room in the parent go.
+    /// The leaves that a record creates: as many as rows, reserved pages and space in the parent allow.
     fn next_leaves<'a>(
         &self,
         scope: Scope,
@@ -394,7 +395,7 @@ impl Tree {
         let Some(step) = path.last() else {
             return Ok(0);
         };
-        // Latches were let go: it may be otherwise now.
+        // The latches were released: the tree may have changed.
         if !self.belongs_behind(&step.page, key)? {
             return Ok(0);
         }

@@ -1,46 +1,48 @@
-//! Copies of a tree's upper pages, for descents that write nothing the others read.
+//! Copies of a tree's upper pages, for descents that write nothing that other descents read.
 //!
-//! Every descent begins at the root. Latched by each, its latch is a word that all processors write in
-//! turn, so that readers who have nothing to tell each other wait for each other's caches. So a tree whose
-//! keys begin with an integer keeps what the root says in words of its own, the integers and the children,
-//! and so with some pages between the root and the leaves, those that are wanted most. A descent looks there
-//! for the child, latches it, and asks only then whether the pages it has passed by have changed
-//! meanwhile. (Optimistic lock coupling, after Leis and others, "The ART of Practical Synchronization",
-//! where the version lies in the node itself. Here pages are latched for good, from the child on.)
+//! Every descent begins at the root. If each latched it, all processors would write the word of its latch in
+//! turn, and readers that share nothing else would wait for each other's caches. So a tree whose keys begin
+//! with an integer copies the entries of the root, the integers and the children, to words of its own. It
+//! copies some pages between the root and the leaves too, those that are used most. A descent reads the child
+//! from the copy, latches it, and only then tests whether the pages that it has passed by have changed
+//! meanwhile. (Optimistic lock coupling, after Leis and others, "The ART of Practical Synchronization", where
+//! the version lies in the node itself. Here pages are latched from the child on.)
 //!
 //! # Why the child is the right one
 //! A page covers some of the keys of its level. It loses a key only when it is split or taken out of the
-//! tree. Who does either holds it EX, and changes the page that is then its parent, latched EX, before he
-//! lets go of it. (A root that is split gives its entries to two new pages: which pages below cover what
-//! stays as it was.) A copy has a mark of its page (`furrow_pool::PageMark`), taken under the same latch as
-//! the copy, which holds no longer once the page changes: who knows of the change finds that.
+//! tree. A thread that does either holds the page EX. It changes the page that is then the parent, latched
+//! EX, before it releases the page. (A root that is split gives its entries to two new pages; the pages below
+//! cover the same keys as before.) A copy has a mark of its page (`furrow_pool::PageMark`), taken under the
+//! same latch as the copy. The mark becomes invalid when the page changes: a thread that observes the change
+//! also sees the mark invalidated.
 //!
-//! Say that a descent goes by copies of the root and of a page P, latches the child C that P's copy
-//! names, and finds that both marks hold.
-//! 1. P covered the key when its copy was made. If not, somebody had taken the key from it before. He changed
-//!    P's parent: that was the root as copied, or a page to which a split of the root, a change too,
-//!    had moved P's entry. All that came before P's copy was made, and who reads that copy knows of it: the
-//!    root's mark would not hold.
-//! 2. C covers the key now. If not, somebody has taken the key from it since P's copy was made. He changed
-//!    C's parent: that was P as copied, or a page to which a split of P, a change too, had moved C's
-//!    entry. All that came before he let go of C, and who latches C later knows of it: P's mark would not
-//!    hold. And nobody will take the key from C as long as C is latched.
+//! Suppose that a descent goes by copies of the root and of a page P, latches the child C that P's copy
+//! names, and finds that both marks are valid.
+//! 1. P covered the key when its copy was made. If not, another thread had taken the key from P before, and
+//!    had changed P's parent. That parent was the root as copied, or a page to which a split of the root,
+//!    which is a change too, had moved P's entry. All that came before P's copy was made, and a thread that
+//!    reads that copy observes it: the root's mark would be invalid.
+//! 2. C covers the key now. If not, another thread has taken the key from C since P's copy was made, and has
+//!    changed C's parent. That parent was P as copied, or a page to which a split of P, which is a change
+//!    too, had moved C's entry. All that came before the thread released C, and a thread that latches C later
+//!    observes it: P's mark would be invalid. And no thread can take the key from C as long as C is latched.
 //!
-//! If a mark does not hold, C may be anything: it is let go unread, and the descent begins anew with the root
-//! latched. Until that is known, the child is taken only if it is in memory and free: nobody waits for a page
-//! that he has no right to, nobody reads one from the disk that may have been freed, and nothing is said of
-//! one.
+//! If a mark is invalid, C may be any page: the descent releases it unread, and starts again with the root
+//! latched. Until the marks are tested, the child is taken only if it is in memory and its latch is free. So
+//! no thread waits for a page that it may not use, or reads a page from the disk that may have been freed, or
+//! reports an error about such a page.
 //!
 //! # How a copy is read and made
-//! One thread at a time makes it, with the page latched SH: who finds another at it goes without. A number is
-//! odd meanwhile, and another one afterwards; who reads words while it changes has read nothing. The words
-//! are plain atomics, read and written without order among them: the writer's fence keeps them behind the odd
-//! number, the reader's keeps his second look at it behind them.
+//! One thread at a time makes a copy, with the page latched SH; a thread that finds another one doing so
+//! continues without the copy. The copy's number is odd meanwhile, and gets a new even value afterwards. A
+//! thread that reads words while the number changes discards them. The words are plain atomics, read and
+//! written without order among them: the writer's fence orders them behind the odd number, and the reader's
+//! fence orders its second read of the number behind them.
 //!
-//! A page that changes with every few descents is not worth copying: that is done only after twice as many
-//! descents without a true copy as the page has entries, so that each of them pays for half an entry. Below
-//! the root only descents that meet another one on the page count: a page on which nobody meets is
-//! latched as cheaply as its copy is read.
+//! A page that changes after every few descents is not worth copying. So a page is copied only after twice as
+//! many descents without a valid copy as it has entries: each of them pays for half an entry. Below the root,
+//! only descents that find the page's latch shared count: without contention, latching a page is as cheap as
+//! reading its copy.
 
 use super::ints::{Ends, IntKey};
 use super::side::Side;
@@ -52,8 +54,8 @@ use std::sync::OnceLock;
 
 /// The most entries a page has: a header byte, an `int`, a child and a slot each.
 const MOST: usize = furrow_format::BODY_SIZE / 13;
-/// Pages below the root that are copied at a time, ten KB each. When descents spread over many more of them,
-/// hardly any two meet.
+/// Pages below the root that are copied at a time, ten KB each. When descents spread over many more pages,
+/// hardly any two of them use the same page at a time.
 const OTHERS: usize = 16;
 /// Pages that are passed by in one descent at most.
 const DEPTH: usize = 3;
@@ -76,7 +78,7 @@ pub(super) struct Found {
     pub(super) child: PageId,
     /// Its level.
     pub(super) level: u8,
-    /// Between what its keys lie.
+    /// The keys between which its keys lie.
     pub(super) ends: Option<Ends>,
     /// How many pages were passed by, and their marks.
     pub(super) passed: usize,
@@ -84,7 +86,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether the copies are true. Asked with the child latched, it says that it is the right one.
+    /// Whether the copies are valid. When the child was latched before this call, `true` means that it is the
+    /// right one.
     #[inline]
     pub(super) fn is_true(&self, pool: &Pool) -> bool {
         let mut marks = self.marks.iter().take(self.passed);
@@ -100,8 +103,8 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// How far the copies lead from the root towards a place, and not below level `down_to`. `None` for not
-    /// at all.
+    /// How far the copies lead from the root towards a place, and not below level `down_to`. `None` if there
+    /// is no valid copy of the root.
     #[inline]
     pub(super) fn find(
         &self,
@@ -137,7 +140,7 @@ impl Copies {
         others.get(mixed as usize % OTHERS)
     }
 
-    /// A descent has come to a page above the leaves, and latched it.
+    /// Counts a descent that has come to a page above the leaves, and latched it.
     pub(super) fn note_descent(
         &self,
         root: PageId,
@@ -157,7 +160,7 @@ impl Copies {
     }
 }
 
-/// A number that many write, away from those that many read.
+/// A number that many threads write, on another cache line than those that many read.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Apart(AtomicU64);
@@ -166,7 +169,7 @@ struct Apart(AtomicU64);
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct NodeCopy {
-    /// Odd while somebody makes the copy; 0 before the first.
+    /// Odd while a thread makes the copy; 0 before the first.
     turn: AtomicU64,
     page: AtomicU64,
     mark: AtomicU64,
@@ -174,7 +177,7 @@ struct NodeCopy {
     size: AtomicU64,
     /// First integers in the order of the tree, then children.
     words: OnceLock<Box<[[AtomicU64; MOST]; 2]>>,
-    /// Descents without a true copy since the last one was made.
+    /// Descents without a valid copy since the last one was made.
     missed: Apart,
 }
 
@@ -187,7 +190,7 @@ impl NodeCopy {
         let same = self.page.load(Ordering::Relaxed) == pack(page);
         let mark = PageMark::from_word(self.mark.load(Ordering::Relaxed));
         let size = self.size.load(Ordering::Relaxed);
-        // Asked beforehand as well: what is old is nearly always found out here, before a page is latched.
+        // Tested before use as well: this finds nearly every old copy before a page is latched.
         if turn % 2 == 1 || !same || !pool.is_unchanged(mark) {
             return None;
         }
@@ -226,8 +229,8 @@ impl NodeCopy {
         })
     }
 
-    /// A descent has come to the page without this copy: makes it, if it is not true and has been
-    /// missed often enough.
+    /// Counts a descent that has come to the page without this copy: makes the copy, if it is not valid and
+    /// has been missed often enough.
     fn note_descent(&self, ints: &IntKey, page: &PageRead<'_>, pool: &Pool) {
         let turn = self.turn.load(Ordering::Acquire);
         let same = self.page.load(Ordering::Relaxed) == pack(page.key().page);
@@ -245,7 +248,7 @@ impl NodeCopy {
     #[cold]
     fn make(&self, ints: &IntKey, page: &PageRead<'_>) {
         let turn = self.turn.load(Ordering::Relaxed);
-        // Behind all that who made the last copy has written.
+        // Acquire: behind all that the thread which made the last copy has written.
         let order = (Ordering::Acquire, Ordering::Relaxed);
         let odd = turn | 1;
         if odd == turn

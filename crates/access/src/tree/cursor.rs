@@ -1,10 +1,10 @@
 //! Scans in key order, both ways.
 //!
 //! A cursor copies the rows of one leaf at a time under its SH latch and hands them out with no latch held.
-//! For the next leaf it descends again by the last key it saw, so that splits in between do no harm; forward,
-//! a leaf whose LSN is still the same leads to its right neighbour without that, some leaves in a row. While
-//! it copies, it asks the caller about each row ([`RowCheck`]): a row that must wait for a lock ends the
-//! batch before it; the caller waits with no latch held, and the scan goes on behind the last row before it.
+//! For the next leaf it descends again by the last key, so that splits in between do no harm; forward, a leaf
+//! with an unchanged LSN leads to its right neighbour without a descent, some leaves in a row. While it
+//! copies, it calls the visitor for each row ([`RowCheck`]). A row that must wait for a lock ends the batch
+//! before it; the caller waits with no latch held, and the scan continues behind the last row before it.
 //!
 //! Where all rows of a leaf may be taken and most are wanted, the page is copied as a whole, and its records
 //! are looked at afterwards.
@@ -18,17 +18,17 @@ use crate::{AccessError, Key};
 use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
 use furrow_pool::{PageKey, PageRead, Sh};
 
-/// Leaves asked for in advance at first: a scan may be a short one. Twice as many after each descent.
+/// Leaves requested in advance at first: a scan may be a short one. Twice as many after each descent.
 const FIRST_READ_AHEAD: usize = 128;
 
-/// Leaves asked for at once: what the pool reads at once.
+/// Leaves requested at once: what the pool reads at once.
 const RUN: usize = 64;
 
 /// With fewer rows than these wanted, a page is not copied as a whole.
 const FEW_ROWS: u16 = 8;
 
-/// Leaves reached by links between two descents, each of which reaches one: read-ahead goes by what the
-/// parents say.
+/// Leaves reached by links between two descents, each of which reaches one: read-ahead uses the entries of
+/// the parents.
 const LEAVES_BY_LINK: u32 = RUN as u32 - 1;
 
 /// Leaves that are brought near before the scan is there: as many as a wait for memory takes, and a few.
@@ -54,7 +54,7 @@ pub enum Direction {
     Backward,
 }
 
-/// What the caller says of a row that a cursor meets.
+/// What a visitor returns for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowCheck {
     /// Take it.
@@ -76,10 +76,10 @@ pub enum InPlace {
     Count,
 }
 
-/// What the caller says of a page that a cursor comes to.
+/// What a visitor returns for a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PagePass {
-    /// Its rows are asked about one by one.
+    /// The visitor is called for each of its rows.
     Each,
     /// All its live rows may be taken.
     All,
@@ -89,9 +89,9 @@ pub enum PagePass {
     Wait,
 }
 
-/// What a cursor asks of its caller, under the leaf's latch: must not block.
+/// What a cursor calls, under the leaf's latch: must not block.
 pub trait Visitor {
-    /// Whether rows are looked at in place. Then [`Step::Rows`] tells of rows that were, and none are copied.
+    /// Whether rows are looked at in place. Then [`Step::Rows`] means that there were some; none is copied.
     fn in_place(&self) -> InPlace {
         InPlace::No
     }
@@ -103,8 +103,8 @@ pub trait Visitor {
     fn wants_more(&self) -> bool {
         false
     }
-    /// Whether every row of the leaf may be taken without asking: nobody else has changed rows that are not
-    /// committed.
+    /// Whether every row of the leaf may be taken without a call of `check`: no other transaction has changed
+    /// rows that are not committed.
     fn all_committed(&mut self) -> bool;
     /// What to do with a leaf of which not all rows may be taken, and of which some belong to the range.
     fn enter(&mut self, _leaf: Page<'_>) -> PagePass {
@@ -137,14 +137,14 @@ pub struct Cursor<'t> {
 #[derive(Debug)]
 pub struct TreeScan {
     pub(super) direction: Direction,
-    /// Where to go on.
+    /// Where to continue.
     from: Bound,
     to: Bound,
     done: bool,
     pub(super) read_ahead: bool,
     ahead: Vec<PageId>,
     asked_up_to: Option<PageId>,
-    /// How many leaves to ask for in advance now.
+    /// How many leaves to request in advance now.
     window: usize,
     /// The leaf copied last, whole up to its last row, and its LSN then.
     pub(super) behind: Option<(PageId, Lsn)>,
@@ -202,7 +202,7 @@ impl Tree {
 }
 
 impl Cursor<'_> {
-    /// Asks the pool for the leaves to come, 512 at most; for scans of many leaves.
+    /// Requests the leaves to come from the pool, 512 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.scan.read_ahead = true;
@@ -221,7 +221,7 @@ impl Cursor<'_> {
 }
 
 impl TreeScan {
-    /// Asks the pool for the leaves to come, 512 at most; for scans of many leaves.
+    /// Requests the leaves to come from the pool, 512 at most; for scans of many leaves.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.read_ahead = true;
@@ -233,7 +233,7 @@ impl TreeScan {
         self.advance().then(|| {
             let rest = self.current();
             let (kind, pminlen) = self.form;
-            // One that cannot be read is for the caller to find, not to be passed over.
+            // The caller reports a row that cannot be read; it is not passed over.
             record_len(kind, pminlen, rest)
                 .and_then(|len| rest.get(..len))
                 .unwrap_or(rest)
@@ -330,7 +330,7 @@ impl TreeScan {
             tree.expect_level(&right, 0)?;
             self.by_link += 1;
             free_pass = visitor.all_committed();
-            // Where the scan has come to is asked only of the leaf at which it stops: of this one, if the
+            // The position of the scan is taken only from the leaf at which it stops: from this one, if the
             // next has a row to wait for, or no row at all.
             if !free_pass || Page::new(&right).slot_count() == 0 {
                 self.copied(tree, &leaf, slot..end)?;
@@ -339,7 +339,7 @@ impl TreeScan {
         }
     }
 
-    /// Whether a step forward goes on to the next leaf.
+    /// Whether a step forward continues with the next leaf.
     fn goes_on(&self, tree: &Tree, visitor: &dyn Visitor) -> bool {
         let forward = self.direction == Direction::Forward && !tree.shape().at_rest;
         let by_link = self.by_link < LEAVES_BY_LINK;
@@ -468,8 +468,8 @@ impl TreeScan {
         }
     }
 
-    /// From a leaf to its left neighbour. Latches go from left to right: where the left one is not free at
-    /// once, the right one is let go first. What is met then may have been split, or freed and used anew:
+    /// From a leaf to its left neighbour. Latches go from left to right: if the left one is not free at once,
+    /// the right one is released first. Then the left page may have been split, or freed and used again:
     /// unless it still is the left neighbour, the caller starts again from the root.
     fn step_left<'t>(
         &self,
@@ -497,9 +497,9 @@ impl TreeScan {
         Ok(is_neighbour.then_some(left))
     }
 
-    /// Copies the rows in `slots`, in the scan's direction, as far as the visitor lets: the key of a row to
-    /// wait for, or all of them, which [`TreeScan::copied`] is then to be told. `free_pass`: what the
-    /// visitor said under the leaf's latch.
+    /// Copies the rows in `slots`, in the scan's direction, as far as the visitor allows. Returns the key of
+    /// a row to wait for; without one the caller calls [`TreeScan::copied`]. `free_pass`: what the visitor
+    /// returned before.
     fn copy(
         &mut self,
         tree: &Tree,
@@ -574,7 +574,7 @@ impl TreeScan {
         self.in_place |= in_place != InPlace::No;
     }
 
-    /// Lets all live rows in `slots` be looked at; whoever does finds out where each ends.
+    /// Hands all live rows in `slots` to the visitor, which finds where each of them ends.
     fn hand_over(
         &mut self,
         leaf: &PageRead<'_>,
@@ -599,9 +599,9 @@ impl TreeScan {
         Ok(())
     }
 
-    /// The row at `slot` has to be waited for, and `before` rows of the leaf have been dealt with: the scan
-    /// goes on behind the last of these. Not at the row itself: while its lock is waited for, rows may come
-    /// in between that belong to the scan.
+    /// The row at `slot` has to be waited for, and `before` rows of the leaf are done: the scan continues
+    /// behind the last of these. Not at the row itself: while its lock is waited for, rows may be inserted in
+    /// between that belong to the scan.
     fn resume_behind(
         &mut self,
         tree: &Tree,
@@ -645,7 +645,7 @@ impl TreeScan {
         Ok(())
     }
 
-    /// All rows in `slots` have been dealt with: notes where to go on.
+    /// All rows in `slots` are done: notes where to continue.
     fn copied(
         &mut self,
         tree: &Tree,
@@ -666,8 +666,8 @@ impl TreeScan {
         Ok(())
     }
 
-    /// Brings the leaf near that is some links away, by what its parent said at the last descent. Splits
-    /// since then make it a worse guess, and no more.
+    /// Brings the leaf near that is some links away, by the entries of its parent at the last descent. Splits
+    /// since then only make it a worse guess.
     #[inline]
     fn bring_near(&self, tree: &Tree) {
         if let Some(&page) = self.ahead.get(self.by_link as usize + NEAR) {
@@ -676,14 +676,14 @@ impl TreeScan {
         }
     }
 
-    /// Asks for the leaves to come, as soon as there is room for a run in the window.
+    /// Requests the leaves to come, as soon as the window has space for a run.
     fn prefetch(&mut self, tree: &Tree) -> Result<(), AccessError> {
         let asked = self
             .asked_up_to
             .and_then(|p| self.ahead.iter().position(|&a| a == p));
         let first = asked.map_or(0, |at| at + 1);
         let end = self.ahead.len().min(self.window);
-        // Less than a run is worth a read only at the end of what the parents say.
+        // Less than a run is read only at the end of the entries of the parents.
         let runs = match end < self.window {
             true => end,
             false => first + end.saturating_sub(first) / RUN * RUN,

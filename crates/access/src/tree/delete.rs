@@ -9,7 +9,7 @@ use furrow_format::{Change, Page, PageBuf, RecordKind, Status};
 use furrow_pool::Ex;
 use furrow_txn::{Author, Mini};
 
-/// What a purge of a leaf came to.
+/// The result of a purge of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purge {
     /// Rows that went.
@@ -123,16 +123,16 @@ impl Tree {
         }
         by.commit(mini, &[])?;
         if was_last {
-            // A rollback must not fail for want of what only tidies up; a failure that matters has poisoned
-            // the database.
+            // A failure here leaves only an empty leaf, so it must not fail the rollback; a failure that
+            // matters has poisoned the database.
             let _tidied = self.remove_empty_leaf(by, key);
         }
         Ok(())
     }
 
-    /// Removes the ghosts of the leaf that holds `key`, as far as `dead` says of their keys and rows that
-    /// nobody can want them back, and the leaf when it is empty then. `dead` is called under the leaf's
-    /// latch: it must not block.
+    /// Removes the ghosts of the leaf that holds `key` for which `dead` returns `true`: no transaction can
+    /// restore a ghost with this key and row. Removes the leaf too when it is empty then. `dead` is called
+    /// under the leaf's latch: it must not block.
     pub fn purge_ghosts(
         &self,
         key: &Key,
@@ -141,7 +141,7 @@ impl Tree {
         self.purge_ghosts_gated(key, &Open, dead)
     }
 
-    /// The same, unless the gate says that rows of the leaf must not be changed.
+    /// The same, unless the gate forbids changes of rows of the leaf.
     pub fn purge_ghosts_gated(
         &self,
         key: &Key,

@@ -13,14 +13,14 @@ use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank, Mode, PageGuard, PageRead, PageWrite};
 use std::cmp::Ordering;
 
-/// Most leaves asked for in advance: twice what the pool's threads read at once, so that none of them is ever
+/// Most leaves requested in advance: twice what the pool's threads read at once, so that none of them is ever
 /// without a request while the scan works.
 pub(super) const READ_AHEAD: usize = 512;
 
 /// Entries of a parent to the right of the one taken that a scan will want next.
 pub(crate) type Ahead = Vec<PageId>;
 
-/// A leaf, and between what its keys lie where its parent says so.
+/// A leaf, and the keys between which its keys lie where its parent has them.
 pub(super) type Leaf<'p, M> = (PageGuard<'p, M>, Option<Ends>);
 
 /// Where a descent begins.
@@ -52,7 +52,7 @@ impl Tree {
         Ok(self.leaf_and_ends_for(key, mode)?.0)
     }
 
-    /// The same, and between what its keys lie: for who looks for the key on it.
+    /// The same, and the keys between which its keys lie: for a search on the leaf.
     pub(super) fn leaf_and_ends_for<M: Mode>(
         &self,
         key: &Key,
@@ -83,7 +83,7 @@ impl Tree {
         if self.parts.shape.at_rest {
             return Ok((self.resting_leaf(key, side, mode)?.0, None));
         }
-        // Who reads ahead looks at the leaf's parent.
+        // A descent that reads ahead needs the leaf's parent.
         let (mut page, mut level) = match self.top(key, side, mode, ahead.is_none())? {
             Top::Leaf(leaf) => return Ok(leaf),
             Top::Node(page, level) => (page, level),
@@ -116,7 +116,7 @@ impl Tree {
         }
     }
 
-    /// Where a descent begins: as far below the root as copies are true, else at the root.
+    /// Where a descent begins: as far below the root as copies are valid, else at the root.
     #[inline]
     fn top<M: Mode>(
         &self,
@@ -147,7 +147,7 @@ impl Tree {
         }
     }
 
-    /// The page that copies lead to, if they are true and it is at hand.
+    /// The page that copies lead to, if they are valid and its latch is free.
     #[inline]
     fn below_copies<M: Mode>(
         &self,
@@ -176,7 +176,7 @@ impl Tree {
         })
     }
 
-    /// The page that copies lead to, latched, if it is at hand and they are true even then.
+    /// The page that copies lead to, latched, if its latch is free and the copies are still valid then.
     #[inline]
     fn true_child<M: Mode>(
         &self,
@@ -190,7 +190,7 @@ impl Tree {
         if !found.is_true(pool) {
             return Ok(None);
         }
-        // What the copies stand for was looked at as well.
+        // The pages that the copies replace count as looked up.
         pool.count_lookups(1 + found.passed as u64);
         self.expect_level(&page, found.level)?;
         Ok(Some(page))
@@ -213,9 +213,9 @@ impl Tree {
         let first = slot.saturating_add(1).saturating_add(known);
         let most = READ_AHEAD.saturating_sub(ahead.len());
         self.note_children(page, first, most, ahead)?;
-        // Behind the parent's last child come those of its neighbour: else every parent's end would find
-        // nothing asked for. One that is not in memory is asked for itself, before the leaves that were asked
-        // for already: behind them it would come when the scan has arrived there.
+        // Behind the parent's last child come those of its neighbour: otherwise no leaf would be requested in
+        // advance at the end of each parent. A neighbour that is not in memory is requested before the
+        // leaves: behind them it would arrive only when the scan is there.
         let right = Page::new(page).next();
         let more = READ_AHEAD.saturating_sub(ahead.len());
         if more == 0 || right.is_none() {
@@ -225,7 +225,7 @@ impl Tree {
         if !pool.resident(key) {
             return Ok(pool.prefetch_first(key)?);
         }
-        // A hint is not worth a wait.
+        // A hint does not wait for a latch.
         let Some(right) = pool.try_fetch(key, furrow_pool::Sh, LatchRank::Data)? else {
             return Ok(());
         };
@@ -312,7 +312,7 @@ impl Tree {
     }
 
     /// The pages that a split of the leaf for `key` may change, all latched EX, the leaf last: from the
-    /// lowest page that has room for another entry, or from the root.
+    /// lowest page that has space for another entry, or from the root.
     pub(super) fn path_for_split(&self, key: &Key) -> Result<Vec<PathStep<'_>>, AccessError> {
         let room = self.parts.shape.largest_node_row();
         self.path_from(key, &|page| usize::from(page.free_count()) >= room)
@@ -327,8 +327,8 @@ impl Tree {
     /// The path to the leaf for `key`, latched EX, from the lowest page that is `enough`: the change that is
     /// to come does not go above it.
     ///
-    /// Nearly always the leaf's parent is: readers' latches lead down to it. Only when it is not, everything
-    /// is latched EX from the root, and ancestors are let go as soon as a page below is enough.
+    /// Nearly always the leaf's parent is enough: then SH latches lead down to it. Only when it is not,
+    /// everything is latched EX from the root, and ancestors are released as soon as a page below is enough.
     fn path_from(
         &self,
         key: &Key,

@@ -1,13 +1,13 @@
-//! What a change asks its caller while the leaf is latched.
+//! The gate that a change calls while the leaf is latched.
 //!
-//! Whoever reads a range guards its gaps by locks on the keys above them, and takes these locks under the
-//! latch of the leaf that it reads. An inserter asks under the EX latch of the leaf that the new key goes to:
-//! what a reader has guarded before is seen, and who reads later sees the new key. The key above the gap may
-//! be the first one of a leaf to the right: that leaf is latched EX while the gate is asked, because a reader
-//! that has left the left leaf locks that key with only the right one latched.
+//! A reader of a range guards its gaps by locks on the keys above them, and takes these locks under the latch
+//! of the leaf that it reads. An inserter calls its gate under the EX latch of the leaf that the new key goes
+//! to: so it sees what a reader has guarded before, and later readers see the new key. The key above the gap
+//! may be the first one of a leaf to the right. That leaf is latched EX while the gate is called, because a
+//! reader that has left the left leaf locks that key with only the right one latched.
 //!
-//! Pages are locked under their latches as well. Whoever changes a row of a leaf asks before it looks at any
-//! row of it, and a page that is split asks for each page that takes some of its rows.
+//! Pages are locked under their latches as well. A change of a row of a leaf calls the gate before it reads
+//! any row of the leaf, and a split calls it for each page that takes some of the rows.
 
 use super::handle::Tree;
 use crate::{AccessError, Key};
@@ -25,25 +25,25 @@ pub(super) enum Spot {
     Taken,
 }
 
-/// Whether a change may be made. Asked under latches: must not block.
+/// Whether a change may be made. Called under latches: must not block.
 pub trait Gate {
-    /// Whether rows of this leaf may be changed. Asked before any of them is looked at.
+    /// Whether rows of this leaf may be changed. Called before any of them is read.
     fn may_change(&self, _leaf: Page<'_>) -> bool {
         true
     }
 
-    /// Whether rows of the leaf `from` may come to the page `to`, which nobody sees yet.
+    /// Whether rows of the leaf `from` may come to the page `to`, which no other thread can reach yet.
     fn may_move(&self, _from: PageId, _to: PageId) -> bool {
         true
     }
 
-    /// Whether anybody may guard gaps of this tree; when not, nothing else is asked.
+    /// Whether any session may guard gaps of this tree; if not, `may_enter` is not called.
     fn guards_gaps(&self) -> bool;
     /// Whether a key may come in right below `next`, or behind the last key. Ghosts are keys as well.
     fn may_enter(&self, next: Option<&Key>) -> bool;
 }
 
-/// A gate that stands open.
+/// A gate that allows everything.
 pub(super) struct Open;
 
 impl Gate for Open {
@@ -56,7 +56,7 @@ impl Gate for Open {
     }
 }
 
-/// Asks a gate about a leaf, latched EX.
+/// Calls a gate for a leaf, latched EX.
 pub(super) fn may_change(leaf: &PageBuf, gate: &dyn Gate) -> Result<(), AccessError> {
     match gate.may_change(Page::new(leaf)) {
         true => Ok(()),
@@ -65,7 +65,7 @@ pub(super) fn may_change(leaf: &PageBuf, gate: &dyn Gate) -> Result<(), AccessEr
 }
 
 impl Tree {
-    /// Asks the gate about a row that goes to `spot` of this leaf, latched EX.
+    /// Calls the gate for a row that goes to `spot` of this leaf, latched EX.
     pub(super) fn pass(
         &self,
         leaf: &PageBuf,
@@ -91,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// Asks the gate about a key behind the last row of this leaf.
+    /// Calls the gate for a key behind the last row of this leaf.
     fn pass_below_right(&self, leaf: &PageBuf, gate: &dyn Gate) -> Result<bool, AccessError> {
         let mut next = Page::new(leaf).next();
         let mut held = None;
@@ -102,7 +102,7 @@ impl Tree {
                 return Ok(gate.may_enter(Some(&self.key_at(&right, 0)?)));
             }
             next = Page::new(&right).next();
-            // Empty leaves are passed hand over hand, as readers pass them.
+            // Each leaf is released only after its neighbour is latched, as readers do it.
             held = Some(right);
         }
         drop(held);

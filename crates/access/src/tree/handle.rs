@@ -14,7 +14,7 @@ use furrow_txn::{Author, Mini, Store};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What PFS says of a page of a tree: in use; how full it is is not kept.
+/// The PFS byte of a page of a tree: in use; the fullness of tree pages is not stored.
 pub(super) const IN_USE: PfsByte = PfsByte::FREE.with(PfsByte::ALLOCATED);
 
 /// What identifies a tree.
@@ -46,7 +46,7 @@ pub struct Tree {
     pub(super) recent: Recent,
     pub(super) uppers: Uppers,
     pub(super) ints: Option<IntKey>,
-    /// What upper pages say, for descents that pass them by.
+    /// Copies of upper pages, for descents that pass them by.
     pub(super) copies: Copies,
     /// Whether the keys of a tree at rest come in the order that this engine compares them by.
     pub(super) in_our_order: OnceLock<bool>,
@@ -77,7 +77,7 @@ impl Tree {
         }
     }
 
-    /// Makes an empty tree: a root page that is a leaf. What `parts` says of the root is not looked at.
+    /// Creates an empty tree: a root page that is a leaf. The root in `parts` is ignored.
     pub fn create(mut parts: TreeParts) -> Result<Tree, AccessError> {
         By::System.prepare(&parts.store, 512, 0)?;
         let mut pages = parts.space.reserve(&parts.unit, 1, None)?;

@@ -12,7 +12,7 @@ use furrow_format::{Change, Page, PageBuf, PageId, SLOT_SIZE, Status};
 use furrow_pool::{Ex, PageWrite};
 use furrow_txn::Mini;
 
-/// A row to insert, how it is undone where it gets a slot of its own, and who may bar it.
+/// A row to insert, how it is undone where it gets a slot of its own, and the gate that may bar it.
 #[derive(Clone, Copy)]
 struct New<'a> {
     key: &'a Key,
@@ -130,8 +130,8 @@ impl Tree {
                 by.commit(mini, new.undo)?;
             }
             Spot::Ghost(slot) => {
-                // The ghost may be of the same transaction: undoing brings it back, so that what made it can
-                // be undone.
+                // The ghost may be of the same transaction: undoing brings it back, so that the operation
+                // that deleted it can be undone too.
                 let ghost = self.row_at(&leaf, slot)?;
                 let undo = UndoOp::tree_update(self.parts.rowset, new.key, ghost);
                 let view = Page::new(&leaf);
@@ -153,7 +153,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// Whether the row has room; a row that must not be inserted at all is an error.
+    /// Whether there is space for the row; a row that must not be inserted at all is an error.
     fn fits_at(
         &self,
         by: &By<'_>,
@@ -164,7 +164,7 @@ impl Tree {
         let view = Page::new(leaf);
         match spot {
             Spot::Taken => Err(self.duplicate()),
-            // Nobody is owed anything on a page without rows.
+            // No space is reserved on a page without rows.
             Spot::Free(_) if view.slot_count() == 0 => Ok(view.fits(len)),
             Spot::Free(_) => {
                 let left = by.must_leave(self.store(), view.page_id());
@@ -174,8 +174,8 @@ impl Tree {
         }
     }
 
-    /// Whether a row of this length fits in the place of one, and leaves what others may want back. The only
-    /// row of a page is the caller's own: nobody else is owed anything there.
+    /// Whether a row of this length fits in the place of one, and leaves free what others may need back. The
+    /// only row of a page is the caller's own: no space is reserved for others there.
     pub(super) fn replacement_fits(
         &self,
         by: &By<'_>,
@@ -218,7 +218,7 @@ impl Tree {
             let spot = self.spot(&step.page, key, None)?;
             if self.fits_at(by, &step.page, spot, row.len())? {
                 drop(path);
-                // Somebody else made room.
+                // Another thread has freed space on the leaf.
                 if self.insert_here(by, step.page, new, None)?.is_none() {
                     return Ok(());
                 }
@@ -226,8 +226,8 @@ impl Tree {
             }
             let in_one = match spot {
                 Spot::Free(slot) if self.new_row_fits_a_half(&step.page, slot, row)? => Some(slot),
-                // A longer row over a ghost, or a row that needs a page of its own: make room first, then try
-                // again.
+                // A longer row over a ghost, or a row that needs a page of its own: split the leaf first,
+                // then try again.
                 _ => None,
             };
             path.push(step);

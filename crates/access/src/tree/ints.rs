@@ -25,7 +25,7 @@ pub(super) enum Narrowed {
     Between(u16, u16),
 }
 
-/// Between what a page's keys lie, in the order of the tree. Good for a guess, not for an answer.
+/// The keys between which a page's keys lie, in the order of the tree. Good for a guess, not for an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ends {
     low: i64,
@@ -73,9 +73,9 @@ impl IntKey {
         self.read(key.column(0)?)
     }
 
-    /// What the parent says of a child's keys, from the entry for the child and the one behind.
+    /// The keys between which a child's keys lie: the parent's entry for the child and the one behind.
     pub(super) fn ends(&self, parent: Page<'_>, slot: u16) -> Option<Ends> {
-        // The first entry is less than every key: its column says nothing.
+        // The first entry is less than every key: its column is not valid.
         if slot == 0 {
             return None;
         }
@@ -98,9 +98,9 @@ impl IntKey {
     }
 
     /// Looks for the slot with `wanted`, unique among those from `low` to before `high`. Records lie all over
-    /// a page: where keys are spread evenly, a guess and a neighbour are looked at, and not one record for
-    /// each halving. The guess needs the two ends: those that the parent knows, or those of the page, which
-    /// are two more records to look at. `None` when a record cannot be read.
+    /// a page: where keys are spread evenly, this reads a guess and a neighbour, and not one record for each
+    /// halving. The guess needs the two ends: those from the parent, or those of the page, which are two more
+    /// records to read. `None` when a record cannot be read.
     pub(super) fn narrow(
         &self,
         page: Page<'_>,

@@ -6,15 +6,15 @@
 //! slot"; its key is not compared.
 //!
 //! # Latching
-//! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX; if
-//! the row does not fit, it lets go of everything, reserves pages, and descends again: with SH latches to
-//! the leaf's parent, which nearly always has room for an entry, else with EX latches from the root,
-//! letting go of all ancestors of a page that has. Order: higher levels first, within a level from left to
-//! right, so the right neighbours of pages that may split or go are latched before anything below them;
-//! maps last. A step to the left never waits with a latch held.
+//! Readers couple SH latches from the root down. A writer does the same and latches only the leaf EX. If the
+//! row does not fit, it releases everything, reserves pages, and descends again: with SH latches to the
+//! leaf's parent, which nearly always has space for an entry, else with EX latches from the root, releasing
+//! all ancestors of a page that has. Order: higher levels first, within a level from left to right, so that
+//! the right neighbours of pages that may split or go are latched before anything below them; maps last. A
+//! step to the left never waits with a latch held.
 //!
 //! Where keys begin with an integer, descents to one key do not latch the root, nor the other pages above the
-//! leaves that are wanted most, as long as copies of these pages are true: see `copies`.
+//! leaves that are used most, as long as copies of these pages are valid: see `copies`.
 //!
 //! # Shrinking
 //! A deleted row stays as a ghost until a purge. A leaf that a purge or a rollback empties is taken out and
@@ -58,8 +58,8 @@ use crate::{AccessError, By, Key};
 use furrow_format::PageId;
 
 impl Tree {
-    /// Reads the row with this (whole) key, as it is now; no locks are looked at. The closure gets the
-    /// row's bytes.
+    /// Reads the row with this (whole) key, as it is now; no locks are tested. The closure gets the row's
+    /// bytes.
     pub fn get<T>(
         &self,
         key: &Key,
@@ -109,7 +109,7 @@ impl Tree {
         Ok(with(furrow_format::Page::new(&leaf)))
     }
 
-    /// Undoes what an undo part of a log record says of this tree.
+    /// Undoes an operation on this tree, as the undo part of its log record describes it.
     pub fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
         match op {
             UndoOp::TreeInsert(key) => self.remove(by, key),

@@ -7,7 +7,7 @@ use crate::{AccessError, Key};
 use furrow_format::{Page, PageBuf, PageId, Record};
 use std::cmp::Ordering;
 
-/// With so many slots it pays to guess where a key is.
+/// From so many slots on, guessing where a key is saves time.
 const MANY_SLOTS: u16 = 12;
 
 impl Tree {
@@ -22,7 +22,7 @@ impl Tree {
         self.rows_before_within(page, from, key, side, None)
     }
 
-    /// The same on a page of which the parent has said between what its keys lie.
+    /// The same on a page of which the parent has the keys between which its keys lie.
     pub(super) fn rows_before_within(
         &self,
         page: &PageBuf,

@@ -1,4 +1,4 @@
-//! Where rows were inserted last: what tells an ascending run from chance when a page is split.
+//! Where rows were inserted last, to recognize an ascending run when a page is split.
 //!
 //! A hint in memory, one word for each of a few hundred pages, written without order among threads: a wrong
 //! one costs a page that is less full than it could be.
@@ -6,10 +6,10 @@
 use furrow_format::PageId;
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 
-/// Words kept; pages share them by their number.
+/// Words of the hint; pages share them by their number.
 const WORDS: usize = 256;
 
-/// Whether an insert goes on where the one before it on the page left off.
+/// Whether an insert goes right behind the one before it on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Run {
     /// It goes right behind the row inserted last.
@@ -48,7 +48,7 @@ impl Recent {
             .store(Recent::pack(page, slot), Ordering::Relaxed);
     }
 
-    /// What an insert at `slot` goes on with.
+    /// Whether an insert at `slot` continues a run.
     pub(super) fn run_at(&self, page: PageId, slot: u16) -> Run {
         let before = slot.checked_sub(1).map(|before| Recent::pack(page, before));
         match before {

@@ -1,16 +1,16 @@
 //! Taking empty leaves out of a tree.
 //!
 //! 1. The path from the lowest page with another child down to the leaf is latched EX, right neighbours of
-//!    the lone pages between them too. What is not empty, or is all there is of the tree, stays.
+//!    the lone pages between them too. A leaf that is not empty, or is the last one of the tree, stays.
 //! 2. Left neighbours are latched last, and only without waiting: latches go from left to right. If one is
-//!    not to be had, the leaf stays as well; a later purge finds it.
-//! 3. One mini-transaction takes the entry out of the top page, links the neighbours of each level with
-//!    each other, cuts the links of the pages that go, and frees them.
+//!    not free, the leaf stays as well; a later purge finds it.
+//! 3. One mini-transaction takes the entry out of the top page, links the neighbours of each level with each
+//!    other, cuts the links of the pages that go, and frees them.
 //!
-//! The keys that led to the leaf lead to its left neighbour from then on, or to the right one when the
-//! entry was its parent's first: the next entry then stands for "less than every key". Readers cope
-//! because they hold a page's latch while they go down from it or to the right; who comes from the right
-//! without a latch finds the links cut.
+//! The keys that led to the leaf lead to its left neighbour from then on, or to the right one when the entry
+//! was its parent's first: the next entry then stands for "less than every key". Readers find the right page,
+//! because they hold a page's latch while they go down from it or to the right. A reader that comes from the
+//! right without a latch finds the links cut.
 
 use super::descend::PathStep;
 use super::handle::Tree;
@@ -24,14 +24,14 @@ use furrow_txn::{Author, Mini};
 /// Log space of a removal: some links and PFS bytes.
 pub(super) const REMOVAL_LOG_BYTES: usize = 1024;
 
-/// What became of a leaf that was to go.
+/// The result of the removal of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
     /// It is out of the tree.
     Gone,
     /// It has rows, or is all there is of the tree.
     Stays,
-    /// Its left neighbour was not to be had at once: it is still there, and empty.
+    /// The latch of its left neighbour was not free: it is still there, and empty.
     Busy,
 }
 
@@ -43,9 +43,9 @@ struct Going<'p> {
 }
 
 impl Tree {
-    /// Takes the leaf that `key` leads to out of the tree, with pages above that lead nowhere else, if it
-    /// is empty and its neighbours are at hand. Always a step of the system's;
-    /// `by` says who asked, for a rollback has the log space already. No latch may be held.
+    /// Takes the leaf that `key` leads to out of the tree, with pages above that lead nowhere else, if it is
+    /// empty and the latches of its neighbours are free. The author is always the system; `by` is the
+    /// operation that needs it, because a rollback has the log space already. No latch may be held.
     pub(super) fn remove_empty_leaf(
         &self,
         by: &mut By<'_>,
@@ -88,7 +88,7 @@ impl Tree {
             .parts
             .space
             .free_pages(&self.parts.unit, &mut mini, &pages)?;
-        // Without rows nobody is owed anything here, whoever gets the pages next.
+        // No space is reserved on pages without rows, whichever object gets the pages next.
         pages
             .iter()
             .for_each(|&page| self.store().room().clear(page));
@@ -98,7 +98,7 @@ impl Tree {
         Ok(Removal::Gone)
     }
 
-    /// The page with both neighbours latched; `None` when the left one is not to be had at once.
+    /// The page with both neighbours latched; `None` when the latch of the left one is not free.
     fn with_neighbours<'p>(&'p self, step: PathStep<'p>) -> Result<Option<Going<'p>>, AccessError> {
         let view = Page::new(&step.page);
         let (here, prev, next) = (step.page.key().page, view.prev(), view.next());

@@ -1,12 +1,12 @@
-//! Trees in files that nobody changes, written maybe by another engine.
+//! Trees in files that no process changes, perhaps written by another engine.
 //!
 //! Three things differ from trees of our own:
-//! - levels: the lowest one above leaves of data is numbered 0 or 1, so that leaves are told by the type of
-//!   their page, and descents count on no number;
+//! - levels: the lowest one above leaves with data is numbered 0 or 1, so that leaves are recognized by the
+//!   type of their page, and descents do not use level numbers;
 //! - order: text may be sorted by weights that are not exactly ours. A scan therefore follows links and never
-//!   looks for its place again by a key; and before a key is looked for in such a tree, it is read once to
-//!   see whether its order is ours ([`Tree::is_in_our_order`]). Where it is not, searches read all of it;
-//! - rest: a page once read stays as it is, so that no latch is held from one page to the next.
+//!   finds its place again by a key. Before the first search by key the tree is read once to see whether its
+//!   order is ours ([`Tree::is_in_our_order`]). Where it is not, searches read all of it;
+//! - rest: pages do not change, so that no latch is held from one page to the next.
 //!
 //! Links and children of damaged files may run in circles: every walk is bounded.
 
@@ -24,7 +24,7 @@ use std::cmp::Ordering;
 
 /// Most levels that a tree can have; more is a circle.
 const MOST_LEVELS: usize = 32;
-/// Leaves asked for and not yet seen, below which more are asked for.
+/// If fewer requested leaves than this are left, more are requested.
 const FEW_AHEAD: usize = READ_AHEAD / 4;
 
 /// Takes every row that is not a ghost.
@@ -45,7 +45,7 @@ impl Visitor for Live {
 }
 
 impl Tree {
-    /// The leaf with the place `side` of `key`, and where its parent goes on.
+    /// The leaf with the place `side` of `key`, and the next entry of its parent.
     pub(super) fn resting_leaf<M: Mode>(
         &self,
         key: &Key,
@@ -69,7 +69,7 @@ impl Tree {
     }
 
     /// Whether keys may be looked for by halving: they are in the order that this engine compares them by.
-    /// Only text may be in another one; the first to ask reads the tree once.
+    /// Only text may be in another one; the first call reads the tree once.
     pub fn is_in_our_order(&self) -> Result<bool, AccessError> {
         let doubtful = |family| matches!(family, Family::Char | Family::NChar | Family::Variant);
         let mut columns = self.shape().key.iter();
@@ -162,8 +162,8 @@ impl Tree {
 type Place<'t> = (PageRead<'t>, u16);
 
 impl TreeScan {
-    /// Where the scan goes on: beside the leaf copied last, or where `descend` leads at first. `None` at the
-    /// end. Going back, the number of rows to be taken stands for the slot.
+    /// Where the scan continues: beside the leaf copied last, or at first where `descend` leads. `None` at
+    /// the end. Backward, the slot is the number of rows to be taken.
     pub(super) fn resting_place<'t>(
         &mut self,
         tree: &'t Tree,
@@ -174,7 +174,7 @@ impl TreeScan {
             return descend(self);
         }
         let Some((mut at, _)) = self.behind.take() else {
-            // Whoever had to wait for a row goes on by its key.
+            // A scan that had to wait for a row finds its place by the row's key.
             return descend(self);
         };
         loop {
@@ -204,7 +204,7 @@ impl TreeScan {
         }
     }
 
-    /// Notes where the leaves behind the first one are named, and asks for some.
+    /// Notes where the leaves behind the first one are named, and requests some.
     pub(super) fn begin_ahead(
         &mut self,
         tree: &Tree,
@@ -215,7 +215,7 @@ impl TreeScan {
         self.ask_ahead(tree)
     }
 
-    /// Asks for leaves to come, by the entries of the pages above, once few are left of those asked for.
+    /// Requests leaves to come, by the entries of the pages above, once few requested ones are left.
     fn ask_ahead(&mut self, tree: &Tree) -> Result<(), AccessError> {
         self.resting.asked = self.resting.asked.saturating_sub(1);
         if self.direction == Direction::Backward || self.resting.asked >= FEW_AHEAD {

@@ -1,16 +1,16 @@
 //! Splitting pages.
 //!
 //! A full page gives part of its rows to a new right neighbour, and its parent gets an entry for it. Where:
-//! - a row that goes behind the last one of the level, or goes on with an ascending run (the row before it is
+//! - a row that goes behind the last one of the level, or continues an ascending run (the row before it is
 //!   the one that was inserted last: see `recent`) at the end of its page, starts the new page alone:
 //!   ascending loads leave full pages, also when many of them interleave;
-//! - a run that ascends in the middle of a page, before the rows of another, is parted from these;
+//! - a run that ascends in the middle of a page, before the rows of another, is split off from these;
 //! - a row before the first one of the whole level keeps the old page alone, for descending loads;
 //! - otherwise where both halves have about the same bytes.
 //!
-//! The path from the lowest ancestor with room is latched EX; the new pages were reserved before. Everything
-//! is planned in one mini-transaction, bottom up: an entry that does not fit its page splits that page in
-//! turn. The root keeps its number: its rows move to two new pages below it.
+//! The path from the lowest ancestor with enough space is latched EX; the new pages were reserved before.
+//! Everything is planned in one mini-transaction, bottom up: an entry that does not fit its page splits that
+//! page in turn. The root keeps its number: its rows move to two new pages below it.
 
 use super::descend::PathStep;
 use super::gate::Gate;
@@ -29,8 +29,8 @@ use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, LatchRank};
 use furrow_txn::{Author, Mini};
 
-/// Log space for a split: a page's rows at most, which move, links and the entry above. That the page above
-/// is split in turn is rare, and what is never promised away of the log covers it.
+/// Log space for a split: at most a page's rows, which move, links and the entry above. A split of the page
+/// above in turn is rare; the part of the log that is never promised covers it.
 const SPLIT_LOG_BYTES: usize = 9 * 1024;
 
 /// The new row fits on neither half: see [`Tree::new_row_fits_a_half`].
@@ -46,7 +46,7 @@ struct Level {
 /// A row to be put on a page that is being split: slot, key, bytes.
 type NewRow<'a> = (u16, &'a Key, &'a [u8]);
 
-/// The same kept for the page above.
+/// The same stored for the page above.
 type NewEntry = (u16, Key, Vec<u8>);
 
 /// The rows of a page as they will be, the new one among them.
@@ -139,7 +139,7 @@ impl Tree {
         Ok(SplitPages::new(pages, self.uppers.begin()))
     }
 
-    /// Splits the leaf at the end of `path` as a step of its own, to make room on it.
+    /// Splits the leaf at the end of `path` as a step of its own, to free space on it.
     pub(super) fn split_only(
         &self,
         path: Vec<PathStep<'_>>,
@@ -172,7 +172,7 @@ impl Tree {
             .is_some())
     }
 
-    /// Bytes of a page that rollbacks may want back.
+    /// Bytes of a page that rollbacks may need back.
     fn kept_on(&self, page: Page<'_>) -> usize {
         match page.level() {
             0 => self.store().room().others(page.page_id(), None),
@@ -239,7 +239,7 @@ impl Tree {
             let above = depth.checked_sub(1).and_then(|d| levels.get(d));
             row = Some((above.map_or(0, |level| level.slot) + 1, separator, entry));
         }
-        // The path starts at the root or at a page with room, so that the loop returns.
+        // The path starts at the root or at a page with enough space, so that the loop returns.
         Err(damaged(mini.page(0), "a split ran out of ancestors"))
     }
 
@@ -333,7 +333,7 @@ impl Tree {
         Ok((separator, right_id, next.is_none()))
     }
 
-    /// A page for rows of `from`, when the gate lets them go there: of a leaf it is asked.
+    /// A page for rows of `from`, if the gate allows them to go there: it is called for leaves only.
     fn take_page(
         pages: &mut SplitPages<'_>,
         from: Page<'_>,
@@ -490,7 +490,7 @@ impl Tree {
             } else {
                 Some(&zeros[..0])
             };
-            // A fixed column wider than the zeros repeats the separator's value; nobody reads it.
+            // A fixed column wider than the zeros repeats the separator's value; no search reads it.
             let value = match like.column(at) {
                 Some(mine) if fixed && mine.len() > zeros.len() => Some(mine),
                 None if fixed => None,

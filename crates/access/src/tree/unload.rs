@@ -1,11 +1,12 @@
 //! Undoing loads: the rows between two keys are taken out again, wherever they are by then.
 //!
-//! Each page's rows are taken out by a record of the system, which may be repeated, and only after the last
-//! one a compensation says that it is done: a crash between them begins the undoing anew, with what is left.
+//! A record of the system takes out each page's rows; it may be repeated. Only after the last one a
+//! compensation record ends the undoing: after a crash between them it starts again, with the rows that are
+//! left.
 //!
-//! A page that was filled past the log may be empty by then, or have its rows: redo made of it what it could.
-//! It is rebuilt by a plain `Format` in any case, in each attempt, because the log has nothing else that
-//! says what is on it.
+//! A page that was filled past the log may be empty by then, or have its rows, depending on what redo found
+//! on the disk. Each attempt rebuilds it by a plain `Format`, because the log has no other record of the
+//! page's contents.
 
 use super::handle::Tree;
 use super::side::Side;
@@ -29,7 +30,7 @@ impl Tree {
         // From the right: each page has its left neighbour still.
         for key in firsts.iter().rev() {
             if self.empty_leaf(key, first, last)? {
-                // A rollback must not fail for want of what only tidies up.
+                // A failure here leaves only an empty leaf, so it must not fail the rollback.
                 let _tidied = self.remove_empty_leaf(by, key);
             }
         }
@@ -75,11 +76,11 @@ impl Tree {
     ) -> Result<(), AccessError> {
         while let Some(emptied) = self.remove_some(first, last)? {
             if let Some(key) = emptied {
-                // A rollback must not fail for want of what only tidies up.
+                // A failure here leaves only an empty leaf, so it must not fail the rollback.
                 let _tidied = self.remove_empty_leaf(by, &key);
             }
         }
-        // Now, and not before, it is done.
+        // The undoing is done now, and not before.
         by.commit(Mini::new(self.store()), &[])?;
         Ok(())
     }

@@ -46,7 +46,8 @@ impl Tree {
             undoable || matches!(by, By::Undo { .. }),
             "only undo changes a row without a trace"
         );
-        // The old row is in the log too. It is mostly as long as the new one, and only its page knows better.
+        // The old row is in the log too. It is mostly as long as the new one; only its page has its exact
+        // length.
         let mut old_bytes = row.len();
         loop {
             let undo_bytes = old_bytes + key.size_bytes() + 64;
@@ -90,7 +91,7 @@ impl Tree {
             // The split is a step of the system's: the transaction's log space is not touched.
             let mut pages = self.reserve_for_split(&mut By::System, near)?;
             let path = self.path_for_split(key)?;
-            // Meanwhile somebody else may have split the leaf, down to one row even.
+            // Meanwhile another thread may have split the leaf, even down to one row.
             let Some(step) = path.last() else { continue };
             may_change(&step.page, gate)?;
             let slot = self

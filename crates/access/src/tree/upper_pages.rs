@@ -5,12 +5,12 @@ use crate::AccessError;
 use furrow_format::Page;
 use furrow_pool::Sh;
 
-/// Walks that may meet a change before an estimate will do.
+/// Walks that may be disturbed by a change before an estimate is returned.
 const WALKS: usize = 3;
 
 impl Tree {
-    /// How many pages the tree has above its leaves; exact when nobody changes it meanwhile. The first call
-    /// reads them. No latch may be held.
+    /// How many pages the tree has above its leaves; exact if no other thread changes it meanwhile. The first
+    /// call reads them. No latch may be held.
     pub fn upper_pages(&self) -> Result<u64, AccessError> {
         let mut found = 0;
         for _ in 0..WALKS {
@@ -32,8 +32,8 @@ impl Tree {
         let root = self.fetch(self.root(), Sh)?;
         let (height, mut found) = (Page::new(&root).level(), 0);
         drop(root);
-        // Each level from the root anew: a latch on the page above or on the left is what keeps a page in
-        // its place until it is latched itself.
+        // Each level starts at the root again: a latch on the page above or on the left keeps a page in its
+        // place until it is latched itself.
         for level in 1..=height {
             let mut page = self.fetch(self.root(), Sh)?;
             while Page::new(&page).level() > level {

@@ -1,8 +1,8 @@
-//! How many pages a tree has above its leaves: the maps cannot tell them apart.
+//! How many pages a tree has above its leaves: the maps do not distinguish them.
 //!
-//! They are counted once, when somebody asks, by walking the levels above the leaves; from then on every
-//! split and removal keeps the count. A walk while one of these is under way may have seen its pages or not:
-//! what it found is given as an estimate, and the next to ask walks again.
+//! They are counted at the first call, by walking the levels above the leaves; from then on every split and
+//! removal updates the count. A walk while one of these is under way may have seen its pages or not: its
+//! result is returned as an estimate, and the next call walks again.
 
 use furrow_io::sync::Mutex;
 use furrow_space::Reservation;
@@ -14,7 +14,7 @@ pub(super) struct State {
     pub(super) under_way: u32,
     /// How many changes did.
     pub(super) done: u64,
-    /// As counted and kept; `None` before the first walk.
+    /// The count, updated by each change; `None` before the first walk.
     pub(super) count: Option<i64>,
 }
 

@@ -22,8 +22,8 @@ pub(super) struct Group {
     grant: Grant,
 }
 
-/// For each DISTINCT call values that no room was left for, with the number of their group: what is here is
-/// not among those that the group has seen. The values may come several times.
+/// For each DISTINCT call the values for which there was no memory, with the number of their group: the group
+/// has not counted any of them yet. A value may come several times.
 pub(super) type Late = Vec<Option<Partitions>>;
 
 /// The type of a group's number.
@@ -129,8 +129,8 @@ impl AggregatePlan {
         Ok(())
     }
 
-    /// Feeds the values that no room was left for. What the groups have seen is forgotten before: no other
-    /// rows come.
+    /// Feeds the values for which there was no memory. The sets of values that groups have counted are freed
+    /// before: no other rows come.
     pub(super) fn feed_late(
         &self,
         groups: &mut [Group],

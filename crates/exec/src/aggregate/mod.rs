@@ -1,8 +1,8 @@
 //! Grouping and aggregates.
 //!
-//! Groups are kept in a table by key and given out in the order in which they came up, as far as there is
-//! room for them ([`rounds`]). Grouping sets are groups of their own: a column that a set leaves out is
-//! NULL in it, and GROUPING tells so.
+//! Groups are stored in a table by key and given out in the order in which they came up, as far as there is
+//! memory for them ([`rounds`]). Grouping sets are groups of their own: a column that a set leaves out is
+//! NULL in it, and GROUPING returns 1 for it.
 
 mod group;
 mod rounds;
@@ -28,7 +28,7 @@ pub struct AggregateCall {
     pub distinct: Option<DataType>,
     /// WITHIN GROUP (ORDER BY ..): the order in which values are taken in.
     pub order: Vec<SortKey>,
-    /// Whether the client is told that a NULL was left out (8153).
+    /// Whether the client gets a warning that a NULL was left out (8153).
     pub warns: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Groups by rounds: those that find room are grouped in memory, rows of all others are put apart by the hash
-//! of their key and grouped afterwards, a partition a round.
+//! Groups by rounds: groups that fit in memory are computed there; rows of all others are written to
+//! partitions by the hash of their key and grouped afterwards, a partition a round.
 
 use super::AggregatePlan;
 use super::group::{Group, Late};
@@ -22,7 +22,7 @@ struct Round<'p> {
     groups: Vec<Group>,
     late: Late,
     key: Vec<Value>,
-    /// Rows of groups for which there is no room, each with the number of its set behind it.
+    /// Rows of groups for which there is no memory, each with the number of its set behind it.
     apart: Option<Partitions>,
 }
 

@@ -22,9 +22,9 @@ pub struct JsonForm {
     pub columns: Vec<JsonColumn>,
     /// The name that ROOT gives.
     pub root: Option<String>,
-    /// Whether objects stand in brackets.
+    /// Whether the objects are enclosed in brackets.
     pub array: bool,
-    /// Whether NULL is told.
+    /// Whether NULL is written.
     pub nulls: bool,
 }
 
@@ -89,7 +89,7 @@ impl JsonForm {
         }
     }
 
-    /// What stands before all objects.
+    /// Appends the text before all objects.
     pub fn begin(&self, out: &mut String) {
         if let Some(root) = &self.root {
             out.push('{');
@@ -101,7 +101,7 @@ impl JsonForm {
         }
     }
 
-    /// What stands behind them.
+    /// Appends the text behind them.
     pub fn end(&self, out: &mut String) {
         if self.array {
             out.push(']');

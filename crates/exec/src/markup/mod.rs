@@ -44,7 +44,7 @@ impl MarkupPlan {
             Form::Xml(form) => form.begin(&mut text),
             Form::Json(form) => form.begin(&mut text),
         }
-        // A text that grows has room to grow into: that is kept as well.
+        // A growing text has spare capacity, which counts as well.
         grant.take(text.capacity())?;
         self.input.for_each(cx, &mut |_, row| {
             let (before, begun) = (text.capacity(), text.len());
@@ -53,7 +53,7 @@ impl MarkupPlan {
                 Form::Json(form) => form.row(row, rows == 0, &mut text),
             }
             rows += 1;
-            // The next row is likely no longer: what it needs is asked for where the answer may be no.
+            // The next row is likely no longer: its memory is reserved here, where a failure can be reported.
             let next = (text.len() - begun).saturating_mul(2);
             text.try_reserve(next).map_err(|_| refused())?;
             grant.take(text.capacity() - before)

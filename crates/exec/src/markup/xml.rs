@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub enum XmlPlace {
     /// As text of the element around it.
     Text,
-    /// As text, with a blank before it where such a one stands before it.
+    /// As text, with a blank before it if such an item precedes it.
     Data,
     /// As a comment.
     Comment,
@@ -80,7 +80,7 @@ impl<'n> Open<'n> {
 }
 
 impl XmlForm {
-    /// Appends a row. `after_data`: whether what stands last is `data()`.
+    /// Appends a row. `after_data`: whether the last item was `data()`.
     pub(super) fn row(&self, row: &[Value], after_data: &mut bool, out: &mut String) -> Result<()> {
         if self.row.is_some() {
             *after_data = false;
@@ -133,14 +133,14 @@ impl XmlForm {
         Ok(())
     }
 
-    /// What stands before all rows.
+    /// Appends the text before all rows.
     pub fn begin(&self, out: &mut String) {
         if let Some(root) = &self.root {
             let _infallible = write!(out, "<{root}>");
         }
     }
 
-    /// What stands behind them.
+    /// Appends the text behind them.
     pub fn end(&self, out: &mut String) {
         if let Some(root) = &self.root {
             let _infallible = write!(out, "</{root}>");

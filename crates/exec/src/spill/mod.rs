@@ -1,9 +1,10 @@
-//! Rows that find no room in memory: files beside `tempdb`'s that are gone when their operator is.
+//! Rows for which there is no memory: they go to files beside `tempdb`'s, which are removed with their
+//! operator.
 //!
-//! An operator that is refused more memory makes a [`SpillFile`] and writes rows to [`Stream`]s in it: sorted
-//! runs, partitions by hash, or simply what is to be read again. All streams of an operator share its file,
-//! in chunks: each stream knows its own. Once written whole a stream is a [`Run`], read from its beginning
-//! as often as wanted.
+//! An operator that is refused more memory creates a [`SpillFile`] and writes rows to [`Stream`]s in it:
+//! sorted runs, partitions by hash, or simply what is to be read again. All streams of an operator share its
+//! file, in chunks: each stream has the list of its own. A stream that is written whole is a [`Run`], read
+//! from its beginning as often as wanted.
 //!
 //! - `row`: rows as bytes.
 //! - `sorter`: sorting by runs that are merged.
@@ -53,8 +54,8 @@ const CHUNK_BYTES: usize = 128 << 10;
 const PREFIX: &str = "tempdb_spill_";
 const SUFFIX: &str = ".tmp";
 
-/// Where rows of a statement go that find no room: the server's directory. It outlives the borrow of the
-/// context, so that a sink can keep rows.
+/// The place for rows of a statement for which there is no memory: the server's directory. It outlives the
+/// borrow of the context, so that a sink can store rows.
 #[derive(Clone)]
 pub struct SpillPlace {
     server: Arc<ServerState>,
@@ -79,13 +80,13 @@ impl fmt::Debug for SpillPlace {
     }
 }
 
-/// A file of rows that found no room.
+/// A file of rows for which there was no memory.
 pub(crate) struct SpillFile {
     volume: Arc<dyn Volume>,
     path: PathBuf,
     file: Arc<dyn File>,
     end: AtomicU64,
-    /// The statement's own, for whose end each chunk looks.
+    /// The activity of the statement; each chunk tests whether it was cancelled.
     activity: Arc<Activity>,
 }
 

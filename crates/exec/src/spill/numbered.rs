@@ -1,4 +1,4 @@
-//! Kept rows that are read by number, forwards and backwards: those of cursors.
+//! Stored rows that are read by number, forwards and backwards: those of cursors.
 
 use super::{Reader, Rows};
 use furrow_context::cursors::CursorRows;

@@ -7,7 +7,7 @@ use furrow_context::error::Result;
 use furrow_types::Value;
 use std::sync::Arc;
 
-/// Bits of a hash that tell partitions of one level apart.
+/// Bits of a hash that distinguish the partitions of one level.
 const BITS: u32 = 4;
 
 /// Rows that are being put apart.

@@ -1,5 +1,6 @@
-//! Rows as bytes: what a spill file is made of. Each value is a tag and its contents; a row knows how many it
-//! has. The bytes are read back by the process that wrote them, but from a disk: nothing in them is trusted.
+//! Rows as bytes: the contents of a spill file. Each value is a tag and its contents; a row begins with the
+//! number of its values. The bytes are read back by the process that wrote them, but from a disk: nothing in
+//! them is trusted.
 
 use furrow_types::{
     Collation, DataType, Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime,
@@ -90,7 +91,7 @@ fn put(value: &Value, out: &mut Vec<u8>) {
 pub(super) fn decode(bytes: &[u8]) -> Option<Vec<Value>> {
     let mut from = Bytes(bytes);
     let count = u32::from_le_bytes(from.fixed()?) as usize;
-    // A value takes a byte at least: no more memory is asked for than there are bytes.
+    // A value takes at least a byte: no more memory is reserved than there are bytes.
     let mut row = Vec::with_capacity(count.min(bytes.len()));
     for _ in 0..count {
         row.push(from.value()?);

@@ -1,4 +1,4 @@
-//! Sorting of more rows than there is room for: sorted runs are written, then merged.
+//! Sorting of more rows than memory can hold: sorted runs are written, then merged.
 //!
 //! Rows with equal keys keep the order in which they came: the sort of a run is stable, runs are merged with
 //! their neighbours, and of equal rows that of the earlier run comes first.
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const FAN_IN: usize = 32;
 /// A merge keeps a row of each run in memory, and the bytes that it was read from.
 const ROW_COPIES: usize = 2;
-/// Where only the first rows are wanted, so many times as many are kept before the others are thrown away.
+/// Where only the first rows are wanted, so many times as many are stored before the others are dropped.
 const TIMES: usize = 2;
 
 /// A row and its keys.
@@ -52,7 +52,7 @@ impl<'p> Sorter<'p> {
         }
     }
 
-    /// Takes a row, of which `kept` is given on.
+    /// Takes a row, of which `kept` is the part that comes out again.
     pub fn push(&mut self, row: &[Value], kept: &[Value], cx: &mut Context) -> Result<()> {
         let mut key = Vec::with_capacity(self.keys.len());
         for by in self.keys {

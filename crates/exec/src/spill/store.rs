@@ -1,4 +1,4 @@
-//! Rows that are kept as they came: to be given once, or to be read as often as wanted.
+//! Rows that are stored as they came: to be given once, or to be read as often as wanted.
 
 use super::{Reader, Run, SpillFile, SpillPlace, Stream};
 use crate::operator::{Operator, Plan};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct RowWriter {
     rows: Vec<Vec<Value>>,
     grant: Grant,
-    /// Takes all rows behind the first that found no room.
+    /// Takes all rows from the first one on for which there was no memory.
     stream: Option<Stream>,
     len: u64,
     place: SpillPlace,
@@ -36,7 +36,7 @@ impl RowWriter {
         }
     }
 
-    /// Takes a row: in memory where there is room for it, otherwise in a file.
+    /// Takes a row: in memory where there is space for it, otherwise in a file.
     pub fn push(&mut self, row: Vec<Value>) -> Result<()> {
         self.len += 1;
         if let Some(stream) = &mut self.stream {
@@ -61,7 +61,7 @@ impl RowWriter {
     }
 }
 
-/// Rows that are read as often as wanted: first those that found room, then those that did not.
+/// Rows that are read as often as wanted: first those in memory, then those in the file.
 #[derive(Debug)]
 pub struct Rows {
     pub(super) rows: Vec<Vec<Value>>,

@@ -1,6 +1,6 @@
-//! Windows over rows for which there is no room: for each window the rows are sorted through files and
-//! written again with the columns of its calls. Ranks go by the row before; whatever else a call looks at
-//! is within its partition. A partition that finds no room either stays in a file of its own: the values of
+//! Windows over rows for which there is no memory. For each window the rows are sorted through files and
+//! written again with the columns of its calls. Ranks depend on the row before; all other calls read only
+//! their partition. A partition that does not fit in memory either stays in a file of its own: the values of
 //! each call are written beside it, and all are put together at its end.
 
 use super::frames::CHECK_ROWS;
@@ -131,10 +131,10 @@ fn of_window(calls: &[WindowCall], rows: &Arc<Run>, cx: &mut Context) -> Result<
 /// The rows of a partition.
 struct Part<'c> {
     calls: &'c [WindowCall],
-    /// All that came; with a file only the first of them, by whose keys the partition is known.
+    /// All rows that came; with a file only the first of them, whose keys identify the partition.
     rows: Vec<KeyedRow>,
     grant: Grant,
-    /// Where they go once there is no room.
+    /// The file for rows once there is no memory.
     file: Option<Writing>,
 }
 
@@ -192,7 +192,7 @@ impl<'c> Part<'c> {
         cx.check_cancel()
     }
 
-    /// Fills the columns in; `false` where there is no room for them: the rows are as they came then.
+    /// Fills the columns in; `false` where there is no memory for them: then the rows are unchanged.
     fn fill_all(&mut self, cx: &mut Context) -> Result<bool> {
         let width = self.rows.first().map_or(0, |kept| kept.row.len());
         for call in self.calls {

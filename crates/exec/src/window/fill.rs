@@ -76,7 +76,7 @@ fn eval<R: Rows>(expr: &Expr, rows: &mut R, at: usize, cx: &mut Context) -> Resu
     Ok(expr.eval(rows.row(at)?, cx)?.into_owned())
 }
 
-/// Gives what a call says of each row of a partition.
+/// Returns the value of a call for each row of a partition.
 pub(super) fn values<R: Rows>(
     rows: &R,
     part: &Range<usize>,
@@ -256,7 +256,7 @@ fn framed<R: Rows>(
         _ => None,
     };
     for at in part.clone() {
-        // Rows counted have no use for peers, and may have no order that would make them dear.
+        // Frames counted in rows need no peers, and may have no order, which would make peers expensive.
         let run = match call.frame.rows {
             true => at..at + 1,
             false => peers.of(at, cx)?.clone(),

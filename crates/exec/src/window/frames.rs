@@ -1,11 +1,11 @@
 //! Aggregates of frames.
 //!
-//! A frame that begins where the one before did and goes further carries that one's aggregate on. Any other
-//! would have to be summed up anew for each row, which takes the square of the partition's length where
-//! frames are long. So the rows are the leaves of a tree: a node keeps the aggregate of [`FAN`] rows, or of
-//! as many nodes below it, and a frame is put together from the largest nodes within it and the rows at its
-//! edges. A node is made when the first frame has all of it: a row that is in no frame is not asked for its
-//! value.
+//! A frame that begins where the one before did and goes further continues the aggregate of that one. Any
+//! other would have to be summed up from its first row for each row, which takes the square of the
+//! partition's length where frames are long. So the rows are the leaves of a tree: a node stores the
+//! aggregate of [`FAN`] rows, or of as many nodes below it, and a frame is put together from the largest
+//! nodes within it and the rows at its edges. A node is created when the first frame contains all of it: the
+//! value of a row that is in no frame is not evaluated.
 //!
 //! Nodes are merged in the order of the rows, and nothing is ever taken away from a sum. Exact numbers are
 //! what they would be if they were summed up one by one; sums of floats are rounded elsewhere, and may differ
@@ -158,7 +158,7 @@ impl<R: Rows> Tree<R> {
         }
     }
 
-    /// Takes a node's aggregate into another, and keeps it where there is room.
+    /// Merges a node's aggregate into another, and stores it where there is memory.
     fn add(
         &mut self,
         into: &mut Accumulator,
@@ -199,8 +199,9 @@ impl<R: Rows> Tree<R> {
         Ok(())
     }
 
-    /// Whether a node may be kept. The lowest are most of them, and soon made again; without the others each
-    /// frame would go through the whole partition, and there is one of them for a thousand rows.
+    /// Whether a node may be stored. Most nodes are of the lowest level, and these are soon created again.
+    /// Without the others each frame would go through the whole partition, and there is one of them for a
+    /// thousand rows.
     fn has_room(&mut self, level: usize, bytes: usize) -> bool {
         let fits = self.grant.fits(bytes, LEAST_BYTES) || level > 1;
         if !fits {
@@ -209,7 +210,7 @@ impl<R: Rows> Tree<R> {
         fits
     }
 
-    /// Lets go of nodes that end before a row: frames mostly go forward, and others make them again.
+    /// Drops nodes that end before a row: frames mostly go forward, and others create them again.
     fn forget(&mut self, before: usize) {
         let mut span = 1;
         for nodes in &mut self.levels {
@@ -223,7 +224,7 @@ impl<R: Rows> Tree<R> {
     }
 }
 
-/// About what a kept node takes.
+/// About the bytes that a stored node takes.
 fn bytes(node: &Accumulator) -> usize {
     size_of::<Accumulator>() + PLACE_BYTES + node.outside_bytes()
 }

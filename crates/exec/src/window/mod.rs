@@ -1,16 +1,16 @@
 //! Window functions: ranks, neighbours, aggregates over frames.
 //!
-//! The rows of the input are kept, sorted by the partition and order of each call in turn (calls with the
-//! same window share a sort), and each call adds a column. The rows are given in the order of the last
-//! sort.
+//! The rows of the input are stored, sorted by the partition and order of each call in turn (calls with the
+//! same window share a sort), and each call adds a column. The rows are given in the order of the last sort.
 //!
-//! A frame that begins with its partition grows by a row at a time, so its aggregate is carried on; any other
+//! A frame that begins with its partition grows by a row at a time, so its aggregate is continued; any other
 //! is put together from the aggregates of parts (`frames`).
 //!
-//! Where the input's rows come in the order of all windows, and the calls look at no row to come, nothing is
-//! kept (`stream`): what wants the first rows alone ends the input with them.
+//! Where the input's rows come in the order of all windows, and the calls read no row to come, nothing is
+//! stored (`stream`): an operator that wants only the first rows ends the input with them.
 //!
-//! Rows for which there is no room go through files (`big`); what a call makes of a partition (`fill`) is the
+//! Rows for which there is no memory go through files (`big`); the values of a call in a partition (`fill`)
+//! are the same wherever its rows are (`rows`).
 //! same wherever its rows are (`rows`).
 
 mod big;
@@ -213,8 +213,8 @@ fn sort(rows: &mut Vec<KeyedRow>, call: &WindowCall, cx: &mut Context) -> Result
     Ok(())
 }
 
-/// Adds the column of a call to the rows of a partition; `false` where there is no room for its values: none
-/// is added then.
+/// Adds the column of a call to the rows of a partition; `false` where there is no memory for its values:
+/// none is added then.
 fn fill_in(
     rows: &mut [KeyedRow],
     part: std::ops::Range<usize>,

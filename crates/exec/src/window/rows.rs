@@ -16,7 +16,7 @@ pub(super) trait Rows {
     /// What a row is sorted by: partition, then order.
     fn keys(&mut self, at: usize) -> Result<&[Value]>;
 
-    /// The same rows, for one who looks at another place among them.
+    /// The same rows, for a reader at another place among them.
     fn again(&self) -> Self;
 }
 
@@ -40,7 +40,7 @@ impl Rows for InMemory<'_> {
 
 /// From one row whose place in the file is known to the next such one.
 const MARK_ROWS: usize = 512;
-/// Rows behind the last one read that are kept, at most: frames look back a little.
+/// Most rows before the last one read that stay in memory: frames look back a little.
 const KEPT_ROWS: usize = 512;
 const KEPT_BYTES: usize = 64 << 10;
 
@@ -97,7 +97,7 @@ pub(super) struct OnFile {
     reader: Reader,
     /// The row that the reader is at.
     next: usize,
-    /// The rows before it, as far as they are kept, and what they take.
+    /// The rows before it, as far as they are in memory, and the bytes they take.
     kept: VecDeque<Vec<Value>>,
     bytes: usize,
 }

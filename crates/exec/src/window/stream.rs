@@ -1,5 +1,5 @@
-//! Windows whose rows come in their order already: each row is given as it comes, with nothing kept but what
-//! the calls have come to. The binder says where that is so ([`WindowPlan::streams`](super::WindowPlan)).
+//! Windows whose rows come in their order already: each row is given as it comes; only the state of the calls
+//! is stored. The binder decides where that is so ([`WindowPlan::streams`](super::WindowPlan)).
 
 use super::big::Ranks;
 use super::{FrameEnd, WindowCall, WindowFunction};
@@ -154,7 +154,7 @@ impl Operator for Streaming<'_> {
         out.extend_from_slice(&self.row);
         out.resize(self.width, Value::Null);
         for (call, state) in &mut self.calls {
-            // A call looks at the input's columns alone, which those of the calls before it stand behind.
+            // A call reads only columns of the input; the columns of earlier calls follow these.
             let value = state.value(call, out, cx)?;
             out.push(value);
         }

@@ -1,10 +1,10 @@
 //! The same under the model checker.
 //!
-//! The checker takes a sequentially consistent operation for one that acquires and releases; its fences it
-//! takes for what they are. So each such operation stands between two fences here.
+//! The checker treats a sequentially consistent operation as one that acquires and releases; it models fences
+//! exactly. So here each such operation is placed between two fences.
 //!
-//! A test may weaken the log: [`weakened`] has all orderings of one kind be relaxed while it lasts. What
-//! then goes wrong shows that the checker looks.
+//! A test may weaken the log: [`weakened`] makes all orderings of one kind relaxed while it runs. The
+//! failures that follow prove that the checker tests these orderings.
 
 #![cfg_attr(not(test), expect(dead_code, reason = "only tests weaken the log"))]
 #![cfg_attr(
@@ -236,7 +236,7 @@ impl Condvar {
     }
 }
 
-/// Knows who touches a buffer, and fails when one who takes it for its own is not alone.
+/// Tracks accesses of a buffer, and fails when a thread that takes the buffer for its own is not alone.
 #[derive(Debug)]
 pub(crate) struct Watch(loom::cell::UnsafeCell<()>);
 

@@ -77,8 +77,8 @@ impl Accumulator {
         self.count += rows as i64;
     }
 
-    /// Takes in whole numbers of one type, which need no conversion; `nulls` tells which of them are NULL,
-    /// where some are, and `value_of` makes a value of the type of a number.
+    /// Adds whole numbers of one type, which need no conversion. `nulls` says which of them are NULL, if some
+    /// are; `value_of` returns a number as a value of the type.
     pub fn add_whole(
         &mut self,
         bound: &BoundAggregate,
@@ -327,7 +327,8 @@ fn whole(value: &Value) -> i64 {
     }
 }
 
-/// Adds with the error of each rounding kept aside: the sum of many numbers is as good as their number.
+/// Adds and accumulates the rounding errors separately: the sum of many numbers is as exact as the numbers
+/// are.
 fn add_float(sum: &mut f64, lost: &mut f64, x: f64) {
     let total = *sum + x;
     if total.is_finite() {

@@ -39,7 +39,7 @@ pub struct BoundAggregate {
     pub aggregate: Aggregate,
     /// The result's type.
     pub result: DataType,
-    /// What becomes of each value first.
+    /// The conversion that is applied to each value first.
     pub conversion: Option<Conversion>,
     pub(super) argument: DataType,
     pub(super) separator: String,

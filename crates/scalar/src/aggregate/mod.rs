@@ -231,7 +231,7 @@ fn total_type(aggregate: Aggregate, of: &DataType) -> Option<DataType> {
 }
 
 impl BoundAggregate {
-    /// Whether a NULL that it leaves out is worth a warning: of every aggregate but STRING_AGG.
+    /// Whether leaving out a NULL causes a warning: in every aggregate but STRING_AGG.
     pub fn warns(&self) -> bool {
         self.aggregate != Aggregate::StringAgg
     }

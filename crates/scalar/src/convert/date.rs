@@ -6,7 +6,7 @@ use super::Conversion;
 use crate::env::Settings;
 use crate::error::{SqlResult, message, of_type_error};
 
-/// Reads a moment. A style says in which order day, month and year stand.
+/// Reads a moment. A style defines the order of day, month and year.
 pub(super) fn from_text(text: &str, to: &Conversion, settings: &Settings) -> SqlResult<Value> {
     let order = match to.style {
         None | Some(0) => settings.date_order,

@@ -35,7 +35,7 @@ pub(super) fn to_xml(to: &Conversion, value: &Value) -> SqlResult<Value> {
 /// Binary XML, UTF-16 by its mark, else UTF-8.
 fn from_bytes(bytes: &[u8], preserve: bool) -> SqlResult<String> {
     if is_binary_xml(bytes) {
-        // Binary XML may hold text, of which only a parser can tell whether it is XML.
+        // Binary XML may contain text, and only a parser can decide whether that text is XML.
         let text = decode_xml(bytes).ok_or_else(|| message(9420, &[1.into(), 1.into()]))?;
         return parse(&text, Source::Bytes, true);
     }

@@ -211,7 +211,7 @@ pub(super) fn difference(part: DatePart, from: DateTime2, to: DateTime2) -> i128
         DatePart::Quarter => calendar(3),
         DatePart::Month => calendar(1),
         DatePart::Week => {
-            // Weeks begin on Sunday here, whatever DATEFIRST says.
+            // Weeks begin on Sunday here, whatever DATEFIRST is.
             let week = |at: DateTime2| i128::from((at.date.days() + 1) / 7);
             week(to) - week(from)
         }

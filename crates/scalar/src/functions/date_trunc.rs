@@ -35,7 +35,7 @@ fn has_digits(part: DatePart, of: &DataType, call: &Call<'_>) -> SqlResult<()> {
     Err(message(9810, &[name, function.into(), of.id.name().into()]))
 }
 
-/// Ticks of a part that is always as long; `None` of months and what is made of them.
+/// Ticks of a part of fixed length; `None` for months, quarters and years.
 fn length(part: DatePart) -> Option<i128> {
     Some(match part {
         DatePart::Week | DatePart::IsoWeek => 7 * 864_000_000_000,

@@ -18,7 +18,7 @@ const MOST: usize = 4000;
 /// Characters that STRING_ESCAPE takes at a time.
 const PIECE: usize = 1 << 20;
 
-/// What STRING_ESCAPE says of another type.
+/// The message of STRING_ESCAPE for another type.
 const ONLY_JSON: &str = "STRING_ESCAPE for types other than 'json' is not supported.";
 
 /// An argument that is text, of any length.
@@ -44,7 +44,7 @@ struct Way {
 impl Way {
     fn of(call: &Call<'_>, may_append: bool) -> Way {
         let written = call.get(1).constant.and_then(Value::as_str);
-        // A path that is none is told when the call is evaluated: there may be no row for it.
+        // An invalid path is reported when the call is evaluated: there may be no row for it.
         let known = written.and_then(|path| Path::parse(path, may_append).ok());
         Way { known, may_append }
     }
@@ -201,7 +201,7 @@ pub(super) fn string_escape(call: &Call<'_>) -> SqlResult<Binding> {
         let mut out = String::new();
         let mut rest = text(values, 0);
         while !rest.is_empty() {
-            // Piece by piece: what becomes too long is refused before it is made.
+            // Piece by piece: a result that becomes too long is refused before it is created.
             let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |at| at.0);
             let (piece, behind) = rest.split_at(end);
             // A control character becomes six.

@@ -102,7 +102,7 @@ pub struct BoundFn {
     pub function: &'static Function,
     /// The result's type.
     pub result: DataType,
-    /// What becomes of each argument first.
+    /// The conversion that is applied to each argument first.
     pub conversions: Vec<Option<Conversion>>,
     /// Whether any NULL argument makes the result NULL.
     pub null_in_null_out: bool,
@@ -137,8 +137,8 @@ impl BoundFn {
     }
 }
 
-/// Binds a call: 195 for an unknown name, 174 or 189 for a wrong number of arguments, else what the function
-/// says of their types.
+/// Binds a call: 195 for an unknown name, 174 or 189 for a wrong number of arguments, else the function's own
+/// errors for their types.
 pub fn resolve(name: &str, arguments: &[Operand<'_>]) -> SqlResult<BoundFn> {
     let Some(function) = find(name) else {
         return Err(message(

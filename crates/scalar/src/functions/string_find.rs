@@ -24,7 +24,7 @@ fn weights(text: &str, collation: Collation) -> SqlResult<Vec<u32>> {
 /// Units compared between two looks whether the statement is to end.
 const CHECK_UNITS: usize = 1 << 20;
 
-/// Where `sought` stands in `within`, from `start`, in units from 0.
+/// The place of `sought` in `within`, from `start` on, in units from 0.
 fn position(sought: &[u32], within: &[u32], start: usize) -> Option<usize> {
     let tail = within.get(start..)?;
     let mut looked_at = 0_usize;
@@ -155,7 +155,7 @@ pub(super) fn replaced(
     room::from_utf16(&out)
 }
 
-/// Where `sought` stands in `within`, from left to right.
+/// The places of `sought` in `within`, from left to right.
 fn places<'w>(sought: &'w [u32], within: &'w [u32]) -> impl Iterator<Item = usize> + 'w {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -4,7 +4,7 @@ use super::path::{Path, Step};
 use super::reader::{Bad, Kind, Node, Reader, quote, unescape, whole};
 use crate::error::{SqlResult, message};
 
-/// The state of 13609 and of 13608 that JSON_MODIFY tells.
+/// The states of 13609 and 13608 in JSON_MODIFY.
 const BAD_TEXT: u8 = 7;
 const NOT_FOUND: u8 = 2;
 

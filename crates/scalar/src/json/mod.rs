@@ -1,10 +1,10 @@
 //! JSON text as the JSON functions read it: in place, from left to right, and no further than they must.
 //!
-//! SQL Server's functions work on the text itself. JSON_QUERY gives a part of it as it is written,
-//! JSON_MODIFY changes one place and leaves every other character alone, a number is told in the digits that
-//! it was written in, and what stands behind the answer is never looked at: `JSON_VALUE('{"a":1}oops',
-//! '$.a')` is 1. A parser that builds a tree has none of that, and names errors by its own rules; so this one
-//! is ours: a [`Reader`] over the bytes, a [`Path`] to follow, and [`modify`].
+//! SQL Server's functions work on the text itself. JSON_QUERY returns a part of it as it is written.
+//! JSON_MODIFY changes one place and leaves every other character alone. A number is returned in the digits
+//! that it was written in. The text behind the result is never read: `JSON_VALUE('{"a":1}oops', '$.a')` is 1.
+//! A parser that builds a tree loses all this, and reports errors by its own rules. So this parser is our
+//! own: a [`Reader`] over the bytes, a [`Path`] to follow, and [`modify`].
 //!
 //! # Rules
 //! - Only an object or an array is JSON text (error 13609 at the first character of anything else).

@@ -23,8 +23,8 @@ pub struct Path {
     pub steps: Vec<Step>,
 }
 
-/// What the text was read for when it stopped making sense: the state of message 13607. As SQL Server 2025
-/// tells them (found by trying, see the simulator's notes that research file 0.1 calls probe25).
+/// What was expected where the path stops being valid: the state of message 13607. Measured with SQL Server
+/// 2025 (see the simulator's notes that research file 0.1 calls probe25).
 const NO_DOLLAR: u8 = 22;
 const NO_KEY: u8 = 14;
 const NO_INDEX: u8 = 21;
@@ -38,7 +38,7 @@ fn bad(text: &str, at: usize, state: u8) -> Message {
     message(13607, &[shown.into(), place.into()]).with_state(state)
 }
 
-/// Whether a key goes on with this character without quotation marks.
+/// Whether a key without quotation marks may have this character, as its first one or later.
 fn is_word(c: char, first: bool) -> bool {
     c == '_' || c.is_alphabetic() || (!first && c.is_numeric())
 }
@@ -97,7 +97,7 @@ impl Path {
         }
     }
 
-    /// Reads a key behind its dot, and says where it ends.
+    /// Reads a key behind its dot, and returns where it ends.
     fn key(&mut self, text: &str, at: usize) -> SqlResult<usize> {
         let rest = text.get(at..).unwrap_or_default();
         if let Some(quoted) = rest.strip_prefix('"') {
@@ -115,7 +115,7 @@ impl Path {
         Ok(at + key.len())
     }
 
-    /// Reads an index behind its bracket, and says where it ends.
+    /// Reads an index behind its bracket, and returns where it ends.
     fn index(&mut self, text: &str, at: usize) -> SqlResult<usize> {
         let rest = text.get(at..).unwrap_or_default();
         let end = rest.find(|c: char| !c.is_ascii_digit());

@@ -233,7 +233,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Looks at what stands behind a value that was read: the end of the text, or what goes on around it.
+    /// Reads what follows a value: the end of the text, or the rest of what encloses the value.
     pub(super) fn step_out(&mut self) -> Read<()> {
         match (self.depth, self.peek()) {
             (0, None) | (1.., Some(b',' | b'}' | b']')) => Ok(()),

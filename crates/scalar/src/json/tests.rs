@@ -1,5 +1,5 @@
-//! JSON text by examples: what SQL Server answers, as the notes that research file 0.1 calls probe25 and
-//! the documentation of the functions tell it.
+//! JSON text by examples: SQL Server's results, from the notes that research file 0.1 calls probe25 and the
+//! documentation of the functions.
 
 use super::*;
 use crate::SqlResult;

@@ -83,8 +83,8 @@ pub struct BoundBinary {
 }
 
 impl BoundBinary {
-    /// The result of two whole numbers, where the operator is of whole numbers as they are and the result is
-    /// in the range of its type; else it is for [`BoundBinary::eval`] to tell.
+    /// The result of two whole numbers, if the operator adds, subtracts or multiplies whole numbers and the
+    /// result is in the range of its type; otherwise [`BoundBinary::eval`] returns the result or the error.
     #[inline]
     pub fn eval_whole(&self, left: i64, right: i64) -> Option<i64> {
         let result = match self.op {

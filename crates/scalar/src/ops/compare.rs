@@ -81,9 +81,9 @@ pub struct BoundCompare {
     pub op: CompareOp,
     /// The type in which both sides meet.
     pub common: DataType,
-    /// What becomes of the left side first: a hash join converts its keys by this.
+    /// The conversion that is applied to the left side first: a hash join converts its keys by this.
     pub left: Option<Conversion>,
-    /// What becomes of the right side first.
+    /// The conversion that is applied to the right side first.
     pub right: Option<Conversion>,
 }
 

@@ -22,7 +22,7 @@ use crate::types::is_text;
 /// the executor looks again behind it.
 const CHECK_UNITS: usize = 1 << 18;
 
-/// What a pattern is made of.
+/// An item of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     /// `%`.
@@ -179,8 +179,8 @@ impl LikePattern {
         self.matches_by(text.len(), weight, |_, from| Some(from))
     }
 
-    /// Whether a text of so many units matches; `weight` is asked for units within it, `seek` where at or
-    /// after a place an item that follows `%` and those behind it may begin: places in between are no match.
+    /// Whether a text of so many units matches. `weight` returns the weight of a unit; `seek`, from a place
+    /// on, the next place where the items behind a `%` may begin.
     #[inline]
     pub(super) fn matches_by(
         &self,

@@ -1,4 +1,4 @@
-//! LIKE over text in code page 1252, whose bytes are looked at as they lie.
+//! LIKE over text in code page 1252, whose bytes are compared as they lie.
 //!
 //! Where `%` is followed by characters, the places where those may begin are looked for many bytes at a time:
 //! one character by `memchr`, several by the packed search (Teddy) of `aho_corasick`, for every spelling
@@ -24,7 +24,7 @@ pub struct LikeBytes {
     seeks: Vec<Seek>,
 }
 
-/// What finds the next place that is worth a look.
+/// Finds the next place at which a match may begin.
 #[derive(Debug, Clone)]
 enum Seek {
     /// Each place is.

@@ -1,4 +1,4 @@
-//! Three-valued logic: true, false, and unknown where NULL had a say.
+//! Three-valued logic: true, false, and unknown, which NULL causes.
 
 /// `None` is unknown.
 pub type Truth = Option<bool>;

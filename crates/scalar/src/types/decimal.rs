@@ -1,6 +1,6 @@
 //! Precision and scale of exact arithmetic.
 //!
-//! Each operator asks for a precision and a scale that lose nothing. Where that precision is over 38, digits
+//! Each operator wants a precision and a scale that lose nothing. Where that precision is over 38, digits
 //! behind the point give way: addition keeps all digits before the point; multiplication and division keep
 //! at least six behind it (or all they had), even if the digits before it then do not fit.
 

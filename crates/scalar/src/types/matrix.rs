@@ -15,7 +15,7 @@ pub enum Allowed {
     Never,
 }
 
-/// The kinds of type that the chart of conversions tells apart.
+/// The kinds of type that the chart of conversions distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Bytes,

@@ -83,7 +83,7 @@ pub(crate) fn width(data_type: &DataType, id: TypeId) -> u32 {
     }
 }
 
-/// A string type of so many units, cut to what the type can have; `(max)` where asked.
+/// A string type of so many units, cut to what the type can have; `(max)` if `is_max`.
 pub fn string_type(id: TypeId, units: u32, is_max: bool) -> DataType {
     let id = match id {
         TypeId::Char if is_max => TypeId::VarChar,

@@ -1,4 +1,4 @@
-//! XML as text: what it says without its tags (here), and what makes text XML (`parse`).
+//! XML as text: its string value without tags (here), and parsing text as XML (`parse`).
 
 mod parse;
 
@@ -26,7 +26,7 @@ fn after_markup(markup: &str) -> &str {
     markup.split_once(end).map_or("", |(_, rest)| rest)
 }
 
-/// What follows a tag, whose values may hold its last character.
+/// The text behind a tag, whose attribute values may contain `>`.
 fn after_tag(tag: &str) -> &str {
     let mut quote = None;
     for (at, c) in tag.char_indices() {
@@ -40,7 +40,7 @@ fn after_tag(tag: &str) -> &str {
     ""
 }
 
-/// Appends text with its references as characters. One that stands for nothing stays as it is.
+/// Appends text with its references as characters. An unknown reference stays as it is.
 pub(crate) fn unescape(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find('&') {

@@ -6,8 +6,8 @@
 //! dropped, but where `xml:space` or the style says otherwise.
 //!
 //! What can fail: 9400 and on for text that is not well-formed, 6359 for a document type, 6335 for elements
-//! deeper than 128. The numbers are SQL Server's; the place told is where our parser stopped, which can be
-//! some characters beside SQL Server's.
+//! deeper than 128. The numbers are SQL Server's. The place in the message is where our parser stopped, which
+//! can differ from SQL Server's by some characters.
 
 use furrow_types::escape_xml;
 use roxmltree::{Document, Error, Node};
@@ -18,7 +18,7 @@ use crate::error::{SqlResult, message};
 /// Levels of elements that a value can have.
 const DEPTH: usize = 128;
 
-/// What the text came from: a declaration must not say otherwise.
+/// The encoding of the text's source: a declaration must not contradict it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// `varchar`.
@@ -97,13 +97,13 @@ fn refusal(error: &Error, text: &str, before: &str) -> furrow_messages::Message 
         .map_or(0, |line| line.chars().count());
     let at = error.pos();
     let mut place = (at.row as usize, at.col as usize);
-    // Our own element stands on the line on which the declaration ends.
+    // Our own element is on the line on which the declaration ends.
     if place.0 == before.split('\n').count() {
         place.1 = place.1.saturating_sub("<x>".len()).max(1);
     }
     let is_end = match error {
         Error::UnexpectedEndOfStream | Error::UnclosedRootNode => true,
-        // Our own end tag met an element that is open, or stands within a tag.
+        // The parser found our own end tag while an element was open, or within a tag.
         _ => place.0 > lines || place.0 == lines && place.1 > last,
     };
     if is_end {

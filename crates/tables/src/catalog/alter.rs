@@ -100,7 +100,7 @@ impl Catalog {
         })
     }
 
-    /// What stands in the way of a column's going.
+    /// The objects that forbid dropping a column.
     fn dependents(
         &self,
         changes: &DdlChanges,

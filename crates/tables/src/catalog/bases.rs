@@ -35,7 +35,7 @@ pub(super) struct Base {
 struct Counter(i64);
 
 impl Visitor for Counter {
-    // Else the cursor takes rows without a question.
+    // Without this the cursor would take rows without calling `check`.
     fn all_committed(&mut self) -> bool {
         false
     }
@@ -56,7 +56,7 @@ impl Base {
         Ok(())
     }
 
-    /// Undoes what a log record says.
+    /// Undoes the operation of a log record.
     pub(super) fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), EngineError> {
         self.tree.undo(by, op)?;
         let rows = undone_rows(op, &self.ghosts);
@@ -69,13 +69,13 @@ impl Base {
 #[derive(Debug)]
 pub struct Bases {
     bases: Vec<Base>,
-    /// Of a database at rest, whose base tables may be another version's: rows by table, in the columns of
-    /// ours, in key order. There are no trees then.
+    /// Only for a database at rest, whose base tables may have the layout of another version: rows by
+    /// table, converted to our columns, in key order. `bases` is empty then.
     kept: HashMap<i32, Vec<Vec<Value>>>,
 }
 
-/// Takes every row that is not a ghost. Who reads the catalog this way does so when nobody changes it,
-/// or what it changed itself.
+/// Takes every row that is not a ghost. A caller reads the catalog this way while no other transaction
+/// changes it, or to read rows that it changed itself.
 struct Everything;
 
 impl Visitor for Everything {
@@ -186,7 +186,7 @@ impl Bases {
                 tree: Arc::new(tree),
                 layout: layout_of(table)?,
                 rows: AtomicI64::new(0),
-                // What an earlier life left is searched for.
+                // A sweep finds the ghosts that were left before the database was opened.
                 ghosts: GhostQueue::new(Sweep::Key(None), false),
             });
         }
@@ -196,7 +196,7 @@ impl Bases {
         })
     }
 
-    /// Base tables whose rows are kept in memory; none yet.
+    /// Base tables whose rows are in memory; none yet.
     pub(crate) fn at_rest() -> Bases {
         Bases {
             bases: Vec::new(),
@@ -204,7 +204,7 @@ impl Bases {
         }
     }
 
-    /// Keeps the rows of a table.
+    /// Stores the rows of a table in memory.
     pub(crate) fn keep<R: BaseRow>(&mut self, rows: &[R]) {
         let rows = rows.iter().map(BaseRow::to_values).collect();
         self.kept.insert(R::TABLE.id, rows);

@@ -157,7 +157,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// A number for an object of a table that is being made.
+    /// A number for an object of a table that is being created.
     pub(super) fn new_child_id(
         &self,
         rows: &TableRows,

@@ -1,5 +1,5 @@
-//! What is written back behind the tables' backs: counts of rows and pages, identity values, where the
-//! catalog begins.
+//! Values that are written back apart from the statements that change tables: counts of rows and pages,
+//! identity values, where the catalog begins.
 
 use super::Catalog;
 use super::bases::first_leaf;
@@ -60,17 +60,18 @@ impl Catalog {
     }
 
     fn write_counts_of(&self, rowset: &Rowset) -> Result<(), EngineError> {
-        // Never waited for: whoever frees pages may wait for log space, and that for the checkpoint
-        // that this is part of.
+        // This must not wait. A thread that frees pages may wait for log space, log space may wait for a
+        // checkpoint, and this call is a part of the checkpoint.
         let here = self.freeing.try_read();
         if here.is_none() || !self.rowsets.read().contains_key(&rowset.id()) {
             rowset.mark_changed();
             return Ok(());
         }
-        // Committed ones: what is in the catalog without a log that knows better is as good as that.
+        // The committed count. Only the log has a newer one, and a count without its log records is as
+        // good as this.
         let rows = self.store.counts.get(rowset.id());
         let rows = rows.unwrap_or_else(|| rowset.row_count());
-        // A table that is being made or dropped is not there for others.
+        // Other sessions do not see a table that is being created or dropped.
         if !self.write_row_count(rowset.id(), rows)? {
             rowset.mark_changed();
             return Ok(());
@@ -163,8 +164,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes identity values as they are, so that none is left out after a clean shutdown. Who takes
-    /// the next value promises a range in the log again.
+    /// Writes identity values as they are, so that a clean shutdown leaves no gap. The session that takes
+    /// the next value reserves a range in the log again.
     fn write_identities(&self) -> Result<(), EngineError> {
         for table in self.tables() {
             self.write_identity(&table)?;

@@ -1,4 +1,4 @@
-//! CREATE TABLE and CREATE INDEX: catalog rows, pages, and the table made of them.
+//! CREATE TABLE and CREATE INDEX: catalog rows, pages, and the table that they describe.
 
 use super::children::{key_name, object};
 use super::rowsets::Size;
@@ -19,7 +19,7 @@ use furrow_types::{DateTime, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What is said of an index in all its forms.
+/// The definition of an index, in whichever statement it was given.
 pub(super) struct IndexPlan<'a> {
     pub(super) id: i32,
     pub(super) name: String,
@@ -344,7 +344,7 @@ fn kind_of(clustered: bool) -> u8 {
     }
 }
 
-/// The clustered key as the rows made so far have it, and whether it is unique; `None` for a heap.
+/// The clustered key in the rows created so far, and whether it is unique; `None` for a heap.
 fn base_key(rows: &TableRows) -> Option<(Vec<(usize, bool)>, bool)> {
     rows.indexes.iter().find(|i| i.indid == 1)?;
     let mut members: Vec<&IndexColumn> = rows
@@ -398,7 +398,7 @@ fn layout_of(
     }
 }
 
-/// What the catalog says of an index's columns: those of the key in their order, then the included ones.
+/// An index's columns in the catalog: those of the key in their order, then the included ones.
 fn members(
     rows: &TableRows,
     index: i32,

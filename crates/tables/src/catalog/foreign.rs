@@ -1,4 +1,4 @@
-//! Foreign keys: made, found from the referenced side, and what they keep from being changed.
+//! Foreign keys: how they are created, how they are found from the referenced table, and what they forbid.
 
 use super::children::{child_name, object};
 use super::{Catalog, DdlChanges};
@@ -13,7 +13,7 @@ use furrow_format::catalog::{
 use furrow_messages::Message;
 use std::sync::Arc;
 
-/// Both sides of a foreign key that is to be made, by place of the columns.
+/// Both sides of a foreign key that is to be created, by place of the columns.
 struct Sides {
     columns: Vec<usize>,
     referenced: Vec<usize>,
@@ -72,7 +72,7 @@ fn sides(
     })
 }
 
-/// The unique index whose key these columns are, in whatever order: the primary key first.
+/// The unique index with exactly these key columns, in any order: the primary key first.
 fn key_of(target: &Table, columns: &[usize]) -> Option<i32> {
     let fits = |index: &&Index| {
         index.is_unique()
@@ -234,14 +234,15 @@ impl Catalog {
         }
         let made = self.redefine(by, changes, table, rows)?;
         if target.id != table.id {
-            // Whoever has compiled something against the referenced table has to look again.
+            // The referenced table gets a new definition too, so that plans compiled against it are
+            // compiled again.
             self.redefine(by, changes, target, target.rows.clone())?;
         }
         Ok(made)
     }
 
     /// 1785 where rows of some table could follow a change in two ways, or follow themselves. Deletes and
-    /// updates are told apart.
+    /// updates are checked separately.
     fn check_paths(
         &self,
         changes: &DdlChanges,

@@ -1,16 +1,19 @@
-//! Ghosts removed for good.
+//! Removal of ghosts.
 //!
-//! Deleting a row marks it and queues its key with its rowset (`table/ghosts.rs` says why no ghost is ever
-//! forgotten). The cleanup comes by later: under an IX
-//! lock of the table, so that nobody drops it meanwhile, and leaf by leaf, asking under the latch for
-//! each ghost whether somebody still has a lock that covers it: who deleted it and may roll back, or a
-//! reader who guards a range. Entries of nonclustered indexes are locked by the row that they point to.
+//! Deleting a row marks it as a ghost and queues its key with its rowset (`table/ghosts.rs` proves that no
+//! ghost is forgotten). The cleanup removes ghosts later, one leaf at a time:
+//! 1. It takes an IX lock on the table, so that no session can drop the table meanwhile.
+//! 2. Under the latch of the leaf it tests for each ghost whether another session has a lock that covers
+//!    it. Such a lock belongs to the transaction that deleted the row and may roll back, or to a reader
+//!    that guards a range. A ghost with such a lock stays.
+//! 3. An entry of a nonclustered index is tested by its own lock and by the lock of the row that it points
+//!    to.
 //!
-//! Rows of base tables have no locks of their own. Their ghosts go when the leaf is older than every active
-//! transaction.
+//! Rows of base tables have no locks. Their ghosts are removed when the last change of the leaf is older
+//! than every active transaction.
 //!
-//! Ghosts that an earlier life of the database left are found by a sweep over each rowset, some leaves in
-//! each turn.
+//! The queue is lost when the database is closed. So after an open a sweep over each rowset finds the
+//! ghosts, some leaves in each turn.
 
 use super::Catalog;
 use super::bases::Base;
@@ -27,7 +30,7 @@ use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 /// Session number that SQL Server's ghost cleanup runs as.
 const CLEANUP_SESSION: i32 = 6;
 
-/// Who asks for locks, and where.
+/// The owner that requests the locks, and the table that it cleans.
 struct Cleaner<'a> {
     locks: &'a LockManager,
     owner: &'a LockOwner,
@@ -35,7 +38,7 @@ struct Cleaner<'a> {
     db: furrow_format::DatabaseId,
 }
 
-/// Lets pages be cleaned that nobody has locked as a whole.
+/// Allows a page to be cleaned if no session has locked it as a whole.
 struct FreePages<'a>(&'a Cleaner<'a>, &'a Index);
 
 impl Gate for FreePages<'_> {
@@ -58,8 +61,8 @@ impl Cleaner<'_> {
         wanted || self.locks.try_instant(self.owner, resource, LockMode::X)
     }
 
-    /// Whether nobody has locked a ghost: neither the entry nor the row it points to. What cannot be read
-    /// stays.
+    /// Whether no session has locked a ghost: neither the entry nor the row it points to. `false` if the
+    /// entry cannot be read, so that it stays.
     fn dead(&self, index: &Index, key: &Key, row: &[u8]) -> bool {
         let entry = lock_hash(index.shape(), key, usize::MAX);
         let Some(row) = index.locator_of(row) else {
@@ -69,7 +72,7 @@ impl Cleaner<'_> {
         self.free(Resource::key(self.db, index.rowset.id(), entry)) && self.free(row)
     }
 
-    /// Whether nobody has locked this page as a whole: who has may have deleted what is on it.
+    /// Whether no session has locked this page as a whole. A session that has may have deleted rows on it.
     fn is_page_free(&self, index: &Index, page: PageId) -> bool {
         !self.table.common.has_page_lockers()
             || self.free(Resource::Page(self.db, index.rowset.id(), page))
@@ -102,8 +105,8 @@ impl Cleaner<'_> {
     }
 }
 
-/// Lets leaves of base tables be cleaned that no active transaction has changed: their rows are not locked,
-/// and who has marked a ghost may want it back.
+/// Allows a leaf of a base table to be cleaned if no active transaction has changed it. Its rows are not
+/// locked, and a transaction that has marked a ghost may still roll back.
 struct Ended<'a>(&'a Store);
 
 impl Gate for Ended<'_> {
@@ -115,7 +118,7 @@ impl Gate for Ended<'_> {
         true
     }
 
-    // Asked under the leaf's latch: who is not active now has changed nothing on it.
+    // Called under the leaf's latch: a transaction that begins later has not changed the leaf.
     fn may_change(&self, leaf: Page<'_>) -> bool {
         let oldest = self.0.active.oldest();
         oldest.is_none_or(|oldest| leaf.lsn() < oldest)
@@ -123,7 +126,7 @@ impl Gate for Ended<'_> {
 }
 
 impl Base {
-    /// The same for a base table.
+    /// As `Cleaner::clean`, for a base table.
     fn clean(&self, store: &Store, leaves: &mut usize) -> Result<usize, EngineError> {
         sweep_tree(&self.tree, &self.ghosts, *leaves)?;
         let gate = Ended(store);
@@ -132,8 +135,8 @@ impl Base {
     }
 }
 
-/// Removes the ghosts that wait, of up to `leaves` leaves; those that cannot go yet wait on. Returns how many
-/// rows went.
+/// Removes queued ghosts of up to `leaves` leaves. Ghosts that cannot be removed yet go back to the queue.
+/// Returns the number of rows removed.
 fn clean_queue(
     ghosts: &GhostQueue,
     leaves: &mut usize,
@@ -166,7 +169,7 @@ fn clean_queue(
     }
 }
 
-/// Goes on with the search of a heap for ghosts that nobody has noted, if there is one to go on with.
+/// Continues the sweep of a heap for ghosts that are not in the queue, if one is under way.
 fn sweep_heap(heap: &Heap, ghosts: &GhostQueue, leaves: usize) -> Result<(), EngineError> {
     let Some((Sweep::Page(from), _)) = ghosts.to_sweep() else {
         return Ok(());
@@ -181,7 +184,7 @@ fn sweep_heap(heap: &Heap, ghosts: &GhostQueue, leaves: usize) -> Result<(), Eng
     Ok(())
 }
 
-/// The same in a tree.
+/// As `sweep_heap`, for a tree.
 fn sweep_tree(tree: &Tree, ghosts: &GhostQueue, leaves: usize) -> Result<(), EngineError> {
     let Some((Sweep::Key(from), room)) = ghosts.to_sweep() else {
         return Ok(());
@@ -207,7 +210,7 @@ const SWEPT_ROWS: usize = 256;
 /// The same for the pages of a heap.
 const SWEPT_PAGES: usize = 4;
 
-/// Notes ghosts, and takes no row; has the cursor wait when it has seen enough.
+/// Collects the keys of ghosts and takes no row; stops the cursor when it has enough.
 struct Finder<'a> {
     shape: &'a Shape,
     found: Vec<Key>,
@@ -233,7 +236,8 @@ impl Visitor for Finder<'_> {
 }
 
 impl Catalog {
-    /// Removes ghosts of up to `limit` leaves whose keys nobody has locked. Returns how many rows went.
+    /// Removes ghosts of up to `limit` leaves whose keys no session has locked. Returns the number of rows
+    /// removed.
     pub fn purge_ghosts(&self, locks: &LockManager, limit: usize) -> Result<usize, EngineError> {
         let _alone = self.cleaning.lock();
         let owner = locks.owner(CLEANUP_SESSION);

@@ -47,7 +47,7 @@ impl Ids {
         RowsetId(self.rowsets.fetch_add(1, Ordering::Relaxed) << 16)
     }
 
-    /// A number that `taken` does not say is taken.
+    /// A number for which `taken` returns `false`.
     pub(super) fn object(&self, taken: impl Fn(ObjectId) -> bool) -> ObjectId {
         let mut next = self.object.lock();
         loop {

@@ -10,7 +10,7 @@ use furrow_access::By;
 use furrow_format::catalog::{AllocUnit, index_kind, object_type};
 use std::sync::Arc;
 
-/// What became of a table.
+/// The result of a change of a table.
 #[derive(Debug)]
 pub(crate) struct Changed {
     pub(crate) table: Arc<Table>,

@@ -1,4 +1,4 @@
-//! Reading the catalog once undo is done: tables, names, numbers in use, drops to go on with.
+//! Reading the catalog once undo is done: tables, names, numbers in use, drops to be continued.
 
 use super::ids::Ids;
 use super::rowsets::TO_DROP;
@@ -37,8 +37,7 @@ pub(super) fn take<K: std::hash::Hash + Eq, R>(map: &mut HashMap<K, Vec<R>>, key
 }
 
 impl Catalog {
-    /// To be called once, when undo is done: reads what there is, and goes on with drops that were
-    /// interrupted.
+    /// To be called once, when undo is done: reads the catalog, and continues drops that were interrupted.
     pub fn after_undo(&self) -> Result<(), EngineError> {
         let units: Vec<AllocUnit> = self.bases.all()?;
         for unit in units.iter().filter(|u| u.kind == TO_DROP) {
@@ -70,7 +69,8 @@ impl Catalog {
         self.load_tables(kept, rowsets)
     }
 
-    /// What was undone had not been counted; numbers of rowsets that are gone may be given out again.
+    /// Corrects counts: what was undone had not been counted, and numbers of dropped rowsets may be used
+    /// again.
     fn settle_counts(&self, rowsets: &[catalog::Rowset]) {
         let counts = &self.store.counts;
         let known: HashSet<u64> = rowsets.iter().map(|r| r.rowsetid as u64).collect();

@@ -1,27 +1,25 @@
 //! The catalog: base tables on disk, tables in memory.
 //!
-//! On disk the catalog is SQL Server's base tables, each a B+tree like any other, changed by
-//! transactions like any others, so that DDL is rolled back and recovered as rows are. In memory it is
-//! one [`Table`] an object, made once and shared, and one [`Rowset`] an index, which outlives the
-//! versions of its table's definition.
+//! On disk the catalog is SQL Server's base tables. Each is a B+tree, changed by transactions, so that DDL
+//! is rolled back and recovered as rows are. In memory it is one [`Table`] per object, created once and
+//! shared, and one [`Rowset`] per index. A rowset outlives the versions of its table's definition.
 //!
 //! # Invariants
-//! 1. What `named` lists is committed. What a session has changed and not committed is in its own list
-//!    of [`DdlChanges`], which nobody else sees: everybody else waits for its Sch-M lock.
-//! 2. An allocation unit that has pages has a row in `sysallocunits`. Type 0 there means: to be
-//!    dropped. A new unit is entered so, outside of the transaction, and made type 1 within it; a
-//!    dropped one is made type 0 within it. So whatever becomes of the transaction, rows of type 0 are
-//!    what is to be freed, by whoever comes to it: the session, or the next open.
-//! 3. A row of `sysallocunits` or `sysrowsets` is changed under `change`, so that counts written
-//!    meanwhile by a checkpoint do not undo a change of its type.
-//! 4. Trees are unique: an allocation unit is opened once, and all reach it through `rowsets`.
-//!
+//! 1. What `named` lists is committed. The uncommitted changes of a session are in its own [`DdlChanges`],
+//!    which no other session sees: other sessions wait for its Sch-M lock.
+//! 2. An allocation unit that has pages has a row in `sysallocunits`. Type 0 there means: to be dropped. A
+//!    new unit is entered with type 0 outside of the transaction, and gets type 1 within it; a dropped
+//!    unit gets type 0 within it. So however the transaction ends, rows of type 0 are the units to free.
+//!    The session frees them, or the next open does.
+//! 3. A row of `sysallocunits` or `sysrowsets` is changed under `change`. Otherwise a checkpoint that
+//!    writes counts at the same time could undo a change of the type.
+//! 4. Trees are unique: an allocation unit is opened once, and every user reaches it through `rowsets`.
 //! # Steps of CREATE TABLE
 //! 1. Check; lock the name, X, so that of two sessions with one name the second waits.
 //! 2. For each index: allocate a unit and a root page, enter the unit as type 0.
-//! 3. Within the transaction: make the units type 1; insert rows into the other base tables.
-//! 4. Make the [`Table`] from the same rows; keep it in the session until commit.
-//!
+//! 2. For each index: allocate a unit and a root page, enter the unit as type 0.
+//! 3. Within the transaction: give the units type 1; insert rows into the other base tables.
+//! 4. Create the [`Table`] from the same rows; the session stores it until commit.
 //! # What can fail
 //! Refusals with SQL Server's messages; [`EngineError::Damaged`] for rows that contradict one another.
 
@@ -71,15 +69,15 @@ pub struct Catalog {
     store: Arc<Store>,
     space: Arc<Space>,
     bases: Bases,
-    /// Set when undo is done: before, numbers in use are not known.
+    /// Set when undo is done; before that the numbers in use are not known.
     ids: RwLock<Option<Ids>>,
     named: RwLock<Named>,
     schemas: RwLock<Vec<ClassObject>>,
     rowsets: RwLock<HashMap<RowsetId, Arc<Rowset>>>,
     change: Mutex<()>,
-    /// Held by the one who removes ghosts: queues and sweeps know of one cleaner at a time.
+    /// Held by the thread that removes ghosts: the queues and sweeps allow one cleaner at a time.
     cleaning: Mutex<()>,
-    /// Held exclusively while pages of a unit are freed: nobody reads them to count them then.
+    /// Held exclusively while pages of a unit are freed, so that no other thread reads them to count them.
     freeing: RwLock<()>,
 }
 
@@ -138,7 +136,8 @@ impl Catalog {
         tables
     }
 
-    /// Makes a session's changes everybody's, when its transaction has committed and still holds its locks.
+    /// Makes a session's changes visible to all sessions. Its transaction has committed and still holds
+    /// its locks.
     pub(crate) fn publish(&self, changes: &DdlChanges) {
         let mut named = self.named.write();
         for change in changes.iter() {

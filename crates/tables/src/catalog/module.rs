@@ -1,6 +1,6 @@
 //! Modules: procedures, views and the like, objects whose text is all there is of them.
 //!
-//! The engine keeps texts and does not read them: what they mean is for who runs them to say.
+//! The engine stores texts and does not parse them; the T-SQL layer runs them.
 
 use super::children::object;
 use super::{Catalog, DdlChanges, name_key};
@@ -83,7 +83,7 @@ impl ModuleKind {
     }
 }
 
-/// What was set when a module was made, and holds when it runs.
+/// The SET options in effect when a module was created; they apply when it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModuleSet {
     /// ANSI_NULLS.
@@ -113,7 +113,7 @@ impl ModuleSet {
         status
     }
 
-    /// A module of which nothing is kept was made when both were always ON.
+    /// A module without stored options was created when both were always ON.
     fn of_status(status: i32) -> ModuleSet {
         let is = |bit: i32| status & bit != 0;
         let all =
@@ -172,7 +172,7 @@ impl Module {
         self.kind
     }
 
-    /// What was set when it was made.
+    /// The SET options in effect when it was created.
     pub fn set(&self) -> ModuleSet {
         ModuleSet::of_status(self.row.status)
     }
@@ -182,7 +182,7 @@ impl Module {
         &self.text
     }
 
-    /// When it was made.
+    /// When it was created.
     pub fn created(&self) -> DateTime {
         self.row.created
     }

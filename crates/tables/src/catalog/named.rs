@@ -28,7 +28,7 @@ impl Named {
         self.by_name.get(key).copied()
     }
 
-    /// The table whose key, check or default bears this name.
+    /// The table whose key, check or default has this name.
     pub(super) fn parent_of(&self, key: &str) -> Option<ObjectId> {
         self.children.get(key).copied()
     }

@@ -6,7 +6,7 @@ use furrow_format::catalog::{AllocUnit, ClassObject};
 use furrow_format::{ObjectId, RowsetId};
 use std::sync::Arc;
 
-/// An object made or changed (a new definition), or dropped (none).
+/// An object created or changed (a new definition), or dropped (none).
 #[derive(Debug, Clone)]
 pub(crate) struct DdlChange {
     pub(crate) id: ObjectId,
@@ -22,14 +22,14 @@ impl DdlChange {
     }
 }
 
-/// A schema made or dropped.
+/// A schema created or dropped.
 #[derive(Debug, Clone)]
 struct SchemaChange {
     row: ClassObject,
     made: bool,
 }
 
-/// A unit that was made, or that is to go.
+/// A unit that was created, or that is to be dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct UnitChange {
     pub(crate) unit: AllocUnit,
@@ -137,7 +137,7 @@ impl DdlChanges {
         Some(self.object(id)?.table.as_ref())
     }
 
-    /// Forgets what came after `mark`; gives the units that were made since, newest first.
+    /// Forgets what came after `mark`; returns the units that were created since, newest first.
     pub(crate) fn roll_back(&mut self, mark: DdlMark) -> Vec<AllocUnit> {
         self.changes.truncate(mark.changes);
         self.schemas.truncate(mark.schemas);
@@ -149,7 +149,7 @@ impl DdlChanges {
             .collect()
     }
 
-    /// The units that a commit lets go.
+    /// The units that a commit drops.
     pub(crate) fn dropped(&self) -> Vec<AllocUnit> {
         self.units
             .iter()

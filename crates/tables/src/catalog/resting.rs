@@ -1,10 +1,12 @@
 //! The catalog of a database at rest: base tables of any version that can be read, kept in memory, and the
 //! tables that they describe.
 //!
-//! What cannot be read of it keeps nothing else from being read: a base table that only tells more of things
-//! (texts, references) is left empty, an index that is of an unknown kind is left out, a table whose rows are
-//! stored in a way that is not known is there and says so when it is read. Each such thing is a line in
-//! [`Catalog::open_resting`]'s second result.
+//! What cannot be read does not keep the rest from being read:
+//! - a base table with further details only (texts, references) is left empty;
+//! - an index of an unknown kind is left out;
+//! - a table whose rows are stored in an unknown way is listed, and reading it returns an error.
+//!
+//! Each such case is a line in [`Catalog::open_resting`]'s second result.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -50,7 +52,7 @@ fn unread<R: BaseRow>(error: &MdfError) -> String {
     format!("{} cannot be read: {error}", R::TABLE.name)
 }
 
-/// Texts are kept in eight bits a letter, ours in UTF-8.
+/// Texts are stored with eight bits per letter; ours are UTF-8.
 fn in_our_letters(mut row: ObjectValue) -> ObjectValue {
     let text = DataType::sized(TypeId::VarChar, MAX_LENGTH);
     if row.valclass == value_class::TEXT
@@ -63,7 +65,7 @@ fn in_our_letters(mut row: ObjectValue) -> ObjectValue {
     row
 }
 
-/// The base tables as they are kept.
+/// The base tables as rows in memory.
 fn read_bases(database: &MdfDatabase<'_>, words: &mut Vec<String>) -> Result<Bases, MdfError> {
     let mut bases = Bases::at_rest();
     keep::<AllocUnit>(&mut bases, database)?;
@@ -153,9 +155,9 @@ impl Pieces {
     }
 }
 
-/// Whether an object is one of SQL Server's own catalog views, functions and procedures. A database usually
-/// finds these in the server it is attached to; some files carry rows of them, and they say nothing of this
-/// server. Their numbers are below zero, which no user's are.
+/// Whether an object is one of SQL Server's own catalog views, functions and procedures. A database
+/// usually finds these in the server it is attached to. Some files contain rows of them, which do not
+/// apply to this server. Their numbers are below zero; those of user objects are not.
 fn is_of_system(object: &SchemaObject) -> bool {
     object.id < 0
 }
@@ -270,7 +272,7 @@ impl Catalog {
         Ok(Arc::new(Rowset::new(body, rowset.rcrows, true)))
     }
 
-    /// What stands for rows that cannot be read: a heap without pages.
+    /// The replacement for rows that cannot be read: a heap without pages.
     fn no_rows(&self) -> Result<Arc<Rowset>, EngineError> {
         let leaf = RowLayout::from_columns(RowForm::Heap, Vec::new(), 4);
         let shape = Shape {

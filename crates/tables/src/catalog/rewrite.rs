@@ -1,8 +1,8 @@
 //! Another definition of a table that has rows: new rowsets in the place of the old ones.
 //!
 //! # Steps
-//! 1. The rows of the catalog are made as they are to be; those of the indexes by plans, which come from the
-//!    indexes there are.
+//! 1. The new catalog rows are built. Those of the indexes are built from plans, which come from the
+//!    present indexes.
 //! 2. The old rowsets are marked as to be dropped; the new ones get units of their own, empty.
 //! 3. The session copies the rows (`session::copy`), and fills the other indexes.
 //!

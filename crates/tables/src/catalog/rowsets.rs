@@ -1,4 +1,4 @@
-//! Trees and heaps of users: made, opened, freed.
+//! Trees and heaps of users: creating, opening, freeing.
 
 use super::Catalog;
 use super::overlay::rowset_of;
@@ -75,9 +75,9 @@ pub(super) fn shape_of(
 }
 
 impl Catalog {
-    /// Allocates a unit with a root page, and enters it as one to be dropped: that is what becomes of
-    /// it unless the transaction says otherwise. It is entered before it is made, so that a crash in
-    /// between leaves nothing that nobody knows of. No latch may be held.
+    /// Allocates a unit with a root page, and enters it as one to be dropped: so it is freed unless the
+    /// transaction changes its type. It is entered before its pages are allocated, so that a crash in
+    /// between leaves no page without an entry. No latch may be held.
     pub(super) fn make_unit(
         &self,
         (id, filegroup): (AllocUnitId, u16),
@@ -94,7 +94,8 @@ impl Catalog {
             pgfirst: PageId::NONE,
             pgroot: PageId::NONE,
             pgfirstiam: PageId::NONE,
-            // What is true a moment later; of a heap, which has no page yet, the next checkpoint tells.
+            // These counts are true once the root page is there. For a heap, which has no page yet, the
+            // next checkpoint writes the counts.
             pcused: 2,
             pcdata: 1,
             pcreserved: if small { 2 } else { 9 },
@@ -144,8 +145,8 @@ impl Catalog {
         }
     }
 
-    /// Frees what there is of a unit that was entered, and perhaps made, but not written down before a
-    /// crash.
+    /// Frees the pages of a unit that was entered, and perhaps allocated, but not recorded as finished
+    /// before a crash.
     pub(super) fn free_unfinished(&self, unit: &AllocUnit) -> Result<(), EngineError> {
         let found = self.space.find_unit(AllocUnitId(unit.auid as u64))?;
         if let Some(pgfirstiam) = found {

@@ -43,7 +43,7 @@ impl Catalog {
         self.note_table(changes, rows, None)
     }
 
-    /// Has the identity values of a table begin anew whose rows were deleted, because there was no room to
+    /// Restarts the identity values of a table whose rows were deleted because there was no space to
     /// truncate it. The caller holds Sch-M.
     pub(crate) fn begin_anew(
         &self,

@@ -1,4 +1,4 @@
-//! Undoing row operations: finding the tree that a log record speaks of.
+//! Undoing row operations: finding the tree that a log record names.
 
 use super::Catalog;
 use crate::error::EngineError;

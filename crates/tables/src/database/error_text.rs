@@ -1,4 +1,4 @@
-//! Errors of what lies below, in SQL Server's words: here the names are known that they lack there.
+//! Errors of lower crates as SQL Server's messages, with names that the lower crates do not have.
 
 use super::DatabaseCore;
 use crate::error::{EngineError, full_log_reason, os_error, space_error};
@@ -11,9 +11,10 @@ use furrow_observe::task;
 use furrow_space::SpaceError;
 
 impl DatabaseCore {
-    /// A full filegroup (1105, or 1101 where no object is known), a full log (9002) and a value that a column
-    /// does not take (515, 2628) with the names of what they are about; any other error as it is. A full
-    /// filegroup is told to the error log as well; the full log was, by who tried to make room.
+    /// Adds the names of objects to a full filegroup (1105, or 1101 where no object is known), a full log
+    /// (9002) and a value that a column does not take (515, 2628); returns any other error unchanged. A
+    /// full filegroup is written to the error log here. A full log was written by the thread that tried to
+    /// free log space.
     pub(crate) fn with_names(&self, error: EngineError) -> EngineError {
         if let EngineError::Column(fault) = &error {
             return EngineError::of(fault.message(Some(&self.name)));

@@ -91,7 +91,7 @@ pub struct DatabaseCore {
     pub bulk_rows: AtomicU64,
     /// Whether a backup is under way.
     backed_up: Arc<AtomicBool>,
-    /// Sessions in the database, and who may enter.
+    /// Number of sessions in the database, and whether further ones may enter.
     users: AtomicU32,
 }
 
@@ -166,7 +166,7 @@ impl DatabaseCore {
     }
 
     /// Removes ghosts that no transaction can restore, of at most [`GHOST_LEAVES`] leaves. Returns the
-    /// number of leaves cleaned.
+    /// number of rows removed.
     pub fn purge_ghosts(&self) -> Result<usize, EngineError> {
         self.check()?;
         if self.is_read_only() {

@@ -4,7 +4,7 @@ use furrow_format::{DelayedDurability, OwnBoot, PageVerify, RecoveryModel};
 use furrow_format::{SessionDefaults, UserAccess};
 use furrow_io::sync::atomic::{AtomicU8, Ordering};
 
-/// The compatibility level that databases are made with: that of SQL Server version that is told.
+/// The compatibility level of new databases: that of the SQL Server version that this server reports.
 const COMPATIBILITY_LEVEL: u16 = 130;
 
 /// What a database's owner may choose.
@@ -19,17 +19,17 @@ pub struct DatabaseOptions {
     pub page_verify: PageVerify,
     /// Whether commits may return before they are durable.
     pub delayed_durability: DelayedDurability,
-    /// Who may be in the database: changed by `Database::set_user_access` alone.
+    /// Which sessions may use the database: changed by `Database::set_user_access` alone.
     pub user_access: UserAccess,
     /// Whether the first eight pages of a table or an index come from mixed extents.
     pub mixed_pages: bool,
-    /// AUTO_CREATE_STATISTICS as it was set: kept and shown. There are no statistics yet.
+    /// AUTO_CREATE_STATISTICS as it was set: stored and shown. There are no statistics yet.
     pub auto_create_statistics: bool,
     /// AUTO_UPDATE_STATISTICS, likewise.
     pub auto_update_statistics: bool,
-    /// What sessions begin with that say nothing themselves.
+    /// Defaults for sessions that do not set these options themselves.
     pub defaults: SessionDefaults,
-    /// COMPATIBILITY_LEVEL: kept and shown. Nothing of this engine depends on it.
+    /// COMPATIBILITY_LEVEL: stored and shown. Nothing in this engine depends on it.
     pub compatibility_level: u16,
 }
 
@@ -71,7 +71,7 @@ impl DatabaseOptions {
     }
 }
 
-/// The option that every commit asks for.
+/// The option that every commit reads.
 #[derive(Debug, Default)]
 pub struct Durability(AtomicU8);
 

@@ -47,7 +47,7 @@ impl DatabaseState {
         }
     }
 
-    /// What is said to somebody who wants to use a database in this state; nothing when it is online.
+    /// The message for a session that wants to use a database in this state; `None` when it is online.
     pub fn refusal(self, name: &str) -> Option<Message> {
         let number = match self {
             DatabaseState::Online => return None,
@@ -61,7 +61,7 @@ impl DatabaseState {
     }
 }
 
-/// The state of an open database; may be asked at every statement.
+/// The state of an open database; cheap enough to read at every statement.
 #[derive(Debug)]
 pub struct StateCell {
     state: AtomicU8,
@@ -87,7 +87,7 @@ impl StateCell {
         self.state.store(state as u8, Ordering::Release);
     }
 
-    /// Marks it suspect; `false` when it was already. The first reason is kept.
+    /// Marks it suspect; `false` when it was already. The first reason is stored.
     pub fn suspect(&self, reason: &str) -> bool {
         self.reason.lock().get_or_insert_with(|| reason.to_owned());
         let before = self

@@ -66,8 +66,8 @@ impl DatabaseCore {
         }
     }
 
-    /// Refuses further sessions, when exactly `users` sessions use the database; else returns the word as it
-    /// is.
+    /// Refuses further sessions, when exactly `users` sessions use the database; else returns the atomic word
+    /// as it is.
     pub fn refuse_entry(&self, users: u32) -> Result<(), u32> {
         let refuse = |now: u32| (now & !SINGLE == users).then_some(now | REFUSED);
         let refused = self

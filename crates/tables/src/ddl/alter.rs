@@ -30,7 +30,7 @@ fn no_table(number: u32, state: u8, name: &str) -> EngineError {
     refuse(number, 16, state, &text)
 }
 
-/// 1750 behind what kept a constraint from being made.
+/// Adds 1750 behind the error for which a constraint was not created.
 fn not_created(error: EngineError) -> EngineError {
     error.followed_by(Message::new(1750, &[]))
 }

@@ -1,7 +1,7 @@
-//! Rows on their way from an old definition of a table to a new one, and into new indexes.
+//! Copies rows from an old definition of a table to a new one, and into new indexes.
 //!
-//! Nobody else sees the new rowsets, and their units go as a whole if the transaction does: so no row is
-//! undone by itself, and rows go in a page at a time, sorted run by run.
+//! No other session sees the new rowsets, and a rollback drops their units as a whole. So no row is undone
+//! by itself, and rows are inserted a page at a time, sorted run by run.
 
 use crate::catalog::Changed;
 use crate::error::EngineError;
@@ -28,7 +28,8 @@ pub enum NewValues {
 const SORT_BYTES: usize = 64 << 20;
 /// The same where there is little.
 const LEAST_SORT_BYTES: usize = 1 << 20;
-/// Of the memory that is left to the process, the rows that are sorted at a time take one part in so many.
+/// The rows that are sorted at a time take at most one part in so many of the memory that is left to the
+/// process.
 const SORT_PART: u64 = 4;
 /// What a row takes in a run besides its bytes: its place in the list, which doubles when it is full, and
 /// what the allocator adds.
@@ -212,8 +213,8 @@ impl Session {
         }
     }
 
-    /// Puts rows in an index that nobody else sees yet, in key order, each run behind the last row as far as
-    /// it belongs there.
+    /// Puts rows in an index that no other session sees yet, in key order; each run is appended behind the
+    /// last row as far as it belongs there.
     fn write_run(
         &mut self,
         table: &Table,
@@ -255,8 +256,8 @@ impl Session {
         Ok(())
     }
 
-    /// Numbers the rows of a clustered index whose key is not unique: those with one key from 0, or, where
-    /// rows with that key are in already, on from them.
+    /// Numbers the rows of a clustered index whose key is not unique: rows with the same key from 0, or, if
+    /// the index has rows with that key already, from the next number.
     fn number_run(&self, table: &Table, index: &Index, run: &mut Run) -> Result<(), EngineError> {
         let visible = index.key.len();
         let mut buffer = RowBuffer::default();

@@ -40,7 +40,7 @@ impl Session {
         })
     }
 
-    /// The table under Sch-M, or what keeps it from being had.
+    /// The table under Sch-M, or the error that explains why it cannot be locked.
     pub(super) fn own_table(
         &mut self,
         schema: &str,
@@ -187,8 +187,8 @@ impl Session {
         })
     }
 
-    /// DBCC UPDATEUSAGE: counts the rows of a table, while nobody changes them. That it finds other counts
-    /// than there are should not happen.
+    /// DBCC UPDATEUSAGE: counts the rows of a table while no other session changes them. The stored counts
+    /// should never differ from the result.
     pub fn update_usage(&mut self, table: &Arc<Table>) -> Result<i64, EngineError> {
         self.db.check_changes()?;
         self.reading(|session| {

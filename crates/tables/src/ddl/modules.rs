@@ -12,7 +12,7 @@ use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
 impl Session {
-    /// Locks a name of the catalog: of two sessions that make the same one, the second waits.
+    /// Locks a name of the catalog: of two sessions that create the same one, the second waits.
     fn lock_key(&mut self, key: &str, mode: LockMode) -> Result<(), EngineError> {
         let hash = XxHash3_64::oneshot(key.as_bytes());
         let resource = Resource::key(self.db.id, SYSSCHOBJS.rowset_id(), hash);
@@ -52,7 +52,7 @@ impl Session {
         })
     }
 
-    /// CREATE PROCEDURE, VIEW and the like. The text is kept as it is.
+    /// CREATE PROCEDURE, VIEW and the like. The text is stored as it is.
     pub fn create_module(
         &mut self,
         kind: ModuleKind,

@@ -11,8 +11,8 @@
 //! # Minimal logging
 //! In a database of the simple recovery model the log gets the rows of a few pages of each batch only. The
 //! others go to their new pages, and these to the disk before the transaction logs anything else, its commit
-//! above all. A load is undone and survives a crash as ever; `furrow_txn`'s `fills` says why. A batch of less
-//! than [`MINIMAL_BYTES`] is cheaper to log than to force.
+//! above all. A load is undone and survives a crash like any other; `furrow_txn`'s `fills` proves it. A batch
+//! of less than [`MINIMAL_BYTES`] is cheaper to log than to force.
 //!
 //! Heaps, tables with more than one index, or whose clustered key is not unique, take each row by itself:
 //! correct, not fast.

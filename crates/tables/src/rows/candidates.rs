@@ -1,23 +1,23 @@
-//! Rows that may be going to be changed, and turn out not to be.
+//! Rows that an UPDATE or DELETE may change, and then does not.
 //!
-//! UPDATE and DELETE lock each row that they look at U, and decide then whether it qualifies: so the decision
-//! is about a row that nobody else is changing, and of two statements that find the same row the second one
-//! looks at it again. Up to READ COMMITTED nothing is gained by keeping the lock of a row that does not
-//! qualify, and it would stand in the way of others until the transaction ends; from REPEATABLE READ on what
-//! was read is to stay as it is (SQL Server's documentation, "Transaction Locking and Row Versioning Guide":
-//! an update that scans takes U row by row, and X on the rows it changes).
+//! UPDATE and DELETE lock each row that they look at U, and then decide whether it qualifies. So no other
+//! transaction is changing the row meanwhile, and of two statements that find the same row the second one
+//! looks at it again. Up to READ COMMITTED the lock of a row that does not qualify is given back at once:
+//! it protects nothing and would block others until the transaction ends. From REPEATABLE READ on it is
+//! held, because what was read must stay as it is (SQL Server's documentation, "Transaction Locking and
+//! Row Versioning Guide": an update that scans takes U row by row, and X on the rows it changes).
 //!
 //! # Which locks may go
-//! Only such as the scan has taken for this very look: what the transaction held before, in whatever mode, it
-//! keeps. Locks are numbered in the order in which they are taken, and a batch is locked in one go. So a
-//! lock belongs to the batch if its number lies between those of the beginning and the end of its step; or
-//! it is that of the row that the scan has waited for in between.
+//! Only locks that the scan has taken for this look: the transaction keeps what it held before, in
+//! whatever mode. Locks are numbered in the order in which they are taken, and a batch is locked in one
+//! go. So a lock belongs to the batch if its number lies between those of the beginning and the end of its
+//! step, or if it is that of the row that the scan has waited for in between.
 //!
 //! # Looking first
-//! Where hardly a row qualifies, a lock for each is dear. While nobody else changes the table, all rows on a
-//! page are committed as they lie there (readers pass for the same reason), and of those that do not qualify
-//! nothing more is wanted. So a scan that has passed over nearly all rows looks at a page without locks, and
-//! claims the rows that qualify ([`Session::claim`]): each is locked U, read once more, and asked once more.
+//! A lock for each row is expensive where few rows qualify. While no other transaction changes the table,
+//! all rows on a page are committed (readers skip their lock tests for the same reason), and rows that do
+//! not qualify need no lock. So a scan that has passed over nearly all rows looks at a page without locks,
+//! and claims the rows that qualify ([`Session::claim`]): each is locked U, read again, and tested again.
 
 use super::OpenScan;
 use super::read::Reading;
@@ -28,9 +28,9 @@ use furrow_txn::lock::{Isolation, LockMode, Resource};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows that a scan locks before it thinks of looking first.
+/// Rows that a scan locks before it may look at rows without locks.
 const FEW_ROWS: u64 = 64;
-/// How many rows are to be passed over for one that has to be read again.
+/// How many rows must be passed over for each row that has to be read again.
 const WORTH: u64 = 16;
 
 /// Locks of a scan whose rows are given back unless they qualify.
@@ -45,23 +45,23 @@ pub(super) struct Candidates {
     /// Rows passed over, and rows claimed.
     passed: u64,
     claimed: u64,
-    /// The row whose lock has been waited for and that has not been met yet.
+    /// The row whose lock was waited for and that the scan has not reached yet.
     waited: Option<Resource>,
 }
 
-/// What has become of a row that qualifies.
+/// The result of [`Session::claim`] for a row that qualifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// It is locked as it was shown.
     Held,
-    /// It is locked, and has been read once more: it has to be asked again whether it qualifies.
+    /// It is locked, and was read again: the caller has to test again whether it qualifies.
     Again,
     /// It is gone.
     Gone,
 }
 
 impl Candidates {
-    /// Whether it is worth while to look at rows before they are locked.
+    /// Whether looking at rows before they are locked saves time.
     pub(super) fn looks_first(&self) -> bool {
         self.passed > FEW_ROWS + WORTH * self.claimed
     }
@@ -76,8 +76,8 @@ impl Candidates {
         self.waited = Some(row);
     }
 
-    /// A step is done that began at this number. `missed`: the row that was waited for was not met, because
-    /// (`true`) there is something else to wait for, or it is there no more.
+    /// A step that began at this lock number is done. `missed`: the row that was waited for was not
+    /// reached, because (`true`) there is something else to wait for, or because it no longer exists.
     pub(super) fn stepped(
         &mut self,
         session: &Session,
@@ -109,7 +109,8 @@ impl Candidates {
 }
 
 impl Session {
-    /// For a scan that begins, with these locks asked for: whether its rows are given back.
+    /// For a scan that begins with these locks: `Some` if the locks of rows that do not qualify are given
+    /// back.
     pub(super) fn candidates(&self, lock: ReadLock) -> Option<Candidates> {
         let kept = !matches!(
             self.level(),
@@ -124,8 +125,8 @@ impl Session {
         self.db.locks.mark(&self.owner)
     }
 
-    /// The row that a scan for candidates has gone to last does not qualify: its lock is given back, unless
-    /// the transaction had it before. Of other scans nothing is given back.
+    /// Gives back the lock of the row that a scan for candidates has reached last, which does not qualify,
+    /// unless the transaction had the lock before. Other scans give nothing back.
     pub fn pass_over(&mut self, scan: &mut OpenScan) {
         let Some(candidates) = &mut scan.candidates else {
             return;

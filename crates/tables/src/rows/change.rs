@@ -1,8 +1,7 @@
 //! Updating and deleting rows.
 //!
-//! A row is found by its whole clustered key. Its key is locked X, the row is read, and each index is
-//! brought from what it says of the old row to what it says of the new one: left alone, replaced, or
-//! deleted and inserted.
+//! A row is found by its whole clustered key. Its key is locked X, the row is read, and in each index the
+//! entry of the old row is left alone, replaced, or deleted and inserted.
 
 use super::Scan;
 use super::insert::key_of_values;
@@ -157,7 +156,7 @@ impl Session {
         let found = loaded?;
         if !found {
             let serializable = self.level() == Isolation::Serializable;
-            // That it is not there is to stay so: the gap is guarded before the key is let go.
+            // The absence must be repeatable: the gap is guarded before the lock of the key is released.
             let anchor = match serializable {
                 true if !table.is_heap() => {
                     Some(self.guard_absence(table, base, key, LockMode::RangeSU)?)
@@ -196,8 +195,8 @@ impl Session {
         Ok(true)
     }
 
-    /// Changes rows of an index once the page where they are is locked, or has the intent that goes with the
-    /// locks of rows; again where the filegroup was full and has room now.
+    /// Changes rows of an index once their page is locked, or has the intent that goes with the locks of
+    /// rows. Tries again if the filegroup was full and has space now.
     fn change_gated(
         &mut self,
         table: &Table,

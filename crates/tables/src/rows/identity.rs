@@ -1,7 +1,7 @@
-//! Identity columns: values handed out, given by hand, and set anew.
+//! Identity columns: values from the counter, explicit values, and reseeding.
 //!
-//! A log record promises a range of values at a time, outside of any transaction: a rollback takes none back,
-//! and a crash leaves out what was promised and not used.
+//! A log record reserves a range of values at a time, outside of any transaction: a rollback takes none
+//! back, and after a crash the values that were reserved and not used are skipped.
 
 use crate::error::{EngineError, refuse};
 use crate::session::Session;
@@ -9,7 +9,7 @@ use crate::table::{IdentityCounter, IdentityState, RowBuffer, Table};
 use furrow_format::catalog::Identity;
 use furrow_types::{Decimal, TypeId, Value, decode};
 
-/// Identity values that one log record promises to hand out.
+/// Identity values that one log record reserves.
 const IDENTITY_RANGE: i128 = 1000;
 
 impl Session {
@@ -90,8 +90,8 @@ impl Session {
         }
     }
 
-    /// The identity value of a row of which these columns are given: the next one, or the one that is there,
-    /// which the next ones go on behind.
+    /// The identity value of a row with these given columns: the next value, or the given one, behind which
+    /// the next values then continue.
     #[inline]
     pub(super) fn identity_of_row(
         &self,
@@ -145,7 +145,7 @@ impl Session {
         Ok(i64::try_from(value).ok())
     }
 
-    /// The value that the next ones go on behind becomes this one, in the log too.
+    /// Makes this value the one behind which the next ones continue, in the log too.
     fn set_identity(
         &self,
         table: &Table,

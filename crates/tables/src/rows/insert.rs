@@ -2,9 +2,9 @@
 //!
 //! 1. IX on the object; values, defaults and the next identity value are encoded; NULLs are checked (515).
 //! 2. X on the clustered key. An address in a heap is locked when it is found.
-//! 3. The row goes in; then its entries in the other indexes, unique ones under a lock of their visible key.
-//!    Each of them comes in only when nobody guards the gap that it goes to (see `locks`); else the
-//!    transaction waits for the key above the gap, with what is in already kept.
+//! 3. The row is inserted; then its entries in the other indexes, unique ones under a lock of their
+//!    visible key. An entry is inserted only when no other session guards its gap (see `locks`). Otherwise
+//!    the transaction waits for the key above the gap; entries that are already inserted stay.
 
 use super::locks::neighbour;
 use super::pages::{Keep, PageAsk};
@@ -126,7 +126,7 @@ impl Session {
             let mark = self.inner_mark();
             self.number_row(table, row)?;
             match self.insert_entries(table, row) {
-                // Somebody else took the number.
+                // Another transaction has inserted a row with this uniquifier.
                 Err(EngineError::Access(AccessError::DuplicateKey { index_id: 1 })) => {
                     self.back_to_mark(mark)?;
                 }
@@ -198,7 +198,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a filegroup that was full has room again: ghosts that nobody can want back are taken out.
+    /// After an error that says that a filegroup is full: removes ghosts that no transaction can restore,
+    /// and returns whether that freed space.
     pub(super) fn made_room(&self, error: &EngineError) -> Result<bool, EngineError> {
         Ok(is_full(error) && self.db.purge_ghosts()? > 0)
     }

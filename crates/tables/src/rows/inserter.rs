@@ -37,8 +37,8 @@ impl Session {
     }
 }
 
-/// Inserts rows one by one: values are pushed in the order of the columns it was made with, straight
-/// into the row's bytes.
+/// Inserts rows one by one: values are pushed in the order of the columns it was created with, straight into
+/// the row's bytes.
 #[derive(Debug)]
 pub struct Inserter<'s> {
     session: &'s mut Session,
@@ -50,7 +50,7 @@ pub struct Inserter<'s> {
 }
 
 impl Inserter<'_> {
-    /// The session, between two rows: to commit, say.
+    /// The session, between two rows: for example to commit.
     pub fn session(&mut self) -> &mut Session {
         self.session
     }

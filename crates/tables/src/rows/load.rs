@@ -5,7 +5,8 @@
 //! caller has begun ([`Session::begin_statement`]): when a batch fails, the statement does.
 //!
 //! # What can fail
-//! As for single rows; a key that is there already is told with the batch.
+//! The errors of single rows. A duplicate key is reported when its batch is written, not when the row is
+//! pushed.
 
 use super::bulk::{FLUSH_BYTES, push_row, takes_batches};
 use super::insert::fill_defaults;

@@ -1,49 +1,49 @@
-//! Gaps between keys, and how SERIALIZABLE readers keep them as they found them.
+//! Gaps between keys, and how SERIALIZABLE readers guard them.
 //!
 //! A *key* is a row of a tree, ghost or not, of whatever transaction. The gap of a key lies between it and
 //! the key before; the gap of infinity lies behind the last key. A range lock on a key (RangeS-S and its
 //! kin) guards the key and its gap. Keys of the clustered index are locked as rows; an entry of a
 //! nonclustered index has a lock of its own for its gap, and its row's lock says whether it is committed.
 //!
-//! # Who locks what, in which order
-//! - **Reader of a range.** (1) Announces itself with the table. (2) Locks the *anchor*, the first key
-//!   behind the range or infinity. (3) Goes through the range and locks each key that it meets, ghosts
+//! # Which lock is taken when
+//! - **Reader of a range.** (1) It announces itself with the table. (2) It locks the *anchor*, the first key
+//!   behind the range or infinity. (3) It goes through the range and locks each key that it meets, ghosts
 //!   too: for an entry S (or U) on its row first, then the range lock on the entry. All but infinity is
-//!   locked under the latch of its leaf, only when that needs no waiting. If it does, the reader lets
-//!   the latch go, waits for the lock, and looks again: for the anchor from the end of the range, within
-//!   the range from behind the last key that it has locked. Infinity is locked without a latch; that
-//!   there is no key behind the range is looked up once more after that. An entry becomes an anchor only
-//!   while its row could be locked S: never while whoever put it there may still roll back.
+//!   locked under the latch of its leaf, only when that needs no waiting. If it does, the reader releases
+//!   the latch, waits for the lock, and looks again: for the anchor from the end of the range, within
+//!   the range from behind the last key that it has locked. Infinity is locked without a latch; after
+//!   that the reader checks again that there is no key behind the range. An entry becomes an anchor only
+//!   while its row could be locked S: never while the transaction that inserted it may still roll back.
 //! - **Reader of one key.** S on the key; when it is not there, the first key at or behind it is locked as
 //!   an anchor is, and the key is looked up once more.
 //! - **Inserter.** (1) X on the row (a unique index: on the entry as well). (2) Under the EX latch of the
 //!   leaf that the key goes to, and of the leaf of the next key if that is another one, when readers
 //!   have announced themselves: RangeI-N on the next key must be free. If it is not, nothing has been
-//!   put in; the latch goes, and the inserter waits *for the lock itself*, holds it while it tries once
+//!   inserted; the inserter releases the latch, waits *for the lock itself*, holds it while it tries once
 //!   more, and then gives it back. Readers that come meanwhile queue behind it. (3) Under the same
 //!   latch: when the inserter guards the gap itself, the new key cuts it in two, so that the new key is
 //!   locked RangeX-X before it is there. A key that takes the place of its ghost changes no gap: (1) is
-//!   enough, for whoever guards the ghost holds its lock.
+//!   enough, because a reader that guards the ghost holds its lock.
 //! - **Deleter.** X on the row (a unique index: on the entry). The key becomes a ghost; no gap changes.
 //! - **Updater.** X on the row. An index whose key changes: as delete and insert.
 //! - **Ghost cleanup.** Takes a ghost out only under the EX latch of its leaf while X on the key, and on
 //!   the row of an entry, is free, waiters counted. Two gaps become one.
 //! - **Rollback.** Takes new keys out, and brings ghosts back, while the transaction still holds its locks.
 //!
-//! # Why no phantom slips through
-//! 1. *A guarded key stays in its tree.* The cleanup asks for its lock. A rollback takes out only keys of
-//!    its own transaction, and on these nobody else has a range lock: it would have had to lock the
-//!    row S, or X stood in the way.
-//! 2. *A gap that somebody guards stays empty.* An inserter sees the lock of the next key, and by (1)
-//!    the next key is the one that was locked when the gap was read, or one that came in since; that one
-//!    came from the guard itself, and has RangeX-X by (3) of the inserter: others were refused.
+//! # Why there are no phantoms
+//! 1. *A guarded key stays in its tree.* The cleanup tests its lock. A rollback takes out only keys of
+//!    its own transaction, and no other session has a range lock on these: it would have had to lock the
+//!    row S, and X was in the way.
+//! 2. *A guarded gap stays empty.* An inserter tests the lock of the next key. By (1) the next key is the
+//!    one that was locked when the gap was read, or one that was inserted since. Only the guarding session
+//!    can have inserted it, and it has RangeX-X by (3) of the inserter: other inserters were refused.
 //! 3. *Readers and inserters see each other.* Both act under the latch of the leaf that the key belongs to.
-//!    Is the inserter first, the reader finds the key there, and waits for its row. Is the reader first,
-//!    it has locked the key above the gap by the time it lets go of the last leaf where a key of the
+//!    If the inserter is first, the reader finds the key there, and waits for its row. If the reader is
+//!    first, it has locked the key above the gap by the time it releases the last leaf where a key of the
 //!    gap could go: of the anchor before it began, of keys of the leaf under the same latch, of the
-//!    first key of the next leaf with that one latched, which the inserter latches EX to ask.
-//! 4. *The announcement is not missed.* The inserter looks for it with its leaf latched. An inserter that
-//!    does not see it has latched the leaf before the reader, who thus finds the key.
+//!    first key of the next leaf with that one latched, which the inserter latches EX for its test.
+//! 4. *The announcement is not missed.* The inserter reads it with its leaf latched. An inserter that
+//!    does not see it has latched the leaf before the reader, so that the reader finds the key.
 
 use super::pages::{Keep, PageAsk};
 use crate::error::EngineError;
@@ -58,7 +58,7 @@ use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A lock that could not be had at once.
+/// A lock that was not granted at once.
 pub(super) type Blocked = (Resource, LockMode);
 
 /// Whether a lock in this mode forbids keys in the gap below.
@@ -210,7 +210,7 @@ struct Passage {
 }
 
 impl Session {
-    /// Puts a row in a tree once nobody guards the gap that it goes to.
+    /// Puts a row in a tree once no other session guards the gap that it goes to.
     pub(super) fn enter_gap(
         &mut self,
         table: &Table,
@@ -268,7 +268,8 @@ impl Session {
         };
     }
 
-    /// Guards that no key comes in at the end of a range. Before any key of the range is looked at.
+    /// Keeps other sessions from inserting a key at the end of a range. Called before any key of the range is
+    /// read.
     pub(super) fn guard_end(
         &mut self,
         table: &Arc<Table>,
@@ -292,8 +293,8 @@ impl Session {
         self.lock_anchor(table, index, &behind, mode).map(|_| ())
     }
 
-    /// Guards that a key which is not there does not come. Gives the lock that does it; the key has to be
-    /// looked up once more after this, unless it is locked itself.
+    /// Keeps other sessions from inserting a key that is absent. Returns the lock that guards it. The caller
+    /// has to look the key up again after this, unless the key itself is locked.
     pub(super) fn guard_absence(
         &mut self,
         table: &Arc<Table>,

@@ -1,39 +1,44 @@
 //! Page locks, and how rows and pages see each other.
 //!
 //! The hierarchy is SQL Server's: object, page, row. A statement works on *rows* (the usual) or on *pages*
-//! (PAGLOCK, or an index with ALLOW_ROW_LOCKS = OFF): then one S, U or X lock of a page stands for locks
-//! of all rows on it, and escalation goes from pages to the table as it goes from rows.
+//! (PAGLOCK, or an index with ALLOW_ROW_LOCKS = OFF). In the second case one S, U or X lock of a page
+//! replaces the locks of all rows on it, and escalation goes from pages to the table as it goes from rows.
 //!
 //! # What a row costs
-//! An intent lock on the page of every row would cost each row one more lock. It tells only those
-//! something who lock whole pages, and these are rare. So they announce themselves with the table, for the
-//! length of their transaction, and intents are taken where somebody has. Where nobody has, a row costs
-//! one load of a counter that nobody writes.
+//! An intent lock on the page of every row would cost each row one more lock. Only sessions that lock
+//! whole pages need the intents, and these are rare. So such a session announces itself with the table for
+//! the length of its transaction, and intents are taken only on tables with an announcement. Without one,
+//! a row costs one load of a counter that no session writes.
 //!
-//! # Who locks what
-//! - **Who works on pages** (1) announces itself; (2) under the latch of the page, takes S, U or X on the
-//!   page when that needs no waiting *and* each row that lies there, ghosts too, could be locked in that
-//!   mode: the row itself, and of a nonclustered index its entry as well. Otherwise the latch goes, it waits
-//!   until what was in the way is free, holding nothing new, and looks again. It locks no rows, but those of
-//!   a table of which another index is worked on by rows: who comes from there asks for the row's lock.
-//! - **Who works on rows**, where somebody has announced itself: (1) takes IS, IU or IX on the page before it
-//!   locks a row of it; (2) makes sure of that under the latch under which it reads or changes the row, for
-//!   the row may have moved. A page that is not to be had is waited for with no latch held.
-//! - **Who reads committed rows** keeps no locks; under the latch it asks that the page could be locked IS (S
-//!   with PAGLOCK), and the row S.
-//! - **Who splits a page** that it has locked as a whole locks the new page alike, under the same latch;
-//!   for other splits the new page must not be locked by anybody (of an earlier life).
-//! - **The cleanup of ghosts** asks that X on the page is free, and so is who has deleted them.
+//! # Which lock is taken when
+//! - **Work on pages.** The session (1) announces itself; (2) under the latch of the page, takes S, U or X
+//!   on the page when that needs no waiting *and* each row that lies there, ghosts too, could be locked in
+//!   that mode: the row itself, and of a nonclustered index its entry as well. Otherwise it releases the
+//!   latch, waits until the lock that was in the way is free, holding nothing new, and looks again. It
+//!   locks no rows, with one exception: it locks rows of a table of which another index is worked on by
+//!   rows, because a session that comes from that index asks only for the row's lock.
+//! - **Work on rows**, where a session has announced itself: the session (1) takes IS, IU or IX on the
+//!   page before it locks a row of it; (2) checks this lock under the latch under which it reads or
+//!   changes the row, because the row may have moved. If the page's lock is not free, it waits with no
+//!   latch held.
+//! - **Reads of committed rows** hold no locks. Under the latch the reader tests that the page could be
+//!   locked IS (S with PAGLOCK), and the row S.
+//! - **Page splits.** A session that has locked the page as a whole locks the new page in the same mode,
+//!   under the same latch. For other splits no other session may hold a lock on the new page (left from an
+//!   earlier use of that page number).
+//! - **Cleanup of ghosts.** The cleanup tests that X on the page is free. Then no session that has deleted
+//!   rows on it is still active.
 //!
 //! # Why it is enough
-//! 1. *Rows locked before the announcement* have no intent on their page. Who locks the page looks at the row
-//!    locks themselves, and so sees them. The same holds for rows that came from elsewhere by a split: it is
-//!    row locks that are binding for pages, never intents.
-//! 2. *Row lockers who have not seen the announcement* have looked at the counter after they had their row's
-//!    lock, or with the page latched. Who locks pages has announced itself before it looks at that lock, or
-//!    latches that page: either it finds the lock, or the other one finds the announcement.
-//! 3. *A page locked as a whole keeps its rows.* Nothing comes in, goes, or moves away without IX on it.
-//!    Rows of others are not there: the lock was given only with all of them free.
+//! 1. *Rows locked before the announcement* have no intent on their page. A session that locks the page
+//!    tests the row locks themselves, and so sees them. The same holds for rows that came from another
+//!    page by a split: row locks are binding for pages, intents alone never are.
+//! 2. *Sessions that lock rows and have not seen the announcement* have read the counter after they had
+//!    their row's lock, or with the page latched. A session that locks pages has announced itself before
+//!    it tests that row lock, or latches that page. So either it finds the row lock, or the other session
+//!    finds the announcement.
+//! 3. *A page locked as a whole keeps its rows.* A row is inserted, removed or moved only with IX on the
+//!    page. The page has no uncommitted rows of others: the lock was granted only with all of them free.
 //! 4. *Ranges* are ranges of keys with PAGLOCK too: SERIALIZABLE readers lock keys and their gaps, with
 //!    intents on pages; where rows may not be locked, they lock the table.
 //!
@@ -59,7 +64,7 @@ pub(super) fn intent_of(row: LockMode) -> LockMode {
     }
 }
 
-/// What happens to the lock of a page that is asked for.
+/// Whether a requested lock of a page is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// It is held until the transaction ends.
@@ -68,7 +73,7 @@ pub(super) enum Keep {
     Tested,
 }
 
-/// Asks for locks of the pages of one index, under their latches.
+/// Requests locks of the pages of one index, under their latches.
 pub(super) struct PageAsk<'a> {
     locks: &'a LockManager,
     owner: &'a LockOwner,
@@ -80,9 +85,10 @@ pub(super) struct PageAsk<'a> {
     keep: Keep,
     /// Whether the page is locked as a whole.
     pub(super) whole: bool,
-    /// Whether pages of this index are nothing to lock: it has no page locks, or the table's lock does.
+    /// Whether pages of this index are never locked: it has no page locks, or the table's lock covers
+    /// them.
     idle: bool,
-    /// What was in the way.
+    /// The lock that was not free.
     pub(super) blocked: Cell<Option<Blocked>>,
 }
 
@@ -107,13 +113,13 @@ impl<'a> PageAsk<'a> {
         }
     }
 
-    /// The same by one who has locked rows, whatever the statement locks: intents only.
+    /// The same for a session that has locked rows, whatever the statement locks: intents only.
     pub(super) fn of_rows(mut self) -> PageAsk<'a> {
         self.whole = false;
         self
     }
 
-    /// Whether anybody may lock pages of the table as a whole.
+    /// Whether any session may lock pages of the table as a whole.
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
         self.table.common.has_page_lockers() && !self.idle
@@ -138,13 +144,13 @@ impl<'a> PageAsk<'a> {
         free
     }
 
-    /// Whether the rows of this page, which is latched, may be dealt with: its lock is had, or free.
+    /// Whether the rows of this latched page may be used: the page's lock is held, or free.
     #[inline]
     pub(super) fn may(&self, page: Page<'_>) -> bool {
         !self.is_wanted() || self.ask(page.page_id(), &|| self.rows_are_free(page))
     }
 
-    /// The same where the rows themselves are asked about as well, or their locks are held.
+    /// The same for a caller that tests the rows itself, or holds their locks.
     #[inline]
     pub(super) fn may_at(&self, page: PageId) -> bool {
         !self.is_wanted() || self.ask(page, &|| true)
@@ -178,7 +184,7 @@ impl<'a> PageAsk<'a> {
         taken.is_ok()
     }
 
-    /// Whether nobody else has a row of this page in the way.
+    /// Whether no other session holds a conflicting lock on a row of this page.
     fn rows_are_free(&self, page: Page<'_>) -> bool {
         page.records()
             .all(|(slot, row)| self.row_is_free(page.page_id(), slot, row))
@@ -188,7 +194,7 @@ impl<'a> PageAsk<'a> {
         if self.index.kind == IndexKind::Heap {
             return self.test(Resource::Rid(self.db, RowId { page, slot }), self.mode);
         }
-        // A row that cannot be read is reported by whoever decodes it.
+        // The caller that decodes the row reports that it cannot be read.
         let Some(base) = self.index.locator_of(row) else {
             return true;
         };
@@ -209,7 +215,7 @@ impl<'a> PageAsk<'a> {
         )
     }
 
-    /// Whether this transaction has locked the page as a whole, in the mode that is asked for.
+    /// Whether this transaction has locked the page as a whole, in the mode that this statement needs.
     pub(super) fn holds(&self, page: PageId) -> bool {
         self.is_wanted()
             && self.whole
@@ -241,7 +247,7 @@ impl<'a> PageAsk<'a> {
         let (from, to) = (self.resource(from), self.resource(to));
         let held = self.owner.held(&from);
         match held.filter(|held| held.covers(LockMode::S)) {
-            // Whatever it held of rows that go there it goes on holding, back to any savepoint.
+            // The locks it held on rows that move are held on the new page too, back to any savepoint.
             Some(held) => self.test(to, held) && self.locks.lock_like(self.owner, &from, to),
             None => self.test(to, LockMode::IX),
         }
@@ -273,7 +279,7 @@ impl Session {
         !index.allows_row_locks() || self.granularity() == Granularity::Page
     }
 
-    /// 651 where a hint asks for what an index does not allow.
+    /// 651 where a hint demands a granularity that an index does not allow.
     pub(crate) fn check_granularity(&self, table: &Table) -> Result<(), EngineError> {
         let (hint, barred): (_, fn(&Index) -> bool) = match self.granularity() {
             Granularity::Page => ("PAGE", |i| !i.allows_page_locks()),
@@ -291,8 +297,8 @@ impl Session {
         Err(refuse(651, 16, 1, &text))
     }
 
-    /// Locks the page where a row is, or would be, before the row itself is locked: with an intent, or as a
-    /// whole. Gives whether it stands for the row's lock.
+    /// Locks the page where a row is, or would be, before the row itself is locked: with an intent, or as
+    /// a whole. Returns whether this lock replaces the row's lock.
     #[inline]
     pub(super) fn approach(
         &mut self,
@@ -337,14 +343,14 @@ impl Session {
         }
     }
 
-    /// Whether everybody who comes upon a row of the table asks for the lock of a page. The lock of a row is
-    /// asked for by those too who come from an index whose pages this statement has not locked as a whole.
+    /// Whether every session that reaches a row of the table requests the lock of a page. A session that
+    /// comes from an index whose pages this statement has not locked as a whole requests the lock of the row.
     fn needs_no_row_locks(&self, table: &Table) -> bool {
         let mut indexes = table.indexes.iter();
         indexes.all(|index| self.works_on_pages(index) && index.allows_page_locks())
     }
 
-    /// Waits until a lock could be had, which is not taken.
+    /// Waits until a lock could be granted, without taking it.
     pub(super) fn wait_until_free(&self, blocked: Option<Blocked>) -> Result<(), EngineError> {
         self.wait_within(blocked, self.timeout)
     }

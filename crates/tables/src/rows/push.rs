@@ -5,7 +5,7 @@ use super::inserter::Inserter;
 use crate::error::EngineError;
 use furrow_types::Value;
 
-/// Takes values in the order of the columns it was made with: an [`Inserter`] or a [`BulkInserter`].
+/// Takes values in the order of the columns it was created with: an [`Inserter`] or a [`BulkInserter`].
 pub trait PushValues {
     /// The next column's value.
     fn value(&mut self, value: &Value) -> Result<&mut Self, EngineError>;

@@ -19,9 +19,9 @@ pub(crate) enum Reading {
     Dirty,
     /// Tests them.
     Committed,
-    /// Takes S, U or X on rows and keeps it.
+    /// Takes S, U or X on rows and holds it.
     Kept(LockMode),
-    /// Takes range locks and keeps them.
+    /// Takes range locks and holds them.
     Range(LockMode),
 }
 
@@ -34,7 +34,7 @@ enum Seen {
     Locked,
 }
 
-/// What a range lock says of the key itself; other modes are that themselves.
+/// The mode of the key itself in a range lock; other modes are returned as they are.
 pub(super) fn mode_of_row(range: LockMode) -> LockMode {
     match range {
         LockMode::RangeSU => LockMode::U,
@@ -48,7 +48,7 @@ impl Session {
     /// How this session reads.
     pub(super) fn reading_mode(&self, lock: ReadLock) -> Reading {
         if self.db.is_read_only() {
-            // Nobody changes anything, so that there is nothing to lock against.
+            // No session changes a read-only database, so that no lock is needed.
             return Reading::Dirty;
         }
         let serializable = self.level() == Isolation::Serializable;
@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// Copies a row of the clustered index, under the locks that `reading` asks for.
+    /// Copies a row of the clustered index, under the locks that `reading` requires.
     pub(super) fn read_row(
         &mut self,
         table: &Arc<Table>,
@@ -216,7 +216,8 @@ impl Session {
                 if found || granted != Granted::New {
                     return Ok(found);
                 }
-                // That nobody gets this address is guarded by the whole table alone.
+                // Only the lock of the whole table keeps other sessions from inserting a row at this
+                // address.
                 self.db.locks.unlock(&self.owner, &resource);
                 self.lock_table(table, plain)?;
                 self.copy_row(table, key, out)
@@ -225,7 +226,7 @@ impl Session {
         }
     }
 
-    /// Copies a row of a tree, or guards that it does not come.
+    /// Copies a row of a tree, or guards its absence.
     fn read_guarded(
         &mut self,
         table: &Arc<Table>,
@@ -241,7 +242,7 @@ impl Session {
             if granted == Granted::New {
                 self.db.locks.unlock(&self.owner, &resource);
             }
-            // That it is not there is to stay so: the gap is locked, and looked into once more.
+            // The absence of the row must be repeatable: the gap is locked, and read again.
             self.guard_absence(table, table.base(), key, mode)?;
             return self.copy_locked(table, key, plain, out);
         }

@@ -1,9 +1,8 @@
 //! Scans of ranges, over any index, in both directions.
 //!
-//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or
-//! taken while copying; a row whose lock is not to be had at once ends the batch, the scan waits, and
-//! goes on at that row. A scan over a nonclustered index then reads the row itself, unless the index
-//! has all the columns wanted.
+//! Rows are copied leaf by leaf under the latch, and given out with none held. Locks are tested or taken
+//! while copying; a row whose lock is not free ends the batch, the scan waits, and continues at that row. A
+//! scan over a nonclustered index then reads the row itself, unless the index has all the columns wanted.
 //!
 //! A heap is scanned in the order of its allocation, files in turn, and only as a whole. SERIALIZABLE
 //! locks all of it: there are no gaps between addresses that could be locked instead.
@@ -40,7 +39,7 @@ struct Locker<'v, 'r> {
     table: &'v Table,
     index: &'v Index,
     reading: Reading,
-    /// Asks for the locks of pages.
+    /// Requests the locks of pages.
     pages: PageAsk<'v>,
     /// The page that is being read.
     page: PageId,
@@ -49,9 +48,9 @@ struct Locker<'v, 'r> {
     /// What the row that ends the batch waits for, and in which mode.
     blocked: Option<(Resource, LockMode)>,
     error: Option<LockError>,
-    /// Who looks at rows in place.
+    /// The callback that looks at rows in place.
     taker: Option<Taker<'v, 'r>>,
-    /// The row whose lock was waited for, until it is met.
+    /// The row whose lock was waited for, until the scan reaches it.
     expected: Option<Resource>,
     /// Whether rows may be looked at before they are locked.
     looks_first: bool,
@@ -76,7 +75,7 @@ impl Locker<'_, '_> {
             }
         };
         match taken {
-            // Who locks pages may have come meanwhile.
+            // A session that locks pages may have announced itself meanwhile.
             Ok(_) => self.pages.may_at(self.page) || self.is_kept_out(),
             Err(LockError::Timeout { .. }) => {
                 self.blocked = Some((resource, mode));
@@ -148,7 +147,7 @@ impl Locker<'_, '_> {
         let whole = Resource::Object(self.db, self.object);
         match self.reading {
             Reading::Dirty => true,
-            // Whoever has changed a row of the table holds IX on it until the end of its transaction.
+            // A transaction that has changed a row of the table holds IX on the table until it ends.
             Reading::Committed => self.locks.is_unwritten(self.owner, whole),
             Reading::Kept(mode) | Reading::Range(mode) => {
                 let held = self.owner.held(&whole);
@@ -257,13 +256,13 @@ impl Visitor for Locker<'_, '_> {
                 RowCheck::Skip
             }
             Some(false) => RowCheck::Wait,
-            // A row that cannot be read is reported by whoever decodes it.
+            // The caller that decodes the row reports that it cannot be read.
             None => RowCheck::Take,
         }
     }
 }
 
-/// What a reader asks of the pages that it comes to.
+/// The lock that a reader requests of each page.
 fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
     match reading {
         Reading::Kept(mode) | Reading::Range(mode) => (mode, Keep::Held),
@@ -419,7 +418,7 @@ impl Session {
     pub fn close_scan(&mut self, mut scan: OpenScan) {
         let _task = self.enter();
         while scan.candidates.is_some() && scan.advance() {
-            // Nobody asked for it.
+            // The caller has not looked at this row.
             self.pass_over(&mut scan);
         }
         self.give_back(scan.brief.take());

@@ -30,7 +30,7 @@ pub(crate) fn same_name(a: &str, b: &str) -> bool {
     a == b || a.to_lowercase() == b.to_lowercase()
 }
 
-/// Checks a table to be made. Row sizes are checked when it is laid out.
+/// Checks a table to be created. Row sizes are checked when it is laid out.
 pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
     check_name(&spec.name)?;
     let count = spec.columns.len();
@@ -154,7 +154,7 @@ fn check_constraints(spec: &TableSpec) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Checks keys to be made on a table of these columns.
+/// Checks keys to be created on a table of these columns.
 pub(crate) fn check_keys(
     columns: &[ColumnSpec],
     keys: &[ConstraintSpec],
@@ -178,7 +178,7 @@ pub(crate) fn check_keys(
     Ok(())
 }
 
-/// Checks an index to be made on a table of these columns.
+/// Checks an index to be created on a table of these columns.
 pub(crate) fn check_index(
     columns: &[ColumnSpec],
     index: &IndexSpec,

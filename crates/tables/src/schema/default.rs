@@ -98,7 +98,7 @@ impl DefaultValue {
         }
     }
 
-    /// From the catalog's text; `None` for an expression that this engine does not know.
+    /// From the catalog's text; `None` for an expression that this engine does not support as a default.
     pub fn parse(text: &str, data_type: &DataType) -> Option<DefaultValue> {
         let mut text = text.trim();
         while let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {
@@ -118,7 +118,7 @@ impl DefaultValue {
         }
         let quoted = text.strip_prefix('N').unwrap_or(text);
         let literal = match quoted.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')) {
-            // A quote that stands alone ends the constant: then this is an expression.
+            // A single quote inside the text ends the constant: then this is an expression.
             Some(inner) if inner.replace("''", "").contains('\'') => return None,
             // Without N the constant is of `varchar`: it has the characters of the code page alone.
             Some(inner) if quoted.len() == text.len() => in_code_page(&inner.replace("''", "'")),

@@ -1,6 +1,6 @@
 //! What a foreign key is to be.
 
-/// What becomes of referencing rows when a referenced one goes, or its key changes.
+/// What happens to referencing rows when a referenced one is deleted, or its key changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ReferentialAction {
     /// The change is refused.
@@ -46,10 +46,10 @@ impl ReferentialAction {
     }
 }
 
-/// A foreign key as it is asked for.
+/// A requested foreign key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignKeySpec {
-    /// Its name; made up where there is none.
+    /// Its name; generated where there is none.
     pub name: Option<String>,
     /// The referencing columns.
     pub columns: Vec<String>,
@@ -57,9 +57,9 @@ pub struct ForeignKeySpec {
     pub referenced: (String, String),
     /// The referenced columns; none for those of the primary key.
     pub referenced_columns: Vec<String>,
-    /// What becomes of rows when the referenced one goes.
+    /// What happens to rows when the referenced one is deleted.
     pub on_delete: ReferentialAction,
-    /// What becomes of rows when the referenced key changes.
+    /// What happens to rows when the referenced key changes.
     pub on_update: ReferentialAction,
     /// Whether all rows were held against it.
     pub trusted: bool,

@@ -1,6 +1,6 @@
 //! What tables and indexes are to be: the requests of DDL, their rules, and where their columns then lie.
 //!
-//! - [`TableSpec`], [`ColumnSpec`], [`IndexSpec`]: what a user asks for.
+//! - [`TableSpec`], [`ColumnSpec`], [`IndexSpec`]: the user's request.
 //! - `check`: the rules, each refusal with SQL Server's message.
 //! - `layout`: physical columns of a table's rows and of its indexes' rows.
 //! - [`DefaultValue`]: what a column gets that an insert does not name, and its text in the catalog.

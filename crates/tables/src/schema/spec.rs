@@ -4,7 +4,7 @@ use super::DefaultValue;
 use furrow_format::catalog::{index_status, object_status};
 use furrow_types::DataType;
 
-/// A column to be made.
+/// A column to be created.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnSpec {
     /// Its name.
@@ -17,8 +17,8 @@ pub struct ColumnSpec {
     pub identity: Option<(i64, i64)>,
     /// What it gets when an insert does not name it.
     pub default: Option<DefaultValue>,
-    /// The text of a default that is an expression, in parentheses: kept for whoever can evaluate it. Goes
-    /// before `default`.
+    /// The text of a default that is an expression, in parentheses, for a layer that can evaluate it.
+    /// Takes precedence over `default`.
     pub default_text: Option<String>,
     /// Name of the default's object; the system makes one if none is given.
     pub default_name: Option<String>,
@@ -68,7 +68,7 @@ impl ColumnSpec {
     }
 }
 
-/// A key column of an index to be made.
+/// A key column of an index to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyColumnSpec {
     /// The column's name.
@@ -107,7 +107,7 @@ pub struct IndexOptions {
     pub rows: bool,
     /// ALLOW_PAGE_LOCKS.
     pub pages: bool,
-    /// FILLFACTOR in percent, 0 for none: kept and shown. Pages are filled.
+    /// FILLFACTOR in percent, 0 for none: stored and shown. Pages are filled.
     pub fill_factor: u8,
     /// PAD_INDEX, likewise.
     pub padded: bool,
@@ -126,7 +126,7 @@ impl Default for IndexOptions {
 }
 
 impl IndexOptions {
-    /// The bits of `sysidxstats.status` that say it.
+    /// Its bits in `sysidxstats.status`.
     pub(crate) fn bits(self) -> i32 {
         let bit = |allowed: bool, bit: i32| if allowed { 0 } else { bit };
         bit(self.rows, index_status::NO_ROW_LOCKS)
@@ -181,7 +181,7 @@ impl LockEscalation {
     }
 }
 
-/// An index to be made.
+/// An index to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexSpec {
     /// Its name.
@@ -250,7 +250,7 @@ impl IndexSpec {
     }
 }
 
-/// A PRIMARY KEY or UNIQUE constraint to be made.
+/// A PRIMARY KEY or UNIQUE constraint to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConstraintSpec {
     /// Its name; the system makes one if none is given.
@@ -267,7 +267,8 @@ pub struct ConstraintSpec {
     pub options: IndexOptions,
 }
 
-/// A CHECK constraint to be made. The engine keeps its text; who inserts asks it.
+/// A CHECK constraint to be created. The engine stores its text; the T-SQL layer evaluates it for each
+/// insert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckSpec {
     /// Its name; the system makes one if none is given.
@@ -276,7 +277,7 @@ pub struct CheckSpec {
     pub text: String,
     /// The column it was written behind, if it was.
     pub column: Option<String>,
-    /// Whether the rows there are have been held against it.
+    /// Whether the existing rows were checked against it.
     pub trusted: bool,
 }
 
@@ -299,7 +300,7 @@ impl CheckSpec {
     }
 }
 
-/// A table to be made.
+/// A table to be created.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableSpec {
     /// Its schema.
@@ -312,7 +313,7 @@ pub struct TableSpec {
     pub constraints: Vec<ConstraintSpec>,
     /// Its checks.
     pub checks: Vec<CheckSpec>,
-    /// Indexes made along with it.
+    /// Indexes created along with it.
     pub indexes: Vec<IndexSpec>,
     /// Its filegroup; the default one if none is named.
     pub filegroup: Option<String>,

@@ -92,7 +92,7 @@ impl Session {
         self.hints.isolation.unwrap_or(self.isolation)
     }
 
-    /// 650 where READPAST cannot be had.
+    /// 650 where READPAST is not allowed.
     pub(crate) fn check_read_past(&self) -> Result<(), EngineError> {
         let allowed = [Isolation::ReadCommitted, Isolation::RepeatableRead];
         if self.hints.read_past && !allowed.contains(&self.level()) {
@@ -109,7 +109,7 @@ impl Session {
         self.hints.granularity
     }
 
-    /// Whether the present call locks a table as a whole; otherwise it has announced itself if it locks
+    /// Whether the present call locks a table as a whole. Otherwise it has announced itself if it locks
     /// pages.
     #[inline]
     fn locks_whole(&mut self, table: &Table, ranges: bool) -> Result<bool, EngineError> {
@@ -181,7 +181,7 @@ impl Session {
             Some(LockMode::S) => LockMode::IS,
             Some(LockMode::SIU) => LockMode::IU,
             Some(LockMode::SIX) => LockMode::IX,
-            // Stronger now, for somebody else.
+            // The lock is in another mode now, which something else in this transaction needs.
             _ => return,
         };
         let stays = before.map_or(intent, |before| before.supremum(intent));

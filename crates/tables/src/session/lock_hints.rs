@@ -1,19 +1,19 @@
-//! Which locks a statement is after.
+//! Which locks a statement takes.
 
 use furrow_txn::lock::Isolation;
 
-/// Which locks a scan is after.
+/// Which locks a scan takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ReadLock {
-    /// As the isolation level says.
+    /// The isolation level decides.
     #[default]
     Shared,
     /// U on each row, for a statement that changes those which qualify. Up to READ COMMITTED a row that does
     /// not is given back at once ([`crate::Session::pass_over`]).
     Candidate,
-    /// U on each row, kept (UPDLOCK).
+    /// U on each row, held (UPDLOCK).
     Update,
-    /// X on each row, kept (XLOCK).
+    /// X on each row, held (XLOCK).
     Exclusive,
 }
 
@@ -34,8 +34,8 @@ pub enum Granularity {
 /// Table hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LockHints {
-    /// ROWLOCK, PAGLOCK, TABLOCK. The table is locked S by readers, X by all who change it, and by readers
-    /// with UPDLOCK or XLOCK (TABLOCKX).
+    /// ROWLOCK, PAGLOCK, TABLOCK. Readers lock the table S; statements that change it, and readers with
+    /// UPDLOCK or XLOCK, lock it X (TABLOCKX).
     pub granularity: Granularity,
     /// UPDLOCK, XLOCK.
     pub lock: ReadLock,

@@ -1,14 +1,14 @@
 //! Sessions: one user's transactions, one statement at a time.
 //!
 //! # A statement
-//! 1. The database is asked whether it can be used; the session's task becomes the thread's.
+//! 1. The state of the database is checked; the session's task becomes the task of the thread.
 //! 2. Outside of a transaction a statement is one of its own: committed when it succeeds, rolled back
 //!    when it does not. Inside, a failed statement is undone alone, back to a savepoint before it.
 //! 3. The victim of a deadlock (1205) loses its whole transaction.
 //!
 //! # The end of a transaction
-//! The end is in the log (a commit: durable) before anything else: then changes of definitions become
-//! everybody's, then locks go, then the pages of what was dropped.
+//! The end is in the log (a commit: durable) before anything else. Then changes of definitions become
+//! visible to all sessions, then locks are released, then the pages of what was dropped are freed.
 
 mod hints;
 mod lock_hints;
@@ -62,7 +62,7 @@ pub struct Session {
     pub(crate) ddl: DdlChanges,
     /// Tables that this transaction has announced range locks on.
     ranges: Vec<Arc<Table>>,
-    /// What tables share whose pages this transaction has announced to lock as a whole.
+    /// The shared parts of tables whose pages this transaction has announced to lock as a whole.
     paged: Vec<Arc<Common>>,
     /// Objects whose definitions the statement under way holds, in a transaction that had not locked them.
     held_definitions: Vec<Resource>,
@@ -152,7 +152,7 @@ impl Session {
         self.owner.canceller()
     }
 
-    /// Forgets a cancellation, for a transaction that goes on after it.
+    /// Forgets a cancellation, for a transaction that continues after it.
     pub fn rearm(&mut self) {
         self.owner.rearm();
     }
@@ -162,7 +162,8 @@ impl Session {
         self.explicit
     }
 
-    /// Whether its transaction has changed definitions: names may lead it elsewhere than others.
+    /// Whether its transaction has changed definitions: then it may resolve a name to another object than
+    /// other sessions do.
     pub fn defines(&self) -> bool {
         !self.ddl.is_empty()
     }
@@ -216,7 +217,7 @@ impl Session {
         }
     }
 
-    /// Locks an object, and proves that the table is still what it says.
+    /// Locks an object, and checks that the table's definition is still current.
     #[inline]
     pub(crate) fn lock_table(&mut self, table: &Table, mode: LockMode) -> Result<(), EngineError> {
         self.db

@@ -1,4 +1,4 @@
-//! What a scan is asked for.
+//! The request for a scan.
 
 use super::lock_hints::{LockHints, ReadLock};
 use furrow_types::Value;

@@ -148,7 +148,7 @@ impl Session {
             }
             linger(!self.ddl.is_empty());
         }
-        // Definitions are durable whatever is asked for: pages that they give up are used again.
+        // Changes of definitions are always made durable: pages that they give up are used again.
         let delayed = self.ddl.is_empty()
             && match self.db.durability.get() {
                 DelayedDurability::Disabled => false,

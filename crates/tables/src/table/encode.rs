@@ -238,7 +238,7 @@ impl RowBuffer {
     }
 }
 
-/// A row that cannot be made, as SQL Server says it.
+/// SQL Server's error for a row that cannot be encoded.
 pub(crate) fn row_error(error: RowError) -> EngineError {
     match error {
         RowError::RowTooLarge { len } => {

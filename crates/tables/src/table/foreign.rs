@@ -23,19 +23,19 @@ pub struct ForeignKey {
     pub key_index: i32,
     /// Column ids: of the referencing column, and of the referenced one.
     pub columns: Vec<(i32, i32)>,
-    /// What becomes of rows when the referenced one goes.
+    /// What happens to rows when the referenced one is deleted.
     pub on_delete: ReferentialAction,
-    /// What becomes of rows when the referenced key changes.
+    /// What happens to rows when the referenced key changes.
     pub on_update: ReferentialAction,
     /// Whether the system named it.
     pub system_named: bool,
-    /// Whether it is not asked.
+    /// Whether it is disabled: then it is not checked.
     pub disabled: bool,
     /// Whether all rows were held against it.
     pub trusted: bool,
 }
 
-/// The foreign keys that rows of the catalog describe; one whose references are not there is left out.
+/// The foreign keys in the catalog rows; one whose references are missing is left out.
 pub(super) fn foreign_keys_of(rows: &TableRows) -> Vec<ForeignKey> {
     let keys = rows.children.iter();
     let keys = keys.filter(|c| c.kind == object_type::FOREIGN_KEY);

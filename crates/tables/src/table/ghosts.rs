@@ -2,14 +2,14 @@
 //!
 //! # Invariant
 //! Every ghost of a rowset is always one of these:
-//! 1. its key is in the queue, or in the hands of a cleaner that puts it back unless it has seen, under the
-//!    page's latch, that there is no ghost with that key;
+//! 1. its key is in the queue, or held by a cleaner that puts it back unless it has seen, under the page's
+//!    latch, that there is no ghost with that key;
 //! 2. it lies where the sweep has not been yet;
 //! 3. its transaction has just marked it, or its rollback has just brought it back, holds X on it, and is
 //!    about to put its key in the queue.
 //!
-//! A queue that is full lets keys go and calls for a sweep in their place, as the opening of a rowset
-//! does: who knows what its earlier life left. A row that takes the place of a ghost ends that ghost; the
+//! A queue that is full drops keys and requests a sweep in their place. Opening a rowset requests a sweep
+//! too, because ghosts may be left from before. A row that takes the place of a ghost ends that ghost; the
 //! rollback of that row brings it back and queues it again.
 
 use furrow_access::Key;
@@ -23,10 +23,10 @@ const MAX_NOTED: usize = 4096;
 pub(crate) enum Sweep {
     /// Nothing is to be searched for.
     Done,
-    /// It goes on at this key of a tree; `None` is the first one.
+    /// It continues at this key of a tree; `None` is the first one.
     Key(Option<Key>),
-    /// It goes on at this page of a heap, counted in allocation order. A heap keeps its pages, and those that
-    /// come in before this one have no ghosts of an earlier life.
+    /// It continues at this page of a heap, counted in allocation order. A heap keeps its pages, and those
+    /// that are added before this one have no ghosts from before the open.
     Page(usize),
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Sweep {
 struct State {
     keys: Vec<Key>,
     sweep: Sweep,
-    /// Keys were let go since the sweep began: it has to begin again when it is through.
+    /// Keys were dropped since the sweep began: it has to begin again when it is through.
     again: bool,
 }
 
@@ -82,7 +82,7 @@ impl GhostQueue {
         self.state.lock().keys.extend(keys);
     }
 
-    /// Where to search, and how many keys there is room for; `None` when there is nothing to search for
+    /// Where to search, and how many more keys the queue can take; `None` when there is nothing to search for
     /// now.
     pub(crate) fn to_sweep(&self) -> Option<(Sweep, usize)> {
         let state = self.state.lock();
@@ -90,7 +90,7 @@ impl GhostQueue {
         (state.sweep != Sweep::Done && room > 0).then(|| (state.sweep.clone(), room))
     }
 
-    /// What a search found, and where the next one goes on. Only one search goes on at a time.
+    /// Stores what a search found, and where the next one continues. Only one search runs at a time.
     pub(crate) fn swept(&self, found: Vec<Key>, next: Sweep) {
         let mut state = self.state.lock();
         state.keys.extend(found);

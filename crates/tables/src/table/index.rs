@@ -38,7 +38,7 @@ pub struct IndexKey {
 pub(crate) enum LeafColumn {
     /// The table's column with this place.
     Table(usize),
-    /// The number that tells equal clustered keys apart.
+    /// The number that makes equal clustered keys unique.
     Uniquifier,
     /// The address of the row in its heap.
     Rid,
@@ -81,7 +81,7 @@ impl Rowset {
         self.unit().first_iam()
     }
 
-    /// `new`: it has just been made.
+    /// `new`: it has just been created.
     pub(crate) fn new(body: Body, rows: i64, new: bool) -> Rowset {
         let start = match &body {
             Body::Tree(_) => Sweep::Key(None),
@@ -212,8 +212,8 @@ impl Rowset {
         }
     }
 
-    /// Marks the row with this whole key, or address, as a ghost. The gate is for trees: of a row in a
-    /// heap it is known beforehand on which page it is.
+    /// Marks the row with this whole key, or address, as a ghost. The gate is for trees: the page of a row in
+    /// a heap is known before.
     pub(crate) fn delete(
         &self,
         by: &mut By<'_>,
@@ -240,7 +240,7 @@ impl Rowset {
         }
     }
 
-    /// Undoes what a log record says.
+    /// Undoes the operation of a log record.
     pub(crate) fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
         match &self.body {
             Body::Tree(tree) => tree.undo(by, op),
@@ -296,12 +296,12 @@ pub struct RowsetAudit {
     pub pages: Vec<PageId>,
 }
 
-/// The key that stands for an address in a heap.
+/// An address in a heap as a key.
 pub(crate) fn rid_key(rid: RowId) -> Key {
     Key::of(&[Some(&rid.to_bytes())])
 }
 
-/// The address that a key stands for.
+/// The address in such a key.
 pub(crate) fn rid_of(key: &Key) -> Option<RowId> {
     key.column(0)?.first_chunk().map(|b| RowId::from_bytes(*b))
 }
@@ -321,7 +321,7 @@ pub struct Index {
     /// By table column: its place in the leaf rows.
     pub(crate) leaf_of: Vec<Option<usize>>,
     /// By column of the base key: its place in the leaf rows. For the clustered index itself too; a heap's
-    /// rows do not say where they are.
+    /// rows do not contain their address.
     pub(crate) locator: Vec<usize>,
     pub(crate) uniquifier: bool,
     /// By place of the table's column: its value in rows that are older than it, where that is not NULL.

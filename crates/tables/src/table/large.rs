@@ -36,7 +36,7 @@ fn sparse_value(vector: &[u8], column_id: i32) -> Option<Held<'_>> {
 }
 
 impl<'a> Row<'a> {
-    /// What the row says of a column.
+    /// What the row stores for a column.
     pub(super) fn held(&self, column: usize) -> Result<Held<'a>, EngineError> {
         let of = self.column(column)?;
         if let Some(why) = of.storage.obstacle() {

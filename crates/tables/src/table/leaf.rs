@@ -9,14 +9,15 @@ use furrow_format::{Place, RecordKind, Status};
 use furrow_types::TypeId;
 use std::fmt;
 
-/// Who looks at rows in place, and which of them belong to the range.
+/// The callback that looks at rows in place, and which of them belong to the range.
 pub(crate) struct Taker<'v, 'r> {
     rows: LeafRows<'r>,
     within: Option<&'v Within>,
     taken: usize,
 }
 
-/// What becomes of rows that are looked at where they lie: [`Session::step_leaf`](crate::Session::step_leaf).
+/// What a scan does with rows that it looks at where they lie:
+/// [`Session::step_leaf`](crate::Session::step_leaf).
 #[expect(
     missing_debug_implementations,
     reason = "a closure has nothing to show"
@@ -107,7 +108,7 @@ pub enum Number {
     Null,
     /// This number.
     Is(i64),
-    /// A row as it is not usual, or damaged: [`LeafRow::row`] tells.
+    /// A row of an unusual form, or damaged: [`LeafRow::row`] reads it.
     Unclear,
 }
 

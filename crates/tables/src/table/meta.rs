@@ -1,4 +1,4 @@
-//! Tables: columns, indexes, identity, made from catalog rows.
+//! Tables: columns, indexes, identity, built from catalog rows.
 
 use super::catalog_rows::TableRows;
 use super::foreign::{ForeignKey, foreign_keys_of};
@@ -49,7 +49,7 @@ pub struct Column {
     pub storage: Storage,
 }
 
-/// Where the values of a column are. Columns of tables that this engine made are in their rows.
+/// Where the values of a column are. Tables created by this engine have them in their rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Storage {
     /// In the row, or where a pointer in it leads.
@@ -73,8 +73,8 @@ impl Column {
         self.default_text.is_some()
     }
 
-    /// What a row gets that does not name it. Refused when the default is an expression, which the engine
-    /// keeps for others to evaluate.
+    /// The value for a row that does not name the column. Refused when the default is an expression, which
+    /// the engine stores and does not evaluate.
     pub fn default_value(&self) -> Result<Value, EngineError> {
         match (&self.default, &self.default_text) {
             (Some(default), _) => Ok(default.value()),
@@ -104,7 +104,7 @@ pub struct Check {
     pub column: i32,
     /// Whether the system named it.
     pub system_named: bool,
-    /// Whether it is not asked.
+    /// Whether it is disabled: then it is not checked.
     pub disabled: bool,
     /// Whether all rows were held against it.
     pub trusted: bool,
@@ -121,7 +121,7 @@ pub struct TableChild {
     pub type_code: String,
     /// Whether the system named it.
     pub system_named: bool,
-    /// When it was made.
+    /// When it was created.
     pub created: DateTime,
     /// When it was last changed.
     pub modified: DateTime,
@@ -153,8 +153,8 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// A transaction is going to guard gaps: from now on who inserts asks. Called before the first look, so
-    /// that an inserter whose row is missed by that look, and who thus latches its leaf later, sees it.
+    /// Announces a transaction that will guard gaps: inserters test for guards from now on. Called before
+    /// the first look: an inserter whose row that look misses latches its leaf later, and sees this.
     pub(crate) fn announce(&self) {
         self.range_readers.fetch_add(1, Ordering::SeqCst);
     }
@@ -163,8 +163,8 @@ impl Common {
         self.range_readers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// A transaction is going to lock whole pages: from now on who locks rows takes intents on their pages.
-    /// Called before the first page is looked at.
+    /// Announces that a transaction is going to lock whole pages: from now on sessions that lock rows take
+    /// intents on their pages. Called before the first page is looked at.
     pub(crate) fn announce_pages(&self) {
         self.page_lockers.fetch_add(1, Ordering::SeqCst);
     }
@@ -173,13 +173,13 @@ impl Common {
         self.page_lockers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Whether pages may be locked as a whole, asked by who has a row's lock, or its page latched.
+    /// Whether pages may be locked as a whole. The caller holds a row's lock, or has latched its page.
     #[inline]
     pub(crate) fn has_page_lockers(&self) -> bool {
         self.page_lockers.load(Ordering::SeqCst) > 0
     }
 
-    /// Whether gaps may be guarded, asked by an inserter that has latched its leaf.
+    /// Whether gaps may be guarded. The caller is an inserter that has latched its leaf.
     #[inline]
     pub(crate) fn has_range_readers(&self) -> bool {
         self.range_readers.load(Ordering::SeqCst) > 0
@@ -268,7 +268,7 @@ impl Table {
         indexes: Vec<Index>,
         unreadable: Option<String>,
     ) -> Table {
-        // Without values to hand out, one that cannot be read is of no use to anybody.
+        // An at-rest table hands out no identity values, so that one that cannot be read is left out.
         let identity = Self::identity(&rows, &columns).unwrap_or_default();
         let table = Self::put_together(rows, columns, indexes, identity);
         Table {
@@ -488,7 +488,7 @@ impl Table {
         wanted.iter().map(place).collect()
     }
 
-    /// The counter of a changed table goes on where the one before it is.
+    /// The identity counter of a changed table continues that of the definition before.
     fn go_on(
         new: Option<Arc<IdentityCounter>>,
         before: Option<&Arc<IdentityCounter>>,
@@ -681,7 +681,7 @@ impl Table {
         self.rows.children.iter().map(child).collect()
     }
 
-    /// When it was made.
+    /// When it was created.
     pub fn created(&self) -> DateTime {
         self.rows.object.created
     }

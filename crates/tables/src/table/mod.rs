@@ -1,7 +1,7 @@
 //! Tables as sessions see them, and what sessions do with their rows.
 //!
-//! - [`Table`]: columns and indexes of one object, made from catalog rows, shared by all sessions. A
-//!   change of the definition makes a new one; the old one is marked as superseded and refused (2801).
+//! - [`Table`]: columns and indexes of one object, built from catalog rows, shared by all sessions. A change
+//!   of the definition creates a new one; the old one is marked as superseded and refused (2801).
 //! - [`Index`]: a heap, a clustered or a nonclustered index: which columns lie where in its rows.
 //! - [`Rowset`]: the tree or heap behind it, unique in memory, with its count of rows.
 //!
@@ -12,14 +12,14 @@
 //! - `insert`, `change`, `read`, `scan`: the operations, as methods of [`Session`](crate::Session).
 //!
 //! # Locks
-//! 1. Whoever changes rows holds IX on the object, whoever reads them IS; whoever changes the
+//! 1. A session that changes rows holds IX on the object, one that reads them IS, one that changes the
 //!    definition Sch-M.
 //! 2. The lock of a row is that of its clustered key (or RID), whichever index it is met in: entries of
 //!    nonclustered indexes carry that key. A unique nonclustered index has its visible keys locked
 //!    besides, against two uncommitted rows with the same one.
 //! 3. A SERIALIZABLE reader guards the gaps of the range that it reads by range locks on keys; the
 //!    protocol of readers, inserters, deleters, the ghost cleanup and rollbacks is in `locks`.
-//! 4. Pages may be locked in place of rows; `pages` says how the two see each other.
+//! 4. Pages may be locked in place of rows; `pages` describes how both kinds of locks exclude each other.
 //! 5. READ COMMITTED tests locks under the latch and waits without it.
 //!
 //! # What can fail

@@ -12,7 +12,7 @@ use furrow_types::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// An index whose rows are told apart only by a filter, or that has none: of no use to a reader.
+/// Status bits of what a reader cannot use: a disabled index, a hypothetical one (0x100), statistics.
 const UNUSED: i32 = index_status::DISABLED | 0x100 | index_status::STATISTICS;
 
 impl Table {

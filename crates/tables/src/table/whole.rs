@@ -1,11 +1,11 @@
-//! All rows of a heap or a tree, for whoever has the table to himself.
+//! All rows of a heap or a tree, for a caller that has locked the table against changes by other sessions.
 
 use super::index::{Body, Rowset};
 use crate::error::EngineError;
 use furrow_access::{Bound, Direction, HeapStep, HeapVisitor, RowCheck, Step, Visitor};
 use furrow_format::RowId;
 
-/// Takes the rows of a table that nobody else can change now.
+/// Takes the rows of a table that no other session can change now.
 struct Live;
 
 fn take(ghost: bool) -> RowCheck {
@@ -38,8 +38,8 @@ impl HeapVisitor for Live {
 /// What is done with each row; with its address, if it has one.
 type Each<'a> = &'a mut dyn FnMut(&[u8], Option<RowId>) -> Result<(), EngineError>;
 
-/// Calls `each` for all rows until the statement is to end, with their addresses in a heap: in the order of
-/// the key, or of allocation.
+/// Calls `each` for all rows, with their addresses in a heap: in the order of the key, or of allocation.
+/// Ends with an error when the statement is cancelled.
 pub(crate) fn each_row(rowset: &Rowset, each: Each<'_>) -> Result<(), EngineError> {
     match rowset.body() {
         Body::Tree(tree) => {

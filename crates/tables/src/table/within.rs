@@ -1,5 +1,5 @@
-//! Ranges of keys in trees that are sorted by other weights than ours: all rows are read, and those that
-//! belong are kept.
+//! Ranges of keys in trees that are sorted by other weights than ours: all rows are read, and those that do
+//! not belong are left out.
 
 use super::Index;
 use crate::error::EngineError;
@@ -26,7 +26,8 @@ impl Within {
         Ok((Bound::Open, Bound::Open, Some(Within { low, high })))
     }
 
-    /// Whether a row belongs to the range; one that cannot be read does, for whoever decodes it to tell.
+    /// Whether a row belongs to the range. A row that cannot be read does; the caller that decodes it
+    /// reports that.
     pub(crate) fn holds(&self, index: &Index, row: &[u8]) -> bool {
         let shape = index.shape();
         let Some(key) = shape.key_of(row) else {

@@ -38,7 +38,7 @@ pub struct Permission {
     pub permissions: Vec<(Box<str>, Vec<Ident>)>,
     /// `ON [class ::] object`
     pub on: Option<Securable>,
-    /// To or from whom.
+    /// The principals that get or lose the permissions.
     pub principals: Vec<Ident>,
     /// `WITH GRANT OPTION`
     pub with_grant: bool,
@@ -79,13 +79,13 @@ pub struct Principal {
     pub kind: Box<str>,
     /// Its name.
     pub name: Ident,
-    /// What is said of it.
+    /// What the statement changes.
     pub action: PrincipalAction,
     /// `WITH ..`
     pub options: Vec<Opt>,
 }
 
-/// What is said of a login, user or role.
+/// What a statement changes of a login, user or role.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PrincipalAction {
     /// Only `WITH ..`, or nothing.
@@ -113,7 +113,7 @@ pub struct CreateSchema {
     pub name: Option<Ident>,
     /// `AUTHORIZATION o`
     pub owner: Option<Ident>,
-    /// Tables, views and permissions made with it.
+    /// Tables, views and permissions created with it.
     pub elements: Vec<Stmt>,
 }
 

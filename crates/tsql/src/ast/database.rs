@@ -117,7 +117,7 @@ pub enum DatabaseAction {
     ClearConfiguration(Box<str>),
 }
 
-/// `WITH ..` after ALTER DATABASE SET: what becomes of other sessions' transactions.
+/// `WITH ..` after ALTER DATABASE SET: how other sessions' transactions are ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Termination {
     /// `ROLLBACK IMMEDIATE`

@@ -260,7 +260,7 @@ pub enum ConditionKind {
     Not(Box<Condition>),
     /// `a = b` and the like.
     Compare(Expr, CompareOp, Expr),
-    /// `a = ANY (SELECT ..)`; `SOME` is `ANY`; `all` tells `ALL`.
+    /// `a = ANY (SELECT ..)`; `SOME` is `ANY`; `all` is set for `ALL`.
     Quantified {
         /// The value.
         expr: Expr,

@@ -208,7 +208,7 @@ pub enum ProcedureName {
 pub struct ExecuteArg {
     /// `@name =`
     pub name: Option<Variable>,
-    /// A constant, variable, DEFAULT, or a bare name that stands for its own text (as a column).
+    /// A constant, variable, DEFAULT, or a bare name, which is its own text (as a column).
     pub value: Expr,
     /// `OUTPUT`
     pub output: bool,

@@ -1,7 +1,7 @@
 //! The syntax tree: a batch of statements.
 //!
-//! Names are kept as written, numbers in their digits, keywords of options in upper case. Every statement and
-//! expression knows its place in the text; places do not count when trees are compared.
+//! Names are stored as written, numbers in their digits, keywords of options in upper case. Every statement
+//! and expression has its place in the text; places do not count when trees are compared.
 
 pub mod admin;
 pub mod database;

@@ -64,7 +64,7 @@ pub enum ModuleOption {
     ExecuteAs(ExecuteAs),
 }
 
-/// Whose rights a module runs with.
+/// The principal whose rights a module runs with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ExecuteAs {
     /// `CALLER`, `SELF` or `OWNER`.

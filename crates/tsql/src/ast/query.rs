@@ -1,4 +1,4 @@
-//! Queries: what SELECT says, from common table expressions to OPTION.
+//! Queries: the parts of SELECT, from common table expressions to OPTION.
 
 use super::expr::{AssignOp, Condition, Expr};
 use super::name::{DataType, Ident, ObjectName, Variable};
@@ -347,7 +347,7 @@ pub struct GroupBy {
     pub with: Option<GroupWith>,
 }
 
-/// The old way to ask for subtotals.
+/// The old syntax for subtotals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupWith {
     /// `WITH ROLLUP`

@@ -1,4 +1,4 @@
-//! T-SQL's reserved words. Every other word is an identifier, whatever a statement may make of it.
+//! T-SQL's reserved words. Every other word is an identifier, however a statement uses it.
 //!
 //! PRECISION is on the documented list, and yet a name: `sys.columns` has a column that is called so.
 

@@ -1,4 +1,4 @@
-//! Tokens: what the text is made of, before anything is made of it.
+//! Tokens: the first division of the text, before any grammar.
 //!
 //! A token is a kind and a range of the text; nothing is copied. The whole text is cut at once, in one pass
 //! from front to back. An error (a string or comment that does not end) does not stop the cutting: it stays
@@ -18,7 +18,7 @@ pub enum Kind {
     Word,
     /// `[x]`
     Bracketed,
-    /// `"x"`: an identifier or a string, as QUOTED_IDENTIFIER says.
+    /// `"x"`: an identifier or a string, depending on QUOTED_IDENTIFIER.
     DoubleQuoted,
     /// A reserved word.
     Keyword(Keyword),

@@ -157,7 +157,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A quoted text that opens after `skip` bytes; its closing sign doubled stands for itself.
+    /// A quoted text that opens after `skip` bytes; its closing sign doubled is one such sign.
     fn quoted(&mut self, skip: usize, close: u8, kind: Kind) -> Kind {
         let bytes = self.text.as_bytes();
         self.at += skip + 1;

@@ -1,7 +1,7 @@
 //! Search conditions.
 //!
-//! What an opening parenthesis holds, a value or a condition, is not known before it has been read; therefore
-//! a step gives either, and who wanted the other says so.
+//! Whether an opening parenthesis begins a value or a condition is not known before its contents have been
+//! read. Therefore a step returns either, and the caller refuses the one that it cannot use.
 
 use super::cursor::Parser;
 use crate::ast::expr::{CompareOp, Condition, ConditionKind, CursorName, Expr};
@@ -120,7 +120,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands in parentheses where a condition may stand.
+    /// The contents of parentheses where a condition may begin.
     fn inside(&mut self, open: Span) -> Parsed<Either> {
         if self.at_keyword(Keyword::SELECT) {
             return Ok(Either::Value(self.subquery_value(open)?));

@@ -152,7 +152,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// A module must be the first statement of its batch, and cannot stand within another statement.
+    /// A module must be the first statement of its batch, and cannot be part of another statement.
     pub(super) fn must_be_first(&self, first: bool, what: &str) -> Parsed<()> {
         if first && self.scope.level == 1 {
             return Ok(());

@@ -9,9 +9,9 @@ use crate::error::{
 use crate::lex::{Keyword, Kind, Lexer, Token};
 use crate::span::Span;
 
-/// How deeply constructs may stand within each other: bounds the parser's own stack.
+/// How deeply constructs may nest: bounds the parser's own stack.
 const MAX_DEPTH: u32 = 200;
-/// How high a tree of operators may grow: bounds the stack of whoever walks it.
+/// How high a tree of operators may grow: bounds the stack of functions that walk it.
 const MAX_HEIGHT: u32 = 1_000;
 /// How much of a token a message repeats, in characters.
 const SHOWN: usize = 1_000;
@@ -294,7 +294,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The error that ended the reading, and those which the scanner meets anyhow.
+    /// The error that ended the reading, and the errors that the scanner finds in the rest of the text.
     pub(super) fn with_later_errors(&self, first: SyntaxError) -> Vec<SyntaxError> {
         let mut errors = vec![first];
         let fault = errors.first().map(|e| (e.number, e.span.start));

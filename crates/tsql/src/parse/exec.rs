@@ -28,7 +28,7 @@ impl Parser<'_> {
         Ok(Statement::ExecuteAs(word, Some(name)))
     }
 
-    /// A procedure's name that opens a batch stands for EXEC.
+    /// A procedure's name that opens a batch is a call without EXEC.
     pub(super) fn procedure_call(&mut self) -> Parsed<Statement> {
         let what = self.procedure_and_args()?;
         let options = self.execute_options()?;

@@ -59,7 +59,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Goes on with a value whose first operand, in parentheses, has been read.
+    /// Continues a value whose first operand, in parentheses, has been read.
     pub(super) fn value_after(&mut self, first: Expr) -> Parsed<Expr> {
         let first = self.postfix(first)?;
         self.operators(first, 0)

@@ -1,6 +1,6 @@
 //! The parser: recursive descent over the tokens of one batch.
 //!
-//! `cursor` holds the place in the text and says what is wrong there; the other files hold the grammar, one
+//! `cursor` holds the place in the text and creates the errors for it; the other files hold the grammar, one
 //! part each. A function that reads a construct is called with its first word still unread.
 
 mod admin;
@@ -36,7 +36,7 @@ use crate::lex::Kind;
 use crate::span::Span;
 use cursor::Parser;
 
-/// What the session's settings say about reading.
+/// Settings of the session that affect reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// SET QUOTED_IDENTIFIER: `"x"` is an identifier rather than a string.

@@ -1,11 +1,11 @@
-//! Options of statements, read by tables of rules: which names there are, and what stands behind each.
+//! Options of statements, read by tables of rules: the names, and the form of the value behind each.
 
 use super::cursor::Parser;
 use crate::ast::option::{Opt, OptValue, Size};
 use crate::error::{Message, NEAR, Parsed, UNKNOWN_OPTION, UNKNOWN_OPTION_OF};
 use crate::lex::{Keyword, Kind};
 
-/// What stands behind an option's name.
+/// The form of the value behind an option's name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
     /// Nothing.
@@ -20,7 +20,7 @@ pub(super) enum Form {
     BareWord(&'static [&'static str]),
     /// Nothing, or `word` without `=`.
     MaybeBareWord(&'static [&'static str]),
-    /// `= number unit`; a unit must stand unless the list holds an empty one.
+    /// `= number unit`; a unit is required unless the list holds an empty one.
     Size(&'static [&'static str]),
     /// `= name`, constant or variable.
     Name,
@@ -409,7 +409,7 @@ pub(super) const PRINCIPAL: Rules = Rules {
     what: "",
 };
 
-/// Options within parentheses of which the grammar knows nothing.
+/// Options within parentheses that the grammar does not define.
 const FREE: Rules = Rules {
     known: &[],
     what: "*",
@@ -556,7 +556,7 @@ impl Parser<'_> {
         self.nested(|p| p.parens(|p| p.option(FREE)))
     }
 
-    /// A number with one of these units; an empty unit in the list says that it may be left out.
+    /// A number with one of these units; an empty unit in the list means that it may be left out.
     pub(super) fn size(&mut self, units: &[&'static str]) -> Parsed<Size> {
         let number = match self.kind() {
             Kind::Integer | Kind::Variable => self.constant()?,

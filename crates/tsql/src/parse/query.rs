@@ -57,7 +57,7 @@ impl Parser<'_> {
         Ok(query)
     }
 
-    /// Goes on with a query whose first operand, in parentheses, has been read.
+    /// Continues a query whose first operand, in parentheses, has been read.
     pub(super) fn query_from(&mut self, first: QueryBody, start: Span) -> Parsed<Query> {
         self.scope.subqueries += 1;
         let first = self.intersections(first)?;

@@ -1,4 +1,4 @@
-//! What a batch declares and where its statements stand: rules that need no catalog.
+//! Declarations of a batch and the nesting of its statements: rules that need no catalog.
 
 use super::cursor::Parser;
 use crate::ast::name::Ident;

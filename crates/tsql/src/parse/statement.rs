@@ -15,7 +15,7 @@ impl Parser<'_> {
         Ok(statements)
     }
 
-    /// Statements up to where `stop` says; semicolons between them may be left out, or doubled.
+    /// Statements until `stop` returns `true`; semicolons between them may be left out, or doubled.
     pub(super) fn statements(&mut self, stop: fn(&Self) -> bool) -> Parsed<Vec<Stmt>> {
         let mut statements = Vec::new();
         self.scope.separated = true;

@@ -397,7 +397,7 @@ impl Parser<'_> {
         Ok(TableAction::AlterColumn(Box::new(column), options))
     }
 
-    /// Each entry may say what it is; if not, it is what the one before it was.
+    /// Each entry may name its kind; if it does not, it has the kind of the one before it.
     fn table_drops(&mut self) -> Parsed<Vec<TableDrop>> {
         let mut column = false;
         self.list(|p| {

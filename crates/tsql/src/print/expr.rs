@@ -58,7 +58,7 @@ impl Printer {
         self.ranked(expr, 0);
     }
 
-    /// A value where only one of at least this rank may stand bare.
+    /// A value where only one of at least this rank needs no parentheses.
     fn ranked(&mut self, expr: &Expr, rank: u8) {
         if rank_of(expr) < rank {
             self.put("(");
@@ -172,7 +172,7 @@ impl Printer {
             ExprKind::Unary(UnaryOp::Minus | UnaryOp::Plus, _)
         );
         if signed && op != UnaryOp::BitNot {
-            // Two signs stand apart: two hyphens together begin a comment.
+            // Two signs are separated by a blank: two hyphens together begin a comment.
             self.put(" ");
             self.kind(&operand.kind);
         } else {

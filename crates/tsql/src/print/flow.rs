@@ -116,7 +116,7 @@ impl Printer {
         }
     }
 
-    /// INSENSITIVE, of the old form, stands before CURSOR, and so does what was read before it; the other
+    /// INSENSITIVE, of the old form, is written before CURSOR, and so is what was read before it; the other
     /// options come after it.
     fn cursor(&mut self, cursor: &DeclareCursor) {
         let mut options = cursor.options.iter();

@@ -32,7 +32,7 @@ impl Printer {
     pub(super) fn size(&mut self, size: &Size) {
         self.expr(&size.number);
         if let Some(unit) = &size.unit {
-            // A percent sign follows its number; a word stands apart from a variable.
+            // A percent sign follows its number; a word is separated from a variable by a blank.
             self.flag(&**unit != "%", " ");
             self.put(unit);
         }

@@ -233,7 +233,7 @@ impl Printer {
         }
         self.name(&function.name);
         match function.args.as_slice() {
-            // One more pair says that it is a column, and no hint for a table of that name.
+            // A second pair of parentheses marks it as a column, and not as a hint for a table of that name.
             [arg] if is_hint(arg) => {
                 self.put("(");
                 self.parens(&function.args, Self::expr);
@@ -293,7 +293,7 @@ impl Printer {
         self.flag(matches!(time, SystemTime::ContainedIn(..)), ")");
     }
 
-    /// The right side of a join that is a join itself stands in parentheses.
+    /// The right side of a join that is a join itself is written in parentheses.
     fn join(&mut self, join: &Join) {
         self.table_ref(&join.left);
         let hint = join.hint.as_deref().unwrap_or("");

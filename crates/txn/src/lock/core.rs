@@ -12,7 +12,7 @@ use super::isolation::Isolation;
 use super::notes::Notes;
 use super::report::DeadlockReport;
 
-/// How a wait ended, told by whoever ended it under the latch of the shard.
+/// How a wait ended. The thread that ended it sets this under the latch of the shard.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// The request number, and when it was granted. An instant request has none.
@@ -42,7 +42,7 @@ pub(super) struct OwnerCore {
     pub(super) txn: AtomicU64,
     /// Grows with each transaction begun: the youngest has the highest.
     pub(super) begun: AtomicU64,
-    /// When its transaction began, in microseconds of wall time; 0 while nobody has asked the clock.
+    /// When its transaction began, in microseconds of wall time; 0 until [`OwnerCore::note_started`].
     pub(super) started_us: AtomicI64,
     pub(super) priority: AtomicI32,
     pub(super) log_used: AtomicU64,
@@ -102,7 +102,7 @@ impl OwnerCore {
         WallTime::from_unix_us(self.started_us.load(Ordering::Relaxed))
     }
 
-    /// Asks the clock when the transaction began, unless that is known.
+    /// Sets the time at which the transaction began to the present time, unless it is set.
     pub(super) fn note_started(&self) {
         if self.started_us.load(Ordering::Relaxed) == 0 {
             let now = WallTime::now().unix_us();

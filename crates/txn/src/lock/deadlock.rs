@@ -1,21 +1,21 @@
-//! Deadlocks: found by those who wait, resolved by a victim.
+//! Deadlocks: waiters detect them, and one member is chosen as the victim.
 //!
-//! There is no monitor thread. A cycle is always closed by somebody who begins to wait: a new edge of the
+//! There is no monitor thread. A cycle is always closed by an owner that begins to wait: a new edge of the
 //! waits-for graph comes from a wait that begins, or ends at an owner that was granted something and runs.
 //!
 //! # At once
-//! Who begins to wait follows its waits, owner by owner, one shard latched at a time. When it comes back
-//! to itself there may be a cycle, and it searches in earnest. All other members of a cycle that it
-//! has closed wait already, and go on waiting: the walk cannot miss it. Only a walk past so many owners
-//! that it would cost more than it brings is given up, for the search of sleepers.
+//! An owner that begins to wait follows its waits, owner by owner, with one shard latched at a time. If the
+//! walk comes back to the owner there may be a cycle, and the owner runs the full search. All other members
+//! of a cycle that it has closed wait already, and keep waiting, so that the walk cannot miss the cycle. A
+//! walk stops only after `WALK_OWNERS` owners, where it would cost more than it saves; sleepers search then.
 //!
-//! # In earnest
-//! The search sees the whole graph, with all shards latched, so that what it sees is true at one moment and a
+//! # The full search
+//! The search sees the whole graph, with all shards latched. So all that it sees is true at one moment, and a
 //! cycle is never a false one:
 //!
-//! 1. Nodes are owners that wait. Edges go to all whom a wait needs to go away first
-//!    ([`Shard::blockers`]). All of them must go (an AND graph), hence a cycle is a deadlock and
-//!    nothing else is.
+//! 1. Nodes are owners that wait. Edges go to all owners that must release a lock or leave the queue before a
+//!    wait can end ([`Shard::blockers`]). All of them must do so (an AND graph). Hence every cycle is a
+//!    deadlock, and every deadlock has a cycle.
 //! 2. A depth-first search from each waiter finds a cycle, if there is one.
 //! 3. The victim is the member with the lowest priority, then the least log to undo, then the youngest;
 //!    one that is rolling back already comes last. Its request leaves the queue while the latches are
@@ -24,9 +24,9 @@
 //!    the victims are woken.
 //!
 //! # By sleepers
-//! A waiter whose probe is due searches in earnest as well: a net below the walk. It skips its search
-//! when another did it meanwhile, and searches of this kind together take at most one part in twenty of the
-//! time: many waiters don't turn into many searches.
+//! A waiter whose probe is due runs the full search as well, in case the walk found nothing. It skips its
+//! search when another one ran meanwhile. Searches of this kind together take at most one part in twenty of
+//! the time, so that many waiters do not cause many searches.
 
 use furrow_io::sync::atomic::Ordering;
 use std::collections::HashSet;
@@ -45,7 +45,7 @@ const WALK_OWNERS: usize = 64;
 /// Searching may take one part in so many of the time.
 const SEARCH_SHARE: u64 = 20;
 
-/// What a search has come to.
+/// The result of a search.
 #[derive(Default)]
 struct Found {
     reports: Vec<Arc<DeadlockReport>>,
@@ -58,7 +58,7 @@ struct Graph<'a> {
     shards: Vec<MutexGuard<'a, Shard>>,
 }
 
-/// An owner on the path of the search, and whom of its blockers the search hasn't followed yet.
+/// An owner on the path of the search, and its blockers that the search has not followed yet.
 struct Step {
     core: Arc<OwnerCore>,
     blockers: Vec<u32>,
@@ -213,7 +213,7 @@ impl Table {
         false
     }
 
-    /// Whom an owner waits for at this moment.
+    /// The owners for which an owner waits at this moment.
     fn waits_for(&self, core: &OwnerCore) -> Vec<u32> {
         let Some(place) = core.place() else {
             return Vec::new();
@@ -241,7 +241,7 @@ impl Table {
 
     /// Looks for deadlocks on behalf of a waiter that has waited since `since`, and resolves all there are.
     pub(super) fn resolve_deadlocks(&self, since: Moment) {
-        // Whoever holds the pace searches for all.
+        // The thread that holds the pace searches for all waiters.
         let Some(mut pace) = self.pace.try_lock() else {
             return;
         };
@@ -286,7 +286,8 @@ impl Table {
         found
     }
 
-    /// Tells of deadlocks, then wakes: who reads 1205 finds the report in the log. No latch may be held.
+    /// Publishes the reports, then wakes the victims: a session that gets error 1205 finds the report in the
+    /// log. No latch may be held.
     fn publish(&self, found: Found) {
         let count = found.reports.len() as u64;
         self.deadlocks.fetch_add(count, Ordering::Relaxed);

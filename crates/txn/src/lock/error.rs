@@ -10,7 +10,8 @@ use super::resource::Resource;
 /// What a successful request did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Granted {
-    /// The owner did not hold the resource before: whoever locks for the moment only gives it back.
+    /// The owner did not hold the resource before: a caller that needs the lock only for a moment gives it
+    /// back.
     New,
     /// It held a weaker mode before.
     Converted,
@@ -23,7 +24,7 @@ pub enum Granted {
 pub enum LockError {
     /// The time allowed is over (1222).
     Timeout {
-        /// What was asked for.
+        /// The requested resource.
         resource: Resource,
         /// In which mode.
         mode: LockMode,
@@ -34,7 +35,7 @@ pub enum LockError {
     Deadlock {
         /// The victim's session.
         session_id: i32,
-        /// Who waited for whom.
+        /// The members, and for which lock each waits.
         report: Arc<DeadlockReport>,
     },
     /// Stopped by KILL or by the client.

@@ -3,12 +3,12 @@
 //! 1. Row, key and page locks taken with [`LockManager::lock_within`] are counted by object, from the
 //!    beginning of a statement ([`LockOwner::begin_statement`]) on.
 //! 2. At 5,000 of them, and again after each further 1,250 while it can't be done,
-//!    [`LockManager::escalation_due`] says so.
-//! 3. [`LockManager::escalate`] converts the intent lock on the object into S or X without waiting; if that
-//!    works the fine locks are released, otherwise the transaction goes on with them.
+//!    [`LockManager::escalation_due`] returns `true`.
+//! 3. [`LockManager::escalate`] converts the intent lock on the object into S or X without waiting. If that
+//!    works the fine locks are released, otherwise the transaction continues with them.
 //!
-//! Trace flag 1211 forbids it all. 1224 forbids it by number; the whole lock table being 40% full
-//! still brings it about.
+//! Trace flag 1211 forbids escalation. Trace flag 1224 forbids it by number of locks; it still happens when
+//! the whole lock table is 40% full.
 
 use furrow_format::{DatabaseId, ObjectId};
 use furrow_observe::counters::Counter;
@@ -26,7 +26,7 @@ const RETRY: u32 = 1_250;
 /// Part of the lock table in percent from which it counts as short.
 const PRESSURE_PERCENT: u64 = 40;
 
-/// What may bring escalation about.
+/// What may cause escalation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Escalation {
     /// The number of locks, and a short lock table.
@@ -56,7 +56,8 @@ impl LockManager {
         owner.locks.lock().tally(object).count
     }
 
-    /// Whether escalation should be tried now. Asking consumes the occasion: the next one is 1,250 locks on.
+    /// Whether escalation should be tried now. Once enough locks are counted, a call sets the next attempt
+    /// 1,250 locks on, whatever it returns.
     pub fn escalation_due(&self, owner: &LockOwner, object: ObjectId, policy: Escalation) -> bool {
         {
             let mut locks = owner.locks.lock();
@@ -76,8 +77,9 @@ impl LockManager {
         }
     }
 
-    /// Tries to lock the whole object instead of its parts: X if anything of it was locked for change (or
-    /// may be: IX and the like on the object), else S. Never waits. `Ok(false)`: somebody is in the way.
+    /// Tries to lock the whole object instead of its parts: X if anything of it was locked for change (or may
+    /// be: IX and the like on the object), else S. Never waits. `Ok(false)`: a lock of another session is in
+    /// the way.
     pub fn escalate(
         &self,
         owner: &LockOwner,

@@ -15,12 +15,13 @@ const KEEP_CAPACITY: usize = 4096;
 /// Mark of a free place in the index; the others are positions plus one.
 const FREE: u32 = 0;
 
-/// Where a granted lock is written down.
+/// Where a granted lock is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grant {
     /// In its shard, as the request of this number.
     Request(u32),
-    /// Among the owner's notes, which know where it is if it was moved: see `weak`.
+    /// Among the owner's notes. If the note was moved to a shard, the entry there has its request number: see
+    /// `weak`.
     Noted,
 }
 

@@ -55,7 +55,7 @@ impl Table {
         );
     }
 
-    /// Asks for a lock on a resource that the owner doesn't hold.
+    /// Requests a lock on a resource that the owner doesn't hold.
     #[inline]
     fn acquire(
         &self,
@@ -129,7 +129,7 @@ impl Default for LockManager {
 }
 
 impl LockManager {
-    /// A lock manager; `on_deadlock` is told of each deadlock once it is resolved, with no latch held.
+    /// A lock manager. `on_deadlock` is called with each deadlock once it is resolved, with no latch held.
     pub fn new(
         config: LockConfig,
         on_deadlock: impl Fn(&DeadlockReport) + Send + Sync + 'static,
@@ -220,9 +220,9 @@ impl LockManager {
         Ok(Granted::New)
     }
 
-    /// Locks `resource` as `model` is locked by the same owner, without waiting; `false` when somebody is in
-    /// the way, or `model` isn't held. It goes when `model` would go: a rollback to a savepoint between
-    /// the two keeps both. For a page that takes over rows of another one.
+    /// Locks `resource` as `model` is locked by the same owner, without waiting. `false` when another owner's
+    /// lock is in the way, or `model` is not held. The lock is released when `model` would be: a rollback to
+    /// a savepoint between the two keeps both. For a page that takes over rows of another one.
     pub fn lock_like(&self, owner: &LockOwner, model: &Resource, resource: Resource) -> bool {
         let mut locks = owner.locks.lock();
         let Some(at) = locks.find(model.hash(), model) else {
@@ -258,8 +258,8 @@ impl LockManager {
         true
     }
 
-    /// Whether a request would be granted right now. Never waits and leaves no trace: for readers that hold
-    /// a page latch. When it says no, release the latch and use [`LockManager::lock_instant`].
+    /// Whether a request would be granted right now. Never waits and leaves no trace: for readers that hold a
+    /// page latch. If it returns `false`, release the latch and use [`LockManager::lock_instant`].
     pub fn try_instant(&self, owner: &LockOwner, resource: Resource, mode: LockMode) -> bool {
         debug_assert!(resource.accepts(mode), "{mode} on {resource}");
         let hash = resource.hash();
@@ -272,9 +272,9 @@ impl LockManager {
         shard.probe(hash, &resource, own, mode).is_ok()
     }
 
-    /// Whether nobody else has an intent to write in an object, so that S would be granted right now.
-    /// Cheaper than [`LockManager::try_instant`], for readers that ask at each page with its latch held;
-    /// now and then it says no where nobody writes.
+    /// Whether no other owner has an intent to write in an object, so that S would be granted right now.
+    /// Cheaper than [`LockManager::try_instant`], for readers that call it for each page with its latch held.
+    /// It may return `false` where no owner writes.
     pub fn is_unwritten(&self, owner: &LockOwner, object: Resource) -> bool {
         debug_assert!(
             matches!(object, Resource::Object(..)),
@@ -289,7 +289,7 @@ impl LockManager {
         }
         let mut shard = self.table.shard(self.table.shard_of(hash));
         if let (Some(at), Some(true)) = (at, own.map(writes)) {
-            // Else it would be taken for somebody else's.
+            // A note of this owner would otherwise count as a note of another owner.
             self.table
                 .settle(&owner.core, &mut shard, locks.get_mut(at));
         }
@@ -411,7 +411,7 @@ impl LockManager {
         true
     }
 
-    /// Ends a transaction: releases all locks but those kept for the session.
+    /// Ends a transaction: releases all locks but those that the session holds.
     pub fn release_all(&self, owner: &LockOwner) {
         let mut locks = owner.locks.lock();
         let release = |held| self.table.release_one(&owner.core, &held);
@@ -426,7 +426,7 @@ impl LockManager {
         );
     }
 
-    /// Ends a session: releases what was kept for it.
+    /// Ends a session: releases the locks that it holds.
     #[cfg(test)]
     pub(crate) fn release_session(&self, owner: &LockOwner) {
         self.table.release_where(owner, |held| held.session);

@@ -1,4 +1,4 @@
-//! The lock manager: who may use what, in which mode, and who waits.
+//! The lock manager: locks of owners on resources, and the queues of owners that wait.
 //!
 //! Locks protect what transactions see; latches protect memory. A lock is held by an owner (a
 //! transaction, or a session across its transactions), on a resource (a row, a key with the gap below
@@ -8,29 +8,32 @@
 //! 1. All modes granted on a resource to different owners are compatible.
 //! 2. An owner has at most one granted request on a resource: further ones join into one mode (the
 //!    supremum).
-//! 3. Nobody waits who could be granted. Arrivals are granted in order, except that one may pass those
-//!    it doesn't conflict with; owners that convert a mode they hold go before arrivals.
-//! 4. A deadlock ends by a victim, in bounded time, and never without a real cycle.
+//! 3. No owner waits for a request that could be granted. Arrivals are granted in order, except that one may
+//!    pass those it doesn't conflict with; owners that convert a mode they hold go before arrivals.
+//! 4. A deadlock ends by a victim, in bounded time. There is no victim without a real cycle.
 //! 5. A failed request changes nothing: what was held before is still held.
-//! 6. A lock or unlock that meets nobody allocates nothing once the tables have grown.
+//! 6. A lock or unlock without contention allocates nothing once the tables have grown.
 //!
 //! # Steps of a request
-//! 1. The owner's own table of held locks: covered already? Then that is all.
-//! 2. A weak mode of an object (Sch-S, IS, IU, IX) that nobody holds or wants in a strong one: noted by the
-//!    owner itself, where nobody else comes by (see `weak`). Then that is all.
-//! 3. The shard of the resource's hash, under its latch: find or make the head; compare the wanted
-//!    mode's conflict mask with the masks of modes granted and waited for. No conflict: granted.
-//! 4. Otherwise queue, release the latch, begin a wait of type `LCK_M_mode`, and sleep. Whoever
-//!    releases or weakens a lock grants whom it can, tells them the moment, and wakes them.
-//! 5. Who begins to wait looks at once whether it has closed a cycle, along its own waits; a sleeper
-//!    searches everything after 20 ms, then after twice as long and so on up to 5 s (see `deadlock`).
+//! 1. The owner's own table of held locks: if it covers the request, the request is done.
+//! 2. A weak mode of an object (Sch-S, IS, IU, IX), while no owner holds or wants the object in a strong one:
+//!    the owner notes the lock itself, under a latch that no other owner contends for (see `weak`). The
+//!    request is done.
+//! 3. The shard of the resource's hash, under its latch: find or create the head; compare the wanted mode's
+//!    conflict mask with the masks of modes granted and waited for. No conflict: granted.
+//! 4. Otherwise queue, release the latch, begin a wait of type `LCK_M_mode`, and sleep. A thread that
+//!    releases or weakens a lock grants the waiters that it can, records the time of the grant, and wakes
+//!    them.
+//! 5. An owner that begins to wait tests at once, along its own waits, whether it has closed a cycle. A
+//!    sleeper searches the whole graph after 20 ms, then after twice as long and so on up to 5 s (see
+//!    `deadlock`).
 //!
 //! # Order of latches
 //! An owner's table, then shards in ascending order, then the list of owners, then one owner's outcome or
 //! notes.
 //! An owner's table stays latched while its owner waits: only the owner's own thread uses it. Callers
-//! must not hold a page latch when they call anything that waits: readers ask
-//! [`LockManager::try_instant`] first.
+//! must not hold a page latch when they call anything that waits: readers call [`LockManager::try_instant`]
+//! first.
 //!
 //! # What can fail
 //! [`LockError`]: time out (1222), deadlock victim (1205), lock table full (1204), cancelled.

@@ -1,8 +1,8 @@
 //! Lock modes, and which of them go together.
 //!
-//! Three small tables are the data; everything else is computed from them while compiling:
-//! the rows of `ATOMS` (what each plain mode tolerates), the parts each mode is made of (`PARTS`), and the
-//! rule for ranges. The published matrices are literals in the tests, so that neither side can drift.
+//! Three small tables are the data; everything else is computed from them while compiling: the rows of
+//! `ATOMS` (what each plain mode tolerates), the parts of each mode (`PARTS`), and the rule for ranges. The
+//! published matrices are literals in the tests, so that neither side can drift.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub(crate) const MODE_COUNT: usize = 21;
 pub enum LockMode {
     /// Schema stability: the definition must not change while it is used.
     SchS,
-    /// Schema modification: nobody else may use the object at all.
+    /// Schema modification: no other owner may use the object at all.
     SchM,
     /// Shared: reading.
     S,
@@ -35,7 +35,7 @@ pub enum LockMode {
     SIX,
     /// U with the intent to take X below.
     UIX,
-    /// Bulk update: bulk loads beside each other, nobody else.
+    /// Bulk update: bulk loads run beside each other; all other access is excluded.
     BU,
     /// Range shared, key shared: a serializable scan.
     RangeSS,
@@ -62,7 +62,7 @@ use LockMode::{
     RangeXX, S, SIU, SIX, SchM, SchS, U, UIX, X,
 };
 
-/// What a range mode says about the gap below its key.
+/// What a range mode does with the gap below its key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gap {
     Free,
@@ -117,7 +117,7 @@ const ATOMS: [(LockMode, &[LockMode]); 9] = [
     (BU, &[SchS, BU]),
 ];
 
-/// Bit `n` of entry `m`: mode `n` held by another stands in the way of a request for mode `m`.
+/// Bit `n` of entry `m`: mode `n` held by another conflicts with a request for mode `m`.
 const CONFLICTS: [u32; MODE_COUNT] = conflicts();
 
 /// The least mode that gives what both give.
@@ -225,7 +225,7 @@ const fn least_cover(a: usize, b: usize) -> LockMode {
     best
 }
 
-/// On a key: gap joined with gap, key with key. (Conflicts alone can't tell `X` from `RangeI-X`.)
+/// On a key: gap joined with gap, key with key. (Conflicts alone can't distinguish `X` from `RangeI-X`.)
 const fn joined_range(a: usize, b: usize) -> LockMode {
     let gap = joined_gap(PARTS[a].2, PARTS[b].2);
     let key = if key_rank(a) > key_rank(b) {
@@ -289,7 +289,7 @@ impl LockMode {
         CONFLICTS[self as usize] & other.bit() == 0
     }
 
-    /// The mode that one transaction holds after it held `self` and asked for `other`.
+    /// The mode that one transaction holds after it held `self` and requested `other`.
     pub const fn supremum(self, other: LockMode) -> LockMode {
         SUPREMUM[self as usize][other as usize]
     }
@@ -319,7 +319,7 @@ impl LockMode {
         1 << self as u8
     }
 
-    /// The modes that stand in the way of this one, as bits.
+    /// The modes that conflict with this one, as bits.
     pub(super) const fn conflict_mask(self) -> u32 {
         CONFLICTS[self as usize]
     }

@@ -11,7 +11,7 @@ use super::resource::Resource;
 /// Locks that an owner notes at most; they are searched one by one.
 pub(super) const NOTES: usize = 16;
 
-/// Notes for which an owner has room from the beginning.
+/// Notes for which a new owner has memory.
 const FIRST_NOTES: usize = 4;
 
 /// Counts of strong requests and locks, a power of two.
@@ -26,12 +26,12 @@ pub(super) const fn is_weak(resource: &Resource, mode: LockMode) -> bool {
     matches!(resource, Resource::Object(..)) && mode.bit() & WEAK != 0
 }
 
-/// Whether nobody may note a lock of the object beside this one.
+/// Whether no owner may note a lock of the object beside this one.
 pub(super) const fn is_strong(resource: &Resource, mode: LockMode) -> bool {
     matches!(resource, Resource::Object(..)) && mode.bit() & WEAK == 0
 }
 
-/// Whether a noted lock stands in the way of those who read all of the object.
+/// Whether a noted lock conflicts with a reader of the whole object (S).
 pub(super) const fn writes(mode: LockMode) -> bool {
     !LockMode::S.compatible(mode)
 }
@@ -56,21 +56,21 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(super) struct Strong(pub(super) Counts);
 
-/// How many notes there are that stand in the way of S, by hash of the object.
+/// How many notes there are that conflict with S, by hash of the object.
 #[derive(Debug, Default)]
 pub(super) struct Writers(pub(super) Counts);
 
 impl Writers {
-    /// There is a note of this mode, the latch of which the caller holds.
+    /// Counts a note of this mode. The caller holds the latch of the notes.
     #[inline]
     pub(super) fn raise(&self, hash: u64, mode: LockMode) {
         if writes(mode) {
-            // What makes it seen is the latch of the first page that is changed under the lock.
+            // Relaxed is enough: the latch of the first page that is changed under the lock orders it.
             self.0.of(hash).fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// A note of this mode is no more.
+    /// A note of this mode was removed.
     #[inline]
     pub(super) fn lower(&self, hash: u64, mode: LockMode) {
         if writes(mode) {
@@ -85,7 +85,7 @@ impl Writers {
     }
 }
 
-/// One strong request, counted; no more once this is dropped. Of what is not strong it counts nothing.
+/// One strong request, counted until this is dropped. For a mode that is not strong it counts nothing.
 #[must_use]
 pub(super) struct Stake<'a>(pub(super) Option<&'a AtomicU32>);
 
@@ -103,12 +103,12 @@ impl Strong {
             return Stake(None);
         }
         let count = self.0.of(hash);
-        // What makes it seen is the latch of each owner's notes, taken later.
+        // Relaxed is enough: the latch of each owner's notes, taken later, orders it.
         count.fetch_add(1, Ordering::Relaxed);
         Stake(Some(count))
     }
 
-    /// A lock that was held has become one in mode `after`, or is gone; the shard knows it.
+    /// A held lock was weakened to mode `after`, or released; the shard has recorded it.
     #[inline]
     pub(super) fn end(&self, held: &Held, after: Option<LockMode>) {
         let stays = after.is_some_and(|after| is_strong(&held.resource, after));
@@ -128,7 +128,7 @@ impl Stake<'_> {
 impl Drop for Stake<'_> {
     fn drop(&mut self) {
         if let Some(count) = self.0 {
-            // Whoever notes a lock because of this sees what was done under the strong one.
+            // An owner that notes a lock because the count is 0 sees what was done under the strong lock.
             let before = count.fetch_sub(1, Ordering::Release);
             debug_assert!(before > 0, "a strong request is counted when it begins");
         }
@@ -145,9 +145,9 @@ pub(super) struct Note {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Standing {
-    /// Held in this mode, and the shard does not know.
+    /// Held in this mode; the shard has no request for it.
     Noted(LockMode),
-    /// In the shard, as the request of this number; the owner does not know.
+    /// In the shard, as the request of this number; the owner's table does not have the number yet.
     Moved(u32),
 }
 
@@ -174,7 +174,7 @@ impl Notes {
         Some(self.list.swap_remove(at).standing)
     }
 
-    /// The mode in which a resource is held, the shard not knowing it.
+    /// The mode in which a resource is held, if the shard has no request for it.
     pub(super) fn mode(&self, hash: u64, resource: &Resource) -> Option<LockMode> {
         let at = self.find(hash, resource)?;
         match self.list[at].standing {
@@ -183,7 +183,7 @@ impl Notes {
         }
     }
 
-    /// Locks held that the shards do not know.
+    /// Locks held that the shards do not have.
     pub(super) fn noted(&self) -> impl Iterator<Item = (u64, Resource)> {
         let noted = |note: &&Note| matches!(note.standing, Standing::Noted(_));
         self.list

@@ -1,4 +1,4 @@
-//! Who holds locks: one owner for a transaction, or one for a session and all its transactions.
+//! Owners of locks: one for a transaction, or one for a session and all its transactions.
 
 use furrow_io::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl Canceller {
 
 /// A holder of locks. Dropping it releases what it still holds.
 ///
-/// One thread at a time works for an owner: a second one that asks meanwhile waits for the first.
+/// One thread at a time works for an owner: a second one that calls meanwhile waits for the first.
 #[derive(Debug)]
 pub struct LockOwner {
     pub(super) core: Arc<OwnerCore>,
@@ -61,8 +61,8 @@ impl LockOwner {
         self.rearm();
     }
 
-    /// Notes that the transaction begins now, for reports. Without it they show when it waited first:
-    /// the clock is dear for a transaction of one row.
+    /// Records that the transaction begins now, for reports. Without this call they show when it waited
+    /// first: reading the clock is expensive for a transaction of one row.
     pub fn note_started(&self) {
         self.core.note_started();
     }

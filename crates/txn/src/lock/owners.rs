@@ -1,5 +1,5 @@
-//! The list of owners: by number, for those who meet them in the lock table, and all of them, for those who
-//! look for what owners have noted themselves (see `weak`).
+//! The list of owners: by number, to find the owner of a request in the lock table, and all of them, to
+//! gather what owners have noted themselves (see `weak`).
 
 use std::sync::Arc;
 
@@ -10,6 +10,6 @@ use super::core::OwnerCore;
 pub(super) struct Owners {
     pub(super) slots: Vec<Option<Arc<OwnerCore>>>,
     pub(super) free: Vec<u32>,
-    /// Locks that owners which are gone had noted themselves.
+    /// Locks granted by notes of owners that no longer exist.
     pub(super) noted_before: u64,
 }

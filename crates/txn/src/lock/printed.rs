@@ -1,6 +1,6 @@
 //! A deadlock report in the form that trace flags 1204 and 1222 print.
 //!
-//! The lock manager knows owners, modes and resources. What only sessions know (statements, login, client,
+//! The lock manager has owners, modes and resources. What only sessions have (statements, login, client,
 //! names of objects) is left empty: the engine's deadlock hook fills it in by session number.
 
 use furrow_observe::deadlock as printed;
@@ -19,7 +19,7 @@ fn process_id(report: &DeadlockReport, at: usize) -> u64 {
 }
 
 impl DeadlockReport {
-    /// The report as `observe` prints it, without what only sessions know.
+    /// The report as `observe` prints it, without what only sessions have.
     pub fn printable(&self) -> printed::DeadlockReport {
         printed::DeadlockReport {
             victims: vec![process_id(self, self.victim)],

@@ -15,7 +15,7 @@ use super::timeout::Timeout;
 pub struct DeadlockReport {
     /// Position of the victim in `processes`.
     pub victim: usize,
-    /// Who took part: each waits for the next, the last for the first.
+    /// The members: each waits for the next, the last for the first.
     pub processes: Vec<DeadlockProcess>,
     /// What they wait for, without repetition.
     pub resources: Vec<DeadlockResource>,
@@ -38,7 +38,7 @@ pub struct DeadlockProcess {
     pub isolation: Isolation,
     /// What it waits for.
     pub resource: Resource,
-    /// In which mode it wants it.
+    /// The mode that it requests.
     pub mode: LockMode,
     /// For how long it has waited.
     pub wait_ms: u64,

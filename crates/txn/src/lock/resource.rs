@@ -23,7 +23,7 @@ pub enum Resource {
     Object(DatabaseId, ObjectId),
     /// A heap or one B+tree.
     Hobt(DatabaseId, RowsetId),
-    /// A page of a heap or of one B+tree: one that is freed and used anew elsewhere is another resource.
+    /// A page of a heap or of one B+tree. The same page used later by another rowset is another resource.
     Page(DatabaseId, RowsetId, PageId),
     /// A row of a heap.
     Rid(DatabaseId, RowId),
@@ -103,7 +103,7 @@ impl Resource {
         }
     }
 
-    /// Three words that tell resources apart.
+    /// Three integers that distinguish resources.
     const fn words(&self) -> [u64; 3] {
         let (tag, a, b) = match *self {
             Resource::Database(_) => (0, 0, 0),

@@ -1,13 +1,13 @@
 //! One shard of the lock table: lock heads by resource, granted requests, waiting queues.
 //!
-//! Everything here runs under the shard's latch and never blocks. Heads and requests live in slabs with
-//! free lists, so that a warm shard allocates nothing unless somebody has to wait.
+//! Everything here runs under the shard's latch and never blocks. Heads and requests live in slabs with free
+//! lists, so that a warm shard allocates nothing unless an owner has to wait.
 //!
 //! # Invariants
 //! 1. A head exists exactly while it has a granted request or a waiter.
-//! 2. `mask` has the bit of each granted mode; `waiting` that of each mode that somebody waits for.
+//! 2. `mask` has the bit of each granted mode; `waiting` that of each mode that an owner waits for.
 //! 3. All granted modes of one head are compatible with each other.
-//! 4. Nobody waits who could be granted: `pump` runs after each removal and each downgrade.
+//! 4. No owner waits for a request that could be granted: `pump` runs after each removal and each downgrade.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ struct Request {
     mode: LockMode,
 }
 
-/// Who waits for a head: those who already hold a mode of it go first.
+/// The waiters of a head: those that already hold a mode of it go first.
 #[derive(Debug, Default)]
 struct Queue {
     converting: Vec<Waiter>,
@@ -80,13 +80,13 @@ pub(super) struct Waiter {
     pub(super) target: LockMode,
     /// Its granted request, when it converts.
     pub(super) request: Option<u32>,
-    /// Wants to know when it could be granted, not to hold it.
+    /// The request only tests whether it could be granted; it is not to be held.
     pub(super) instant: bool,
     pub(super) since: Moment,
     pub(super) timeout: Timeout,
 }
 
-/// What came of asking for a lock.
+/// The result of a request.
 pub(super) enum Asked {
     Granted(u32),
     Blocked(u32),
@@ -105,7 +105,7 @@ pub(super) struct Shard {
     free_request: u32,
     live_requests: usize,
     limit: usize,
-    /// Locks and conversions asked for.
+    /// Locks and conversions requested.
     pub(super) asked: u64,
 }
 
@@ -144,7 +144,7 @@ impl Shard {
         &mut self.heads[head as usize]
     }
 
-    /// Asks for a lock that the owner doesn't hold in any mode.
+    /// Requests a lock that the owner doesn't hold in any mode.
     #[inline]
     pub(super) fn acquire(
         &mut self,
@@ -170,8 +170,8 @@ impl Shard {
         Asked::Granted(self.grant_new(head, owner, mode))
     }
 
-    /// Writes down a lock that its owner was granted already, and had noted itself: as if it had been asked
-    /// for here at that time. There is room for it whatever the limit is.
+    /// Records a lock that its owner was granted already by a note, as if it had been requested here at that
+    /// time. The limit of the lock table does not apply.
     pub(super) fn admit(
         &mut self,
         hash: u64,
@@ -186,8 +186,8 @@ impl Shard {
         self.grant_new(head, owner, mode)
     }
 
-    /// Changes a granted request to the stronger `target` when nobody is in the way; otherwise tells the
-    /// head.
+    /// Changes a granted request to the stronger `target` when no other lock is in the way; otherwise returns
+    /// the head.
     pub(super) fn convert(&mut self, request: u32, target: LockMode) -> Result<(), u32> {
         self.asked += 1;
         let Request { head, mode, .. } = self.requests[request as usize];
@@ -198,8 +198,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Whether a request for `mode` by an owner that holds `own` would be granted now; else the head in
-    /// the way.
+    /// Whether a request for `mode` by an owner that holds `own` would be granted now; else the head that
+    /// refuses it.
     #[inline]
     pub(super) fn probe(
         &self,
@@ -247,7 +247,7 @@ impl Shard {
         }
     }
 
-    /// Takes a waiting request out of its queue and grants what it held up.
+    /// Takes a waiting request out of its queue and grants the requests that it blocked.
     pub(super) fn withdraw(&mut self, head: u32, owner: u32, wakes: &mut Wakes) -> Option<Waiter> {
         let queue = self.head_mut(head).queue.as_mut()?;
         let Queue {
@@ -318,7 +318,7 @@ impl Shard {
         self.requests[request as usize].mode = mode;
     }
 
-    /// The modes granted to others than the one who holds `own`.
+    /// The modes granted to others than the owner that holds `own`.
     fn mask_of_others(&self, head: u32, own: Option<LockMode>) -> u32 {
         let head = &self.heads[head as usize];
         match own {
@@ -327,8 +327,8 @@ impl Shard {
         }
     }
 
-    /// Grants whom it can: first those who convert, by what others hold alone; then arrivals in order,
-    /// none of them past somebody it conflicts with.
+    /// Grants what it can: first conversions, which only granted locks of others block; then arrivals in
+    /// order, none of them past a waiter that it conflicts with.
     fn pump(&mut self, head: u32, wakes: &mut Wakes) {
         let Some(mut queue) = self.head_mut(head).queue.take() else {
             return;
@@ -448,7 +448,7 @@ impl Shard {
                 self.heads.len() as u32 - 1
             }
             free => {
-                // A freed head has no modes and no queue: only its name is set anew.
+                // A freed head has no modes and no queue: only its resource and hash are set again.
                 let head = &mut self.heads[free as usize];
                 self.free_head = head.next;
                 debug_assert!(

@@ -26,8 +26,8 @@ pub(super) struct Pace {
 pub struct LockConfig {
     /// Parts of the lock table with a latch each; rounded up to a power of two.
     pub shards: usize,
-    /// Locks of all owners together; more are refused with error 1204. Kept within about one part in
-    /// `shards`, because each shard has its share.
+    /// Locks of all owners together; more are refused with error 1204. The limit is exact only within about
+    /// one part in `shards`, because each shard has its share.
     pub max_locks: usize,
     /// Whether a waiter looks for a deadlock as its wait begins, if that can have closed a cycle.
     pub look_at_once: bool,

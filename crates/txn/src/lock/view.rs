@@ -77,9 +77,9 @@ impl LockRow {
 }
 
 impl LockManager {
-    /// All requests, granted and waiting. Taken shard by shard: of no resource it shows what could not be at
-    /// one moment, the whole is not of one. What is held throughout is shown, and nothing twice. A
-    /// converting request has two rows.
+    /// All requests, granted and waiting. They are read shard by shard: the requests of one resource are of
+    /// one moment, those of different resources need not be. A lock that is held throughout is shown, and no
+    /// request is shown twice. A converting request has two rows.
     pub fn snapshot(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
         let mut noted = self.table.noted().into_iter().peekable();
@@ -107,7 +107,8 @@ impl LockManager {
         rows
     }
 
-    /// Locks and conversions asked for since the instance was started, such as were held already left out.
+    /// Locks and conversions requested since the instance was started, without requests for locks that were
+    /// held already.
     pub fn requests(&self) -> u64 {
         let shards = 0..self.table.shard_count();
         let there: u64 = shards.map(|n| self.table.shard(n).asked).sum();

@@ -66,7 +66,7 @@ pub(super) fn count(counter: Counter, amount: u64) {
 }
 
 impl Table {
-    /// Queues a request that was refused at `head` and waits for its end. Gives the number of the granted
+    /// Queues a request that was refused at `head` and waits for its end. Returns the number of the granted
     /// request, none for an instant one.
     pub(super) fn block(
         &self,

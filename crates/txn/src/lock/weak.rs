@@ -1,9 +1,9 @@
 //! Weak locks of objects, noted by their owners so that they do not all meet under one latch.
 //!
-//! Every row operation locks its table in an intent mode, and nearly always nobody is in the way. In the lock
-//! table all these requests would come to one shard, to be granted and given back: readers of one table
-//! that have nothing else in common would queue for its latch. So an owner notes such a lock itself,
-//! under a latch that is its own. (After the fast path for weak relation locks of PostgreSQL.)
+//! Every row operation locks its table in an intent mode, and nearly always no other lock conflicts. In the
+//! lock table all these requests would come to one shard, to be granted and given back: readers of one table
+//! that have nothing else in common would queue for its latch. So an owner notes such a lock itself, under a
+//! latch of its own. (After the fast path for weak relation locks of PostgreSQL.)
 //!
 //! # Protocol
 //! `Sch-S`, `IS`, `IU` and `IX` of an object are *weak*: any two of them go together, and joined they are
@@ -12,53 +12,57 @@
 //!
 //! - A weak request latches its owner's [`Notes`](super::notes::Notes), reads the count, and notes the lock
 //!   if the count is 0. Otherwise it goes to the shard like any other.
-//! - A strong request raises the count, latches the shard, and before it asks there, *gathers*: it latches
-//!   the notes of each owner in turn, its own too, and makes a granted request in the shard of each note of
-//!   the object. Where the note was, the number of that request stays behind for the owner.
+//! - A strong request raises the count, latches the shard, and before its request there, *gathers*: it
+//!   latches the notes of each owner in turn, its own too, and adds a granted request to the shard for each
+//!   note of the object. The note is replaced by the number of that request, for the owner.
 //! - The count is lowered when the strong lock is no longer in the shard, neither granted nor waiting: after
 //!   it was released or weakened, or after its request failed. A [`Stake`] is one such count.
-//! - Whoever releases or strengthens a lock that it had noted looks under its latch: the note is there, and
-//!   it is removed or changed in place; or the number of the request is, and the shard does the rest.
+//! - An owner that releases or strengthens a lock that it had noted takes its notes' latch. If it finds the
+//!   note, it removes or changes it in place. If it finds the number of a request, it does the rest in the
+//!   shard.
 //!
 //! # Why it is right
-//! **No strong request overlooks a weak lock.** Both latch the weak owner's notes, one of them first. If that
-//! is the strong one, it had raised the count before, and the weak one, who latches later, sees it raised. If
-//! that is the weak one, its note is there when the strong one looks. An owner that is not on the list yet
-//! when the strong one goes through it gets on it later, under the list's latch, and sees the count as well.
+//! **No strong request overlooks a weak lock.** Both latch the weak owner's notes, one of them first. If the
+//! strong request is first, it had raised the count before, and the weak request, which latches later, sees
+//! it raised. If the weak request is first, its note is there when the strong request looks. An owner that is
+//! not on the list yet when the strong request goes through it is added later, under the list's latch, and
+//! sees the count as well.
 //!
-//! **While a shard has a strong mode of an object, granted or waiting, nobody has noted it.** There was no
-//! note when it came: it gathered before, in the same hold of the shard's latch; nor is there a new one
-//! before the count is lowered. Therefore whoever waits for an object, or is waited for, finds all its
-//! holders in the shard: queues, grants and the search for deadlocks need not know of notes. And giving
-//! back a note wakes nobody, for nobody waits.
+//! **While a shard has a strong mode of an object, granted or waiting, no owner has noted the object.** There
+//! was no note when the strong request came: it gathered before, in the same hold of the shard's latch. There
+//! is no new note before the count is lowered. Therefore an owner that waits for an object, or is waited for,
+//! finds all its holders in the shard: queues, grants and the search for deadlocks do not read notes. Giving
+//! back a note wakes no owner, because none waits.
 //!
 //! **A lock is in one place.** Notes are moved under the latch of the shard and that of the notes, and only
-//! that way, never back. Who has latched the shard and finds no note finds the request there.
+//! that way, never back. An owner that has latched the shard and finds no note finds the request there.
 //!
-//! **What a lock protects is seen by who gets it next.** A strong holder lowers the count with release order,
-//! and who notes a lock has read it with acquire order; the other way round both latch the notes.
+//! **What a lock protects is visible to the next owner of the lock.** A strong holder lowers the count with
+//! release order, and an owner that notes a lock has read it with acquire order. In the other direction both
+//! latch the notes.
 //!
-//! # What readers ask for each page
-//! A scan at READ COMMITTED need not look at the rows of a page one by one when nobody else has an intent
-//! to write in the table: it asks whether S would be granted ([`super::LockManager::is_unwritten`]). That is
-//! asked for each page, and must not gather. Of the weak modes only IX stands in the way of S. So
-//! [`Writers`](super::notes::Writers) counts, by hash of the object, the notes of IX: raised in the same hold
-//! of the notes' latch that makes one, lowered once it is gone, or is in the shard, while that is latched.
-//! With the shard latched, a count of 0 and nothing in the shard that stands in the way, nobody has changed a
-//! row of the page without having committed:
+//! # The test of readers for each page
+//! A scan at READ COMMITTED need not test the rows of a page one by one when no other owner has an intent to
+//! write in the table. So it tests whether S would be granted ([`super::LockManager::is_unwritten`]). It does
+//! so for each page, and this test must not gather. Of the weak modes only IX conflicts with S. So
+//! [`Writers`](super::notes::Writers) counts, by hash of the object, the notes of IX. The count is raised in
+//! the same hold of the notes' latch that adds the note. It is lowered once the note is gone, or once its
+//! request is in the shard, while the shard is latched. If the shard is latched, the count is 0, and nothing
+//! in the shard conflicts, then no other owner has uncommitted changes of rows of the page:
 //!
-//! Whoever changes a row of the page notes IX first, latches the page EX and lets it go, before the reader
-//! latches it. So the reader finds the count raised, unless it was lowered since. If that was because the
-//! note was moved, the shard has it: moving needs its latch. If it was given back, then the change is
-//! committed, or undone; who finds the count lowered (acquire) finds what came before (release).
+//! An owner that changes a row of the page notes IX first, latches the page EX and releases it, before the
+//! reader latches it. So the reader finds the count raised, unless it was lowered since. If it was lowered
+//! because the note was moved, the shard has the request: moving needs its latch. If it was lowered because
+//! the lock was given back, then the change is committed, or undone; a reader that finds the count lowered
+//! (acquire) sees what came before (release).
 //!
-//! A count above 0 is taken for a *no*: that of somebody's IX of another object with the same hash costs a
-//! look at each row, no more. The reader's own note is moved to the shard first.
+//! A count above 0 is taken for a *no*. If it comes from an IX of another object with the same hash, the
+//! reader tests each row, and the result is the same. The reader's own note is moved to the shard first.
 //!
 //! # Limits
 //! An owner notes at most [`NOTES`] locks; more go to the shards. Notes do not count against the lock table's
-//! limit, and are moved there though it may be full: the strong request is refused then, not they.
-//! Objects whose hashes share a count slow each other down, no more.
+//! limit, and are moved to the shards even if the table is full: then the strong request is refused, not
+//! they. Objects whose hashes share a count only slow each other down.
 
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::MutexGuard;
@@ -87,16 +91,16 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// The mode in which it is noted now. While its shard is latched, who gets none finds it there, or it is
-    /// gone.
+    /// The mode in which it is noted now. If there is none while the shard is latched, the lock is in the
+    /// shard or was released.
     pub(super) fn mode(&self) -> Option<LockMode> {
         self.owner.notes.lock().mode(self.hash, &self.resource)
     }
 }
 
 impl Table {
-    /// The number of a held lock's request in its shard, which is latched. What was noted is there from now
-    /// on.
+    /// The number of a held lock's request in its shard, which is latched. A noted lock is moved to the
+    /// shard.
     pub(super) fn settle(&self, core: &OwnerCore, shard: &mut Shard, held: &mut Held) -> u32 {
         let request = match held.grant {
             Grant::Request(request) => request,
@@ -117,7 +121,7 @@ impl Table {
         request
     }
 
-    /// Grants a weak request by a note, if it is one and nobody strong is about.
+    /// Grants a weak request by a note, if there is no strong request or lock of the object.
     #[inline]
     pub(super) fn note(&self, core: &OwnerCore, wanted: &Request) -> bool {
         let &Request { hash, resource, .. } = wanted;
@@ -125,7 +129,8 @@ impl Table {
             return false;
         }
         let mut notes = core.notes.lock();
-        // Read under the latch: whoever raised it before has this latch yet to come, or had it before.
+        // Read under the latch: a strong request that raised the count takes this latch later, or had it
+        // before.
         if self.strong.0.of(hash).load(Ordering::Acquire) != 0 || notes.list.len() >= NOTES {
             return false;
         }
@@ -152,7 +157,7 @@ impl Table {
         let Some(at) = notes.find(held.hash, &held.resource) else {
             return false;
         };
-        // A strong request that has not come here yet will find the stronger mode.
+        // A strong request that has not gathered this note yet will find the stronger mode.
         let standing = &mut notes.list[at].standing;
         let Standing::Noted(before) = *standing else {
             return false;
@@ -165,7 +170,7 @@ impl Table {
         true
     }
 
-    /// Gives a lock back that was noted. The number of its request, if it is one of a shard.
+    /// Gives back a lock that was noted. Returns the number of its request if it was moved to a shard.
     #[inline]
     pub(super) fn unnote(&self, core: &OwnerCore, held: &Held) -> Option<u32> {
         if let Grant::Request(request) = held.grant {
@@ -213,8 +218,8 @@ impl Table {
         });
     }
 
-    /// What is noted at present, in the order of shards: those that are held throughout, and others. For who
-    /// latches a shard afterwards and asks each again.
+    /// The locks that are noted at present, in the order of shards. The list is exact only for locks that are
+    /// held throughout; a caller latches a shard afterwards and reads each mode again.
     pub(super) fn noted(&self) -> Vec<Seen> {
         let mut all = Vec::new();
         self.for_each_owner(|owner| {
@@ -230,8 +235,8 @@ impl Table {
         all
     }
 
-    /// How many locks are noted, and of how many resources that the shards do not have; these are all
-    /// latched.
+    /// How many locks are noted, and of how many resources that the shards, which are all latched, do not
+    /// have.
     pub(super) fn count_notes(&self, shards: &[MutexGuard<'_, Shard>]) -> (u64, u64) {
         let mut resources = HashSet::new();
         let mut locks = 0;

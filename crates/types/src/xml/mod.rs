@@ -1,9 +1,9 @@
 //! Values of type `xml` on disk: SQL Server's binary XML, as [MS-BINXML] has it.
 //!
-//! A value is a header (`DF FF`, version 1 or 2, code page 1200) and a run of tokens. Names are told once and
-//! then meant by number: a text by its place among the texts, a qualified name (URI, prefix, local name) by
-//! its place among the qualified names; both count from 1, and text 0 is empty. Numbers are
-//! written seven bits a byte, lowest first.
+//! A value is a header (`DF FF`, version 1 or 2, code page 1200) and a run of tokens. A name is defined once
+//! and then referred to by number: a text by its place among the texts, a qualified name (URI, prefix, local
+//! name) by its place among the qualified names; both count from 1, and text 0 is empty. Numbers are written
+//! seven bits a byte, lowest first.
 //!
 //! Steps of [`decode_xml`]
 //! 1. The header; an XML declaration is skipped, since the text is no longer in its encoding.
@@ -26,7 +26,7 @@ pub use value::base64;
 const SIGNATURE: [u8; 2] = [0xDF, 0xFF];
 /// UTF-16, the only code page of texts.
 const CODE_PAGE: u16 = 1200;
-/// The most characters of a name, and so of what one token can stand for.
+/// The most characters of a name, and so of the text of one token.
 const NAME_CHARACTERS: usize = 4000;
 
 /// Tokens of structure; those of values are in `value`.
@@ -77,7 +77,7 @@ pub(super) fn encode(text: &str, out: &mut Vec<u8>) {
     encode_utf16(text, out);
 }
 
-/// Whether bytes say of themselves that they are binary XML.
+/// Whether bytes begin with the signature of binary XML.
 pub fn is_binary_xml(bytes: &[u8]) -> bool {
     bytes.starts_with(&SIGNATURE)
 }

@@ -5,14 +5,14 @@ use super::{CODE_PAGE, NAME_CHARACTERS, SIGNATURE, escape_xml, token};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Least of the most text that a value may stand for, in bytes.
+/// Least value of the limit of text in a decoded value, in bytes.
 const SMALL_TEXT: usize = 64 << 20;
-/// Bytes of text that a byte of a larger value may stand for: three bytes begin and end an element, and names
+/// Bytes of text that a byte of a larger value may expand to: three bytes begin and end an element, and names
 /// are short as a rule.
 const TEXT_PER_BYTE: usize = 256;
 
-/// Most bytes of text that a value of so many bytes may stand for: what the type holds, and no more than a
-/// damaged one, or one made to hurt, may ask for.
+/// Most bytes of text that a value of so many bytes may expand to: at most what the type holds, and a limit
+/// for damaged or hostile values.
 fn most_text(bytes: usize) -> usize {
     let text = SMALL_TEXT.saturating_add(bytes.saturating_mul(TEXT_PER_BYTE));
     text.min(i32::MAX as usize)
@@ -74,8 +74,8 @@ impl<'b> Input<'b> {
     }
 }
 
-/// A name as it is written, with what its prefix must mean. A few bytes of a value stand for it again and
-/// again, so its parts are shared.
+/// A name as it is written, with what its prefix must mean. A few bytes of a value can repeat it many times,
+/// so its parts are shared.
 #[derive(Clone, Default)]
 struct Name {
     written: Rc<str>,
@@ -85,7 +85,7 @@ struct Name {
     declares: Option<Rc<str>>,
 }
 
-/// Names that have been told. A document within the document has its own.
+/// Names that have been defined. A document within the document has its own.
 struct Names {
     texts: Vec<Rc<str>>,
     qualified: Vec<Name>,
@@ -146,7 +146,7 @@ impl Names {
         let name = match (&*prefix, &*local) {
             // SQL Server writes such a one at times; nothing means it.
             ("", "") if uri.is_empty() => Name::default(),
-            // A declaration is told in its prefix alone.
+            // A declaration has its whole name in the prefix.
             (declaration, "") => {
                 let declared = match declaration.strip_prefix("xmlns")? {
                     "" => Rc::default(),
@@ -356,7 +356,7 @@ impl<'b> Scanner<'b> {
                 break;
             }
             if !self.names_and_more(token)? {
-                // A list of values stands with blanks between them.
+                // A list of values is written with blanks between them.
                 if !text.is_empty() {
                     text.push(' ');
                 }

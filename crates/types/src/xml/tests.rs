@@ -1,4 +1,5 @@
-//! Token streams made by hand from [MS-BINXML]: the sections on the header (signature, version, encoding), on
+//! Token streams written by hand from [MS-BINXML]: the sections on the header (signature, version, encoding),
+//! on
 //! names (NAMEDEF, QNAMEDEF), on elements and attributes, and the table of atomic values.
 
 use super::super::{DataType, TypeId, Value, decode, encode, encode_utf16};
@@ -69,7 +70,7 @@ fn elements_attributes_and_text_are_written_as_they_come() {
 #[test]
 fn fragments_comments_instructions_and_sections_are_written_and_a_declaration_is_not() {
     let stream = [
-        // version="1.0" encoding="utf-16", standalone not told.
+        // version="1.0" encoding="utf-16", no standalone.
         vec![0xFE],
         text("1.0"),
         vec![0xFD],
@@ -138,7 +139,7 @@ fn a_document_within_a_document_has_names_of_its_own() {
     let inner = [HEADER, &name("b"), &[0xEF, 0, 0, 1, 0xF8, 1, 0xF7]].concat();
     let nested = [&[0xEC], &inner[..], &[0xEB, 0xF8, 1, 0xF7]].concat();
     assert_eq!(within(&nested).as_deref(), Some("<b/><a/>"));
-    // Names that were let go.
+    // Names that were discarded.
     assert_eq!(within(&[0xE9, 0xF8, 1, 0xF7]), None);
 }
 

@@ -4,7 +4,7 @@ use super::super::calendar::{DateTime, SmallDateTime};
 use super::super::{DataType, Decimal, Guid, TypeId, Value, code_page, codec};
 use super::scanner::Input;
 
-/// A qualified name as a value: its number follows, and only who knows the names can read it.
+/// A qualified name as a value: its number follows, which only a reader with the table of names can use.
 pub(super) const QUALIFIED_NAME: u8 = 0x8C;
 
 /// The code page of `varchar` values that can be read here.
@@ -174,7 +174,7 @@ fn joined(text: &str) -> String {
     }
 }
 
-/// A number of 64 bits, without the two that say what it is.
+/// A number of 64 bits, without the two bits that give its kind.
 fn number(input: &mut Input<'_>) -> Option<u64> {
     let number = i64::from_le_bytes(input.array()?);
     u64::try_from(number).ok().map(|number| number / 4)

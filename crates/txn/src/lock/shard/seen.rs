@@ -74,9 +74,9 @@ impl Shard {
             .find(|waiter| waiter.core.id == owner)
     }
 
-    /// Whom a request of `owner` for `target` waits for: the others that hold a mode in its way and, if it
-    /// holds nothing here itself, those ahead of it that wait for one. For an owner that isn't queued the
-    /// whole queue is ahead.
+    /// The requests for which a request of `owner` for `target` waits: others that are granted a conflicting
+    /// mode and, if the owner holds nothing here itself, conflicting waiters ahead of it. For an owner that
+    /// isn't queued the whole queue is ahead.
     pub(in crate::lock) fn blockers(&self, head: u32, owner: u32, target: LockMode) -> Vec<Seen> {
         let seen = self.seen(head);
         let holds = |s: &Seen| s.owner == owner && s.kind == SeenKind::Granted;

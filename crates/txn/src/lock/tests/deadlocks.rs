@@ -1,4 +1,4 @@
-//! Deadlocks: each is found, the right one pays, nobody else does.
+//! Deadlocks: each is found, and only the right member becomes the victim.
 
 use std::sync::Arc;
 use std::sync::Barrier;
@@ -24,7 +24,7 @@ fn reporting() -> (LockManager, Reports) {
     (LockManager::new(LockConfig::default(), hook), reports)
 }
 
-/// Each owner locks its own resource, then all ask for the next one's. Who was the victim?
+/// Each owner locks its own resource, then all request that of the next one. Returns the victims.
 fn ring(manager: &LockManager, owners: &[LockOwner], mode: LockMode) -> Vec<usize> {
     let count = owners.len();
     for (n, owner) in owners.iter().enumerate() {
@@ -188,7 +188,7 @@ fn two_readers_that_both_want_to_write_lose_one() {
 
 #[test]
 fn a_deadlock_through_a_place_in_the_queue_is_found() {
-    // a reads the table; b waits to change it; c, who holds what a wants next, queues behind b.
+    // a reads the table; b waits to change it; c holds what a requests next, and queues behind b.
     let (manager, reports) = reporting();
     let (a, b, c) = (
         owner(&manager, 51),
@@ -325,7 +325,7 @@ fn a_ring_is_broken_the_moment_it_closes() {
     for count in [2, 3, 8] {
         let reports = Reports::default();
         let sink = Arc::clone(&reports);
-        // Nobody's probe comes due: only who closes the ring can find it.
+        // No probe comes due: only the owner that closes the ring can find it.
         let config = LockConfig {
             first_probe: Duration::from_secs(600),
             ..LockConfig::default()

@@ -94,7 +94,7 @@ fn check(manager: &LockManager) {
     manager.table.check_notes(&shards);
 }
 
-/// Nothing is locked, nobody waits.
+/// Whether nothing is locked and no owner waits.
 fn is_empty(manager: &LockManager) -> bool {
     check(manager);
     let stats = manager.stats();

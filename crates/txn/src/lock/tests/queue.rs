@@ -39,7 +39,7 @@ fn intent_then_shared_joins_into_one_mode() {
     );
 }
 
-/// Starts waiters one after the other and tells the order in which they were granted.
+/// Starts waiters one after the other and returns the order in which they were granted.
 fn grant_order(first: LockMode, waiters: &[LockMode]) -> Vec<usize> {
     let manager = LockManager::default();
     let holder = owner(&manager, 50);

@@ -1,4 +1,4 @@
-//! Many threads: nothing is granted that conflicts, nobody hangs, no victim without a cycle, nothing is left.
+//! Many threads: no conflicting grants, no thread that hangs, no victim without a cycle, no lock left.
 
 use furrow_io::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::{Dice, check, is_empty, key, owner, table};
 const THREADS: u64 = 32;
 const KEYS: u64 = 24;
 
-/// For each key, how many are inside by its readers' and its writers' word: independent of the manager's.
+/// For each key, how many readers and writers are inside, counted by themselves: independent of the manager.
 struct Witness([AtomicI64; KEYS as usize]);
 
 impl Witness {

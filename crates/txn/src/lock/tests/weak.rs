@@ -1,4 +1,4 @@
-//! Weak locks of objects that their owners note, and strong ones that must know of them all the same.
+//! Weak locks of objects that their owners note, and strong ones that must take them into account.
 
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_io::thread::scope;
@@ -13,7 +13,7 @@ use super::witness::{KEEPER, KEPT, Objects, look};
 use super::{Dice, check, is_empty, key, owner, parties, queued, table};
 
 const NOW: Timeout = Timeout::NoWait;
-/// Longer than anything here takes: who waits so long was forgotten.
+/// Longer than anything here takes: an owner that waits so long was forgotten.
 const LONG: Timeout = Timeout::Millis(20_000);
 
 fn weak_modes() -> Vec<LockMode> {
@@ -126,7 +126,7 @@ fn a_strong_request_waits_for_who_holds_a_note_and_is_woken() {
         queued(&manager, 52, table(1));
         // Weak ones queue behind it, and are not noted past it.
         assert!(manager.lock(&c, table(1), IS, NOW).is_err());
-        // Its own stays what it was, and may be strengthened past who waits.
+        // Its own stays what it was, and may be strengthened past owners that wait.
         assert_eq!(manager.lock(&a, table(1), IS, NOW).unwrap(), Granted::Held);
         manager.release_all(&a);
     });
@@ -368,7 +368,7 @@ fn more_objects_than_can_be_noted_go_to_the_lock_table() {
     assert!(is_empty(&manager));
 }
 
-/// Counts a thread's end, be it a panic: nobody is to wait for ever.
+/// Counts a thread's end, also by a panic, so that no other thread waits for ever.
 struct End<'a>(&'a AtomicU64);
 
 impl Drop for End<'_> {

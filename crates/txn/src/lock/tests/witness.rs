@@ -1,4 +1,4 @@
-//! Who is inside of what, kept by the tests themselves: independent of what the manager believes.
+//! Which owners hold which objects, counted by the tests themselves: independent of the manager.
 
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use super::{Dice, check, table};
 const BITS: u32 = 5;
 /// Objects that are locked.
 pub(super) const OBJECTS: u64 = 2;
-/// An object, and a session that has locked it whenever somebody [`look`]s.
+/// An object, and a session that has locked it whenever a thread [`look`]s.
 pub(super) const KEPT: i32 = 77;
 pub(super) const KEEPER: i32 = 50;
 
@@ -23,7 +23,7 @@ fn one(mode: Option<LockMode>) -> u64 {
 }
 
 impl Objects {
-    /// Somebody who was inside as `before` is as `now`. Told after a grant, and before giving anything up.
+    /// An owner that held the object as `before` holds it as `now`. Called after a grant and before a release.
     fn turn(&self, object: u64, before: Option<LockMode>, now: Option<LockMode>) {
         let change = one(now).wrapping_sub(one(before));
         let word = &self.0[object as usize];
@@ -41,8 +41,8 @@ impl Objects {
         }
     }
 
-    /// One transaction of so many weak and strong requests, now and then weakened or given back. Who waits
-    /// `long` is to get what it waits for. Whether it got all.
+    /// One transaction of so many weak and strong requests, now and then weakened or given back. A request
+    /// that may wait `long` must be granted. Returns whether all were.
     pub(super) fn transaction(
         &self,
         manager: &LockManager,

@@ -19,7 +19,7 @@ const KEYS: u64 = 3;
 /// Sleepers look for deadlocks so late that only the walk of a new waiter can find one in time.
 const NEVER: Duration = Duration::from_secs(1_000_000);
 
-/// Who is inside, by the word of those who are: 1 for a reader, 2^32 for a writer.
+/// The owners inside, counted by themselves: 1 for a reader, 2^32 for a writer.
 #[derive(Default)]
 struct Room {
     keys: [AtomicI64; KEYS as usize],
@@ -193,7 +193,7 @@ fn woven_views_show_a_lock_that_moves_once() {
 fn woven_readers_of_whole_pages_see_nothing_that_is_not_committed() {
     explore("readers of whole pages", SCHEDULES, |_| {
         let manager = Arc::new(LockManager::new(config(), |_| {}));
-        // A page: whether somebody has changed it and has not committed.
+        // A page: whether an owner has changed it and has not committed.
         let page = Arc::new(Mutex::new(false));
         let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
         for session in [51, 52] {

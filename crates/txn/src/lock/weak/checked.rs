@@ -31,7 +31,7 @@ impl Writers {
 }
 
 impl Table {
-    /// Locks that owners have noted and the shards do not know.
+    /// Locks that owners have noted and the shards do not have.
     pub(in crate::lock) fn notes(&self) -> usize {
         self.noted().len()
     }
