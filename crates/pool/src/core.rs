@@ -207,8 +207,9 @@ impl Core {
         );
     }
 
-    /// Takes a page out of a frame whose latch the caller holds EX. Who goes by its mark hears of it before
-    /// the table forgets the page: from then on somebody may have it in another frame, and change it there.
+    /// Takes a page out of a frame whose latch the caller holds EX. The page's mark is invalidated before the
+    /// page table drops the page: after that another thread may load the page into another frame and change
+    /// it there.
     pub(crate) fn leave(&self, index: u32, key: PageKey) {
         self.end_watch(index);
         self.table.remove(key, index, &self.frames);
@@ -219,8 +220,8 @@ impl Core {
         self.frame(index).set_key(None);
     }
 
-    /// Takes the mark of a page away that the clock hand has come by, if it has one and nobody holds the
-    /// page; whether it had.
+    /// Removes the mark of a page that the clock hand passes, if it has one and its latch is free; returns
+    /// whether it had one.
     pub(crate) fn unwatch_idle(&self, index: u32) -> bool {
         let frame = self.frame(index);
         if !frame.is_watched() || !frame.latch.claim() {

@@ -30,7 +30,7 @@ enum Attempt {
     Latched,
     /// The frame no longer holds the page.
     Moved,
-    /// Somebody holds it.
+    /// A thread holds it in an incompatible mode.
     Held,
 }
 
@@ -219,7 +219,8 @@ impl Core {
         file: &FileState,
     ) -> Result<(), PoolError> {
         let _wait = PageWait::for_io(key, mode);
-        // SAFETY: the frame's latch is held EX since it was taken; nobody else reaches the bytes.
+        // SAFETY: the frame's latch has been held EX since the frame was taken; no other thread reaches the
+        // bytes.
         let page = unsafe { self.memory.page_mut(index as usize) };
         let offset = u64::from(key.page.page.0) * PAGE_SIZE as u64;
         let timer = file.stats.begin(IoKind::Read, offset);

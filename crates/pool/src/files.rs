@@ -21,11 +21,11 @@ pub trait WriteAhead: Send + Sync + Debug {
     fn make_durable(&self, lsn: Lsn) -> Result<(), LogFailure>;
     /// Every record below is durable.
     fn durable(&self) -> Lsn;
-    /// Whether the log is so short of space that a flush which nobody needs had better wait: each takes the
-    /// rest of a sector.
+    /// Whether the log is so short of space that a flush which no thread waits for should be put off: each
+    /// flush uses up the rest of a sector.
     fn is_short(&self) -> bool;
-    /// A lower bound of every LSN that will be assigned from now on. What appending publishes with release
-    /// order is to be read with acquire order: who sees a record counted sees its page dirty.
+    /// A lower bound of every LSN that will be assigned from now on. Appending publishes with release order,
+    /// so this is read with acquire order: a thread that sees a record counted also sees its page dirty.
     fn tail(&self) -> Lsn;
     /// Where redo would start if the system stopped now; grows only after a checkpoint is durable.
     fn redo_point(&self) -> Lsn;
@@ -167,7 +167,7 @@ impl FileState {
         self.failure.lock().clone().map_or(Ok(()), Err)
     }
 
-    /// Keeps the error for all who come later.
+    /// Stores the error for all later callers.
     pub(crate) fn fail(&self, source: IoError) -> PoolError {
         let error = self.io_error(source);
         tracing::error!(file = %self.file.path().display(), %error, "no more writes to this file");

@@ -1,13 +1,13 @@
 //! The clock hand of replacement, and how long it takes for a turn.
 //!
-//! A page that nobody uses again goes when the hand comes by for the second time, or for the first, where it
-//! was let in without a second chance. So the time of a turn says how long a page stays without being used:
-//! what is known as page life expectancy.
+//! A page that is not used again is removed when the hand passes it for the second time, or for the first
+//! time if it was loaded without a second chance. So the duration of a turn measures how long an unused page
+//! stays in memory: the page life expectancy.
 
 use furrow_io::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use furrow_io::time::Moment;
 
-/// Where the hand stands, and since when it is on its present turn.
+/// The position of the hand, and when its present turn began.
 #[derive(Debug)]
 pub(crate) struct Hand {
     steps: AtomicUsize,

@@ -18,7 +18,7 @@ pub(crate) struct LazyState {
     last_failure: Mutex<Option<PoolError>>,
     stalls: AtomicU64,
     pub(crate) pages_written: AtomicU64,
-    /// Pages that somebody wants written soon.
+    /// Pages to write soon, because a thread is going to force them.
     asked: Mutex<Vec<PageKey>>,
 }
 

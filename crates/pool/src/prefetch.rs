@@ -1,11 +1,12 @@
-//! Read-ahead: pages read before anybody waits for them, by a few threads of the pool.
+//! Read-ahead: a few threads of the pool read pages before a thread waits for them.
 //!
 //! A request is a hint. It is dropped when the queue is full, cut short when no frame can be had without
-//! waiting, and forgotten when the read fails: whoever then fetches the page reads it and gets the error.
-//! In a pool without reading threads there is no read-ahead.
+//! waiting, and forgotten when the read fails: the next fetch of the page reads it and returns the error. In
+//! a pool without reading threads there is no read-ahead.
 //!
-//! Whoever wants a page of a request that no thread has begun with takes the request over: a scan that is
-//! faster than the threads would else read page by page what lies ahead of it, and leave them with pieces.
+//! A thread that needs a page of a request that no reading thread has begun takes the request over. Otherwise
+//! a scan that is faster than the reading threads would read page by page what lies ahead of it, and leave
+//! only pieces to them.
 
 #![expect(unsafe_code, reason = "whoever reads pages in holds their frames EX")]
 

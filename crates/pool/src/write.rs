@@ -9,9 +9,9 @@
 //! 5. Write all of them in place: one batch, a run for each stretch of neighbours.
 //! 6. Leave the smallest `rec_lsn` with the file until it is synced; call the pages written.
 //!
-//! A thread that has copied pages not yet written waits for nothing but the log and the disk: before it
-//! waits for a latch or for another writer it writes what it has. Somebody may hold that latch who waits
-//! for a frame.
+//! A thread that has copied pages and not yet written them waits only for the log and the disk: it writes
+//! them before it waits for a latch or for another writer. The holder of that latch may itself wait for a
+//! frame.
 
 use crate::bytes::{how, page_lsn, stamp};
 use crate::core::Core;
@@ -34,7 +34,7 @@ use std::io::IoSlice;
 use std::ops::{AddAssign, Range};
 use std::sync::Arc;
 
-/// What to do with a page that somebody holds EX or is writing, or that waits for a log short of space.
+/// What to do with a page that a thread holds EX or is writing, or that waits for a log short of space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Busy {
     /// Leave it out.
@@ -179,7 +179,7 @@ impl Core {
         }
     }
 
-    /// Waits until nobody writes the page.
+    /// Waits until no thread writes the page.
     pub(crate) fn wait_written(&self, index: u32, key: PageKey) {
         let frame = self.frame(index);
         let mut lock = self.written.0.lock();
@@ -189,7 +189,8 @@ impl Core {
     }
 
     fn announce_written(&self) {
-        // Taken and left: whoever looked before now sleeps, whoever looks later sees.
+        // Lock and unlock: a thread that checked before this is asleep by now, a thread that checks later
+        // sees the new state.
         drop(self.written.0.lock());
         self.written.1.notify_all();
     }
@@ -541,7 +542,7 @@ impl<'c> Batch<'c> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         if !self.copies.is_empty() {
-            // Only a panic leaves copies behind. Nobody knows how far the write came: the file has failed.
+            // Only a panic leaves copies behind. How far the write came is unknown, so the file has failed.
             let (path, why) = (self.file.file.path(), "the writing thread panicked");
             let kind = IoErrorKind::Os(0, why.to_owned());
             let error = self.file.fail(IoError::new(IoOp::Write, path, 0, kind));

@@ -1,4 +1,5 @@
-//! Latches on pages: who may enter beside whom, that nobody starves, and what is said of the waits.
+//! Latches on pages: which modes are compatible, that no thread starves, and what the counts of waits
+//! contain.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

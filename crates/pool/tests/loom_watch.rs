@@ -137,7 +137,7 @@ impl Shared {
             self.end_watch(from);
         }
         to.value.with_mut(|value| {
-            // SAFETY: nobody knows of this frame before the page is said to be there.
+            // SAFETY: no other thread reaches this frame before `place` names it.
             unsafe { *value = from.read() }
         });
         *self.place.lock().unwrap() = 1;

@@ -1,4 +1,4 @@
-//! Read-ahead that threads have not come to: whoever wants a page takes its request over.
+//! Read-ahead that no reading thread has begun: a thread that needs such a page takes its request over.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

@@ -1,9 +1,10 @@
-//! Power losses at every sync of a workload, and between: what the double-write file and the log make of
-//! them.
+//! Power losses at every sync of a workload, and between: what can be recovered from the double-write file
+//! and the log.
 //!
-//! The log is a list in memory, durable as far as the pool asked for. After each power loss the double-write
-//! files are applied, the list is replayed from the redo point on, and every page must hold what the durable
-//! part of the list says. A page that cannot be read may only be one that the list formats anew.
+//! The log is a list in memory, durable as far as the pool requested. After each power loss the double-write
+//! files are applied, the list is replayed from the redo point on, and every page must have the content that
+//! the durable part of the list gives it. A page that cannot be read may only be one that the list formats
+//! again.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -108,7 +109,7 @@ fn recover(machine: &SimVolume, log: &FakeLog, records: &Records, tally: &Tally)
     }
 }
 
-/// One changed page, now and then one made anew over whatever was there.
+/// Changes one page, or sometimes creates one over whatever was there.
 fn step(bench: &Bench, records: &Records, rng: &mut impl Rng, next: u64) {
     let (file, page_no) = (rng.random_range(1..=2), rng.random_range(0..FILE_PAGES));
     let key = key(file, page_no);
@@ -219,8 +220,8 @@ fn no_power_loss_costs_a_page() {
     );
 }
 
-/// PAGE_VERIFY NONE and TORN_PAGE_DETECTION: no checksum tells redo that a page made anew is torn, and none
-/// has to.
+/// PAGE_VERIFY NONE and TORN_PAGE_DETECTION: there is no checksum by which redo could find that a created
+/// page is torn, and it needs none.
 #[test]
 fn no_power_loss_costs_a_page_without_a_checksum() {
     let first = test_seed() % (1 << 32);
@@ -331,7 +332,7 @@ fn a_torn_page_without_a_checksum_is_restored_whatever_its_lsn_has_become() {
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 1);
 }
 
-/// Makes a page anew, over whatever was there.
+/// Creates a page again, over whatever was there.
 fn make_anew(bench: &Bench, page: u32, value: u64) {
     let mut guard = bench.pool.create(key(1, page), LatchRank::Data).unwrap();
     guard.begin_change();

@@ -89,7 +89,7 @@ impl BatchHeader {
         );
     }
 
-    /// The batch that `page` tells of; `None` for anything that is not wholly a header.
+    /// The batch that `page` describes; `None` for anything that is not wholly a header.
     pub(super) fn decode(page: &[u8; PAGE_SIZE]) -> Option<BatchHeader> {
         if field::<8>(page, 0)? != *MAGIC {
             return None;

@@ -40,14 +40,14 @@ struct Image {
     age: (u64, u32),
 }
 
-/// What is to be put back into a data file. Found by reading alone: who opens a file does not know yet
-/// whether it belongs there, and leaves one that does not as it was.
+/// What is to be put back into a data file. Found by reading alone: the open has not yet verified that the
+/// double-write file belongs to the data file, and must not change a file that does not.
 #[derive(Debug)]
 pub struct TornPages {
     file: FileId,
     /// Where in the double-write file the image of each page lies that is to be put back, and its LSN.
     images: BTreeMap<PageNo, (u64, Lsn)>,
-    /// Whether there is any batch, be it of images that nobody needs.
+    /// Whether there is any batch, including batches whose images are not needed.
     to_forget: bool,
     stats: RepairStats,
 }
@@ -184,8 +184,8 @@ impl TornPages {
 /// `file_id` of its database) that is torn in place, rotten or older than the image. Then forgets the images.
 /// To be called before anything else reads the file; safe to repeat and to be interrupted.
 ///
-/// Whoever makes a data file anew under an old name (create, restore) calls [`reset`] first: an image of the
-/// name's former life would pass for one of this.
+/// A caller that creates a data file under an old name (create, restore) calls [`reset`] first: otherwise an
+/// image of the old file would be taken for one of the new.
 pub fn repair(
     file: &dyn File,
     double_write: &dyn File,
@@ -238,17 +238,17 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     Ok(())
 }
 
-/// Whether the page is the image itself, or proven whole by its checksum and newer.
+/// Whether the page is the image itself, or is proven by its checksum to be whole and is newer.
 ///
-/// That its checksum holds is not enough: the format's checksum is a sum of sectors, and sectors of two
-/// versions can add up by chance. But a page that was torn in a write is not newer than that write's
-/// image. One that is newer was written when there was no image of it, or put there by somebody else.
-/// Without a checksum nothing is proven, the LSN least of all (a power loss may have left it as garbage), and
-/// no page is newer than its newest image.
+/// A valid checksum is not enough: the format's checksum is a sum of sectors, and sectors of two versions can
+/// add up by chance. But a page that was torn in a write is not newer than that write's image. A page that is
+/// newer was written when there was no image of it, or by something other than the pool. Without a checksum
+/// nothing is proven: a power loss may have left even the LSN as garbage, and no page is newer than its
+/// newest image.
 ///
-/// A file's header with the LSN of its image differs from it in one thing, which is not logged: the
-/// checkpoint that wrote it. That is to stay what it is in place: it tells an old copy of a file, beside
-/// which the images of a newer one may lie.
+/// A file header whose LSN equals that of its image differs from it only in the checkpoint that wrote it,
+/// which is not logged. The version in place is retained: it identifies an old copy of a file, beside which
+/// the images of a newer one may lie.
 fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
     let (here, there) = (Page::new(page).lsn(), Page::new(image).lsn());
     let stays = here > there || (here == there && id.page == PageNo(0));
