@@ -7,7 +7,7 @@ use furrow_format::{
 };
 use furrow_io::mutation::{Mutation, mutated};
 
-/// Proves a page just read and makes it fit for use: torn bits are taken out.
+/// Checks a page just read and prepares it for use: torn bits are taken out.
 pub(crate) fn check_read(page: &mut PageBuf, expected: PageId) -> Result<(), PageFault> {
     if mutated(Mutation::ForgetPageCheck) {
         return Ok(());

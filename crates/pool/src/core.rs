@@ -36,7 +36,7 @@ pub(crate) struct Core {
     pub(crate) memory: Region,
     pub(crate) frames: Box<[Frame]>,
     pub(crate) table: PageTable,
-    /// Who tells those that watch a page of its change.
+    /// The counters behind the marks of watched pages.
     pub(crate) watches: Watches,
     pub(crate) free: FreeList,
     pub(crate) registry: RwLock<Registry>,
@@ -44,7 +44,7 @@ pub(crate) struct Core {
     pub(crate) hand: Hand,
     pub(crate) lazy: LazyState,
     pub(crate) reads: ReadQueue,
-    /// Frames lent to those who latch many pages.
+    /// Frames lent to threads that latch many pages.
     pub(crate) loans: Loans,
     /// Notified whenever pages have been written.
     pub(crate) written: (Mutex<()>, Condvar),
@@ -196,7 +196,7 @@ impl Core {
         self.watches.mark(index)
     }
 
-    /// Tells those who watch the page that it is going to be another. The caller holds EX.
+    /// Invalidates the marks of a page that is about to change. The caller holds EX.
     pub(crate) fn end_watch(&self, index: u32) {
         if self.frame(index).take_watch() && !mutated(Mutation::KeepMarks) {
             self.watches.raise(index);

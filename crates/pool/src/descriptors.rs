@@ -33,7 +33,7 @@ pub struct BufferHeader {
     pub page_type: PageType,
     /// Its level in a tree; 0 for leaves.
     pub level: u8,
-    /// Whose it is.
+    /// The allocation unit that it belongs to.
     pub allocation_unit: AllocUnitId,
     /// Slots in use.
     pub row_count: u16,

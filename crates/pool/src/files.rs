@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What the pool asks of a database's log.
+/// What the pool requires of a database's log.
 pub trait WriteAhead: Send + Sync + Debug {
     /// Returns when every record up to and with `lsn` is durable; an `lsn` beyond the end (a page of a file
     /// that another log wrote) means all there is. Must not need the pool.
@@ -58,8 +58,8 @@ impl Database {
         PageVerify::from_byte(self.verify.load(Ordering::Relaxed))
     }
 
-    /// Whether a page changed last at `lsn` had better stay in memory: the log would have to be made durable
-    /// for it, and is short of space.
+    /// Whether a page last changed at `lsn` should stay in memory, because the log would have to be made
+    /// durable for it and is short of space.
     pub(crate) fn holds_back(&self, lsn: Lsn) -> bool {
         lsn >= self.log.durable() && self.log.is_short()
     }
@@ -130,8 +130,8 @@ impl FileState {
             Some(area) => Some(DoubleWrite::open(area, id, most_pages).map_err(io)?),
             None => None,
         };
-        // What an earlier process wrote may still be on its way: the system outlived it. Redo takes it for
-        // what is on the disk, so the first checkpoint must make it so.
+        // Writes of an earlier process may still be in the system's cache, which outlived it. Redo reads them
+        // as if they were on the disk, so the first checkpoint must make them durable.
         let unsynced = Unsynced {
             written: true,
             oldest: Lsn::MAX,
@@ -177,7 +177,7 @@ impl FileState {
         first
     }
 
-    /// Takes note of a finished write whose pages redo would need from `oldest` on if it were lost.
+    /// Records a finished write. Redo would need its pages from `oldest` on if it were lost.
     pub(crate) fn note_written(&self, oldest: Lsn) {
         let mut unsynced = self.unsynced.lock();
         unsynced.written = true;

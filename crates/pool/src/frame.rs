@@ -37,7 +37,7 @@ pub(crate) struct Frame {
     rec_lsn: AtomicU64,
     writing_lsn: AtomicU64,
     base_lsn: AtomicU64,
-    /// Why the last attempt to read a page into this frame failed, for those who waited for it.
+    /// Why the last attempt to read a page into this frame failed, for the threads that waited for it.
     failure: Mutex<Option<Box<(PageKey, PoolError)>>>,
 }
 
@@ -92,7 +92,7 @@ impl Frame {
             .store(key.map_or(0, PageKey::pack), Ordering::Release);
     }
 
-    /// Forgets the last page's life; the caller holds the latch EX.
+    /// Clears the state of the last page; the caller holds the latch EX.
     pub(crate) fn reset(&self) {
         debug_assert!(!self.is_watched(), "a watched page gave up its frame");
         self.state.store(0, Ordering::Relaxed);
@@ -171,7 +171,7 @@ impl Frame {
     /// The base is given up: once an image of the page is on its way to the disk, later writes may tear it.
     pub(crate) fn claim_write(&self) -> Option<Claimed> {
         let order = (Ordering::AcqRel, Ordering::Acquire);
-        // Others who hold SH may mark the page as watched meanwhile.
+        // Other holders of SH may mark the page as watched meanwhile.
         let claim = |state: u32| (state & (DIRTY | WRITING) == DIRTY).then_some(state | WRITING);
         self.state.fetch_update(order.0, order.1, claim).ok()?;
         let rec_lsn = self.rec_lsn.load(Ordering::Relaxed);

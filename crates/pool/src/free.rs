@@ -122,7 +122,7 @@ impl Core {
             if let Some(index) = self.pop_free().or_else(|| self.sweep_one(usize::MAX)) {
                 return Ok(index);
             }
-            // Changed pages that cannot be written fill the pool: say why.
+            // Changed pages that cannot be written fill the pool: return the reason.
             if let Some(error) = self.lazy.failure_since(seen) {
                 return Err(error);
             }

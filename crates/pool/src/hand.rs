@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_hand_goes_round_and_times_whole_turns() {
         let hand = Hand::new();
-        // Turns that take no time by a coarse clock would leave what stands here already.
+        // By a coarse clock a turn may take no time; this value shows whether a turn was recorded at all.
         hand.last_turn_ns.store(u64::MAX, Ordering::Relaxed);
         let stops: Vec<usize> = (0..2).map(|_| hand.step(3)).collect();
         assert_eq!(stops, [0, 1]);

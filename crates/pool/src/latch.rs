@@ -53,7 +53,7 @@ const _: () = assert!(
 pub(crate) trait Sleeps {
     /// The thread is about to sleep; `loading` when the page is being read in.
     fn begin(&mut self, loading: bool);
-    /// The thread has been woken; the waker's clock then said `signalled_ns`.
+    /// The thread has been woken; the waker's clock then showed `signalled_ns`.
     fn end(&mut self, signalled_ns: u64);
 }
 
@@ -171,7 +171,7 @@ impl Latch {
         loop {
             let word = self.word.load(Ordering::Relaxed);
             if may_enter(word, mode, slept) {
-                // A sleeper who gets in ends the fair phase: it had its turn.
+                // A sleeper that gets in ends the fair phase: it had its turn.
                 if self.enter(word, mode, if slept { FAIR } else { 0 }).is_ok() {
                     return;
                 }

@@ -10,7 +10,8 @@ use crate::error::PoolError;
 use furrow_format::{PAGE_SIZE, PageBuf};
 use furrow_io::IoErrorKind;
 
-/// A fixed array of pages that many threads reach at once; who may touch which page is for latches to say.
+/// A fixed array of pages that many threads access at once; the latches decide which thread may access which
+/// page.
 #[derive(Debug)]
 pub(crate) struct Region {
     memory: furrow_io::Region,

@@ -43,11 +43,11 @@ pub struct Pool {
 /// Whether a pool's memory is locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Locked {
-    /// It was not asked for.
+    /// It was not requested.
     No,
     /// All of it.
     Bytes(u64),
-    /// It was asked for and refused: so many bytes, and the system's reason.
+    /// It was requested and refused: so many bytes, and the system's reason.
     Refused(u64, IoErrorKind),
 }
 
@@ -81,8 +81,8 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Adds to a performance counter of the pool's instance: for who works on its pages and knows no
-    /// instance.
+    /// Adds to a performance counter of the pool's instance, for code that works on its pages and has no
+    /// reference to the instance.
     #[inline]
     pub fn count(&self, counter: Counter, by: u64) {
         self.core.counters.add(counter, by);
@@ -164,7 +164,7 @@ impl Pool {
     }
 
     /// How pages of a database are protected when they are written from now on. Pages without a checksum are
-    /// all written to the double-write file first: redo could not tell that one of them is torn.
+    /// all written to the double-write file first: redo could not detect that one of them is torn.
     pub fn set_page_verify(&self, db: DatabaseId, how: PageVerify) -> Result<(), PoolError> {
         self.core.registry.read().database(db)?.set_verify(how);
         Ok(())
@@ -184,7 +184,7 @@ impl Pool {
         self.core.registry.write().add_file(file)
     }
 
-    /// Forgets a file and discards its pages, unwritten ones too. Waits for latches on them.
+    /// Removes a file from the pool and discards its pages, unwritten ones too. Waits for latches on them.
     pub fn remove_file(&self, db: DatabaseId, id: FileId) -> Result<(), PoolError> {
         let removed = self.core.registry.write().remove_file(db, id);
         removed.ok_or(PoolError::UnknownFile { db, file: id })?;
@@ -251,9 +251,9 @@ impl Pool {
         self.core.count_lookups(pages);
     }
 
-    /// Whether a page has neither changed nor left memory since it was marked, as far as the caller can know:
-    /// he knows of all that came before the latch that he holds of another page was left by its last holder.
-    /// `false` may be said for no reason.
+    /// Whether a page has neither changed nor left memory since it was marked, as far as the caller can
+    /// observe: it observes everything that precedes the release of a latch that it now holds on another
+    /// page. The answer may be `false` without a reason.
     #[inline]
     pub fn is_unchanged(&self, mark: PageMark) -> bool {
         self.core.watches.is_now(mark)
@@ -311,8 +311,8 @@ impl Pool {
         self.core.checkpoint_pages(db, options)
     }
 
-    /// Forgets the images of pages in the double-write files of a database that is about to be let go in
-    /// order: makes durable what was written, after which no page of it can be torn.
+    /// Ends the images of pages in the double-write files of a database that is about to be closed: makes
+    /// durable what was written, after which no page of it can be torn.
     pub fn forget_images(&self, db: DatabaseId) -> Result<(), PoolError> {
         let files = self.core.registry.read().files_of(db);
         let with_images = |file: &Arc<FileState>| match &file.double_write {
@@ -371,8 +371,8 @@ impl Pool {
         })
     }
 
-    /// Writes up to `pages` of the database's dirty pages, those first whose changes are oldest, without
-    /// waiting for latches: for a background writer that keeps recovery short. The number written.
+    /// Writes up to `pages` of the database's dirty pages, those with the oldest changes first, without
+    /// waiting for latches: for a background writer that keeps recovery short. Returns the number written.
     pub fn write_oldest(&self, db: DatabaseId, pages: usize) -> Result<u64, PoolError> {
         self.core.write_oldest(db, pages)
     }
@@ -424,6 +424,6 @@ pub struct PoolStats {
     pub free: usize,
     /// Requests that found no free frame.
     pub free_list_stalls: u64,
-    /// Pages written to make room.
+    /// Pages written to free frames.
     pub lazy_writes: u64,
 }

@@ -35,7 +35,7 @@ pub(crate) fn run(core: &Core) {
 }
 
 impl Core {
-    /// Asks for pages that are not in memory, neighbours together.
+    /// Requests pages that are not in memory, neighbours together.
     pub(crate) fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
         if !self.config.background || self.config.readers == 0 {
             return Ok(());
@@ -63,7 +63,7 @@ impl Core {
         Ok(())
     }
 
-    /// Asks for a page before all that was asked for so far.
+    /// Requests a page before all earlier requests.
     pub(crate) fn prefetch_first(&self, key: PageKey) -> Result<(), PoolError> {
         let threads = self.config.background && self.config.readers > 0;
         if threads && self.table.find(key, &self.frames).is_none() {
@@ -120,7 +120,7 @@ impl Core {
         self.read_run(&request.file, &mut entered);
     }
 
-    /// Reads neighbours whose frames are entered and held EX, and lets others at them.
+    /// Reads neighbours whose frames are entered and held EX, and then releases the frames.
     fn read_run(&self, file: &FileState, entered: &mut Vec<(PageKey, u32)>) {
         let Some(&(first, _)) = entered.first() else {
             return;

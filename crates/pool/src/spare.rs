@@ -22,8 +22,7 @@ const WAITING_PART: usize = 4;
 /// Pages that a record changes, on the average of many: rows and the page above them, a map now and then.
 const PAGES_A_RECORD: u64 = 4;
 
-/// What each record has to bear of the padding of a log with sectors of `sector_bytes`, in a pool of so many
-/// frames.
+/// Each record's share of the padding of a log with sectors of `sector_bytes`, in a pool of so many frames.
 pub fn padding_share(sector_bytes: u32, frames: usize) -> u64 {
     let records = frames as u64 / (WAITING_PART as u64 * PAGES_A_RECORD);
     u64::from(sector_bytes).div_ceil(records.max(1))
@@ -38,7 +37,7 @@ impl Core {
         for database in short {
             let (waiting, newest) = self.waiting_for_log(database);
             if waiting * WAITING_PART >= self.frames.len() {
-                // A failure is met again, and kept, by who writes the pages.
+                // If this fails, the thread that writes the pages gets the error again and stores it.
                 flushed |= database.log.make_durable(newest).is_ok();
             }
         }

@@ -33,9 +33,9 @@
 //! the page. P can return, to another frame or to the same one, only through the page table, whose mutexes
 //! order what follows behind the raise; so does the free list. (If the counter were raised later, P could be
 //! read into another frame meanwhile and changed there. The old frame's mark would not show that change, and
-//! the stale copy would be used.) So a thread that finds the old frame's mark unchanged can have seen no
-//! change made elsewhere. The same holds for C if it moved to another frame meanwhile: the latch of its new
-//! frame comes behind that of the old one.
+//! the stale copy would be used.) So when a thread finds the old frame's mark unchanged, no change of P in
+//! another frame precedes that. The same holds for C if it moved to another frame meanwhile: the latch of its
+//! new frame comes behind that of the old one.
 //!
 //! The clock hand must not remove a watched page as unused: it removes the mark first, and the page is
 //! removed only if no thread has fetched it again by the next time that the hand passes.
@@ -50,22 +50,23 @@ use furrow_io::sync::atomic::{AtomicU64, Ordering};
 const COUNTERS: usize = 256;
 #[cfg(loom)]
 const COUNTERS: usize = 1;
-/// Bits of a mark that say which counter it is of.
+/// Bits of a mark that hold the number of its counter.
 const PLACE_BITS: u32 = 8;
 const _: () = assert!(COUNTERS <= 1 << PLACE_BITS, "a mark names its counter");
 
-/// What tells whether a page is as it was.
+/// Shows whether a page is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageMark(u64);
 
 impl PageMark {
-    /// The mark in a word, to be kept among other words that threads share.
+    /// The mark as a word, to be stored among other words that threads share.
     #[inline]
     pub fn to_word(self) -> u64 {
         self.0
     }
 
-    /// The mark that gave this word. One that was made up holds or does not hold; nothing else comes of it.
+    /// The mark that gave this word. A word that did not come from a mark gives a mark that may hold or not;
+    /// it has no other effect.
     #[inline]
     pub fn from_word(word: u64) -> PageMark {
         PageMark(word)

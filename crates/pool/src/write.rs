@@ -7,11 +7,10 @@
 //! 4. Write those to the double-write file whose place on the disk may hold an image that recovery needs,
 //!    and make that durable.
 //! 5. Write all of them in place: one batch, a run for each stretch of neighbours.
-//! 6. Leave the smallest `rec_lsn` with the file until it is synced; call the pages written.
+//! 6. Store the smallest `rec_lsn` with the file until it is synced; mark the pages written.
 //!
-//! A thread that has copied pages and not yet written them waits only for the log and the disk: it writes
-//! them before it waits for a latch or for another writer. The holder of that latch may itself wait for a
-//! frame.
+//! A thread that has copied pages and not yet written them waits only for the log and the disk. Before it
+//! waits for a latch or for another writer, it writes them: the holder of that latch may wait for a frame.
 
 use crate::bytes::{how, page_lsn, stamp};
 use crate::core::Core;
@@ -88,8 +87,8 @@ struct Copied {
 }
 
 impl Core {
-    /// The frames by file, sorted; those whose page has gone meanwhile are left out. Each frame is asked for
-    /// its page once: without its latch it may hold another one a moment later.
+    /// The frames by file, sorted; those whose page has gone meanwhile are left out. Each frame's key is read
+    /// once: without its latch it may hold another page a moment later.
     pub(crate) fn by_file(&self, indexes: &[u32]) -> Vec<(Arc<FileState>, FilePages)> {
         let mut groups: BTreeMap<_, FilePages> = BTreeMap::new();
         for &index in indexes {
@@ -435,9 +434,9 @@ impl<'c> Batch<'c> {
             })
     }
 
-    /// Writes images of the pages that need it to the double-write file; the half of it that was used. A page
-    /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn, and there is
-    /// no older one.
+    /// Writes images of the pages that need it to the double-write file; returns the half of it that was
+    /// used. A page that redo will rebuild needs no image as long as there is no older one and it has a
+    /// checksum, by which redo detects that it is torn.
     fn protect(
         &mut self,
         some: Range<usize>,

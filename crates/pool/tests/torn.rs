@@ -237,7 +237,7 @@ fn no_power_loss_costs_a_page_without_a_checksum() {
     }
 }
 
-/// Two versions of a page whose halves add up to a valid checksum by chance: only the image tells.
+/// Two versions of a page whose halves add up to a valid checksum by chance: only the image shows the fault.
 #[test]
 fn a_torn_page_whose_checksum_holds_is_restored() {
     let volume = SimVolume::new(SimOptions::default());
@@ -302,7 +302,7 @@ fn an_image_older_than_a_whole_page_is_left_alone() {
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 99);
 }
 
-/// Nothing tells that the page is torn but its image.
+/// Only its image shows that the page is torn.
 #[test]
 fn a_torn_page_without_a_checksum_is_restored_whatever_its_lsn_has_become() {
     let volume = SimVolume::new(SimOptions::default());
@@ -358,7 +358,7 @@ fn after_rot(volume: &SimVolume, page: u32) -> (PageBuf, bool) {
     (found, whole)
 }
 
-/// Redo that begins behind the making of a page cannot tell that it has an older one before it.
+/// Redo that begins behind the creation of a page cannot detect that an older version lies before it.
 #[test]
 fn a_page_made_anew_that_rots_is_never_the_page_of_before() {
     let volume = SimVolume::new(SimOptions::default());
@@ -573,7 +573,7 @@ fn a_power_loss_while_images_are_forgotten_brings_no_older_image_back() {
         ..SHAPE
     };
     let bench = bench_on(&volume, shape, config);
-    // Only its image says what a page without a checksum should be.
+    // Only its image shows what a page without a checksum should be.
     bench
         .pool
         .set_page_verify(common::DB, PageVerify::None)

@@ -25,7 +25,7 @@ const ENTRY_SIZE: usize = 8;
 /// Images that one header can name.
 pub(super) const MAX_IMAGES: usize = (PAGE_SIZE - ENTRIES_AT) / ENTRY_SIZE;
 
-/// A batch, as its header tells it.
+/// A batch, as its header describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BatchHeader {
     pub(super) owner: FileId,

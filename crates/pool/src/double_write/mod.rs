@@ -1,4 +1,4 @@
-//! Torn pages, made whole: images are written aside before they are written in place.
+//! Protection against torn pages: images are written to a separate file before pages are written in place.
 //!
 //! A page is 8,192 bytes, and a device may guarantee 512 or 4,096 at once. Redo cannot start from a page that
 //! was half written at a power loss. So every page whose place on the disk holds something recovery needs is
@@ -103,7 +103,7 @@ struct Area {
     header: AlignedBuf,
 }
 
-/// The data file that a double-write file stands beside.
+/// The data file that a double-write file protects.
 pub(crate) trait Protected {
     /// An error once the file has failed.
     fn check(&self) -> Result<(), PoolError>;
@@ -200,7 +200,7 @@ impl DoubleWrite {
                 continue;
             }
             if area.under_way[other] > 0 {
-                // Not for ever: a writer that failed may never tell.
+                // The wait has a limit: a writer that failed may never report its end.
                 data.check()?;
                 self.drained.wait_for(&mut area, LOOK_AGAIN);
                 continue;
@@ -344,8 +344,8 @@ impl DoubleWrite {
         self.file.write_durable(&runs)
     }
 
-    /// Forgets the images once all pages that were written in place are durable: what becomes of the files
-    /// while they are closed (one put back from a copy, say) is not known, and no page of them is torn.
+    /// Ends the images once all pages that were written in place are durable, so that no page is torn. The
+    /// files may be replaced while they are closed (by a copy, say), and no image may be put over such a file.
     pub(crate) fn forget(&self, data: &dyn Protected) -> Result<(), PoolError> {
         let mut area = self.area.lock();
         while area.under_way != [0; 2] {

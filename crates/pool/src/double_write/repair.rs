@@ -15,7 +15,7 @@ use std::io::{IoSlice, IoSliceMut};
 
 /// Pages read together: as many as a device takes at once.
 const PAGES_AT_ONCE: usize = 64;
-/// Pages that a device is asked for, to see whether it reads anything.
+/// Pages that are read to find out whether the device reads anything.
 const LOOKED_AT: u64 = 64;
 
 /// What a repair found and did.
@@ -91,7 +91,7 @@ impl TornPages {
         Ok(torn)
     }
 
-    /// Takes note of those of the pages that need their images; what the device says of one that it cannot
+    /// Records those of the pages that need their images; returns the device's error for one that it cannot
     /// read.
     fn compare(
         &mut self,
@@ -180,9 +180,9 @@ impl TornPages {
     }
 }
 
-/// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file
-/// `file_id` of its database) that is torn in place, rotten or older than the image. Then forgets the images.
-/// To be called before anything else reads the file; safe to repeat and to be interrupted.
+/// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file `file_id`
+/// of its database) that is torn in place, rotten or older than the image. Then ends the images. To be called
+/// before anything else reads the file; safe to repeat and to be interrupted.
 ///
 /// A caller that creates a data file under an old name (create, restore) calls [`reset`] first: otherwise an
 /// image of the old file would be taken for one of the new.
@@ -213,9 +213,9 @@ fn for_each_image(
     Ok(())
 }
 
-/// Forgets all images, durably: for a file whose pages are all known to be whole, or that begins a new life.
-/// The older half is forgotten before the newer one, so that a power loss between the two leaves the newest
-/// image of each page.
+/// Ends all images, durably: for a file whose pages are all known to be whole, or that is created again. The
+/// older half is ended before the newer one, so that a power loss between the two leaves the newest image of
+/// each page.
 pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     let pages = double_write.len_bytes()? / PAGE_SIZE as u64;
     if pages == 0 {
