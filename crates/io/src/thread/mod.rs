@@ -12,13 +12,13 @@ pub use plain::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_s
 #[cfg(feature = "weave")]
 pub use woven::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_scoped, yield_now};
 
-/// Bytes that are left of this thread's stack; `None` where the system does not say.
+/// Bytes that are left of this thread's stack; `None` where the system does not report it.
 #[inline]
 pub fn stack_left() -> Option<usize> {
     stacker::remaining_stack()
 }
 
-/// Runs `body` with at least so many bytes of stack: on this thread's own, or on one made for it where
+/// Runs `body` with at least so many bytes of stack: on this thread's own, or on one allocated for it where
 /// less is left.
 pub fn with_stack<T>(bytes: usize, body: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(bytes, bytes.next_multiple_of(1 << 20), body)
