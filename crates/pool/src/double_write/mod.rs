@@ -345,7 +345,8 @@ impl DoubleWrite {
     }
 
     /// Ends the images once all pages that were written in place are durable, so that no page is torn. The
-    /// files may be replaced while they are closed (by a copy, say), and no image may be put over such a file.
+    /// files may be replaced while they are closed (by a copy, say), and no image may be put over such a
+    /// file.
     pub(crate) fn forget(&self, data: &dyn Protected) -> Result<(), PoolError> {
         let mut area = self.area.lock();
         while area.under_way != [0; 2] {
