@@ -216,7 +216,7 @@ fn begins_function(code: &str) -> bool {
 }
 
 #[test]
-fn functions_are_found_whoever_sees_them() {
+fn functions_are_found_with_any_visibility() {
     for head in [
         "fn a(",
         "pub fn a(",
@@ -307,7 +307,7 @@ fn examples_of_the_library_name_no_crate_that_a_user_does_not_have() {
 }
 
 #[test]
-fn threads_of_the_engine_meet_where_a_schedule_knows_of_it() {
+fn threads_of_the_engine_synchronize_only_on_a_schedule() {
     let mut faults = Vec::new();
     for (path, name, text) in sources() {
         let may = OFF_THE_SCHEDULE.iter().any(|(of, _)| path.contains(of));
@@ -333,7 +333,7 @@ fn threads_of_the_engine_meet_where_a_schedule_knows_of_it() {
 }
 
 #[test]
-fn unsafe_stays_in_three_rooms_and_argues_its_case() {
+fn unsafe_is_used_in_three_crates_with_a_safety_comment() {
     let mut faults = Vec::new();
     for (path, name, text) in sources() {
         if name == "tidy" {
@@ -431,7 +431,7 @@ fn nothing_is_left_for_later() {
 const BELOW_THE_LAB: &[&str] = &["furrow-io", "furrow-stats"];
 
 #[test]
-fn the_lab_knows_no_engine() {
+fn the_lab_depends_on_no_engine() {
     let manifest = fs::read_to_string(root().join("crates/lab/Cargo.toml")).unwrap();
     let named = manifest.lines().filter_map(|line| {
         let name = line.split(['.', ' ', '=']).next()?;
@@ -476,12 +476,12 @@ fn no_crate_imports_uphill() {
 }
 
 #[test]
-fn every_room_opens_with_its_essay() {
+fn every_file_begins_with_a_header_comment() {
     let mut faults = Vec::new();
     for (path, _, text) in sources() {
         let is_door = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
         if path.ends_with("/tests.rs") {
-            // A room's own tests stand under the room's essay.
+            // The tests of a module are covered by the module's header comment.
             continue;
         }
         if !text.starts_with("//!") {
